@@ -33,6 +33,19 @@ class RunKeys:
         return f"{self.root}control.json"
 
     @property
+    def suite_index(self) -> str:
+        """The frozen suite's rows in short; written after everything else of the suite."""
+        return f"{self.root}suite/index.json"
+
+    def suite_task(self, task_id: str) -> str:
+        """A row of the frozen suite."""
+        return f"{self.root}suite/tasks/{task_id}.json"
+
+    def suite_seed(self, sha256: str) -> str:
+        """A seed file of the frozen suite, by the digest of its text."""
+        return f"{self.root}suite/seeds/{sha256}.sql"
+
+    @property
     def cells(self) -> str:
         """Prefix of all trials."""
         return f"{self.root}cells/"
