@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import calls, databases, episodes
+from benchmarks import calls, databases, episodes, memory
 
-ALL = {"databases": databases.measure, "calls": calls.measure, "episodes": episodes.measure}
+ALL = {"databases": databases.measure, "calls": calls.measure, "episodes": episodes.measure, "memory": memory.measure}
 
 
 def main() -> None:

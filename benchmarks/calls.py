@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
@@ -19,14 +22,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from benchmarks.gym import serving
-from benchmarks.timing import alternate, milliseconds, p50, p99
+from benchmarks.timing import milliseconds, p50, p99
 from opsgym_domains.itsm.tables import METADATA
 from opsgym_domains.kit.databases import Databases, Origin, PostgresServer
 from opsgym_domains.kit.embedded import EmbeddedPostgres
 from opsgym_domains.registry import load
 
-ROUNDS = 1500
+ROUNDS = 600
+SLICES = 6
+CLIENTS = (1, 16)
+DATABASES = (1, 200)
 USER = "USER_001"
+BARE_CONNECTIONS = 4
 
 
 async def measure() -> list[str]:
@@ -47,63 +54,115 @@ def _bare() -> Iterator[str]:
 
 
 async def _compare(gym_url: str, bare_url: str) -> list[str]:
-    async with httpx.AsyncClient(headers={"x-database-id": "bench"}, timeout=30) as client:
-        seed = {"database_id": "bench", "builtin": "quickstart"}
-        (await client.post(f"{gym_url}/api/seed-database", json=seed)).raise_for_status()
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(timeout=60, limits=limits) as client:
+        gate = asyncio.Semaphore(8)
 
-        async def bare(number: int) -> None:
-            await _call(client, bare_url, number, "get_user", {"user_id": USER})
+        async def seed(number: int) -> None:
+            async with gate:
+                body = {"database_id": _database(number), "builtin": "quickstart"}
+                (await client.post(f"{gym_url}/api/seed-database", json=body)).raise_for_status()
 
-        async def read(number: int) -> None:
-            await _call(client, gym_url, number, "get_user", {"user_id": USER})
+        await asyncio.gather(*(seed(number) for number in range(max(DATABASES))))
+        lines = ["| call | clients | databases | p50 | p99 | ratio of p50 | of p99 |", "| --- " * 7 + "|"]
+        for clients, databases in itertools.product(CLIENTS, DATABASES):
+            lines += await _case(client, Setting(gym_url, bare_url, clients, databases))
+        return [
+            *lines,
+            "",
+            "Ratios are to the bare endpoint with as many clients; calls go round the databases in turn.",
+        ]
 
-        async def listed(number: int) -> None:
-            await _call(client, gym_url, number, "list_incidents", {"status": "new"})
 
-        async def write(number: int) -> None:
-            new = {"caller_id": USER, "short_description": f"printer {number}"}
-            await _call(client, gym_url, number, "create_incident", new)
+@dataclass(frozen=True)
+class Setting:
+    """One case."""
 
-        await alternate(100, bare, read)
-        times = await alternate(ROUNDS, bare, read)
-        times += await alternate(200, listed, write)
-    base = p50(times[0])
-    names = [
-        "bare endpoint, same query",
-        "read (get_user)",
-        "filtered list (list_incidents)",
-        "write (create_incident)",
+    gym: str
+    bare: str
+    clients: int
+    databases: int
+
+
+def _database(number: int) -> str:
+    return f"bench-{number}"
+
+
+CALLS: Mapping[str, tuple[str, Callable[[int], dict[str, str]]]] = {
+    "bare endpoint, same query": ("get_user", lambda _: {"user_id": USER}),
+    "read (get_user)": ("get_user", lambda _: {"user_id": USER}),
+    # Writes add incidents that are new: the list stays as long as it was.
+    "filtered list (list_incidents)": ("list_incidents", lambda _: {"status": "on_hold"}),
+    "write (create_incident)": (
+        "create_incident",
+        lambda number: {"caller_id": USER, "short_description": f"printer {number}"},
+    ),
+}
+"""Tool and arguments of each row; the first is asked of the bare endpoint."""
+
+
+async def _case(client: httpx.AsyncClient, setting: Setting) -> list[str]:
+    """Every kind of call, in slices that take turns: what else the machine does hits all of them alike."""
+    taken: dict[str, list[float]] = {name: [] for name in CALLS}
+    # More rounds than databases at first: each database has opened its connection when it counts.
+    await _slice(client, setting, "read (get_user)", max(DATABASES))
+    for _ in range(SLICES):
+        for name in CALLS:
+            taken[name] += await _slice(client, setting, name, ROUNDS // SLICES)
+    bare = taken["bare endpoint, same query"]
+    where = f"{setting.clients} | {setting.databases}"
+    return [
+        f"| {name} | {where} | {milliseconds(p50(times))} | {milliseconds(p99(times))} "
+        f"| {p50(times) / p50(bare):.2f} | {p99(times) / p99(bare):.2f} |"
+        for name, times in taken.items()
     ]
-    lines = ["tools/call, one client, one database:", "", "| call | p50 | p99 | ratio |", "| --- | --- | --- | --- |"]
-    return lines + [
-        f"| {name} | {milliseconds(p50(taken))} | {milliseconds(p99(taken))} | {p50(taken) / base:.2f} |"
-        for name, taken in zip(names, times, strict=True)
-    ]
 
 
-async def _call(client: httpx.AsyncClient, url: str, number: int, tool: str, arguments: dict[str, str]) -> None:
+async def _slice(client: httpx.AsyncClient, setting: Setting, name: str, rounds: int) -> list[float]:
+    """Seconds of each of `rounds` calls, `clients` at a time."""
+    url = setting.bare if name.startswith("bare") else setting.gym
+    tool, arguments = CALLS[name]
+    numbers = iter(range(rounds))
+    taken: list[float] = []
+
+    async def one_client() -> None:
+        for number in numbers:
+            started = time.perf_counter()
+            await _call(client, url, _database(number % setting.databases), tool, arguments(number))
+            taken.append(time.perf_counter() - started)
+
+    await asyncio.gather(*(one_client() for _ in range(setting.clients)))
+    return taken
+
+
+async def _call(client: httpx.AsyncClient, url: str, database: str, tool: str, arguments: dict[str, str]) -> None:
     params = {"name": tool, "arguments": arguments}
-    message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-    result = (await client.post(f"{url}/mcp", json=message)).raise_for_status().json()["result"]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    reply = await client.post(f"{url}/mcp", json=message, headers={"x-database-id": database})
+    result = reply.raise_for_status().json()["result"]
     if result["isError"]:
         raise RuntimeError(result["content"][0]["text"])
 
 
 async def _serve_bare() -> None:
-    """The least that answers the call: one kept connection, one query, one JSON body."""
+    """The least that answers the call: a few kept connections, one query, one JSON body."""
     postgres = await EmbeddedPostgres.start()
     domain = load("itsm")
     where = PostgresServer(str(postgres.socket_folder))
     databases = Databases(where, domain.name, METADATA, dict(domain.seeds))
     await databases.start()
     database = await databases.create("bench", Origin(builtin="quickstart"))
-    connection: asyncpg.Connection = await where.connect(database.name)
+    connections: asyncio.Queue[asyncpg.Connection] = asyncio.Queue()
+    for _ in range(BARE_CONNECTIONS):
+        connections.put_nowait(await where.connect(database.name))
     columns = ", ".join(f'"{column.name}"' for column in METADATA.tables["users"].columns)
 
     async def answer(request: Request) -> Response:
         message: dict[str, Any] = json.loads(await request.body())
         arguments = message["params"]["arguments"]
+        connection = await connections.get()
         row = await connection.fetchrow(f"SELECT {columns} FROM users WHERE user_id = $1", arguments["user_id"])
+        connections.put_nowait(connection)
         text = json.dumps(dict(row), default=str)
         result = {"content": [{"type": "text", "text": text}], "isError": False}
         return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result})
@@ -111,7 +170,8 @@ async def _serve_bare() -> None:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> Any:
         yield
-        await connection.close()
+        while not connections.empty():
+            await connections.get_nowait().close()
         await databases.stop()
         await postgres.stop()
 

@@ -29,6 +29,7 @@ from sqlalchemy.util import LRUCache
 from opsgym_api.evalrun import Access
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.clock import Clock, utc_now
+from opsgym_domains.kit.connections import Connections
 from opsgym_domains.kit.errors import DatabaseLost, QueryError, SeedError
 from opsgym_domains.kit.schema import ROW_ORDER, load_order
 from opsgym_domains.kit.sqlite import QueryResult
@@ -36,7 +37,8 @@ from opsgym_domains.kit.sqlite import QueryResult
 __all__ = ["Database", "Databases", "Origin", "PostgresServer", "UnknownDatabase", "UnknownSeed"]
 
 MAX_OPEN = 100
-"""Databases that keep a connection; the server allows 200, and idle ones reconnect in milliseconds."""
+"""Databases that are connected at a time; others connect again in milliseconds. The server allows more than twice as
+many, since closed connections take a moment to go."""
 MAX_TEMPLATES = 32
 """Seeds that are kept as templates: a copy of one is made in half the time of loading it. Each takes about 8 MB."""
 READER = "opsgym_reader"
@@ -105,13 +107,23 @@ class Origin:
 class Database:
     """An open database: its clock, its single connection, and the SQLite snapshot of its present state."""
 
-    def __init__(self, name: str, origin: Origin, metadata: MetaData, engine: AsyncEngine, clock: Clock) -> None:
+    def __init__(
+        self,
+        name: str,
+        origin: Origin,
+        metadata: MetaData,
+        engine: AsyncEngine,
+        clock: Clock,
+        connections: Connections,
+    ) -> None:
         self.name = name
         self.origin = origin
         self.clock = clock
         self._metadata = metadata
         self._engine = engine
+        self._connections = connections
         self._lock = asyncio.Lock()
+        self._wanted = 0
         self._snapshot: apsw.Connection | None = None
 
     @asynccontextmanager
@@ -124,7 +136,7 @@ class Database:
         Raises:
             DatabaseLost: Postgres went away.
         """
-        async with self._lock:
+        async with self._used():
             try:
                 async with AsyncSession(self._engine, expire_on_commit=False, autoflush=False) as session:
                     async with session.begin():
@@ -145,7 +157,7 @@ class Database:
             QueryError: The query fails or may not be run.
             DatabaseLost: Postgres went away.
         """
-        async with self._lock:
+        async with self._used():
             db = await self._current_snapshot()
             return await asyncio.to_thread(sqlite.query, db, sql, self.clock.now())
 
@@ -156,7 +168,7 @@ class Database:
             QueryError: The query fails, writes, or takes too long.
             DatabaseLost: Postgres went away.
         """
-        async with self._lock, self._raw() as connection:
+        async with self._used(), self._raw() as connection:
             try:
                 async with connection.transaction(readonly=True):
                     await connection.execute(
@@ -181,7 +193,7 @@ class Database:
             QueryError: One fails, breaks a constraint, takes too long, or does not change rows.
             DatabaseLost: Postgres went away.
         """
-        async with self._lock, self._raw() as connection:
+        async with self._used(), self._raw() as connection:
             async with connection.transaction():
                 await connection.execute(f"SET LOCAL statement_timeout = {int(sqlite.QUERY_SECONDS * 1000)}")
                 changed = [await _change(connection, number, sql) for number, sql in enumerate(statements, start=1)]
@@ -190,7 +202,7 @@ class Database:
 
     async def snapshot_file(self) -> bytes:
         """The present state as a SQLite file."""
-        async with self._lock:
+        async with self._used():
             db = await self._current_snapshot()
             return await asyncio.to_thread(db.serialize, "main")
 
@@ -200,7 +212,7 @@ class Database:
         Raises:
             SeedError: A value does not fit its column, or rows break a constraint that SQLite does not know.
         """
-        async with self._lock, self._raw() as connection:
+        async with self._used(), self._raw() as connection:
             try:
                 async with connection.transaction():
                     # References are not checked while loading: published servers run with foreign keys off, and a
@@ -216,18 +228,29 @@ class Database:
 
     async def close(self) -> None:
         """Closes the connection and frees the snapshot."""
-        async with self._lock:
-            await self.disconnect()
+        await self.disconnect()
+        self._connections.forget(self)
 
     async def disconnect(self) -> None:
         """Closes the connection; the next use opens another."""
-        self._forget_snapshot()
-        await self._engine.dispose()
+        async with self._lock:
+            self._forget_snapshot()
+            await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _used(self) -> AsyncIterator[None]:
+        """Around every use: one at a time, and counted among the connected."""
+        self._wanted += 1
+        try:
+            async with self._lock, self._connections.use(self):
+                yield
+        finally:
+            self._wanted -= 1
 
     @property
     def idle(self) -> bool:
-        """Whether nothing uses the database right now."""
-        return not self._lock.locked()
+        """Whether nothing uses the database right now or waits for it."""
+        return self._wanted == 0
 
     async def _current_snapshot(self) -> apsw.Connection:
         if self._snapshot is None:
@@ -276,7 +299,8 @@ class Databases:
         self._seeds = seeds
         self._real_time = real_time
         self._template = f"template_{domain}"
-        self._open: OrderedDict[str, Database] = OrderedDict()
+        self._open: dict[str, Database] = {}
+        self._connections = Connections(MAX_OPEN)
         self._admin: asyncpg.Connection | None = None
         # CREATE DATABASE locks its template; one at a time is also the fastest.
         self._admin_lock = asyncio.Lock()
@@ -323,11 +347,9 @@ class Databases:
             UnknownDatabase: There is none with this id.
         """
         try:
-            database = self._open[database_id]
+            return self._open[database_id]
         except KeyError:
             raise UnknownDatabase(database_id) from None
-        self._open.move_to_end(database_id)
-        return database
 
     async def create(self, database_id: str, origin: Origin) -> Database:
         """Makes a database, replacing one of the same id.
@@ -341,9 +363,8 @@ class Databases:
         empty = origin.sql is None and origin.builtin is None
         name = await (self._copy(self._template) if empty else self._seeded(origin, clock))
         await self.drop(database_id)
-        database = Database(name, origin, self._metadata, self._server.engine(name), clock)
+        database = Database(name, origin, self._metadata, self._server.engine(name), clock, self._connections)
         self._open[database_id] = database
-        await self._close_idle()
         return database
 
     async def reset(self, database_id: str) -> Database:
@@ -440,7 +461,8 @@ class Databases:
     async def _load(self, db: apsw.Connection, name: str) -> str:
         """Makes a database with the rows of a SQLite one; its name."""
         await self._copy(self._template, name)
-        database = Database(name, Origin(), self._metadata, self._server.engine(name), Clock(self._real_time))
+        clock = Clock(self._real_time)
+        database = Database(name, Origin(), self._metadata, self._server.engine(name), clock, self._connections)
         try:
             await database.load(db)
         except BaseException:
@@ -460,11 +482,6 @@ class Databases:
 
     def _new_name(self) -> str:
         return f"gym_{self._token}_{next(self._numbers)}"
-
-    async def _close_idle(self) -> None:
-        for database in list(self._open.values())[: max(0, len(self._open) - MAX_OPEN)]:
-            if database.idle:
-                await database.disconnect()
 
 
 def postgres_ddl(metadata: MetaData) -> list[str]:

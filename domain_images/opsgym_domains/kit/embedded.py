@@ -31,7 +31,7 @@ SETTINGS = {
     # Rows are few and plans trivial; compiling them costs more than running them.
     "jit": "off",
     "shared_buffers": "64MB",
-    "max_connections": "200",
+    "max_connections": "250",
     # Kept in the data folder, so that a killed server leaves nothing outside of what is removed with it.
     "dynamic_shared_memory_type": "mmap",
     "timezone": "UTC",
