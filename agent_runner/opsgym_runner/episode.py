@@ -131,7 +131,7 @@ async def _databases(job: Job, http: httpx.AsyncClient, desk: Desk) -> AsyncIter
         with desk.journal.phase("seed_s"):
             for name, gym in gyms.items():
                 touched.append(gym)  # before seeding: a server may leave a database behind that it failed to fill
-                await gym.seed(job.seeds[name], job.access)
+                await gym.seed(job.seeds[name], job.task.access_in(job.access))
         yield gyms
     finally:
         cleanup = asyncio.create_task(_delete(touched))

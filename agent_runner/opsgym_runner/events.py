@@ -1,6 +1,6 @@
 """What happens in an episode without the agent: rows, permissions or time that change in mid-task.
 
-Invariant: an event happens once, between two steps, and if several are due, in the row's order. One that cannot happen
+Invariant: an event happens once, before a step, and if several are due, in the row's order. One that cannot happen
 is the row's fault and ends the attempt unscored; whatever can be known of that is known before the first model call.
 """
 
@@ -46,13 +46,11 @@ class Events:
         """Lets happen what is due now.
 
         Args:
-            step: Steps that are done; nothing happens before the first.
+            step: Steps that are done; conditions are not asked before the first.
 
         Raises:
             NotScored: An event was refused, or a gym is lost.
         """
-        if step == 0:
-            return
         for index, (event, gym) in list(self._pending.items()):
             if await _is_due(index, event, gym, step):
                 del self._pending[index]
@@ -67,6 +65,8 @@ class Events:
 async def _is_due(index: int, event: Event, gym: GymClient, step: int) -> bool:
     if event.after_step is not None:
         return step >= event.after_step
+    if step == 0:
+        return False
     try:
         rows = await gym.run_sql(event.when or "", "postgres")
     except QueryRefusedError as error:

@@ -70,6 +70,7 @@ class Job:
     mode: Mode
     limits: Limits
     access: Access
+    """What the run asks for; a task may ask for `strict` by itself."""
     gyms: Mapping[str, str]
     """Base URL by domain, for every domain of the task's gym servers."""
     seeds: Mapping[str, Seed]

@@ -80,7 +80,7 @@ class Suite(Document):
     seed: Annotated[int, Field(ge=0)] | None = None
     """Draws the sample that `limit` asks for; the same seed gives the same tasks."""
     access: Access = Access.PUBLISHED
-    """How strictly gym servers enforce roles and process rules."""
+    """How strictly gym servers enforce roles and process rules; a task that asks for `strict` is strict anyway."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Suite:

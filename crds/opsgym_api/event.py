@@ -1,7 +1,7 @@
 """What happens in a task without the agent: rows, permissions or time that change in mid-episode.
 
-Invariant: an event has one trigger and at least one effect. It happens once, after all tool calls of a step and before
-the next model call; the agent is not told.
+Invariant: an event has one trigger and at least one effect. It happens once, before a model call: the first one, or one
+after all tool calls of a step; the agent is not told.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Event(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    after_step: Annotated[int, Field(ge=1)] | None = None
-    """Trigger: this many model calls were answered, and what they asked for was done."""
+    after_step: Annotated[int, Field(ge=0)] | None = None
+    """Trigger: this many model calls were answered, and what they asked for was done; 0 is before the first one."""
     when: Annotated[str, Field(min_length=1)] | None = None
     """Trigger: a query in Postgres' dialect, asked after every step. It returns one value, or no row; the event happens
     once the value is neither null, false, 0 nor empty."""

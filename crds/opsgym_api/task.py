@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.evalrun import Access
 from opsgym_api.event import Event
 from opsgym_api.validation import problems_of
 
@@ -232,6 +233,8 @@ class Task(_Row):
     """Steps an expert needs; the number of gold actions if absent."""
     events: Annotated[list[Event], BeforeValidator(_decoded)] = []
     """What happens without the agent, in the order in which it happens if several are due at once."""
+    access: Access = Access.PUBLISHED
+    """How strictly its gym servers judge calls; in a run with `suite.access: strict` every task is judged so."""
 
     @model_validator(mode="after")
     def _gyms_known(self) -> Task:
@@ -242,6 +245,10 @@ class Task(_Row):
             if name and name not in names:
                 raise ValueError(f"{field}: {name!r} is no gym server here: {', '.join(names)}")
         return self
+
+    def access_in(self, run: Access) -> Access:
+        """How strictly its gym servers judge calls in a run: strictly if either of the two asks for it."""
+        return Access.STRICT if Access.STRICT in (self.access, run) else Access.PUBLISHED
 
     @property
     def domain_name(self) -> str:

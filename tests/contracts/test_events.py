@@ -35,7 +35,7 @@ def parsed(*events: object) -> Task | BadRow:
         ({"after_step": 1, "sql": []}, "events[0]: at least one of sql, set_time, advance_seconds is required"),
         ({"after_step": 1, "set_time": "2026-01-01", "advance_seconds": 1},
          "events[0]: set_time and advance_seconds exclude each other"),
-        ({"after_step": 0, **SQL}, "events[0].after_step: must be greater than or equal to 1, found 0"),
+        ({"after_step": -1, **SQL}, "events[0].after_step: must be greater than or equal to 0, found -1"),
         ({"when": "", **SQL}, "events[0].when: string should have at least 1 character, found ''"),
         ({"after_step": 1, "sql": "DELETE FROM x"}, "events[0].sql: must be a valid list, found 'DELETE FROM x'"),
         ({"after_step": 1, "sql": ["DELETE FROM x", ""]},

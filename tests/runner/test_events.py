@@ -116,6 +116,23 @@ async def test_a_permission_taken_away_after_a_step_holds_from_the_next_call_on(
     assert (played.record.outcome, played.trial.tool_errors) == ("passed", 1)
 
 
+async def test_an_event_after_no_step_sets_the_scene_before_the_first_call(store: MemoryStore, itsm: str) -> None:
+    events: list[dict[str, Any]] = [
+        {"after_step": 0, "set_time": "2026-11-16T10:30:00", "sql": ["UPDATE incident SET worknotes = 'set'"]},
+        {"when": "SELECT true", "sql": ["UPDATE incident SET worknotes = concat(worknotes, ', asked')"]},
+    ]
+    checked = [
+        state(INCIDENT.format("worknotes"), "set, asked"),
+        state("SELECT datetime('now')", "2026-11-16 10:30:00"),
+    ]
+
+    played = await play(store, job_of(itsm, task([READ], events, *checked, role="agent")))
+
+    assert [(step, text.split(" ")[0]) for step, text in played.notes] == [(0, "events[0]"), (1, "events[1]")]
+    assert played.calls == [(1, READ["name"], False)]
+    assert played.record.outcome == "passed"
+
+
 async def test_a_condition_makes_an_event_happen_once_and_before_the_next_call(store: MemoryStore, itsm: str) -> None:
     when = "SELECT worknotes = 'go' FROM incident WHERE incident_id = 'INC_001'"
     events = [{"when": when, "sql": ["UPDATE incident SET description = concat(description, '!')"]}]
@@ -267,14 +284,23 @@ async def test_a_server_that_lost_the_database_is_told_from_one_that_knows_no_ev
     assert (ended.value.outcome, ended.value.reason) == (outcome, reason)
 
 
-@pytest.mark.parametrize(("access", "refused"), [(Access.STRICT, True), (Access.PUBLISHED, False)])
-async def test_the_access_of_a_job_is_the_one_that_its_database_has(
-    store: MemoryStore, itsm: str, access: Access, refused: bool
+@pytest.mark.parametrize(
+    ("run", "asked", "refused"),
+    [
+        (Access.STRICT, None, True),
+        (Access.STRICT, "published", True),
+        (Access.PUBLISHED, "strict", True),
+        (Access.PUBLISHED, "published", False),
+        (Access.PUBLISHED, None, False),
+    ],
+)
+async def test_a_database_is_strict_if_the_run_or_the_task_asks_for_it(
+    store: MemoryStore, itsm: str, run: Access, asked: str | None, refused: bool
 ) -> None:
-    row = task(
-        [READ, note("mine")], [], state(INCIDENT.format("worknotes"), None if refused else "mine"), role="reporter"
-    )
-    job = replace(job_of(itsm, row, access), model=ResolvedModel(name="m", model="replay/gold"))
+    checked = state(INCIDENT.format("worknotes"), None if refused else "mine")
+    row = task([READ, note("mine")], [], checked, role="reporter")
+    row = Task.model_validate(row.model_dump(mode="json") | {"access": asked})
+    job = replace(job_of(itsm, row, run), model=ResolvedModel(name="m", model="replay/gold"))
 
     played = await play(store, job)
 
