@@ -123,18 +123,28 @@ def serve(domain: str, port: int, host: str) -> int:
 @click.argument("domain")
 @click.option("--seed", default="quickstart", show_default=True, help="Built-in seed the database starts from.")
 @click.option("--seed-file", type=click.Path(path_type=Path), metavar="FILE", help="SQL file to start from instead.")
+@click.option(
+    "--access",
+    type=click.Choice(["published", "strict"]),
+    default="published",
+    show_default=True,
+    help="How strictly calls are judged: roles, organisations and process rules hold in strict.",
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; a free one by default.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
-def explore(domain: str, seed: str, seed_file: Path | None, port: int, host: str, open_browser: bool) -> int:
+def explore(
+    domain: str, seed: str, seed_file: Path | None, access: str, port: int, host: str, open_browser: bool
+) -> int:
     """Show DOMAIN in a page: browse its tables, tools and policy, call a tool by hand, try a verifier's query.
 
     Starts a server with an embedded Postgres and one seeded database, and prints the page's address.
     """
     from opsgym.commands.gym import Exploration
     from opsgym.commands.gym import explore as command
+    from opsgym_api.evalrun import Access
 
-    return command(Exploration(domain, host, port, seed, seed_file, open_browser))
+    return command(Exploration(domain, host, port, seed, seed_file, Access(access), open_browser))
 
 
 def main() -> None:

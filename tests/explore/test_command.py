@@ -79,6 +79,19 @@ def test_the_command_serves_the_page_and_the_quickstart_seed_and_opens_a_browser
     assert opened.read_text().strip() == f"{url}/explore/"
 
 
+def test_calls_are_judged_as_strict_tasks_judge_them_if_asked() -> None:
+    with exploring("--access", "strict") as (_process, url):
+        shown = httpx.get(f"{url}/explore/api/domain").raise_for_status().json()
+        call = {"name": "list_incidents", "arguments": {}}
+        answer = httpx.post(
+            f"{url}/mcp",
+            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+            headers={"x-database-id": "explore"},
+        )
+    assert shown["access"] == "strict"
+    assert "ACTING_USER_REQUIRED" in answer.text
+
+
 def test_a_seed_file_is_what_the_database_starts_from(tmp_path: Path) -> None:
     seed = tmp_path / "seed.sql"
     seed.write_text("INSERT INTO organization (org_id, name, active) VALUES ('ORG_7', 'Seven', 1);")
@@ -98,6 +111,7 @@ def test_a_host_that_others_reach_comes_with_a_warning() -> None:
     [
         (["nowhere"], "gym explore: DOMAIN: 'nowhere' is not installed; installed: itsm"),
         (["itsm", "--seed", "slowstart"], "--seed: itsm has no built-in seed 'slowstart'; built in: quickstart"),
+        (["itsm", "--access", "lax"], "Invalid value for '--access': 'lax' is not one of 'published', 'strict'"),
         (["itsm", "--seed-file", "missing.sql"], "missing.sql: cannot be read: No such file or directory"),
     ],
 )

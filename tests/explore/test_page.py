@@ -304,6 +304,17 @@ def test_the_whole_policy_is_shown_without_its_marks(visitor: Visitor) -> None:
     assert "`" not in shown
 
 
+def test_a_strict_database_says_so_and_shows_the_rules_that_it_enforces(browser: Browser, gym: Gym) -> None:
+    with visiting(browser, gym, access="strict") as visitor:
+        visitor.visit("policy", "PRC-6")
+        expect(visitor.page.locator("#rule-PRC-6")).to_be_focused()
+        expect(visitor.page.locator("#rule-INC-1")).to_be_attached()
+        expect(visitor.page.locator("#database")).to_have_text(f"database {visitor.database.id}, access strict")
+        main = visitor.visit("tools", "list_incidents")
+        main.get_by_role("button", name="Call", exact=True).click()
+        expect(main.get_by_label("Result", exact=True)).to_contain_text("ACTING_USER_REQUIRED")
+
+
 @pytest.mark.parametrize(
     ("dialect", "query"),
     [

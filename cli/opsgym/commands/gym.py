@@ -11,6 +11,7 @@ import click
 import httpx
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.evalrun import Access
 from opsgym_domains import registry
 from opsgym_domains.explore.guard import is_loopback
 from opsgym_domains.explore.routes import DEFAULT_DATABASE, PATH
@@ -44,6 +45,7 @@ class Exploration:
     """Built-in seed; not used with `seed_file`."""
     seed_file: Path | None
     """SQL file, as published seeds are."""
+    access: Access
     open_browser: bool
 
 
@@ -55,10 +57,10 @@ def explore(asked: Exploration) -> int:
     """
     _installed(asked.domain, "gym explore")
     domain = registry.load(asked.domain)
-    seed = _seed(asked, domain)
+    origin = _seed(asked, domain) | {"access": _access(asked, domain)}
 
     async def ready(url: str) -> None:
-        await _make_database(_reached(url, asked.host), seed, str(asked.seed_file or asked.seed))
+        await _make_database(_reached(url, asked.host), origin, str(asked.seed_file or asked.seed))
         await _tell(_reached(url, asked.host) + PATH, asked)
 
     return run(domain, asked.host, asked.port, explore=True, ready=ready)
@@ -86,13 +88,20 @@ def _seed(asked: Exploration, domain: Domain) -> dict[str, str]:
         raise InputError(str(asked.seed_file), [Problem("", "is not text in UTF-8")]) from None
 
 
+def _access(asked: Exploration, domain: Domain) -> Access:
+    if asked.access is Access.STRICT and domain.access is None:
+        message = f"{domain.name} has no rules for strict; leave it at published"
+        raise InputError("gym explore", [Problem("--access", message)])
+    return asked.access
+
+
 def _reached(url: str, host: str) -> str:
     return url.replace(host, _ANY_ADDRESS[host]) if host in _ANY_ADDRESS else url
 
 
-async def _make_database(url: str, seed: dict[str, str], source: str) -> None:
+async def _make_database(url: str, origin: dict[str, str], source: str) -> None:
     async with httpx.AsyncClient(base_url=url, timeout=SEED_SECONDS, trust_env=False) as client:
-        answer = await client.post("/api/seed-database", json={"database_id": DEFAULT_DATABASE, **seed})
+        answer = await client.post("/api/seed-database", json={"database_id": DEFAULT_DATABASE, **origin})
     if answer.is_error:
         raise InputError(source, [Problem("", str(answer.json()["detail"]))])
 

@@ -10,21 +10,30 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, Table, UniqueConstraint
 
+from opsgym_api.evalrun import Access
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.schema import load_order
 
 
-def described(domain: Domain) -> dict[str, Any]:
-    """The domain without anything that differs between its databases."""
+def described(domain: Domain, access: Access = Access.PUBLISHED) -> dict[str, Any]:
+    """The domain, as it is for every database of this access."""
     tables = load_order(domain.metadata)
     referenced_by = _referenced_by(tables)
     return {
         "name": domain.name,
         "identity_header": domain.identity_header,
-        "policy": domain.policy() if domain.policy is not None else None,
+        "policy": _policy(domain, access),
         "writing_tools": [tool.name for tool in domain.toolbox.tools.values() if tool.writes],
         "tables": [_table(table, referenced_by[table.name]) for table in tables],
     }
+
+
+def _policy(domain: Domain, access: Access) -> str | None:
+    """What agents have to obey, or None if nothing is written down."""
+    readers = [domain.policy]
+    if access is Access.STRICT and domain.access is not None:
+        readers.append(domain.access.policy)
+    return "\n".join(read() for read in readers if read is not None) or None
 
 
 def row_counts(domain: Domain) -> str:

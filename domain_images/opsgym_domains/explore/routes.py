@@ -29,7 +29,7 @@ def explore_routes(domain: Domain, databases: Databases) -> list[BaseRoute]:
     """Routes of the page."""
 
     async def read_domain(request: Request) -> Response:
-        """`/explore/api/domain`: tables with keys and row counts, tools that write, policy, who may act."""
+        """`/explore/api/domain`: tables with keys and row counts, tools that write, access, policy, who may act."""
         database = databases.get(request.headers.get(DATABASE_HEADER, DEFAULT_DATABASE))
         return JSONResponse(await _domain_now(domain, database))
 
@@ -45,7 +45,8 @@ def explore_middleware() -> list[Middleware]:
 
 
 async def _domain_now(domain: Domain, database: Database) -> dict[str, Any]:
-    shown = described(domain)
+    access = database.origin.access
+    shown = described(domain, access) | {"access": access}
     counts: dict[Any, Any] = dict((await database.query(row_counts(domain))).rows)
     for table in shown["tables"]:
         table["row_count"] = counts[table["name"]]

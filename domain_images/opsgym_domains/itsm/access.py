@@ -7,6 +7,7 @@ counts only if the user's own row and the table of roles both give it: taking it
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from importlib.resources import files
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -64,6 +65,7 @@ def access_rules(tools: Mapping[str, Tool]) -> AccessRules:
         rulebook=RULEBOOK,
         identity_rule="ID-1",
         permission_rule="ID-3",
+        policy=lambda: files("opsgym_domains.itsm").joinpath("policy-strict.md").read_text(encoding="utf-8"),
     )
 
 

@@ -118,6 +118,8 @@ class AccessRules:
     """Number of the policy's rule that a call without an acting user breaks."""
     permission_rule: str
     """Number of the policy's rule that says what roles may do."""
+    policy: Callable[[], str] | None = None
+    """Reads what an agent must obey on top of the domain's policy, Markdown."""
 
     async def admit(self, session: AsyncSession, actor: Actor, tool: Tool) -> None:
         """Lets an acting user use a tool.

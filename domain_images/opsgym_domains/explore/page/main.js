@@ -45,6 +45,7 @@ async function contentOf(there) {
   try {
     const domain = await readDomain();
     document.getElementById("domain").textContent = domain.name;
+    document.getElementById("database").textContent = `database ${database}, access ${domain.access}`;
     const view = views[there.view];
     if (!view) throw new Error(`There is no view “${there.view}”.`);
     return await view(there, domain);
