@@ -46,6 +46,11 @@ class RunKeys:
         return f"{self.root}suite/seeds/{sha256}.sql"
 
     @property
+    def probe(self) -> str:
+        """What preflight writes to see that the store takes writes, and takes each key once."""
+        return f"{self.root}probe"
+
+    @property
     def cells(self) -> str:
         """Prefix of all trials."""
         return f"{self.root}cells/"
@@ -66,9 +71,14 @@ class TrialKeys:
         """The scored trial; written once."""
         return f"{self.base}.json"
 
+    @property
+    def attempts(self) -> str:
+        """Prefix of everything that attempts wrote."""
+        return f"{self.base}/attempts/"
+
     def attempt(self, attempt: int) -> str:
         """One attempt; rewritten while it runs."""
-        return f"{self.base}/attempts/{attempt}.json"
+        return f"{self.attempts}{attempt}.json"
 
     @property
     def transcript(self) -> str:
@@ -81,7 +91,7 @@ class TrialKeys:
 
     def failed_transcript(self, attempt: int) -> str:
         """Transcript of an attempt that was not scored."""
-        return f"{self.base}/attempts/{attempt}.transcript.json.zst"
+        return f"{self.attempts}{attempt}.transcript.json.zst"
 
 
 def is_trial_record(key: str) -> bool:

@@ -6,6 +6,7 @@ hands back fits into a termination message.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -19,6 +20,44 @@ from opsgym_api.records import Cell, Timings, Usage
 ORDER_VERSION = 1
 MESSAGE_BYTES = 4096
 """What Kubernetes keeps of a container's termination message."""
+POD_MESSAGE_BYTES = 12 * 1024
+"""What it keeps of all of a pod's together; every container, init containers included, has an equal share."""
+
+ENV_ORDER = "OPSGYM_ORDER"
+"""Environment variable: file of the pod's order."""
+ENV_STORE = "OPSGYM_STORE"
+"""Environment variable: URL of the result store, which is opened with the usual `AWS_…` variables."""
+ENV_SUITE = "OPSGYM_SUITE"
+"""Environment variable: folder of a built-in suite's or ConfigMap's rows in a preflight pod; `/suite` if unset."""
+ENV_SUITE_STORE = "OPSGYM_SUITE_STORE"
+"""Environment variable: URL of the store of `suite.objectStore` in a preflight pod. It is opened with
+`OPSGYM_SUITE_AWS_ACCESS_KEY_ID`, `…_AWS_SECRET_ACCESS_KEY`, `…_AWS_ENDPOINT_URL_S3` and `…_AWS_REGION`; those that are
+unset are looked for where boto3 looks."""
+ENV_RECORDINGS = "OPSGYM_RECORDINGS"
+"""Environment variable: folder that holds `<ConfigMap>/<key>` of recordings; `RECORDINGS` if unset."""
+ENV_TERMINATION_LOG = "OPSGYM_TERMINATION_LOG"
+"""Environment variable: file of the termination message; `/dev/termination-log` if unset."""
+ENV_INDEX = "JOB_COMPLETION_INDEX"
+"""Environment variable: position of the pod's trial in its order; set by Kubernetes."""
+RECORDINGS = "/etc/opsgym/recordings"
+
+UNREAD_DOMAIN = "unread"
+"""Domain under which rows are reported that could not be read."""
+
+
+class Exit(IntEnum):
+    """How a pod's main container ends. Kubernetes counts 100 to 109 as a try that failed."""
+
+    DONE = 0
+    """A final record, or a report, is written, whatever it says."""
+    INFRA_ERROR = 101
+    """The attempt ended as `infra_error`; another may succeed."""
+    STORE_LOST = 102
+    """The store could not be read or written."""
+    NO_ORDER = 103
+    """The order, the store's address or the index cannot be used; the termination message is plain text."""
+    TERMINATED = 104
+    """Told to stop, or the run is suspended; the attempt record says what was spent."""
 
 
 class OrderedEndpoint(Stored):
@@ -37,7 +76,10 @@ class OrderedModel(Stored):
     """Name in tables and records."""
     model: str
     """litellm id, or `replay/gold`, `replay/noop`, `replay/<ConfigMap>/<key>`."""
+    origin: str = ""
+    """Object and field that declare it, for messages: `EvalModel gpt: spec`, `EvalRun x: spec.models[0].inline`."""
     endpoints: list[OrderedEndpoint]
+    """Empty: the provider's public address and its usual variable for the key."""
     parameters: dict[str, Any] = {}
     max_concurrency: int
     prices: Prices | None = None

@@ -11,8 +11,11 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from pydantic import SecretStr
 
 from opsgym_api.errors import InputError, Problem
 
@@ -57,11 +60,24 @@ class Store(Protocol):
         ...
 
 
-def open_store(location: str) -> Store:
+@dataclass(frozen=True)
+class S3Access:
+    """How a bucket is reached. What is None is looked for where boto3 looks: `AWS_…` variables, profiles, the pod."""
+
+    endpoint_url: str | None = None
+    """Address of the server; AWS' own if nothing names another."""
+    region: str | None = None
+    access_key_id: str | None = None
+    """Goes with `secret_access_key`."""
+    secret_access_key: SecretStr | None = None
+
+
+def open_store(location: str, access: S3Access | None = None) -> Store:
     """The store at a location.
 
     Args:
         location: `s3://bucket/prefix`, or a folder, which is made when something is first written to it.
+        access: How the bucket is reached; means nothing for a folder.
 
     Raises:
         InputError: The location names neither.
@@ -78,7 +94,7 @@ def open_store(location: str) -> Store:
         raise InputError(location, [Problem("store", "names no bucket; expected s3://BUCKET/PREFIX")])
     if prefix.strip("/") and not _is_key(prefix.strip("/")):
         raise InputError(location, [Problem("store", f"the prefix {prefix!r} is not a path of plain names")])
-    return S3Store(bucket, prefix)
+    return S3Store(bucket, prefix, access)
 
 
 def _open_folder(location: str) -> LocalStore:
@@ -208,11 +224,11 @@ def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
 class S3Store:
     """Objects in a bucket, below a prefix.
 
-    Credentials, region and endpoint come from where boto3 finds them: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL_S3` and so
-    on, a profile, or the pod's service account. Messages name bucket, key and cause, and nothing a server sent.
+    What `access` leaves open comes from where boto3 finds it: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL_S3` and so on, a
+    profile, or the pod's service account. Messages name bucket, key and cause, and nothing a server sent.
     """
 
-    def __init__(self, bucket: str, prefix: str = "") -> None:
+    def __init__(self, bucket: str, prefix: str = "", access: S3Access | None = None) -> None:
         # boto3 takes half a second to import: paid only by those who name a bucket.
         from boto3.session import Session
         from botocore.config import Config
@@ -222,15 +238,24 @@ class S3Store:
         self.prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         self.name = f"s3://{bucket}/{self.prefix}".rstrip("/")
         config = Config(
-            connect_timeout=10,
+            connect_timeout=5,  # with four attempts, a server that does not answer at all is known in half a minute
             read_timeout=60,
-            retries={"mode": "standard", "max_attempts": 5},
+            retries={"mode": "standard", "max_attempts": 4},
             max_pool_connections=32,  # as many threads as asyncio's default executor may have
             request_checksum_calculation="when_required",  # several S3-compatible servers refuse the newer trailers
             response_checksum_validation="when_required",
         )
+        given = access or S3Access()
+        secret = given.secret_access_key
         try:
-            self._client: S3Client = Session().client("s3", config=config)
+            self._client: S3Client = Session().client(
+                "s3",
+                config=config,
+                endpoint_url=given.endpoint_url,
+                region_name=given.region,
+                aws_access_key_id=given.access_key_id,
+                aws_secret_access_key=None if secret is None else secret.get_secret_value(),
+            )
         except (BotoCoreError, ValueError) as error:
             advice = "check AWS_ENDPOINT_URL_S3, AWS_PROFILE and AWS_REGION"
             raise InputError(

@@ -21,9 +21,10 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from opsgym_api.errors import InputError
-from opsgym_api.store import LocalStore, S3Store, Store, StoreError, open_store
+from opsgym_api.store import LocalStore, S3Access, S3Store, Store, StoreError, open_store
 
 from .conftest import SECRET
 
@@ -259,6 +260,24 @@ def test_open_store_knows_folders_and_buckets(tmp_path: Path, bucket: str) -> No
     assert remote.name == f"s3://{bucket}/some/prefix"
     remote.put("k", b"x")
     assert list(S3Store(bucket).keys("")) == ["some/prefix/k"]
+
+
+def test_a_bucket_is_reached_as_given_whatever_the_environment_says(
+    s3_endpoint: str, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/wrong")
+    access = S3Access(s3_endpoint, "us-east-1", "access-key-that-must-not-be-printed", SecretStr(SECRET))
+    store = open_store(f"s3://{bucket}/p", access)
+    assert store.put_once("k", b"x") is True
+    assert store.put_once("k", b"y") is False
+    assert SECRET not in repr(access)
+
+
+def test_half_of_a_key_pair_is_refused_without_the_half(s3_endpoint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        open_store("s3://bucket", S3Access(s3_endpoint, secret_access_key=SecretStr(SECRET)))
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize(
