@@ -9,16 +9,18 @@ import json
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opsgym_api.task import Task
+from opsgym_domains.includes import complete
 
 if TYPE_CHECKING:
     # Needs SQLAlchemy, which takes most of a second to import; commands that only ask for names do without.
     from opsgym_domains.kit.domain import Domain
 
 _DOMAINS = {"itsm": "opsgym_domains.itsm.domain"}
-_SUITES = {"quickstart": "opsgym_domains.itsm.suites"}
+_SUITES = {"quickstart": "opsgym_domains.itsm", "itsm-core": "opsgym_domains.itsm"}
+"""Package of the domain, by suite."""
 
 
 def domains() -> list[str]:
@@ -41,6 +43,18 @@ def suites() -> list[str]:
     return sorted(_SUITES)
 
 
+def suite_rows(name: str) -> list[dict[str, Any]]:
+    """A built-in suite's rows in order, complete: with the texts that their file only names.
+
+    Raises:
+        KeyError: There is none of this name.
+    """
+    package = _SUITES[name]
+    text = files(package).joinpath("suites", f"{name}.json").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = json.loads(text)
+    return [row | {"system_prompt": complete(row["system_prompt"], package)} for row in rows]
+
+
 @cache
 def load_suite(name: str) -> tuple[Task, ...]:
     """A built-in suite's tasks, in order.
@@ -48,5 +62,4 @@ def load_suite(name: str) -> tuple[Task, ...]:
     Raises:
         KeyError: There is none of this name.
     """
-    text = files(_SUITES[name]).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    return tuple(Task.model_validate(row) for row in json.loads(text))
+    return tuple(Task.model_validate(row) for row in suite_rows(name))

@@ -28,7 +28,7 @@ from opsgym_domains.itsm import (  # noqa: F401 - see above
 # isort: on
 from opsgym_domains.itsm.access import access_rules
 from opsgym_domains.itsm.identity import ACTORS, HEADER, identify
-from opsgym_domains.itsm.seeds import quickstart
+from opsgym_domains.itsm.seeds import desk, quickstart
 from opsgym_domains.itsm.tables import METADATA
 from opsgym_domains.itsm.toolbox import TOOLBOX
 from opsgym_domains.kit.domain import Domain
@@ -40,7 +40,7 @@ DOMAIN = Domain(
     toolbox=TOOLBOX,
     identity_header=HEADER,
     identify=identify,
-    seeds={"quickstart": quickstart},
+    seeds={"quickstart": quickstart, "desk": desk},
     policy=lambda: files("opsgym_domains.itsm").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
     access=access_rules(TOOLBOX.tools),

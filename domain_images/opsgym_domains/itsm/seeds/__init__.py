@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from opsgym_domains.itsm.seeds.generate import QUICKSTART, generate
+from opsgym_domains.itsm.seeds.generate import DESK, QUICKSTART, generate
 from opsgym_domains.itsm.seeds.script import script
 from opsgym_domains.itsm.seeds.world import World
 
@@ -18,3 +18,14 @@ def quickstart_world() -> World:
 def quickstart() -> str:
     """The seed `quickstart`: two companies and half a thousand rows in all 24 tables."""
     return script(quickstart_world())
+
+
+@cache
+def desk_world() -> World:
+    """The rows of the seed `desk`."""
+    return generate(DESK)
+
+
+def desk() -> str:
+    """The seed `desk`: the same companies on a busy day, some thousand rows."""
+    return script(desk_world())

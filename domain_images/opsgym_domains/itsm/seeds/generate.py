@@ -36,6 +36,7 @@ class Scale:
 
 
 QUICKSTART = Scale(number=2026, colleagues=6, incidents=16)
+DESK = Scale(number=4, colleagues=60, incidents=240)
 
 
 def generate(scale: Scale) -> World:

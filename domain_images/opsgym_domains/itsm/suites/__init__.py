@@ -1,1 +1,1 @@
-"""Suites that ship with the domain: `quickstart.json`, which `python -m opsgym_domains.itsm.suites` writes."""
+"""Suites that ship with the domain, as JSON that `python -m opsgym_domains.itsm.suites` writes."""

@@ -1,4 +1,4 @@
-"""Writes the generated files: the quickstart suite and, in a checkout, the recording that the examples replay."""
+"""Writes the generated files: the suites and, in a checkout, the recording that the examples replay."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from opsgym_domains.itsm.seeds import quickstart_world
+from opsgym_domains.itsm.suites.books import QUICKSTART, SUITES
 from opsgym_domains.itsm.suites.recording import recording
-from opsgym_domains.itsm.suites.rows import suite
-from opsgym_domains.itsm.suites.tasks import drafts
 
-SUITE = Path(__file__).with_name("quickstart.json")
 EXAMPLES = Path(__file__).parents[4] / "examples"
 """The checkout's folder; an installed package has none."""
 
@@ -37,11 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def generated() -> dict[Path, str]:
     """What each generated file should hold."""
-    world = quickstart_world()
-    written = drafts(world)
-    files = {SUITE: json.dumps(suite(written, world), indent=1, ensure_ascii=False) + "\n"}
+    drafts = {suite.name: suite.drafts(suite.world()) for suite in SUITES}
+    files = {
+        Path(__file__).with_name(f"{suite.name}.json"): json.dumps(
+            suite.rows(drafts[suite.name]), indent=1, ensure_ascii=False
+        )
+        + "\n"
+        for suite in SUITES
+    }
     if EXAMPLES.is_dir():
-        lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in recording(written))
+        played = recording(QUICKSTART, drafts[QUICKSTART.name])
+        lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in played)
         files[EXAMPLES / "recordings" / "mixed.jsonl"] = "".join(lines)
     return files
 

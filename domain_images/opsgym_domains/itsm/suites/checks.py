@@ -20,46 +20,19 @@ from sqlalchemy.sql.elements import KeyedColumnElement
 
 from opsgym_api.task import Category, ToolCall, Verifier
 from opsgym_domains.itsm.seeds.world import World
+from opsgym_domains.itsm.suites.effects import Kind, Row, key_of, written
 from opsgym_domains.itsm.tables import (
-    Change,
-    ChangeRequestMapping,
-    ChildIncident,
     Incident,
     IncidentSla,
     ItsmRow,
     Notification,
-    Problem,
     SlaDefinition,
     User,
-    UserGroup,
-    UserGroupMember,
-    UserRole,
 )
 from opsgym_domains.kit.schema import as_dict
 
 GYM = "gym-itsm-mcp"
 Dialect = Literal["sqlite", "postgres"]
-Kind = type[ItsmRow]
-
-ADDS: Mapping[str, tuple[Kind, ...]] = {
-    "create_incident": (Incident,),
-    "create_problem": (Problem,),
-    "create_change": (Change,),
-    "map_change_request": (ChangeRequestMapping,),
-    "add_child_incident": (ChildIncident,),
-    "link_new_incident_sla": (IncidentSla,),
-    "send_notification": (Notification,),
-    "add_new_user": (User, UserRole),
-    "add_new_user_group": (UserGroup,),
-    "add_new_group_member": (UserGroupMember,),
-}
-"""Kinds of rows that a call of a tool adds, one of each."""
-UPDATES: Mapping[str, Kind] = {
-    "update_incident": Incident,
-    "update_problem": Problem,
-}
-"""Kind of row that a call of a tool changes."""
-
 
 # --- conditions ----------------------------------------------------------------------------------------------------
 
@@ -78,6 +51,25 @@ class Word:
     text: str
 
 
+@dataclass(frozen=True)
+class HasAll:
+    """A text that contains all of others, in any case."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Present:
+    """Any value but none."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of the values that a query returns."""
+
+    query: str
+
+
 def sql(query: str, **texts: str | Iterable[str]) -> str:
     """A query with texts put in for `:name`, as literals; several texts become a list, for `IN`."""
     for name, text in texts.items():
@@ -92,24 +84,35 @@ WORD = r"\m{}\M"
 
 def count(kind: Kind, **values: Any) -> str:
     """Query for the number of rows with these values; None means empty, a list or tuple any of its items."""
-    conditions = " AND ".join(_condition(name, value) for name, value in values.items())
-    return f"SELECT COUNT(*) FROM {kind.__tablename__} WHERE {conditions}"  # noqa: S608 - written by task authors
+    return f"SELECT COUNT(*) FROM {kind.__tablename__} WHERE {matches(**values)}"  # noqa: S608 - by task authors
+
+
+def matches(**values: Any) -> str:
+    """Condition that columns have these values; None means empty, a list or tuple any of its items."""
+    return " AND ".join(_condition(name, value) for name, value in values.items())
 
 
 def _condition(column: str, value: Any) -> str:
-    if value is None:
-        return f"{column} IS NULL"
+    if value is None or isinstance(value, Present):
+        return f"{column} IS {'' if value is None else 'NOT '}NULL"
     if isinstance(value, bool):
         return f"{column} IS {'TRUE' if value else 'FALSE'}"
-    if isinstance(value, Has):
-        return f"LOWER({column}) LIKE {_quoted(f'%{value.text.lower()}%')}"
-    if isinstance(value, Word):
-        return f"{column} ~ {_quoted(WORD.format(value.text))}"
+    if isinstance(value, Has | HasAll | Word | OneOf):
+        return _special(column, value)
     if isinstance(value, list | tuple):
         return f"{column} IN ({listed(value)})"
     if isinstance(value, datetime):
         return f"{column} = '{value:%Y-%m-%d %H:%M:%S}'"
     return f"{column} = {_quoted(str(value))}"
+
+
+def _special(column: str, value: Has | HasAll | Word | OneOf) -> str:
+    if isinstance(value, Word):
+        return f"{column} ~ {_quoted(WORD.format(value.text))}"
+    if isinstance(value, OneOf):
+        return f"{column} IN ({value.query})"
+    texts = (value.text,) if isinstance(value, Has) else value.texts
+    return " AND ".join(f"LOWER({column}) LIKE {_quoted(f'%{text.lower()}%')}" for text in texts)
 
 
 def listed(texts: Iterable[str]) -> str:
@@ -213,7 +216,7 @@ def others_unchanged(world: World, kind: Kind, *keys: str) -> Verifier:
 
     The query returns the keys of rows that are not.
     """
-    table, key = kind.__tablename__, _key(kind)
+    table, key = kind.__tablename__, key_of(kind)
     kept = (row for row in world.all(kind) if getattr(row, key) not in keys)
     digests = listed(_digest(_line(row))[:_SHORT] for row in kept)
     return state(
@@ -233,11 +236,21 @@ def elsewhere_unchanged(world: World, gold: Sequence[ToolCall]) -> Verifier:
 
     The query returns the names of tables where they are not.
     """
-    changed = {UPDATES[action.name] for action in gold if action.name in UPDATES}
-    added = _added(gold)
-    kinds = [kind for kind in _KINDS if kind not in changed]
-    seed = ", ".join(f"('{kind.__tablename__}', '{_seed_digest(world, kind)}')" for kind in kinds)
-    now = " UNION ALL ".join(_present_digest(kind, _next_keys(world, kind, added[kind])) for kind in kinds)
+    rows = written(world, gold)
+    changed = {row.kind for row in rows if row.way != "adds"}
+    return _tables_unchanged(
+        world, {kind: [row.key for row in rows if row.kind is kind] for kind in _KINDS if kind not in changed}
+    )
+
+
+def all_else_unchanged(world: World, rows: Sequence[Row]) -> Verifier:
+    """Rows of the seed are as they were in all tables, except those that are written; as `elsewhere_unchanged`."""
+    return _tables_unchanged(world, {kind: [row.key for row in rows if row.kind is kind] for kind in _KINDS})
+
+
+def _tables_unchanged(world: World, spared: Mapping[Kind, Sequence[str]]) -> Verifier:
+    seed = ", ".join(f"('{kind.__tablename__}', '{_seed_digest(world, kind, keys)}')" for kind, keys in spared.items())
+    now = " UNION ALL ".join(_present_digest(kind, keys) for kind, keys in spared.items())
     return state(
         "other_tables_unchanged",
         "Nothing has changed where the request has nothing to change [ID-4]",
@@ -250,10 +263,46 @@ def elsewhere_unchanged(world: World, gold: Sequence[ToolCall]) -> Verifier:
     )
 
 
-def nothing_else_added(world: World, gold: Sequence[ToolCall]) -> Verifier:
-    """Every table has as many rows as the gold actions leave in it."""
-    added = _added(gold)
-    expected = {kind.__tablename__: len(world.all(kind)) + added[kind] for kind in _KINDS}
+def written_rows_else_unchanged(world: World, rows: Sequence[Row]) -> Verifier | None:
+    """Rows that are changed keep what they had in every column that is not given; None if no row is changed.
+
+    The query returns the names of tables where they do not.
+    """
+    groups: dict[tuple[Kind, frozenset[str]], list[str]] = {}
+    for row in rows:
+        if row.way == "changes" and row.values:
+            groups.setdefault((row.kind, frozenset(row.values)), []).append(row.key)
+    if not groups:
+        return None
+    judged = " UNION ALL ".join(_rest_differs(world, kind, but, keys) for (kind, but), keys in groups.items())
+    return state(
+        "the_rest_of_changed_rows_stays",
+        "Rows that were changed keep all that the request does not touch [ID-4]",
+        f"SELECT COALESCE(STRING_AGG(DISTINCT name, ', ' ORDER BY name), 'none') FROM ({judged}) AS rest "  # noqa: S608
+        "WHERE differs",
+        "none",
+        category=Category.SIDE_EFFECT,
+        dialect="postgres",
+    )
+
+
+def _rest_differs(world: World, kind: Kind, but: frozenset[str], keys: Sequence[str]) -> str:
+    """Query for a table's name, and whether these rows differ from the seed in other columns than these."""
+    name, rows = kind.__tablename__, [row for row in world.all(kind) if getattr(row, key_of(kind)) in keys]
+    lines = f"SELECT {_line_expression(kind, but)} AS line FROM {name} WHERE {key_of(kind)} IN ({listed(keys)})"  # noqa: S608
+    return (
+        f"SELECT '{name}' AS name, MD5(STRING_AGG(line, CHR(10) ORDER BY line COLLATE \"C\")) "  # noqa: S608
+        f"IS DISTINCT FROM '{_digest(_text_of(rows, but))}' AS differs FROM ({lines}) AS {name}"
+    )
+
+
+def nothing_else_added(world: World, gold: Sequence[ToolCall], meanwhile: Mapping[Kind, int] | None = None) -> Verifier:
+    """Every table has as many rows as the gold actions leave in it, and `meanwhile` adds."""
+    rows = written(world, gold)
+    change = Counter(row.kind for row in rows if row.way == "adds")
+    change.update(meanwhile or {})
+    change.subtract(row.kind for row in rows if row.way == "removes")
+    expected = {kind.__tablename__: len(world.all(kind)) + change[kind] for kind in _KINDS}
     counts = ", ".join(f"(SELECT COUNT(*) FROM {name}) AS {name}" for name in expected)  # noqa: S608 - our own names
     return state(
         "nothing_else_added_or_removed",
@@ -273,46 +322,41 @@ _SHORT = 6
 """Digits of a row's digest that a query keeps: a changed row is overlooked once in 100,000 times."""
 
 
-def _added(gold: Sequence[ToolCall]) -> Counter[Kind]:
-    return Counter(kind for action in gold for kind in ADDS.get(action.name, ()))
-
-
-def _next_keys(world: World, kind: Kind, number: int) -> list[str]:
-    """Keys that a table's next rows get; a user's role has the user's."""
-    keyed = User if kind is UserRole else kind
-    return [world.next_id(keyed, ahead) for ahead in range(number)]
-
-
 def _digest(text: str) -> str:
     """Keeps half a thousand rows out of a task's file; it is not there against attackers."""
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _seed_digest(world: World, kind: Kind) -> str:
-    return _digest("\n".join(sorted(map(_line, world.all(kind)))))
+def _seed_digest(world: World, kind: Kind, spared: Sequence[str]) -> str:
+    return _digest(_text_of(row for row in world.all(kind) if getattr(row, key_of(kind)) not in spared))
+
+
+def _text_of(rows: Iterable[ItsmRow], but: frozenset[str] = frozenset()) -> str:
+    return "\n".join(sorted(_line(row, but) for row in rows))
 
 
 def _present_digest(kind: Kind, spared: Sequence[str]) -> str:
-    name, but = kind.__tablename__, f" WHERE {_key(kind)} NOT IN ({listed(spared)})" if spared else ""
+    name, but = kind.__tablename__, f" WHERE {key_of(kind)} NOT IN ({listed(spared)})" if spared else ""
     lines = f"SELECT {_line_expression(kind)} AS line FROM {name}{but}"  # noqa: S608 - our own names
     return f"SELECT '{name}', MD5(STRING_AGG(line, CHR(10) ORDER BY line COLLATE \"C\")) FROM ({lines}) AS {name}"  # noqa: S608
 
 
-def _line_expression(kind: Kind) -> str:
+def _line_expression(kind: Kind, but: frozenset[str] = frozenset()) -> str:
     """What `_line` says of a row, in Postgres."""
-    return f"CONCAT_WS('|', {', '.join(column.name for column in _lasting(kind))})"
+    return f"CONCAT_WS('|', {', '.join(column.name for column in _lasting(kind, but))})"
 
 
-def _line(row: ItsmRow) -> str:
+def _line(row: ItsmRow, but: frozenset[str] = frozenset()) -> str:
     """A row's lasting values, as Postgres' CONCAT_WS writes them: no NULLs, booleans as letters."""
     stored = as_dict(row)
-    values = ((column, stored[column.name]) for column in _lasting(type(row)))
+    values = ((column, stored[column.name]) for column in _lasting(type(row), but))
     return "|".join(_text(column, value) for column, value in values if value is not None)
 
 
-def _lasting(kind: Kind) -> list[KeyedColumnElement[Any]]:
+def _lasting(kind: Kind, but: frozenset[str]) -> list[KeyedColumnElement[Any]]:
     """Columns that say more than when a row was written: who changes a row and changes it back has changed nothing."""
-    return [column for column in kind.__table__.columns if column.name not in {kind.created, kind.updated}]
+    passing = {kind.created, kind.updated, *but}
+    return [column for column in kind.__table__.columns if column.name not in passing]
 
 
 def _text(column: KeyedColumnElement[Any], value: Any) -> str:
@@ -323,7 +367,3 @@ def _text(column: KeyedColumnElement[Any], value: Any) -> str:
     if isinstance(column.type, Numeric):
         return str(Decimal(value).quantize(Decimal("0.01")))
     return str(value)
-
-
-def _key(kind: Kind) -> str:
-    return str(next(iter(kind.__table__.primary_key)).name)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from opsgym_api.evalrun import Access
+from opsgym_api.event import Event
 from opsgym_api.task import ToolCall, Verifier
 from opsgym_domains.itsm.seeds.world import World
 from opsgym_domains.itsm.tables import Incident, Problem, SlaDefinition, User, UserGroup
@@ -36,6 +38,10 @@ class Draft:
     tools: tuple[str, ...] = ()
     """Tools of the oracle set that `gold` does not call."""
     feasible: bool = True
+    access: Access = Access.PUBLISHED
+    """How strictly the gym server judges calls."""
+    events: tuple[Event, ...] = ()
+    """What happens without the agent."""
     mistakes: Mapping[str, tuple[ToolCall, ...]] = field(default_factory=dict)
     """What somebody might do on top, and must not: calls after the gold ones, by what is wrong with them. Tests prove
     with them that verifiers notice."""

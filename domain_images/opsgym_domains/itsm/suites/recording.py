@@ -11,18 +11,18 @@ from typing import Any
 
 from opsgym_api.task import ToolCall
 from opsgym_domains.itsm.suites.drafts import Draft
-from opsgym_domains.itsm.suites.rows import task_id
+from opsgym_domains.itsm.suites.rows import Suite
 
 Conduct = tuple[Sequence[ToolCall], str]
 """What an agent did, and what it said at the end."""
 Way = Callable[[Draft], Conduct]
 
 
-def recording(drafts: Sequence[Draft]) -> Iterator[dict[str, Any]]:
+def recording(suite: Suite, drafts: Sequence[Draft]) -> Iterator[dict[str, Any]]:
     """Lines of the recording: the calls of each task in order, then its answer."""
     for number, draft in enumerate(drafts, start=1):
         calls, answer = WAYS.get(draft.slug, _as_gold)(draft)
-        name = task_id(number, draft)
+        name = suite.task_id(number, draft)
         for call in calls:
             yield {"task_id": name, "tool": call.name, "arguments": call.arguments}
         yield {"task_id": name, "answer": answer}

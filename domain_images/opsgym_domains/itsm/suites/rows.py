@@ -6,55 +6,75 @@ it shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from opsgym_api.evalrun import Access
 from opsgym_api.task import Task
+from opsgym_domains.includes import included
 from opsgym_domains.itsm.identity import HEADER
 from opsgym_domains.itsm.seeds.world import NOW, World
-from opsgym_domains.itsm.suites.checks import GYM, elsewhere_unchanged
+from opsgym_domains.itsm.suites.checks import GYM
 from opsgym_domains.itsm.suites.drafts import Draft
 from opsgym_domains.itsm.tables import Organization, User
 
-
-def suite(drafts: Sequence[Draft], world: World) -> list[dict[str, Any]]:
-    """The rows of a suite, numbered in order.
-
-    Raises:
-        ValidationError: A row would not be a task.
-    """
-    policy = files("opsgym_domains.itsm").joinpath("policy.md").read_text(encoding="utf-8")
-    return [_row(task_id(number, draft), draft, world, policy) for number, draft in enumerate(drafts, start=1)]
+POLICIES = {Access.PUBLISHED: ("policy.md",), Access.STRICT: ("policy.md", "policy-strict.md")}
+"""What an agent must obey, by how strictly it is judged."""
 
 
-def task_id(number: int, draft: Draft) -> str:
-    """Id of a suite's task, by its place in the suite, counted from 1."""
-    return f"itsm-qs-{number:03d}-{draft.slug}"
+@dataclass(frozen=True)
+class Suite:
+    """A built-in suite's name, seed, and form."""
 
+    name: str
+    seed: str
+    world: Callable[[], World]
+    """The seed's rows."""
+    drafts: Callable[[World], Sequence[Draft]]
+    numbered: bool = False
+    """Whether ids of tasks count them; otherwise a task keeps its id wherever it stands in the suite."""
 
-def _row(name: str, draft: Draft, world: World, policy: str) -> dict[str, Any]:
-    verifiers = [*draft.verifiers, elsewhere_unchanged(world, draft.gold)]
-    tools = dict.fromkeys([*(action.name for action in draft.gold), *draft.tools])
-    fields: dict[str, Any] = {
-        "task_id": name,
-        "domain": "itsm",
-        "system_prompt": f"{_preamble(draft, world)}\n\n{policy}",
-        "user_prompt": draft.prompt,
-        "selected_tools": list(tools),
-        "restricted_tools": [],
-        "gym_servers_config": [_gym(draft.actor)],
-        "verifiers": [verifier.model_dump(mode="json", exclude_none=True) for verifier in verifiers],
-        "number_of_runs": 1,
-        "reset_database_between_runs": True,
-        "plan": list(draft.plan),
-        "gold_actions": [action.model_dump(mode="json") for action in draft.gold],
-        "gold_answer": draft.answer,
-        "feasible": draft.feasible,
-        "horizon": len(draft.gold),
-    }
-    Task.model_validate(fields)
-    return fields
+    def task_id(self, number: int, draft: Draft) -> str:
+        """Id of a task, by its place in the suite, counted from 1."""
+        return f"itsm-qs-{number:03d}-{draft.slug}" if self.numbered else f"{self.name}-{draft.slug}"
+
+    def rows(self, drafts: Sequence[Draft]) -> list[dict[str, Any]]:
+        """The rows, in order.
+
+        Raises:
+            ValidationError: A row would not be a task.
+        """
+        world = self.world()
+        return [self._row(self.task_id(number, draft), draft, world) for number, draft in enumerate(drafts, start=1)]
+
+    def _row(self, name: str, draft: Draft, world: World) -> dict[str, Any]:
+        tools = dict.fromkeys([*(action.name for action in draft.gold), *draft.tools])
+        fields: dict[str, Any] = {
+            "task_id": name,
+            "domain": "itsm",
+            "system_prompt": "\n\n".join([_preamble(draft, world), *map(included, POLICIES[draft.access])]),
+            "user_prompt": draft.prompt,
+            "selected_tools": list(tools),
+            "restricted_tools": [],
+            "gym_servers_config": [_gym(draft.actor, self.seed)],
+            "verifiers": [verifier.model_dump(mode="json", exclude_none=True) for verifier in draft.verifiers],
+            "number_of_runs": 1,
+            "reset_database_between_runs": True,
+            "plan": list(draft.plan),
+            "gold_actions": [action.model_dump(mode="json") for action in draft.gold],
+            "gold_answer": draft.answer,
+            "feasible": draft.feasible,
+            "horizon": len(draft.gold),
+        }
+        if draft.access is not Access.PUBLISHED:
+            fields["access"] = draft.access.value
+        if draft.events:
+            fields["events"] = [
+                event.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for event in draft.events
+            ]
+        Task.model_validate(fields)
+        return fields
 
 
 def _preamble(draft: Draft, world: World) -> str:
@@ -67,11 +87,11 @@ def _preamble(draft: Draft, world: World) -> str:
     )
 
 
-def _gym(actor: User) -> Mapping[str, Any]:
+def _gym(actor: User, seed: str) -> Mapping[str, Any]:
     return {
         "mcp_server_name": GYM,
         "mcp_server_url": "http://localhost:8006",
-        "seed_database_file": "builtin:quickstart",
+        "seed_database_file": f"builtin:{seed}",
         "context": {HEADER: actor.static_token},
         "user_info": {"user_id": actor.user_id, "name": _name(actor), "email": actor.email},
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from opsgym_domains.itsm.seeds.world import World
+from opsgym_domains.itsm.suites.checks import elsewhere_unchanged
 from opsgym_domains.itsm.suites.drafts import Draft
 from opsgym_domains.itsm.suites.tasks import incidents, people, problems, promises, queues, refusals
 
@@ -31,4 +33,8 @@ _TASKS: tuple[Callable[[World], Draft], ...] = (
 
 def drafts(world: World) -> tuple[Draft, ...]:
     """The tasks, written for this world."""
-    return tuple(write(world) for write in _TASKS)
+    return tuple(_watched(world, write(world)) for write in _TASKS)
+
+
+def _watched(world: World, draft: Draft) -> Draft:
+    return replace(draft, verifiers=(*draft.verifiers, elsewhere_unchanged(world, draft.gold)))
