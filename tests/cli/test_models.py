@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from opsgym.local.models import Resolver, missing_key
+from opsgym.local.models import Resolver
 from opsgym_api.documents import Documents
 from opsgym_api.errors import InputError
 from opsgym_api.evalmodel import Prices
 from opsgym_api.evalrun import EvalRun
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
+from opsgym_runner.models import missing_key
 
 LISTED = Prices(input_usd=1, output_usd=2)
 

@@ -15,20 +15,20 @@ import click
 from opsgym.exits import Exit
 from opsgym.local.agenda import Agenda, Before, plan_agenda
 from opsgym.local.board import Board
-from opsgym.local.gate import check_gate, find_baseline
 from opsgym.local.inputs import Inputs, read_inputs
 from opsgym.local.ledger import Ledger
 from opsgym.local.logs import log_to
-from opsgym.local.models import missing_key
 from opsgym.local.progress import Progress, progress_for
 from opsgym.local.record import before_of, run_record, with_records
 from opsgym.local.run import Ended, LocalRun
 from opsgym.score_table import console, print_summary, summary_json
+from opsgym_api.gate import Standing, check_gate, find_baseline, standing_of
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.results import load_run
 from opsgym_api.scores import Summary, summarise
 from opsgym_api.store import Store, open_store
+from opsgym_runner.models import missing_key
 from opsgym_runner.prices import known_prices
 
 
@@ -69,7 +69,7 @@ def run(request: Request) -> int:
     return Exit.OK if summary.total.scored == summary.total.total else Exit.NOT_SCORED
 
 
-def _baseline(inputs: Inputs, store: Store) -> Summary | None:
+def _baseline(inputs: Inputs, store: Store) -> Standing | None:
     """The run to compare with: looked up first, so that nothing is spent on a run that nothing can judge."""
     gate = inputs.spec.gate
     return find_baseline(store, gate.baseline, inputs.run_id) if gate and gate.baseline else None
@@ -141,11 +141,11 @@ def _store_option(request: Request) -> str:
     return "" if request.store == "./results" else f"--store {shlex.quote(request.store)}"
 
 
-def _gate_opens(inputs: Inputs, summary: Summary, baseline: Summary | None, request: Request) -> bool:
+def _gate_opens(inputs: Inputs, summary: Summary, baseline: Standing | None, request: Request) -> bool:
     """Prints each condition of the gate with the number that decided it; whether all hold."""
     if inputs.spec.gate is None:
         return True
-    checks = check_gate(inputs.spec.gate, summary, baseline)
+    checks = check_gate(inputs.spec.gate, standing_of(summary), baseline)
     go = all(check.holds for check in checks)
     click.echo(f"gate: {'GO' if go else 'NO-GO'}", err=request.as_json)
     for check in sorted(checks, key=lambda check: check.holds):

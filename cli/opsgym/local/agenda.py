@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from opsgym.local.inputs import UNREAD_DOMAIN, Inputs, Refusal
+from opsgym.local.inputs import Inputs, Refusal
+from opsgym_api.orders import UNREAD_DOMAIN
 from opsgym_api.outcomes import ConfigReason, Outcome
 from opsgym_api.records import AttemptRecord, Cell
 from opsgym_operator.plan import CellPlan, PlannedTrial, TrialKey, plan_cells, plan_trials

@@ -7,14 +7,12 @@ everything else ends the command with all problems named.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from opsgym.local.models import REPLAY, KnownPrices, MissingKey, Resolver
-from opsgym.local.seeds import SeedFinder, SeedNotFoundError
+from opsgym.local.models import Resolver
 from opsgym_api.digest import digest_of
 from opsgym_api.documents import Documents, inlined, load_documents
 from opsgym_api.errors import InputError, Problem
@@ -26,10 +24,10 @@ from opsgym_operator.plan import run_id as planned_run_id
 from opsgym_operator.plan import select_tasks
 from opsgym_operator.plan import suite_digest as planned_suite_digest
 from opsgym_runner.job import ResolvedModel, Seed
-
-UNREAD_DOMAIN = "unread"
-"""Domain under which rows are reported that could not be read."""
-_TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+from opsgym_runner.models import KnownPrices, MissingKey
+from opsgym_runner.prices import REPLAY
+from opsgym_runner.rows import domains_of, reported
+from opsgym_runner.seeds import SeedFinder, SeedNotFoundError
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,6 @@ class Inputs:
     """What the user should know about fields that mean nothing here."""
 
 
-def domains_of(task: Task) -> list[str]:
-    """Domains of a task's gym servers, each once."""
-    return list(dict.fromkeys(server.domain for server in task.gym_servers_config))
-
-
 def read_inputs(
     file: Path, environment: Mapping[str, str], known_prices: KnownPrices, missing_key: MissingKey
 ) -> Inputs:
@@ -75,8 +68,8 @@ def read_inputs(
     Args:
         file: The file with the EvalRun.
         environment: Where credentials are.
-        known_prices: See `models.Resolver`.
-        missing_key: See `models.Resolver`.
+        known_prices: See `Resolver`.
+        missing_key: See `Resolver`.
 
     Raises:
         InputError: The run cannot be started.
@@ -84,7 +77,7 @@ def read_inputs(
     documents = load_documents(file)
     suite = documents.run.spec.suite
     rows, bad = _rows(str(file), documents)
-    unread = _reported(bad, {task.task_id for task in rows}, suite)
+    unread = reported(bad, {task.task_id for task in rows}, suite.ids)
     tasks = select_tasks(suite, rows, unreadable=unread.keys())
     models = Resolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
     seeds, refused = _prepared(tasks, _finder(suite, documents.folder))
@@ -124,22 +117,6 @@ def _rows(source: str, documents: Documents) -> tuple[Sequence[Task], list[BadRo
 
 def _source(suite: Suite) -> str:
     return suite.builtin or suite.path or "suite"
-
-
-def _reported(bad: Iterable[BadRow], taken: set[str], suite: Suite) -> dict[str, str]:
-    """Unreadable rows by an id that can stand in a store key and that no other row has.
-
-    A row whose own id cannot be told is kept even if the suite names ids: it may be one of them.
-    """
-    reported: dict[str, str] = {}
-    for row in bad:
-        named = _TASK_ID.fullmatch(row.task_id) is not None and row.task_id not in taken
-        if named and suite.ids and row.task_id not in suite.ids:
-            continue
-        digest = hashlib.sha256(row.source.encode()).hexdigest()[:8]
-        reported[row.task_id if named else f"row-{digest}"] = row.message
-        taken = taken | {row.task_id}
-    return reported
 
 
 def _finder(suite: Suite, folder: Path) -> SeedFinder:

@@ -6,7 +6,7 @@ missing is found before anything starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -15,18 +15,8 @@ from opsgym_api.documents import Documents, resolve_models
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalmodel import ModelSpec, Prices, SecretKey
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-
-REPLAY = "replay/"
-_PLAYED = frozenset({"replay/gold", "replay/noop"})
-
-KnownPrices = Callable[[str], Prices | None]
-SECRET_PARAMETERS = frozenset(
-    {"api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token", "azure_ad_token", "client_secret"}
-    | {"vertex_credentials"}
-)
-"""litellm parameters that hold credentials: a document, and so the run's record, must not."""
-
-MissingKey = Callable[[str], str | None]
+from opsgym_runner.models import PLAYED, KnownPrices, MissingKey, secret_parameters, unpriced, wanted_key
+from opsgym_runner.prices import REPLAY
 
 
 class Resolver:
@@ -35,8 +25,8 @@ class Resolver:
     Args:
         folder: Where relative paths start.
         environment: Where credentials are.
-        known_prices: Prices of a litellm id; None if there are none.
-        missing_key: The variable that the provider of a litellm id reads its key from, if it is required and not set.
+        known_prices: Prices that are known without being given.
+        missing_key: What else a hosted model would need.
     """
 
     def __init__(
@@ -65,7 +55,7 @@ class Resolver:
         return models
 
     def _model(self, path: str, name: str, spec: ModelSpec) -> ResolvedModel:
-        for parameter in sorted(SECRET_PARAMETERS & spec.parameters.keys()):
+        for parameter in secret_parameters(spec.parameters):
             advice = "credentials do not belong in a document; name a variable in credentials.env"
             self._problems.append(Problem(f"{path}.parameters.{parameter}", advice))
         endpoints = tuple(self._endpoints(path, spec))
@@ -105,7 +95,7 @@ class Resolver:
         return SecretStr(value)
 
     def _recording(self, path: str, model: str) -> str:
-        if model in _PLAYED:
+        if model in PLAYED:
             return model
         file = (self._folder / model.removeprefix(REPLAY)).resolve()
         if not file.is_file():
@@ -115,9 +105,9 @@ class Resolver:
 
     def _require_key(self, path: str, spec: ModelSpec, endpoints: tuple[ModelEndpoint, ...]) -> None:
         """Refuses a hosted model whose provider will want a key that nobody gave."""
-        if spec.credentials is not None or any(endpoint.url or endpoint.api_key for endpoint in endpoints):
-            return
-        variable = self._missing_key(spec.model)
+        if spec.credentials is not None:
+            return  # whose own problem is told already, if it has one
+        variable = wanted_key(spec.model, endpoints, self._missing_key)
         if variable is not None:
             advice = f"set the environment variable {variable}, or name another one in credentials.env"
             self._problems.append(Problem(path, f"{spec.model} needs an API key: {advice}"))
@@ -125,18 +115,5 @@ class Resolver:
     def _prices(self, path: str, spec: ModelSpec) -> Prices | None:
         prices = spec.prices or self._known_prices(spec.model)
         if prices is None and not spec.allow_unpriced:
-            ways = "give prices: {inputUsd, outputUsd} per million tokens, or set allowUnpriced: true"
-            self._problems.append(Problem(path, f"no price is known for {spec.model}; {ways}"))
+            self._problems.append(Problem(path, unpriced(spec.model)))
         return prices
-
-
-def missing_key(model: str) -> str | None:
-    """The API key variable, or the choice of several, that litellm finds missing for a model's provider.
-
-    Providers that can be reached in other ways too (cloud accounts, profiles) are left to the first call: for those
-    litellm also lists variables that hold no API key.
-    """
-    from opsgym_runner.litellm_lib import load_litellm
-
-    missing: list[str] = load_litellm().validate_environment(model=model)["missing_keys"]
-    return " or ".join(missing) if missing and all(name.endswith("_API_KEY") for name in missing) else None

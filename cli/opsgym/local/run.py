@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from opsgym.local.agenda import Agenda, Before, Doomed
 from opsgym.local.clock import utc_now
 from opsgym.local.gyms import GymLostError, Gyms
-from opsgym.local.inputs import Inputs, domains_of
+from opsgym.local.inputs import Inputs
 from opsgym.local.ledger import Ledger, LedgerGate
 from opsgym.local.progress import Progress
 from opsgym.local.scheduler import Rules, Scheduler
@@ -29,6 +29,7 @@ from opsgym_api.store import Store, StoreError
 from opsgym_operator.plan import PlannedTrial, TrialKey
 from opsgym_runner.job import Job
 from opsgym_runner.litellm_lib import load_litellm
+from opsgym_runner.rows import domains_of
 from opsgym_runner.runner import Runner, RunnerEvent
 
 MAX_CONCURRENCY = 8

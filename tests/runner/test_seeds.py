@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opsgym.local.seeds import SeedFinder, SeedNotFoundError
 from opsgym_api.task import GymServer
 from opsgym_runner.job import Seed
+from opsgym_runner.seeds import SeedFinder, SeedNotFoundError
 
 
 def server(seed: str) -> GymServer:
