@@ -112,10 +112,10 @@ def summary_json(summary: Summary) -> str:
             "total": total.total,
             "passed": total.passed,
             "failed": total.failed,
-            "infra_errors": unscored(total, Outcome.INFRA_ERROR),
-            "config_errors": unscored(total, Outcome.CONFIG_ERROR),
-            "budget_skipped": unscored(total, Outcome.BUDGET_SKIPPED),
-            "cancelled": unscored(total, Outcome.CANCELLED),
+            "infra_errors": total.ended_as(Outcome.INFRA_ERROR),
+            "config_errors": total.ended_as(Outcome.CONFIG_ERROR),
+            "budget_skipped": total.ended_as(Outcome.BUDGET_SKIPPED),
+            "cancelled": total.ended_as(Outcome.CANCELLED),
             "pending": total.not_scored.get(PENDING, 0),
             "cost_usd": total.cost_usd,
             "cells": [_cell_json(cell) for cell in summary.cells],
@@ -152,8 +152,3 @@ def _cell_json(cell: CellScore) -> dict[str, Any]:
         "mean_steps": score.mean_steps,
         "cost_usd": score.cost_usd,
     }
-
-
-def unscored(score: Score, outcome: Outcome) -> int:
-    """Trials without a score that ended in one outcome, for whatever reason."""
-    return sum(count for ending, count in score.not_scored.items() if ending.partition("/")[0] == outcome.value)

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opsgym_api.records import Cell
+from opsgym_api.figures import NOTHING, cell_name, dollars, percent
 
-UNKNOWN = "unknown"
-NOTHING = "–"
-
-
-def dollars(amount: float | None) -> str:
-    """Dollars; small amounts with enough digits to differ from nothing."""
-    if amount is None:
-        return UNKNOWN
-    if amount == 0:
-        return "$0"
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}" if amount >= 0.0001 else "<$0.0001"
-
-
-def percent(share: float | None) -> str:
-    """A share; a dash where there is nothing to take a share of."""
-    return NOTHING if share is None else f"{100 * share:.1f}%"
+__all__ = ["NOTHING", "cell_name", "dollars", "endings", "number", "percent", "seconds"]
 
 
 def seconds(duration: float) -> str:
@@ -39,11 +24,6 @@ def seconds(duration: float) -> str:
 def number(value: float | None) -> str:
     """A mean; a dash where there is nothing to average."""
     return NOTHING if value is None else f"{value:.1f}"
-
-
-def cell_name(cell: Cell) -> str:
-    """A cell in one word."""
-    return f"{cell.model}/{cell.agent}/{cell.mode}/{cell.domain}"
 
 
 def endings(not_scored: Mapping[str, int]) -> str:

@@ -72,6 +72,10 @@ class Score:
         """Trials that say something about the agent."""
         return self.passed + self.failed
 
+    def ended_as(self, outcome: Outcome) -> int:
+        """Trials without a score that ended in one outcome, for whatever reason."""
+        return sum(count for ending, count in self.not_scored.items() if ending.partition("/")[0] == outcome.value)
+
 
 @dataclass(frozen=True)
 class CellScore:
