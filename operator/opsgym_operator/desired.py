@@ -1,0 +1,79 @@
+"""What a plan wants done for one EvalRun. Carrying it out is someone else's part.
+
+Invariant: doing it twice is doing it once. Fields are carried out in the order in which they stand here; if one fails,
+what follows it is left for the next plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from opsgym_api.evalrun import EvalRunStatus
+from opsgym_api.records import AttemptRecord, Control, RunRecord
+
+Manifest: TypeAlias = Mapping[str, Any]
+"""A whole Kubernetes object."""
+
+
+class Need(StrEnum):
+    """What has to be read from the store before more can be planned."""
+
+    STORED = "stored"
+    """Everything: `run.json`, the suite's index, `control.json`, all attempts."""
+    SUITE = "suite"
+    """The suite's index again: a preflight has just written it."""
+    BASELINE = "baseline"
+    """The run that `spec.gate.baseline` names; see `opsgym_api.gate`."""
+
+
+@dataclass(frozen=True)
+class JobPatch:
+    """A change of a Job's spec; None leaves a field as it is."""
+
+    name: str
+    parallelism: int | None = None
+    suspend: bool | None = None
+
+
+@dataclass(frozen=True)
+class ObjectRef:
+    """An object of the run's namespace."""
+
+    kind: Literal["Job", "ConfigMap", "EvalRun"]
+    name: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to tell in `kubectl describe`; said once, when it happens."""
+
+    kind: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Desired:
+    """What should be done for an EvalRun now."""
+
+    freeze: RunRecord | None = None
+    """`run.json`, to be put once; it counts from the next plan on."""
+    control: Control | None = None
+    """`control.json` to write."""
+    records: tuple[AttemptRecord, ...] = ()
+    """Attempts that ended without a pod's word, to be put into the store and noted in the book."""
+    create: tuple[Manifest, ...] = ()
+    """Objects, each after those it refers to. That one exists already is success."""
+    patches: tuple[JobPatch, ...] = ()
+    delete: tuple[ObjectRef, ...] = ()
+    """With what they own, in the background; that one is gone is success."""
+    status: EvalRunStatus | None = None
+    """To write in place of the status there; None if that is as it should be."""
+    events: tuple[Event, ...] = ()
+    needs: frozenset[Need] = frozenset()
+    """What to read before the next plan."""
+    again_s: float | None = None
+    """Plan again after so many seconds, whatever happens; None: when something has changed."""
