@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.cli.runs import CELL, put_attempt, put_run, put_trial
 
-from opsgym.local.gate import Check, check_gate, find_baseline
 from opsgym_api.errors import InputError
 from opsgym_api.evalrun import Gate
+from opsgym_api.gate import Check, Standing, check_gate, find_baseline, standing_of
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import Cell, PlannedCell
 from opsgym_api.results import load_run
-from opsgym_api.scores import Summary, summarise
+from opsgym_api.scores import summarise
 from opsgym_api.store import LocalStore
 
 OTHER = Cell(model="m", agent="react", mode="oracle", domain="hr")
@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> LocalStore:
     return LocalStore(tmp_path)
 
 
-def summary(store: LocalStore, run: str = "demo.1", **passed_of: tuple[int, int]) -> Summary:
+def summary(store: LocalStore, run: str = "demo.1", **passed_of: tuple[int, int]) -> Standing:
     """A run with passed-of-scored trials by domain."""
     cells = {"itsm": CELL, "hr": OTHER}
     plan = [
@@ -36,7 +36,7 @@ def summary(store: LocalStore, run: str = "demo.1", **passed_of: tuple[int, int]
         for number in range(total):
             outcome = Outcome.PASSED if number < passed else Outcome.FAILED
             put_trial(store, run, f"t{number}", outcome, cells[domain])
-    return summarise(load_run(store, run))
+    return standing_of(summarise(load_run(store, run)))
 
 
 def only(checks: list[Check]) -> Check:
@@ -62,7 +62,7 @@ def test_an_unknown_cost_is_never_a_go(store: LocalStore) -> None:
     assert only(check_gate(Gate(max_cost_usd=0.5), found, None)).holds
     assert not only(check_gate(Gate(max_cost_usd=0.49), found, None)).holds
     put_trial(store, "demo.1", "t0", Outcome.PASSED, cost_usd=None)
-    found = summarise(load_run(store, "demo.1"))
+    found = standing_of(summarise(load_run(store, "demo.1")))
     check = only(check_gate(Gate(max_cost_usd=1000), found, None))
     assert check == Check(False, "cost unknown; at most $1000.00 is allowed")
 
@@ -72,7 +72,7 @@ def test_infra_errors_are_a_share_of_all_trials(store: LocalStore) -> None:
     for task_id in ("a", "b", "c"):
         put_trial(store, "demo.1", task_id, Outcome.PASSED)
     put_attempt(store, "demo.1", "d", Outcome.INFRA_ERROR, reason="gym_lost")
-    found = summarise(load_run(store, "demo.1"))
+    found = standing_of(summarise(load_run(store, "demo.1")))
     check = only(check_gate(Gate(max_infra_error_rate=0.25), found, None))
     assert check == Check(True, "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
     assert not only(check_gate(Gate(max_infra_error_rate=0.2), found, None)).holds
