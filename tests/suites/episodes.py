@@ -1,4 +1,4 @@
-"""Plays calls on a fresh database of a real gym server and has the task's verifiers judge the end."""
+"""Plays calls, a step each, on a fresh database of a real gym server and has the task's verifiers judge the end."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import httpx
 
-from opsgym_api.evalrun import Access
 from opsgym_api.records import VerifierResult
 from opsgym_api.task import Task, ToolCall
+from opsgym_runner.events import Events
 from opsgym_runner.gym import GymClient, http_client
 from opsgym_runner.job import Seed
+from opsgym_runner.transcript import Transcriber
 from opsgym_runner.verifiers import Conduct, verify
 
 AT_ONCE = 6
@@ -27,6 +28,8 @@ class Play:
     label: str
     calls: Sequence[ToolCall]
     answer: str
+    sql: Sequence[str] = ()
+    """What changes at the end from outside, in Postgres' dialect."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,15 @@ async def _play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]
 async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> Ending:
     refusals: list[str] = []
     async with _database(http, url, task) as gym:
-        for call in play.calls:
+        events = Events(task, {gym.name: gym}, Transcriber(task.task_id))
+        await events.happen(0)
+        for step, call in enumerate(play.calls, start=1):
             result = await gym.call_tool(call.name, call.arguments)
+            await events.happen(step)
             if result.is_error:
                 refusals.append(f"{call.name}: {result.rendered}")
+        if play.sql:
+            await gym.apply_event(play.sql)
         conduct = Conduct([call.name for call in play.calls], play.answer)
         return Ending(play.label, await verify(task, {gym.name: gym}, conduct), refusals)
 
@@ -75,7 +83,7 @@ async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> En
 async def _database(http: httpx.AsyncClient, url: str, task: Task) -> AsyncIterator[GymClient]:
     (server,) = task.gym_servers_config
     gym = GymClient(http, url, server)
-    await gym.seed(Seed(builtin=server.seed_database_file.removeprefix("builtin:")), Access.PUBLISHED)
+    await gym.seed(Seed(builtin=server.seed_database_file.removeprefix("builtin:")), task.access)
     try:
         yield gym
     finally:

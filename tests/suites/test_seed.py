@@ -16,7 +16,7 @@ from opsgym_domains.itsm.seeds.world import NOW
 from opsgym_domains.itsm.tables import METADATA
 from opsgym_domains.kit.sqlite import run_seed
 
-pytestmark = pytest.mark.xdist_group("quickstart suite")
+pytestmark = pytest.mark.xdist_group("suites")
 
 
 @pytest.fixture(scope="module")
