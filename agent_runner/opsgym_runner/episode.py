@@ -110,6 +110,7 @@ async def run_episode(
             offers = [await _connect(gym) for gym in gyms.values()]
             events = Events(job.task, gyms, desk.transcriber)
             await events.check()
+        await model.ready()  # before the task's time begins
         catalogue = build_catalogue(offers, job.task, job.mode)
         session = EpisodeSession(job, model, catalogue, gyms, events, desk)
         ending, message = await _act(orchestrator, session, model, job)
@@ -156,12 +157,11 @@ async def _connect(gym: GymClient) -> Offer:
 async def _act(orchestrator: Orchestrator, session: EpisodeSession, model: ModelClient, job: Job) -> tuple[Ending, str]:
     """Runs the agent's loop to its end; also says why, if it could not go on."""
     limit = job.limits.task_timeout_seconds
-    scope = asyncio.timeout(limit)
     try:
-        async with scope:
+        async with session.time:
             return await orchestrator(session), ""
     except TimeoutError:
-        if not scope.expired():
+        if not session.time.expired():
             raise
         _require_answering_model(model, session, limit)
         message = f"the task's time of {limit} s was over"

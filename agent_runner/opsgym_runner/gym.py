@@ -1,7 +1,7 @@
 """One gym server's database, over plain HTTP: what an episode does to it goes through here.
 
 Invariant: every request names the episode's own database and acting user. What the server says about a request is a
-value; that it does not answer as a gym server is `gym_lost`.
+value; that it does not answer as a gym server, or has the database no more, is `gym_lost`.
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ class GymClient:
             NotScored: The gym is lost.
         """
         response = await self._post_rpc("tools/call", {"name": name, "arguments": arguments})
+        if self.database_id in response.text:
+            await self._require_database()  # no tool speaks of it, unless there is something wrong with it
         if 400 <= response.status_code < 500:
             return error_result(f"Error: HTTP {response.status_code}: {_detail(response)}")
         reply = self._reply(response)
@@ -174,6 +176,7 @@ class GymClient:
             body["dialect"] = dialect
         response = await self._send("POST", "/api/sql-runner", body)
         if 400 <= response.status_code < 500:
+            await self._require_database()
             raise QueryRefusedError(_detail(response))
         reply = self._json(response)
         rows = reply.get("data")
@@ -202,7 +205,9 @@ class GymClient:
         body = {name: value for name, value in wanted.items() if value is not None}
         response = await self._send("POST", "/api/apply-event", {"database_id": self.database_id, **body})
         detail = _detail(response)
-        if response.status_code in (404, 405) and self.database_id not in detail:
+        if 400 <= response.status_code < 500:
+            await self._require_database()
+        if response.status_code in (404, 405):
             message = f"gym {self.name} carries out no events, as published servers do not; serve it with opsgym"
             raise config_error(ConfigReason.UNSUPPORTED, message)
         if response.status_code in (400, 422):
@@ -218,6 +223,7 @@ class GymClient:
         """
         response = await self._send("GET", "/api/download-db-file")
         if 400 <= response.status_code < 500:
+            await self._require_database()
             return None
         self._require_ok(response)
         return Snapshot(response.content, response.headers.get("x-database-time"))
@@ -231,6 +237,13 @@ class GymClient:
         response = await self._send("DELETE", "/api/delete-database", {"database_id": self.database_id})
         if response.status_code not in (404, 405):
             self._require_ok(response)
+
+    async def _require_database(self) -> None:
+        """Makes sure that what was refused was not refused because the server was restarted and forgot the database."""
+        response = await self._send("POST", "/api/sql-runner", {"query": "SELECT 1", "database_id": self.database_id})
+        if response.status_code >= 400:
+            message = f"does not have the episode's database any more; was it restarted? {_detail(response)}"
+            raise self._lost(message)
 
     async def _post_rpc(self, method: str, params: Mapping[str, Any]) -> httpx.Response:
         self._last_id += 1

@@ -75,3 +75,5 @@ class Job:
     """Base URL by domain, for every domain of the task's gym servers."""
     seeds: Mapping[str, Seed]
     """Seed by `mcp_server_name`."""
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    """Requests and limits of the pod's containers, for the record; empty on one machine."""

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import warnings
 from functools import cache
 from typing import Any
 
+_LOADING = threading.Lock()  # configuring it changes the process's warning filters, which only one thread may do
+
+
+def load_litellm() -> Any:
+    """The litellm module, configured once; whoever asks while it is being imported waits."""
+    with _LOADING:
+        return _configured()
+
 
 @cache
-def load_litellm() -> Any:
-    """The litellm module, configured once."""
+def _configured() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import; otherwise it downloads the map from GitHub
     import litellm
 

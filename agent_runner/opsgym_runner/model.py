@@ -6,6 +6,7 @@ mended in the history and told to the model as the call's result, so that no pro
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,6 +81,10 @@ class ModelClient:
     def trouble(self) -> ModelFailure | None:
         """How the request now under way last failed."""
         return self._retrier.trouble
+
+    async def ready(self) -> None:
+        """Waits until litellm is there, which takes seconds once."""
+        await asyncio.to_thread(load_litellm)
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[Message], deadline: float) -> Reply:
         """The model's reply.

@@ -53,6 +53,7 @@ def trial_record(job: Job, finding: Finding, journal: Journal) -> TrialRecord:
         timings=journal.timings(),
         versions=_versions(job.task, finding.catalogue_digest),
         database_time=None if snapshot is None else snapshot.database_time,
+        resources=dict(job.resources),
     )
 
 

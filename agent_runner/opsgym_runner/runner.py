@@ -113,7 +113,6 @@ class Runner:
     async def _episode(self, job: Job, desk: Desk) -> Finding:
         orchestrator = require_runnable(job)
         async with self._model_of(job) as model:
-            await asyncio.to_thread(load_litellm)  # takes seconds once, and must not come out of the task's time
             return await run_episode(job, orchestrator, model, self._http, desk)
 
     @asynccontextmanager

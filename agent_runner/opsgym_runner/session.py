@@ -1,12 +1,14 @@
 """What an orchestrator works with: the model and the tools of one episode, with everything that is counted.
 
 Invariant: a step is taken only through an open gate; every model call and tool call is booked and in the transcript.
+The task's time is the agent's: it stands still while the harness waits for its store.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +54,8 @@ class EpisodeSession:
         self._events = events
         self._desk = desk
         self._deadline = desk.clock.monotonic() + job.limits.task_timeout_seconds
+        self.time = asyncio.timeout(job.limits.task_timeout_seconds)
+        """Ends the agent's loop when the task's time is over."""
         self.tools_called: list[str] = []
         """Tool of every call, in order, failed calls included."""
         self.last_words = ""
@@ -103,7 +107,9 @@ class EpisodeSession:
             AgentFailed: The conversation outgrew the model, or the provider's filter stopped it.
         """
         desk = self._desk
-        require_open(await desk.gate.control(), starting=False)
+        with self._time_stands_still():
+            control = await desk.gate.control()
+        require_open(control, starting=False)
         await self._events.happen(self._step)
         began = desk.clock.monotonic()
         try:
@@ -114,8 +120,24 @@ class EpisodeSession:
         desk.journal.book(reply)
         self.last_words = reply.text
         desk.transcriber.reply(self._step, reply, desk.clock.monotonic() - began)
-        await desk.journal.step()
+        with self._time_stands_still():
+            await desk.journal.step()
         return reply
+
+    @contextmanager
+    def _time_stands_still(self) -> Iterator[None]:
+        end = self.time.when()
+        if end is None or self.time.expired():
+            yield
+            return
+        loop, clock = asyncio.get_running_loop(), self._desk.clock
+        began, began_in_loop = clock.monotonic(), loop.time()
+        self.time.reschedule(None)
+        try:
+            yield
+        finally:
+            self._deadline += clock.monotonic() - began
+            self.time.reschedule(end + loop.time() - began_in_loop)
 
     async def call(self, request: ToolRequest) -> str:
         """Carries out a tool call; its result as the model is to read it.

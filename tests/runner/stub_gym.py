@@ -40,6 +40,8 @@ class StubGym:
     """Hands out database files."""
     sessions: bool = False
     """Gives out MCP session ids and insists on them."""
+    forgets_politely: bool = True
+    """Answers calls on databases it does not know with HTTP 404; else with an error result."""
     broken: Mapping[str, Response] = field(default_factory=dict)
     """Answers of paths, or of tools, that are broken."""
     databases: dict[str, sqlite3.Connection] = field(default_factory=dict)
@@ -90,8 +92,14 @@ class StubGym:
             return self.broken[name]
         if name == "rpc_error":
             return {"error": {"code": -32602, "message": "no such tool here"}}
-        database = self.databases[request.headers["x-database-id"]]
-        return {"result": self._call(database, name, arguments)}
+        database_id = request.headers["x-database-id"]
+        if database_id in self.databases:
+            return {"result": self._call(self.databases[database_id], name, arguments)}
+        problem = f"there is no database {database_id!r}"
+        if self.forgets_politely:
+            return JSONResponse({"detail": problem}, status_code=404)
+        content = [{"type": "text", "text": f"Error: {problem}", "annotations": None, "meta": None}]
+        return {"result": {"meta": None, "content": content, "structuredContent": None, "isError": True}}
 
     def _call(self, database: sqlite3.Connection, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -128,6 +136,8 @@ class StubGym:
         if "/api/sql-runner" in self.broken:
             return self.broken["/api/sql-runner"]
         body = await request.json()
+        if request.headers["x-database-id"] not in self.databases:
+            return JSONResponse({"detail": "unknown database"}, status_code=404)
         try:
             rows = self.databases[request.headers["x-database-id"]].execute(body["query"]).fetchall()
         except sqlite3.Error as error:
@@ -142,7 +152,7 @@ class StubGym:
         return JSONResponse({"success": True})
 
     async def download(self, request: Request) -> Response:
-        if not self.downloads:
+        if not self.downloads or request.headers["x-database-id"] not in self.databases:
             return JSONResponse({"detail": "Not Found"}, status_code=404)
         content = self.databases[request.headers["x-database-id"]].serialize()
         headers = {"x-database-time": "2026-01-05T08:00:00Z"}

@@ -276,7 +276,11 @@ async def test_a_server_that_lost_the_database_is_told_from_one_that_knows_no_ev
         database_id = (await request.json())["database_id"]
         return JSONResponse({"detail": detail.replace("ID", database_id)}, status_code=status)
 
-    with serving(Starlette(routes=[Route("/api/apply-event", answer, methods=["POST"])])) as url:
+    async def query(request: Request) -> Response:
+        return JSONResponse({"data": []}, status_code=404 if "ID" in detail else 200)
+
+    routes = [Route("/api/apply-event", answer, methods=["POST"]), Route("/api/sql-runner", query, methods=["POST"])]
+    with serving(Starlette(routes=routes)) as url:
         async with http_client() as http:
             with pytest.raises(NotScored) as ended:
                 await GymClient(http, url, GymServer(mcp_server_name="notes")).apply_event()

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, says
 
 from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Access, Agent, Mode
+from opsgym_api.evalrun import Access, Agent, Limits, Mode
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import AttemptRecord, Control
@@ -194,6 +195,28 @@ async def test_a_gym_killed_in_mid_episode_is_an_infra_error_and_the_next_attemp
     assert (lost.outcome, lost.reason, lost.steps) == (Outcome.INFRA_ERROR, "gym_lost", 2)
     assert store.attempt(0) == lost
     assert (scored.outcome, scored.attempt) == (Outcome.PASSED, 1)
+
+
+@pytest.mark.parametrize("found_out_by", ["a tool call", "a verifier", "the final snapshot"])
+@pytest.mark.parametrize("polite", [True, False], ids=["tools answer HTTP 404", "tools answer an error result"])
+async def test_a_gym_that_was_restarted_in_mid_episode_is_lost_and_never_the_agents_failure(
+    store: MemoryStore, gym: StubGym, gym_url: str, found_out_by: str, polite: bool
+) -> None:
+    gym.forgets_politely = polite
+
+    async def restart() -> Response:
+        gym.databases.clear()
+        return calls(("add_note", {"text": "x"})) if found_out_by == "a tool call" else says("Done.")
+
+    answers_without_asking = {"verifier_type": "answer_match", "validation_config": {"patterns": ["Done"]}}
+    task = make_task(verifiers=[answers_without_asking]) if found_out_by == "the final snapshot" else make_task()
+    model = StubModel(calls(("idle_0", {})), restart)
+    with serving(model.app) as url:
+        record = await run(store, gym_url, model=stub_model(url), task=task)
+
+    assert (record.outcome, record.reason, record.steps) == (Outcome.INFRA_ERROR, "gym_lost", 2)
+    assert "does not have the episode's database any more" in record.message
+    assert store.trial() is None
 
 
 async def test_an_argument_of_three_megabytes_goes_through(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
@@ -521,6 +544,28 @@ async def test_the_gate_is_read_every_few_seconds_only(gym_url: str) -> None:
             await runner.run(make_job(gym_url, model=stub_model(url)))
 
     assert store.gate_reads == 2
+
+
+async def test_waits_for_the_store_are_not_the_agents_time(gym_url: str) -> None:
+    class SlowStore(MemoryStore):
+        def get(self, key: str) -> bytes | None:
+            if key.endswith("control.json") and self.writes:  # not the first look, before the episode
+                time.sleep(1.5)
+            return super().get(key)
+
+    store = SlowStore()
+    clock = FakeTime()
+
+    async def takes_a_while() -> Response:
+        clock.seconds += 4  # so that the gate is read before every step
+        return calls(("idle_0", {}))
+
+    with serving(StubModel(takes_a_while, says("No.")).app) as url:
+        async with Runner(store, clock=clock.clock) as runner:
+            limits = Limits(task_timeout_seconds=1)
+            record = await runner.run(make_job(gym_url, model=stub_model(url), limits=limits))
+
+    assert (record.outcome, record.reason, record.steps) == (Outcome.FAILED, "verifiers", 2)
 
 
 async def test_a_gate_file_that_is_not_opsgyms_is_refused_with_what_to_do(store: MemoryStore, gym_url: str) -> None:
