@@ -173,6 +173,11 @@ class SuiteEntry(Stored):
     problem: str = ""
     """Why the row cannot run; it may still be left out by the suite's filters."""
 
+    @property
+    def domain_name(self) -> str:
+        """Its domain; see `task.Task.domain_name`."""
+        return self.domain
+
 
 class SuiteIndex(Stored):
     """A frozen suite: every row, before the run's filters."""

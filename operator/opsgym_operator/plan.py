@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product, zip_longest
-from typing import TypeAlias
+from typing import Generic, Protocol, TypeAlias
+
+from typing_extensions import TypeVar
 
 from opsgym_api.digest import digest_of, task_digest
 from opsgym_api.errors import InputError, Problem
@@ -25,20 +27,37 @@ TrialKey: TypeAlias = tuple[str, str, int]
 """Cell key, task id and trial number: what a score is stored under."""
 
 
+class Row(Protocol):
+    """What a plan has to know of a row: `Task` says it, and so does `SuiteEntry`."""
+
+    @property
+    def task_id(self) -> str:
+        """Unique in its suite."""
+        ...
+
+    @property
+    def domain_name(self) -> str:
+        """Domain, as names in store keys and labels are written."""
+        ...
+
+
+R = TypeVar("R", bound=Row, default=Task)
+
+
 @dataclass(frozen=True)
-class CellPlan:
+class CellPlan(Generic[R]):
     """A cell and the tasks it runs."""
 
     cell: Cell
-    tasks: tuple[Task, ...]
+    tasks: tuple[R, ...]
 
 
 @dataclass(frozen=True)
-class PlannedTrial:
+class PlannedTrial(Generic[R]):
     """A trial that has no score yet."""
 
     cell: Cell
-    task: Task
+    task: R
     trial: int
     """Counts from 0."""
 
@@ -48,7 +67,7 @@ class PlannedTrial:
         return self.cell.key, self.task.task_id, self.trial
 
 
-def select_tasks(suite: Suite, tasks: Sequence[Task], unreadable: Collection[str] = ()) -> list[Task]:
+def select_tasks(suite: Suite, tasks: Sequence[R], unreadable: Collection[str] = ()) -> list[R]:
     """The tasks that a suite's filters keep, in the suite's order: by domain, then by id, then by limit.
 
     With a seed, `limit` draws a sample that depends on the seed and the task ids alone, not on the order of the rows; a
@@ -73,7 +92,7 @@ def select_tasks(suite: Suite, tasks: Sequence[Task], unreadable: Collection[str
     return _limited(suite, found)
 
 
-def _limited(suite: Suite, tasks: Sequence[Task]) -> list[Task]:
+def _limited(suite: Suite, tasks: Sequence[R]) -> list[R]:
     if suite.limit is None:
         return list(tasks)
     if suite.seed is None:
@@ -87,7 +106,7 @@ def _source(suite: Suite) -> str:
     return suite.builtin or suite.path or "suite"
 
 
-def _unknown_domains(suite: Suite, tasks: Sequence[Task]) -> list[Problem]:
+def _unknown_domains(suite: Suite, tasks: Sequence[Row]) -> list[Problem]:
     known = list(dict.fromkeys(task.domain_name for task in tasks))
     return [
         Problem(f"spec.suite.domains[{index}]", f"no task is of domain {domain!r}; there are {', '.join(known)}")
@@ -97,7 +116,7 @@ def _unknown_domains(suite: Suite, tasks: Sequence[Task]) -> list[Problem]:
 
 
 def _unknown_ids(
-    suite: Suite, tasks: Sequence[Task], found: Sequence[Task], unreadable: Collection[str]
+    suite: Suite, tasks: Sequence[Row], found: Sequence[Row], unreadable: Collection[str]
 ) -> list[Problem]:
     domains = {task.task_id: task.domain_name for task in tasks}
     kept = {task.task_id for task in found} | set(unreadable)
@@ -120,12 +139,12 @@ def _no_such_id(task_id: str, domains: Mapping[str, str]) -> str:
     return f"no task has id {task_id!r}; {hint}"
 
 
-def plan_cells(spec: EvalRunSpec, tasks: Sequence[Task]) -> list[CellPlan]:
+def plan_cells(spec: EvalRunSpec, tasks: Sequence[R]) -> list[CellPlan[R]]:
     """The run's cells, each with its tasks: by model, agent, mode and domain, in the order the spec lists them.
 
     Domains that the spec does not list come in the order of their first task. A domain without tasks makes no cell.
     """
-    by_domain: dict[str, list[Task]] = {domain: [] for domain in spec.suite.domains}
+    by_domain: dict[str, list[R]] = {domain: [] for domain in spec.suite.domains}
     for task in tasks:
         by_domain.setdefault(task.domain_name, []).append(task)
     return [
@@ -137,7 +156,7 @@ def plan_cells(spec: EvalRunSpec, tasks: Sequence[Task]) -> list[CellPlan]:
     ]
 
 
-def plan_trials(cells: Sequence[CellPlan], trials: int, scored: Container[TrialKey]) -> list[PlannedTrial]:
+def plan_trials(cells: Sequence[CellPlan[R]], trials: int, scored: Container[TrialKey]) -> list[PlannedTrial[R]]:
     """Every trial that has no score, in the order in which they should start.
 
     Cells take turns, so that early results say something about each of them: in any beginning of the list, two cells
@@ -216,7 +235,12 @@ def budget_gate(budget: Budget | None, spent: float, in_flight: int, largest_tri
 
 def suite_digest(tasks: Iterable[Task]) -> str:
     """SHA-256 over the digests of all rows, whatever their order."""
-    return digest_of(sorted((task.task_id, task_digest(task)) for task in tasks))
+    return digest_of_rows((task.task_id, task_digest(task)) for task in tasks)
+
+
+def digest_of_rows(rows: Iterable[tuple[str, str]]) -> str:
+    """The same, from task ids and the digests of their rows."""
+    return digest_of(sorted(rows))
 
 
 def run_id(name: str, spec: EvalRunSpec, suite_digest: str, versions: Mapping[str, str]) -> str:
