@@ -9,7 +9,7 @@ RUN := $(UV) run --frozen --no-sync
 STORE := results
 PYTEST_ARGS :=
 
-.PHONY: help run test lint format generate bench soak clean
+.PHONY: help run test lint format generate bench soak images clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -44,8 +44,11 @@ bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 soak: .venv/.dev ## The long versions of the fuzz tests
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto tests/itsm/test_fuzz.py
 
+images: ## Builds the images operator, runner and domains; archives of them in .images
+	@python3 tools/image/build.py .images
+
 clean: ## Removes what make installed and wrote
-	rm -rf .tools .venv results report
+	rm -rf .tools .venv .images results report
 
 MANIFESTS := uv.lock pyproject.toml $(wildcard */pyproject.toml)
 

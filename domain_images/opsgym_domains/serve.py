@@ -27,10 +27,13 @@ from opsgym_domains.explore.routes import explore_middleware, explore_routes
 from opsgym_domains.kit.databases import Databases, PostgresServer
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
+from opsgym_domains.kit.errors import DatabaseLost
 from opsgym_domains.kit.server import GymServer
 
 EXIT_POSTGRES_LOST = 3
 EXIT_CANNOT_START = 1
+POSTGRES_SECONDS = 60.0
+"""How long a Postgres that is not ours may take to answer: in a pod it starts at the same time."""
 
 Ready = Callable[[str], Awaitable[None]]
 """Told the server's address when it answers; what it raises ends the server and is raised again."""
@@ -70,7 +73,7 @@ def run(domain: Domain, host: str, port: int, *, explore: bool = False, ready: R
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(serve(domain, host, port, explore=explore, ready=ready))
-    except (PostgresError, OSError) as error:
+    except (PostgresError, DatabaseLost, OSError) as error:
         sys.stderr.write(f"cannot serve {domain.name}: {error}\n")
         return EXIT_CANNOT_START
 
@@ -106,12 +109,14 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
 
     Raises:
         PostgresError: The embedded Postgres does not start.
+        DatabaseLost: The given Postgres does not answer.
         OSError: The address cannot be used.
     """
     given = os.environ.get("OPSGYM_POSTGRES_HOST", "")
     postgres = None if given else await EmbeddedPostgres.start()
     where = _given_postgres(given) if postgres is None else PostgresServer(str(postgres.socket_folder))
     try:
+        await where.wait(POSTGRES_SECONDS)
         app = _app(domain, where, explore=explore)
         server = _Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on"))
         return await _listen(server, host, port, ready or partial(_print_ready, domain.name), postgres)

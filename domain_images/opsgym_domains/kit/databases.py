@@ -82,6 +82,24 @@ class PostgresServer:
         except (OSError, asyncpg.PostgresError) as error:
             raise DatabaseLost(f"Postgres cannot be reached: {error}") from None
 
+    async def wait(self, seconds: float) -> None:
+        """Waits until Postgres answers.
+
+        Raises:
+            DatabaseLost: It did not within `seconds`.
+        """
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            try:
+                connection = await self.connect("postgres")
+            except DatabaseLost:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.05)
+            else:
+                await connection.close()
+                return
+
     def engine(self, database: str) -> AsyncEngine:
         """An engine with a single connection to a database."""
 
@@ -385,6 +403,24 @@ class Databases:
         await self._execute_admin(f"DROP DATABASE {database.name} WITH (FORCE)")
         return size
 
+    async def prepare(self, builtin: str) -> bool:
+        """Makes a built-in seed's template; False if the seed reads the time, and so is executed whenever it is used.
+
+        Raises:
+            UnknownSeed: The domain ships no such seed.
+            DatabaseLost: Postgres went away.
+        """
+        origin = Origin(builtin=builtin)
+        template = self._template_name(origin)
+        async with self._seeding_lock:
+            if template in self._uses:
+                return True
+            leftover = await self._make_seeded(origin, template, Clock(self._real_time))
+        if leftover is None:
+            return True
+        await self._execute_admin(f"DROP DATABASE {leftover} WITH (FORCE)")
+        return False
+
     def ids(self) -> list[str]:
         """Ids of all databases."""
         return list(self._open)
@@ -425,14 +461,19 @@ class Databases:
         """Makes a database with an origin's rows, from a template if the same rows were made before; its name."""
         template = self._template_name(origin)
         async with self._seeding_lock:
-            if template not in self._uses:
-                sql = origin.sql if origin.builtin is None else self._seeds[origin.builtin]()
-                seeded = await asyncio.to_thread(sqlite.run_seed, self._metadata, sql or "", clock.now())
-                if not seeded.timeless:
-                    return await self._load(seeded.db, self._new_name())
-                self._uses[await self._load(seeded.db, template)] = 0
-                await self._forget_templates()
+            if template not in self._uses and (name := await self._make_seeded(origin, template, clock)) is not None:
+                return name
             return await self._take(template)
+
+    async def _make_seeded(self, origin: Origin, template: str, clock: Clock) -> str | None:
+        """Makes the template of an origin's rows. One that reads the time has none: a database's name instead."""
+        sql = origin.sql if origin.builtin is None else self._seeds[origin.builtin]()
+        seeded = await asyncio.to_thread(sqlite.run_seed, self._metadata, sql or "", clock.now())
+        if not seeded.timeless:
+            return await self._load(seeded.db, self._new_name())
+        self._uses[await self._load(seeded.db, template)] = 0
+        await self._forget_templates()
+        return None
 
     async def _take(self, template: str) -> str:
         """A copy of a template. One that is asked for again has the next copy made before it is needed."""

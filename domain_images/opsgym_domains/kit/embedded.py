@@ -1,7 +1,7 @@
 """A Postgres of our own for one process, from binaries in a wheel.
 
-Invariant: the server dies with the process that started it, and its data with it. Nothing durable is kept here, so
-durability is off and data sits in memory where there is room for it.
+Invariant: the server dies with the process that started it, and its data with it unless somebody asks to keep it.
+Nothing durable is kept here, so durability is off and data sits in memory where there is room for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class EmbeddedPostgres:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         try:
             (folder / _OWNER).write_text(str(os.getpid()))
-            bin_folder = _reachable_binaries(account)
+            bin_folder = reachable_binaries(account)
             if account is not None:
                 os.chown(folder, account.pw_uid, account.pw_gid)
             await asyncio.to_thread(_initdb, bin_folder, folder, account)
@@ -103,8 +103,25 @@ class EmbeddedPostgres:
         """Waits until the server ends; its exit code."""
         return await asyncio.to_thread(self._process.wait)
 
-    async def stop(self) -> None:
-        """Ends the server and removes its data."""
+    async def stop(self, keep: Path | None = None) -> None:
+        """Ends the server and removes its data.
+
+        Args:
+            keep: Folder that takes the data instead; it must not exist yet.
+
+        Raises:
+            PostgresError: Data is to be kept, and the server did not end in good order.
+        """
+        try:
+            await self._end()
+            if keep is not None:
+                if self._process.returncode != 0:
+                    raise PostgresError(f"Postgres did not end in good order: {self._log_tail()}")
+                await asyncio.to_thread(shutil.move, self.folder / "data", keep)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _end(self) -> None:
         if self._process.poll() is None:
             # SIGINT is Postgres' fast shutdown: it does not wait for clients.
             self._process.send_signal(signal.SIGINT)
@@ -113,7 +130,6 @@ class EmbeddedPostgres:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 await asyncio.to_thread(self._process.wait)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _wait_ready(self) -> None:
         deadline = asyncio.get_running_loop().time() + START_SECONDS
@@ -170,8 +186,15 @@ def _data_parent() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def _reachable_binaries(account: pwd.struct_passwd | None) -> Path:
-    """Folder of the binaries, copied where `account` may read them if they lie in a private folder."""
+def reachable_binaries(account: pwd.struct_passwd | None = None) -> Path:
+    """Folder of the binaries, copied where `account` may read them if they lie in a private folder.
+
+    Args:
+        account: Who will run them; None for this process's own user.
+
+    Raises:
+        PostgresError: There are none, or the copy is not ours.
+    """
     given = os.environ.get("OPSGYM_POSTGRES_BIN")
     if given:
         return Path(given)
@@ -211,9 +234,10 @@ def _world_readable(folder: Path) -> bool:
 
 
 def _initdb(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -> None:
+    # Segments of 1 MB: data are copied and kept in memory, and the usual 16 MB segments would be half of them.
     command: list[str | Path] = [
         bin_folder / "initdb", "--pgdata", folder / "data", "--username", "postgres", "--auth", "trust",
-        "--no-sync", "--no-instructions", "--encoding", "UTF8", "--locale", "C",
+        "--no-sync", "--no-instructions", "--encoding", "UTF8", "--locale", "C", "--wal-segsize", "1",
     ]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, check=False, cwd=folder, **_as(account))
@@ -224,14 +248,19 @@ def _initdb(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -
 
 
 def _launch(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -> subprocess.Popen[bytes]:
-    settings = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
-    command: list[str | Path] = [bin_folder / "postgres", "-D", folder / "data", "-k", folder, *settings]
+    command = server_command(bin_folder, folder / "data", folder, SETTINGS)
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
             command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder,
             preexec_fn=_die_with_parent(),  # noqa: PLW1509 - two system calls, no Python state is touched
             **_as(account),
         )  # fmt: skip
+
+
+def server_command(bin_folder: Path, data: Path, socket_folder: Path, settings: Mapping[str, str]) -> list[str]:
+    """Command line of a server that listens on a Unix socket only."""
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    return [str(bin_folder / "postgres"), "-D", str(data), "-k", str(socket_folder), *options]
 
 
 def _as(account: pwd.struct_passwd | None) -> dict[str, Any]:

@@ -1,0 +1,286 @@
+"""Builds the images and writes each as an archive: `python3 tools/image/build.py FOLDER`, run by `make images`.
+
+Invariant: an archive in FOLDER was made from the files that are here now, and is no larger than its limit. An image is
+built again only when one of its inputs has changed.
+Only the standard library is used, so that any Python 3.11 can run this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+import base
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITS = {"operator": 200, "runner": 500, "domains": 350}
+"""Size of each image at most, in MB (10^6 bytes) of files, base included."""
+MADE_OF = {
+    "operator": ["crds/opsgym_api", "operator"],
+    "runner": ["crds/opsgym_api", "agent_runner"],
+    "domains": ["crds/opsgym_api", "domain_images"],
+}
+SHARED = ["Dockerfile", ".dockerignore", "uv.lock", "LICENSE", "pyproject.toml", "tools/get_uv.py", "tools/image"]
+PUBLIC_BASE = "docker.io/library/python:3.11-slim-bookworm"
+"""As the Dockerfile has it."""
+CERTIFICATES = "SSL_CERT_FILE"
+"""Names the certificates with which this machine reaches its package index, if they are its own."""
+PASSED_ON = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+class BuildError(Exception):
+    """An image cannot be built, or is too large; the message says what to do."""
+
+
+def main() -> int:
+    """Builds what has changed; the exit code."""
+    parser = argparse.ArgumentParser(description="Build the images and write each as an archive.")
+    parser.add_argument("folder", type=Path, help="where the archives go")
+    parser.add_argument("--tag", default="dev", help="images are localhost/opsgym-NAME:TAG (default: %(default)s)")
+    parser.add_argument("--base", default=os.environ.get("BASE_IMAGE", ""), help="base image (default: $BASE_IMAGE)")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with one_at_a_time(options.folder):
+            build_all(options.folder, options.tag, options.base)
+    except (BuildError, base.BaseImageError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def build_all(folder: Path, tag: str, base_image: str) -> None:
+    """Builds the images whose inputs have changed, and says how large each is.
+
+    Raises:
+        BuildError: One cannot be built, or exceeds its limit.
+    """
+    builder: Builder | None = None
+    for target, limit in LIMITS.items():
+        archive, stamp = folder / f"{target}.tar", folder / f"{target}.json"
+        inputs = digest(target, base_image, tag)
+        known, note = read_stamp(stamp), "up to date"
+        if known.get("inputs") != inputs or not archive.exists():
+            began = time.monotonic()
+            builder = builder or find_builder()
+            used = base_image or default_base(builder)
+            made = build(builder, target, f"localhost/opsgym-{target}:{tag}", used, archive)
+            known, note = {"inputs": inputs, "bytes": made}, f"built in {time.monotonic() - began:.0f} s"
+            stamp.write_text(json.dumps(known), encoding="utf-8")
+        megabytes = known["bytes"] / 1e6
+        sys.stdout.write(f"{target:<9} {megabytes:4.0f} MB of {limit} MB  {archive}  ({note})\n")
+        sys.stdout.flush()
+        if megabytes > limit:
+            raise BuildError(f"image {target} has {megabytes:.0f} MB; it may have {limit} MB")
+
+
+class Builder:
+    """What builds images here: one method a command.
+
+    Args:
+        program: `buildah` or `docker`.
+    """
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+
+    def build(self, context: Path, name: str, *options: str) -> None:
+        """Builds an image.
+
+        Raises:
+            BuildError: It cannot be built.
+        """
+        # Isolation chroot: works for a root without any further privilege, as in most containers.
+        verb = ["bud", "--layers", "--isolation", "chroot"] if self.program == "buildah" else ["build"]
+        self._run(*verb, *options, "--tag", name, str(context))
+
+    def has(self, name: str, packages: str) -> bool:
+        """Whether an image is here that was made of these packages."""
+        if self.program == "buildah":
+            arguments = ["inspect", "--type", "image", "--format", "{{.OCIv1.Config.Labels}}", name]
+        else:
+            arguments = ["image", "inspect", "--format", "{{.Config.Labels}}", name]
+        done = subprocess.run([self.program, *arguments], check=False, capture_output=True, text=True)
+        return packages in done.stdout
+
+    def can_pull(self, name: str) -> bool:
+        """Whether an image is here or can be had."""
+        return succeeds(self.program, "pull", "--quiet", name)
+
+    def save(self, name: str, archive: Path) -> None:
+        """Writes an image as an archive that holds its name, whole or not at all.
+
+        Raises:
+            BuildError: It cannot be written.
+        """
+        staged = archive.with_suffix(".new")
+        staged.unlink(missing_ok=True)
+        if self.program == "buildah":
+            self._run("push", "--quiet", name, f"oci-archive:{staged}:{name}")
+        else:
+            self._run("save", "--output", str(staged), name)
+        staged.rename(archive)
+
+    def _run(self, *arguments: str) -> None:
+        # The steps are only of interest when one fails.
+        command = [self.program, *arguments]
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise BuildError(
+                f"{done.stdout[-4000:]}\n{self.program} {arguments[0]} failed (exit code {done.returncode})"
+            )
+
+
+def find_builder() -> Builder:
+    """The builder of this machine; Debian's buildah is installed where there is none and we may.
+
+    Raises:
+        BuildError: There is none.
+    """
+    if shutil.which("buildah"):
+        return Builder("buildah")
+    if shutil.which("docker") and succeeds("docker", "info"):
+        return Builder("docker")
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        sys.stdout.write("Installing buildah …\n")
+        succeeds("apt-get", "update")
+        if succeeds("apt-get", "install", "--yes", "--no-install-recommends", "buildah"):
+            return Builder("buildah")
+    raise BuildError("images need buildah, or a running Docker; install one of them and try again")
+
+
+def succeeds(*command: str) -> bool:
+    """Whether a command ends well; nobody reads what it says."""
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def default_base(builder: Builder) -> str:
+    """The public base image; where no registry can be reached, one made from Debian packages."""
+    if builder.can_pull(PUBLIC_BASE):
+        return PUBLIC_BASE
+    names = base.packages()
+    name = "localhost/opsgym-base:debian"
+    if not builder.has(name, base.digest(names)):
+        sys.stdout.write(f"{PUBLIC_BASE} cannot be pulled; making a base image from Debian packages …\n")
+        sys.stdout.flush()
+        with tempfile.TemporaryDirectory() as context:
+            base.write_context(Path(context), names)
+            builder.build(Path(context), name, "--file", str(Path(context, "Containerfile")))
+    return name
+
+
+def build(builder: Builder, target: str, name: str, base_image: str, archive: Path) -> int:
+    """Builds one image and writes its archive; the bytes of its files.
+
+    Raises:
+        BuildError: It cannot be built or written.
+    """
+    options = ["--target", target, "--file", str(ROOT / "Dockerfile"), "--build-arg", f"BASE_IMAGE={base_image}"]
+    options += ["--build-arg", f"REVISION={revision()}"]
+    for variable in PASSED_ON:
+        if os.environ.get(variable):
+            options += ["--build-arg", variable]
+    if certificates := os.environ.get(CERTIFICATES):
+        options += ["--secret", f"id=certificates,src={certificates}"]
+    builder.build(ROOT, name, *options)
+    builder.save(name, archive)
+    return size(archive)
+
+
+def size(archive: Path) -> int:
+    """Bytes of an image's layers, not compressed, as image stores count them."""
+    with tarfile.open(archive) as image:
+        layers = read_manifest(image)["layers"]
+        return sum(layer_size(image, layer) for layer in layers)
+
+
+def read_manifest(image: tarfile.TarFile) -> dict[str, Any]:
+    """The manifest of the only image in an OCI archive."""
+    entry = read_json(image, "index.json")["manifests"][0]
+    return read_json(image, blob(entry["digest"]))
+
+
+def read_json(image: tarfile.TarFile, name: str) -> dict[str, Any]:
+    """A JSON file of an archive."""
+    file = image.extractfile(name)
+    assert file is not None
+    content: dict[str, Any] = json.load(file)
+    return content
+
+
+def layer_size(image: tarfile.TarFile, layer: dict[str, Any]) -> int:
+    """Bytes of one layer's tar file."""
+    if not layer["mediaType"].endswith("gzip"):
+        return int(layer["size"])
+    file = image.extractfile(blob(layer["digest"]))
+    assert file is not None
+    with gzip.open(file) as content:
+        return content.seek(0, os.SEEK_END)
+
+
+def blob(name: str) -> str:
+    """Where an OCI archive keeps what a digest names."""
+    return f"blobs/{name.replace(':', '/')}"
+
+
+def digest(target: str, base_image: str, tag: str) -> str:
+    """Stands for everything that an image is made of."""
+    total = hashlib.sha256(f"{target} {base_image} {tag}".encode())
+    for path in (*SHARED, *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("*/pyproject.toml"))):
+        add(total, ROOT / path)
+    for path in MADE_OF[target]:
+        add(total, ROOT / path)
+    return total.hexdigest()
+
+
+def add(total: hashlib._Hash, path: Path) -> None:
+    """Adds a file, or all files of a folder, to a digest."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts:
+            content = file.read_bytes()
+            total.update(f"{file.relative_to(ROOT)} {len(content)}\n".encode())
+            total.update(content)
+
+
+def read_stamp(path: Path) -> dict[str, Any]:
+    """What is known of an archive; nothing if it was never made."""
+    try:
+        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known
+
+
+def revision() -> str:
+    """The commit that is checked out."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Waits for another build in the same folder: two would write the same archives."""
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())
