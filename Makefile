@@ -28,14 +28,16 @@ lint: .venv/.dev ## Style, types, layers, generated files
 	$(RUN) mypy
 	$(RUN) lint-imports
 	$(RUN) python -m opsgym_api.crds --check
+	$(RUN) python tools/charts.py --check
 	$(RUN) python -m opsgym_domains.itsm.suites --check
 
 format: .venv/.dev ## Formats the code
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
-generate: .venv/.dev ## Writes the generated files: CRDs, built-in suites
+generate: .venv/.dev ## Writes the generated files: CRDs, what charts repeat, built-in suites
 	$(RUN) python -m opsgym_api.crds
+	$(RUN) python tools/charts.py
 	$(RUN) python -m opsgym_domains.itsm.suites
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows

@@ -1,0 +1,162 @@
+{{/* What the release's objects are called; short enough that suffixes fit. */}}
+{{- define "opsgym.fullname" -}}
+{{- $name := .Release.Name }}
+{{- if not (contains "opsgym" $name) }}{{ $name = printf "%s-opsgym" $name }}{{ end }}
+{{- $name | trunc 45 | trimSuffix "-" }}
+{{- end }}
+
+{{/* What cluster-scoped objects are called: releases of one name may live in several namespaces. */}}
+{{- define "opsgym.clusterName" -}}
+{{ .Release.Namespace }}-{{ include "opsgym.fullname" . }}
+{{- end }}
+
+{{- define "opsgym.labels" -}}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+app.kubernetes.io/name: opsgym
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: opsgym
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{/* Labels that find the pods of a component: (dict "root" $ "component" NAME). */}}
+{{- define "opsgym.selector" -}}
+app.kubernetes.io/name: opsgym
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* Labels of every pod that the operator makes. */}}
+{{- define "opsgym.runPods" -}}
+app.kubernetes.io/managed-by: opsgym-operator
+app.kubernetes.io/part-of: opsgym
+{{- end }}
+
+{{/* An image in full: (dict "root" $ "name" NAME). */}}
+{{- define "opsgym.image" -}}
+{{- $images := .root.Values.images }}
+{{- index $images .name | default (printf "%s%s:%s" $images.prefix .name $images.tag) }}
+{{- end }}
+
+{{/* Namespaces where runs live, as {"list": […]}. Cluster-wide, runs live anywhere; these get what the chart brings. */}}
+{{- define "opsgym.namespaces" -}}
+{{ dict "list" (.Values.namespaces | default (list .Release.Namespace) | uniq) | toJson }}
+{{- end }}
+
+{{- define "opsgym.trialSecret" -}}
+{{ .Values.trialStore.secret | default (printf "%s-s3" (include "opsgym.fullname" .)) }}
+{{- end }}
+
+{{/* Every store, the trial server's included, as {"list": […]}. */}}
+{{- define "opsgym.stores" -}}
+{{- $stores := .Values.stores }}
+{{- if .Values.trialStore.enabled }}
+{{- $url := printf "http://%s-s3.%s.svc:7070" (include "opsgym.fullname" .) .Release.Namespace }}
+{{- $trial := dict "name" "trial" "url" "s3://opsgym/results" "endpointUrl" $url "region" "us-east-1" "secret" (include "opsgym.trialSecret" .) }}
+{{- $stores = append $stores $trial }}
+{{- end }}
+{{- $names := list }}
+{{- range $stores }}
+{{- if has .name $names }}{{ fail (printf "stores: %q is there twice; give each store its own name" .name) }}{{ end }}
+{{- $names = append $names .name }}
+{{- end }}
+{{- if not $stores }}
+{{- fail "stores: results need a place. Name a bucket in stores, or try opsgym with trialStore.enabled=true" }}
+{{- end }}
+{{- $default := .Values.defaultStore }}
+{{- if and $default (not (has $default $names)) }}
+{{- fail (printf "defaultStore: there is no store %q; stores are: %s" $default (join ", " $names)) }}
+{{- end }}
+{{- dict "list" $stores | toJson }}
+{{- end }}
+
+{{- define "opsgym.defaultStore" -}}
+{{- with .Values.defaultStore }}{{ . }}{{ else }}{{ (first (include "opsgym.stores" . | fromJson).list).name }}{{ end }}
+{{- end }}
+
+{{/* ServiceAccount of the pods of runs. */}}
+{{- define "opsgym.podsAccount" -}}
+{{- $own := ternary "default" (printf "%s-task" (include "opsgym.fullname" .)) .Values.clusterWide }}
+{{- .Values.pods.serviceAccountName | default $own }}
+{{- end }}
+
+{{/* The operator's configuration, as `opsgym_operator.config.OperatorConfig` reads it. */}}
+{{- define "opsgym.config" -}}
+{{- $images := .Values.images -}}
+stores: {{ (include "opsgym.stores" . | fromJson).list | toJson }}
+defaultStore: {{ include "opsgym.defaultStore" . }}
+images:
+  runner: {{ include "opsgym.image" (dict "root" . "name" "runner") }}
+  domains: {{ include "opsgym.image" (dict "root" . "name" "domains") }}
+  pullPolicy: {{ $images.pullPolicy }}
+  pullSecrets: {{ $images.pullSecrets | toJson }}
+gyms: {{ .Values.gyms | toJson }}
+pods:
+  {{- omit .Values.pods "serviceAccountName" "serviceAccountAnnotations" "resources" | toYaml | nindent 2 }}
+  serviceAccountName: {{ include "opsgym.podsAccount" . }}
+  resources:
+    {{- range $container, $resources := .Values.pods.resources }}
+    {{ $container }}:
+      {{- range $kind, $quantities := $resources }}
+      {{ $kind }}: {
+        {{- range $name, $quantity := $quantities }}{{ $name | quote }}: {{ $quantity | toString | quote }}, {{ end -}}
+      }
+      {{- end }}
+    {{- end }}
+watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
+{{- end }}
+
+{{- define "opsgym.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "opsgym.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* Port of a URL: (dict "url" URL). */}}
+{{- define "opsgym.port" -}}
+{{- $port := regexFind ":[0-9]+$" (urlParse .url).host | trimPrefix ":" }}
+{{- $port | default (hasPrefix "http://" .url | ternary "80" "443") }}
+{{- end }}
+
+{{/* An egress rule: (dict "ports" [numbers] "peers" [NetworkPolicyPeers]). */}}
+{{- define "opsgym.egress" -}}
+- ports:
+    {{- range .ports | uniq }}
+    - {protocol: TCP, port: {{ . }}}
+    {{- end }}
+  {{- with .peers }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{/* Egress to name servers and stores, which the operator and the pods of runs share. */}}
+{{- define "opsgym.commonEgress" -}}
+{{- $policy := .Values.networkPolicy -}}
+- ports:
+    - {protocol: UDP, port: 53}
+    - {protocol: TCP, port: 53}
+{{- $ports := $policy.storePorts }}
+{{- range .Values.stores }}
+{{- with .endpointUrl }}{{ $ports = append $ports (include "opsgym.port" (dict "url" .) | int) }}{{ end }}
+{{- end }}
+{{ include "opsgym.egress" (dict "ports" $ports "peers" $policy.peers.stores) }}
+{{- if .Values.trialStore.enabled }}
+- ports:
+    - {protocol: TCP, port: 7070}
+  to:
+    - namespaceSelector:
+        matchLabels: {kubernetes.io/metadata.name: {{ .Release.Namespace }}}
+      podSelector:
+        matchLabels:
+          {{- include "opsgym.selector" (dict "root" . "component" "trial-store") | nindent 10 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,457 @@
+"""What the chart opsgym renders, object by object; that a cluster takes it is proved in `tests/cluster`."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import yaml
+from tests.helm.charts import (
+    CRDS,
+    OLDEST,
+    OPSGYM,
+    ROOT,
+    STORE,
+    Manifest,
+    helm,
+    one,
+    pods,
+    refusal,
+    rendered,
+    rendered_crds,
+    restricted,
+)
+
+from opsgym_api.evalrun import EvalRun
+from opsgym_operator.config import OperatorConfig, PodsConfig, parse_config
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "least": {"stores": [STORE]},
+    "cluster-wide": {"clusterWide": True, "stores": [STORE]},
+    "two namespaces": {"namespaces": ["a", "b"], "stores": [STORE]},
+    "trial store": {"trialStore": {"enabled": True}},
+    "trial store with a volume": {"trialStore": {"enabled": True, "persistence": {"enabled": True}}},
+    "no extras": {"stores": [STORE], "accessRoles": False, "networkPolicy": {"enabled": False}},
+    "everything": {
+        "namespaces": ["evals", "b"],
+        "stores": [STORE, {"name": "other", "url": "s3://other", "endpointUrl": "http://s3.b.svc:9000", "region": "x"}],
+        "defaultStore": "other",
+        "trialStore": {"enabled": True, "secret": "own-key"},
+        "models": [{"name": "gpt", "spec": {"model": "openai/gpt", "endpoints": [{"url": "http://m.b.svc:8000/v1"}]}}],
+        "gyms": {"csm": {"image": "csm:1", "port": 8005}},
+        "images": {"pullSecrets": ["registry"], "runner": "r@sha256:0"},
+        "operator": {
+            "nodeSelector": {"a": "b"},
+            "tolerations": [{"operator": "Exists"}],
+            "priorityClassName": "high",
+            "serviceAccountAnnotations": {"role": "operator"},
+        },
+        "pods": {
+            "nodeSelector": {"a": "b"},
+            "tolerations": [{"key": "k", "operator": "Exists", "effect": "NoSchedule"}],
+            "priorityClassName": "low",
+            "serviceAccountAnnotations": {"role": "task"},
+            "resources": {"agent": {"limits": {"cpu": 2}}},
+        },
+        "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
+    },
+}
+
+NAMESPACED = {
+    "ConfigMap", "Deployment", "EvalModel", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "Role", "RoleBinding",
+    "Secret", "Service", "ServiceAccount", "ServiceMonitor",
+}  # fmt: skip
+
+every_setting = pytest.mark.parametrize("values", SETTINGS.values(), ids=SETTINGS.keys())
+
+
+def _config(manifests: list[Manifest]) -> OperatorConfig:
+    text = one(manifests, "ConfigMap", "opsgym-operator")["data"]["config.yaml"]
+    return parse_config(text, "config.yaml")
+
+
+def _identity(manifest: Manifest) -> tuple[str, str | None, str]:
+    return manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"]
+
+
+@every_setting
+def test_helm_finds_no_fault(values: Mapping[str, Any]) -> None:
+    done = helm("lint", "--strict", "--kube-version", OLDEST, str(OPSGYM), values=values)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[WARNING]" not in done.stdout
+
+
+@every_setting
+def test_every_pod_meets_the_standard_restricted(values: Mapping[str, Any]) -> None:
+    found = list(pods(rendered(values)))
+    assert found
+    assert [fault for pod in found for fault in restricted(pod)] == []
+
+
+@every_setting
+def test_only_the_operator_and_the_test_have_a_token(values: Mapping[str, Any]) -> None:
+    tokens = {pod.owner: pod.spec["automountServiceAccountToken"] for pod in pods(rendered(values))}
+    assert {owner for owner, token in tokens.items() if token} == {"Deployment opsgym-operator", "Pod opsgym-test"}
+
+
+@every_setting
+def test_every_container_says_what_it_needs_and_what_it_may_use(values: Mapping[str, Any]) -> None:
+    for pod in pods(rendered(values)):
+        for container in pod.containers:
+            assert {"cpu", "memory"} <= set(container["resources"]["requests"]), pod.owner
+            assert "memory" in container["resources"]["limits"], pod.owner
+
+
+@every_setting
+def test_no_right_is_a_wildcard_or_reaches_secrets_or_running_containers(values: Mapping[str, Any]) -> None:
+    roles = [manifest for manifest in rendered(values) if manifest["kind"] in {"Role", "ClusterRole"}]
+    assert roles
+    for role in roles:
+        for rule in role["rules"]:
+            words = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+            assert "*" not in words
+            assert not {"secrets", "pods/exec", "pods/attach", "serviceaccounts/token", "nodes"} & words
+            assert not {"escalate", "bind", "impersonate"} & words
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if name != "cluster-wide"])
+def test_a_namespaced_release_has_objects_in_its_namespaces_only(name: str) -> None:
+    values = SETTINGS[name]
+    for manifest in rendered(values):
+        assert manifest["kind"] in NAMESPACED
+        assert manifest["metadata"]["namespace"] in {"evals", *values.get("namespaces", [])}
+
+
+def test_a_cluster_wide_release_has_these_objects_outside_its_namespace() -> None:
+    outside = {_identity(manifest) for manifest in rendered(SETTINGS["cluster-wide"])} - {
+        _identity(manifest) for manifest in rendered(SETTINGS["least"])
+    }
+    assert outside == {
+        ("ClusterRole", None, "evals-opsgym-operator"),
+        ("ClusterRoleBinding", None, "evals-opsgym-operator"),
+        ("ClusterRole", None, "evals-opsgym-viewer"),
+        ("ClusterRole", None, "evals-opsgym-editor"),
+    }
+
+
+@pytest.mark.parametrize("name", ["least", "cluster-wide", "trial store with a volume"])
+def test_releases_in_two_namespaces_have_no_object_in_common(name: str) -> None:
+    first, second = (
+        {_identity(manifest) for manifest in rendered(SETTINGS[name], namespace=where)} for where in ("a", "b")
+    )
+    assert first & second == set()
+
+
+def test_a_release_may_have_any_name() -> None:
+    name = "a-release-whose-name-is-as-long-as-helm-allows-itself"
+    for manifest in rendered(SETTINGS["everything"], release=name):
+        assert len(manifest["metadata"]["name"]) <= 63
+
+
+def test_the_operator_may_do_this_and_no_more() -> None:
+    expected = [
+        {
+            "apiGroups": ["opsgym.dev"],
+            "resources": ["evalruns"],
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
+        },
+        {
+            "apiGroups": ["opsgym.dev"],
+            "resources": ["evalmodels", "evalschedules"],
+            "verbs": ["get", "list", "watch", "patch"],
+        },
+        {
+            "apiGroups": ["opsgym.dev"],
+            "resources": ["evalruns/status", "evalschedules/status"],
+            "verbs": ["get", "patch"],
+        },
+        {
+            "apiGroups": ["opsgym.dev"],
+            "resources": ["evalruns/finalizers", "evalschedules/finalizers"],
+            "verbs": ["update"],
+        },
+        {
+            "apiGroups": ["batch"],
+            "resources": ["jobs"],
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
+        },
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "delete"]},
+        {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+        {"apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues"], "verbs": ["get"]},
+    ]
+    role = one(rendered(SETTINGS["least"]), "Role", "opsgym-operator")
+    assert role["rules"] == expected
+    wide = one(rendered(SETTINGS["cluster-wide"]), "ClusterRole", "evals-opsgym-operator", None)
+    assert wide["rules"] == expected
+
+
+def test_the_operator_has_its_role_in_every_namespace_it_serves() -> None:
+    manifests = rendered(SETTINGS["two namespaces"])
+    subject = {"kind": "ServiceAccount", "name": "opsgym-operator", "namespace": "evals"}
+    for namespace in ("a", "b"):
+        binding = one(manifests, "RoleBinding", "opsgym-operator", namespace)
+        assert binding["subjects"] == [subject]
+        assert binding["roleRef"]["name"] == one(manifests, "Role", "opsgym-operator", namespace)["metadata"]["name"]
+    assert _config(manifests).watch_namespaces == ["a", "b"]
+
+
+def test_people_with_view_or_edit_see_runs_where_the_release_is_cluster_wide() -> None:
+    manifests = rendered(SETTINGS["cluster-wide"])
+    prefix = "rbac.authorization.k8s.io/aggregate-to-"
+    for name, roles in (("viewer", {"view"}), ("editor", {"edit", "admin"})):
+        labels = one(manifests, "ClusterRole", f"evals-opsgym-{name}", None)["metadata"]["labels"]
+        assert {label.removeprefix(prefix) for label in labels if label.startswith(prefix)} == roles
+
+
+def test_viewers_change_nothing() -> None:
+    for rule in one(rendered(SETTINGS["least"]), "Role", "opsgym-viewer")["rules"]:
+        assert rule["verbs"] == ["get", "list", "watch"]
+
+
+def test_pods_of_runs_have_an_account_without_token_and_right() -> None:
+    manifests = rendered(SETTINGS["least"])
+    assert one(manifests, "ServiceAccount", "opsgym-task")["automountServiceAccountToken"] is False
+    bound = [
+        subject["name"]
+        for manifest in manifests
+        if manifest["kind"] == "RoleBinding"
+        for subject in manifest["subjects"]
+    ]
+    assert "opsgym-task" not in bound
+    assert _config(manifests).pods.service_account_name == "opsgym-task"
+    assert _config(rendered(SETTINGS["cluster-wide"])).pods.service_account_name == "default"
+
+
+@every_setting
+def test_the_operator_reads_the_configuration_that_the_chart_writes(values: Mapping[str, Any]) -> None:
+    config = _config(rendered(values))
+    assert config.default_store in config.store_by_name
+
+
+def test_unless_told_otherwise_pods_are_as_the_operator_has_them_by_itself() -> None:
+    pods_of = _config(rendered(SETTINGS["least"])).pods
+    assert pods_of == PodsConfig()
+
+
+def test_what_is_given_arrives_in_the_configuration() -> None:
+    config = _config(rendered(SETTINGS["everything"]))
+    assert config.watch_namespaces == ["evals", "b"]
+    assert list(config.store_by_name) == ["results", "other", "trial"]
+    assert config.default_store == "other"
+    assert config.images.runner == "r@sha256:0"
+    assert config.images.domains == "localhost/opsgym-domains:dev"
+    assert config.images.pull_secrets == ["registry"]
+    assert config.gyms["csm"].port == 8005
+    assert config.pods.resources.agent.limits == {"cpu": "2", "memory": "1Gi"}
+    assert config.pods.priority_class_name == "low"
+    assert config.pods.tolerations[0].effect == "NoSchedule"
+
+
+def test_a_new_configuration_restarts_the_operator() -> None:
+    def annotations(values: Mapping[str, Any]) -> Any:
+        return one(rendered(values), "Deployment", "opsgym-operator")["spec"]["template"]["metadata"]["annotations"]
+
+    changed = {**SETTINGS["least"], "pods": {"databaseMegabytes": 512}}
+    unrelated = {**SETTINGS["least"], "accessRoles": False}
+    assert annotations(changed) != annotations(SETTINGS["least"])
+    assert annotations(unrelated) == annotations(SETTINGS["least"])
+
+
+def test_the_operator_finds_each_stores_key_as_files() -> None:
+    spec = one(rendered(SETTINGS["everything"]), "Deployment", "opsgym-operator")["spec"]["template"]["spec"]
+    mounts = {mount["mountPath"]: mount["name"] for mount in spec["containers"][0]["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    found = {
+        path: volumes[name]["secret"]["secretName"]
+        for path, name in mounts.items()
+        if path.startswith("/etc/opsgym/stores/")
+    }
+    assert found == {"/etc/opsgym/stores/results": "opsgym-results", "/etc/opsgym/stores/trial": "own-key"}
+    assert volumes["store-results"]["secret"]["optional"] is True
+    assert {item["path"] for item in volumes["store-results"]["secret"]["items"]} == {
+        "access-key-id",
+        "secret-access-key",
+    }
+
+
+def test_requests_and_limits_are_set_apart() -> None:
+    values = {**SETTINGS["least"], "operator": {"resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}}}
+    container = one(rendered(values), "Deployment", "opsgym-operator")["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"] == {"requests": {"cpu": "1", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}
+
+
+def test_nobody_reaches_pods_of_runs_and_they_reach_name_servers_stores_and_models() -> None:
+    values = {
+        **SETTINGS["everything"],
+        "networkPolicy": {"peers": {"models": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}},
+    }
+    manifests = rendered(values)
+    store = {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "evals"}},
+        "podSelector": {
+            "matchLabels": {
+                "app.kubernetes.io/name": "opsgym",
+                "app.kubernetes.io/instance": "opsgym",
+                "app.kubernetes.io/component": "trial-store",
+            }
+        },
+    }
+    tcp = {"protocol": "TCP"}
+    expected = {
+        "podSelector": {
+            "matchLabels": {
+                "app.kubernetes.io/managed-by": "opsgym-operator",
+                "app.kubernetes.io/part-of": "opsgym",
+            }
+        },
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [],
+        "egress": [
+            {"ports": [{"protocol": "UDP", "port": 53}, {**tcp, "port": 53}]},
+            {"ports": [{**tcp, "port": 443}, {**tcp, "port": 9000}]},
+            {"ports": [{**tcp, "port": 7070}], "to": [store]},
+            {"ports": [{**tcp, "port": 443}, {**tcp, "port": 8000}], "to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},
+        ],
+    }
+    for namespace in ("evals", "b"):
+        assert one(manifests, "NetworkPolicy", "opsgym-task", namespace)["spec"] == expected
+
+
+def test_the_operator_reaches_the_api_server_and_stores_but_no_model() -> None:
+    spec = one(rendered(SETTINGS["everything"]), "NetworkPolicy", "opsgym-operator")["spec"]
+    ports = [[port["port"] for port in rule["ports"]] for rule in spec["egress"]]
+    assert ports == [[53, 53], [443, 9000], [7070], [443, 6443]]
+    assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 9100}]}]
+
+
+def test_policies_can_be_left_out() -> None:
+    assert not [manifest for manifest in rendered(SETTINGS["no extras"]) if manifest["kind"] == "NetworkPolicy"]
+
+
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [("http://a.svc", 80), ("https://a.svc", 443), ("http://a.svc:9000/x", 9000), ("http://[2001:db8::1]:81", 81)],
+)
+def test_ports_of_stores_are_read_from_their_addresses(url: str, port: int) -> None:
+    values = {"stores": [{**STORE, "endpointUrl": url}], "networkPolicy": {"storePorts": [1]}}
+    spec = one(rendered(values), "NetworkPolicy", "opsgym-task")["spec"]
+    assert [item["port"] for item in spec["egress"][1]["ports"]] == [1, port]
+
+
+def test_the_trial_stores_key_is_the_same_wherever_runs_live() -> None:
+    manifests = rendered({"namespaces": ["a", "b"], "trialStore": {"enabled": True}})
+    keys = [manifest["data"] for manifest in manifests if manifest["kind"] == "Secret"]
+    assert len(keys) == 3
+    assert keys[0] == keys[1] == keys[2]
+    again = rendered({"trialStore": {"enabled": True}})
+    assert one(again, "Secret", "opsgym-s3")["data"] != keys[0]
+
+
+def test_a_given_key_of_the_trial_store_is_not_made() -> None:
+    manifests = rendered(SETTINGS["everything"])
+    assert not [manifest for manifest in manifests if manifest["kind"] == "Secret"]
+    environment = one(manifests, "Deployment", "opsgym-s3")["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {item["valueFrom"]["secretKeyRef"]["name"] for item in environment if "valueFrom" in item} == {"own-key"}
+
+
+def test_the_volume_of_the_trial_store_outlives_the_release() -> None:
+    manifests = rendered(SETTINGS["trial store with a volume"])
+    claim = one(manifests, "PersistentVolumeClaim", "opsgym-s3")
+    assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    volumes = one(manifests, "Deployment", "opsgym-s3")["spec"]["template"]["spec"]["volumes"]
+    assert volumes[0] == {"name": "data", "persistentVolumeClaim": {"claimName": "opsgym-s3"}}
+
+
+def test_models_are_made_in_every_namespace() -> None:
+    manifests = rendered(SETTINGS["everything"])
+    for namespace in ("evals", "b"):
+        assert one(manifests, "EvalModel", "gpt", namespace)["spec"]["model"] == "openai/gpt"
+
+
+def test_the_run_of_helm_test_is_one_that_opsgym_reads() -> None:
+    spec = importlib.util.spec_from_file_location("quickstart", OPSGYM / "files" / "quickstart.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    run = EvalRun.model_validate_json(json.dumps(module.evalrun("helm-test")), strict=True)
+    assert run.spec.suite.builtin == "quickstart"
+
+
+def test_helm_test_may_only_make_read_and_delete_runs() -> None:
+    manifests = rendered(SETTINGS["least"])
+    role = one(manifests, "Role", "opsgym-test")
+    assert role["rules"] == [
+        {"apiGroups": ["opsgym.dev"], "resources": ["evalruns"], "verbs": ["create", "get", "delete"]}
+    ]
+    tests = [manifest for manifest in manifests if manifest["metadata"]["name"] == "opsgym-test"]
+    assert {manifest["metadata"]["annotations"]["helm.sh/hook"] for manifest in tests} == {"test"}
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"clusterWide": "yes"}, "/clusterWide"),
+        ({"namespaces": ["Not A Name"]}, "/namespaces/0"),
+        ({"stores": [{"name": "a"}]}, "missing property 'url'"),
+        ({"stores": [{"name": "a", "url": "http://x"}]}, "/stores/0/url"),
+        ({"stores": [{**STORE, "secretAccessKey": "x"}]}, "'secretAccessKey' not allowed"),
+        ({"stores": [{**STORE, "endpointUrl": "http://user:password@host"}]}, "/stores/0/endpointUrl"),
+        ({"images": {"pullPolicy": "Sometimes"}}, "/images/pullPolicy"),
+        ({"images": {"tag": ""}}, "/images/tag"),
+        ({"models": [{"name": "a", "spec": {}}]}, "/models/0/spec"),
+        ({"operator": {"replicas": 2}}, "'replicas' not allowed"),
+        ({"operator": {"resources": {"limits": {"memory": "much"}}}}, "/operator/resources/limits/memory"),
+        ({"pods": {"databaseMegabytes": 1}}, "/pods/databaseMegabytes"),
+        ({"pods": {"tolerations": [{"effect": "Never"}]}}, "/pods/tolerations/0/effect"),
+        ({"gyms": {"csm": {"image": "x", "port": 0}}}, "/gyms/csm/port"),
+        ({"networkPolicy": {"storePorts": []}}, "/networkPolicy/storePorts"),
+        ({"metrics": {"serviceMonitor": {"interval": "often"}}}, "/metrics/serviceMonitor/interval"),
+        ({"typo": 1}, "'typo' not allowed"),
+        ({"stores": []}, "stores: results need a place"),
+        ({"stores": [STORE, STORE]}, 'stores: "results" is there twice'),
+        ({"defaultStore": "gone"}, 'defaultStore: there is no store "gone"; stores are: results'),
+        (
+            {"stores": [{**STORE, "name": "trial"}], "trialStore": {"enabled": True}},
+            'stores: "trial" is there twice',
+        ),
+    ],
+)
+def test_values_that_make_no_sense_are_refused_by_name(values: Mapping[str, Any], named: str) -> None:
+    assert named in refusal({"stores": [STORE], **values})
+
+
+def test_every_value_is_described() -> None:
+    schema = json.loads((OPSGYM / "values.schema.json").read_text())
+    values = yaml.safe_load((OPSGYM / "values.yaml").read_text())
+    assert set(schema["properties"]) - {"global"} == set(values)
+    assert [path for path, part in _parts(schema) if not part.get("description")] == []
+
+
+def _parts(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, part in schema.get("properties", {}).items():
+        yield f"{path}.{name}", part
+        yield from _parts(part, f"{path}.{name}")
+        yield from _parts(part.get("items", {}), f"{path}.{name}[]")
+
+
+def test_the_kinds_are_those_of_the_contracts() -> None:
+    done = helm("lint", "--strict", "--kube-version", OLDEST, str(CRDS))
+    assert done.returncode == 0, done.stdout
+    sources = {
+        definition["metadata"]["name"]: definition
+        for definition in (yaml.safe_load(path.read_text()) for path in (ROOT / "crds").glob("*.yaml"))
+    }
+    found = rendered_crds({})
+    assert {manifest["metadata"]["name"] for manifest in found} == set(sources)
+    for manifest in found:
+        assert manifest["spec"] == sources[manifest["metadata"]["name"]]["spec"]
+        assert manifest["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+
+
+def test_the_kinds_can_be_let_go() -> None:
+    assert not [manifest for manifest in rendered_crds({"keep": False}) if "annotations" in manifest["metadata"]]
