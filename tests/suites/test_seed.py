@@ -1,42 +1,74 @@
-"""What the built-in seed promises, looked at where tasks find it: in a gym server's database."""
+"""What the built-in seeds promise, looked at where tasks find it: in a gym server's database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import pytest
 from sqlalchemy import String
 from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.itsm.matrix import priority_of
-from opsgym_domains.itsm.seeds import quickstart, quickstart_world
-from opsgym_domains.itsm.seeds.generate import QUICKSTART, generate
+from opsgym_domains.itsm.seeds import desk as desk_script
+from opsgym_domains.itsm.seeds import desk_world, quickstart, quickstart_world
+from opsgym_domains.itsm.seeds.generate import DESK, QUICKSTART, Scale, Setting, generate
 from opsgym_domains.itsm.seeds.script import script
-from opsgym_domains.itsm.seeds.world import NOW
+from opsgym_domains.itsm.seeds.world import NOW, World
 from opsgym_domains.itsm.tables import METADATA
 from opsgym_domains.kit.sqlite import run_seed
 
 pytestmark = pytest.mark.xdist_group("suites")
 
 
-@pytest.fixture(scope="module")
-def desk(gym: Gym) -> Iterator[GymDatabase]:
-    made = gym.database(builtin="quickstart")
-    yield made
+@dataclass(frozen=True)
+class Seed:
+    """A built-in seed, and what it promises."""
+
+    name: str
+    make: tuple[Scale, Setting]
+    world: Callable[[], World]
+    text: Callable[[], str]
+    least_rows: int
+
+
+SEEDS = (
+    Seed("quickstart", QUICKSTART, quickstart_world, quickstart, 300),
+    Seed("desk", DESK, desk_world, desk_script, 2000),
+)
+each_seed = pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
+
+
+@pytest.fixture(scope="module", params=SEEDS, ids=lambda seed: seed.name)
+def loaded(request: pytest.FixtureRequest, gym: Gym) -> Iterator[tuple[Seed, GymDatabase]]:
+    made = gym.database(builtin=request.param.name)
+    yield request.param, made
     gym.drop(made)
 
 
-def test_the_same_seed_is_the_same_text_and_reads_no_clock() -> None:
-    assert run_seed(METADATA, quickstart(), NOW).timeless
-    assert script(generate(QUICKSTART)) == quickstart()
+@pytest.fixture
+def desk(loaded: tuple[Seed, GymDatabase]) -> GymDatabase:
+    return loaded[1]
 
 
-def test_every_table_has_rows_and_the_database_has_as_many_as_the_seed(desk: GymDatabase) -> None:
-    counts = {name: desk.value(f"SELECT COUNT(*) FROM {name}") for name in METADATA.tables}
-    assert counts == {name: len(rows) for name, rows in quickstart_world().tables()}
+@each_seed
+def test_the_same_seed_is_the_same_text_and_reads_no_clock(seed: Seed) -> None:
+    assert run_seed(METADATA, seed.text(), NOW).timeless
+    assert script(generate(*seed.make)) == seed.text()
+
+
+def test_another_number_is_another_desk() -> None:
+    scale, setting = DESK
+    assert script(generate(replace(scale, number=5), setting)) != desk_script()
+
+
+def test_every_table_has_rows_and_the_database_has_as_many_as_the_seed(loaded: tuple[Seed, GymDatabase]) -> None:
+    seed, made = loaded
+    counts = {name: made.value(f"SELECT COUNT(*) FROM {name}") for name in METADATA.tables}
+    assert counts == {name: len(rows) for name, rows in seed.world().tables()}
     assert len(counts) == 24
     assert min(counts.values()) > 0
-    assert sum(counts.values()) >= 300
+    assert sum(counts.values()) >= seed.least_rows
 
 
 def test_every_text_fits_its_column(desk: GymDatabase) -> None:
@@ -53,10 +85,11 @@ def test_every_text_fits_its_column(desk: GymDatabase) -> None:
     assert not [found for *found, length in bounded if longest[found[0], found[1]] > length]
 
 
-def test_nothing_in_it_is_later_than_the_moment_it_stands_at() -> None:
+@each_seed
+def test_nothing_in_it_is_later_than_the_moment_it_stands_at(seed: Seed) -> None:
     times = [
         getattr(row, column)
-        for _name, rows in quickstart_world().tables()
+        for _name, rows in seed.world().tables()
         for row in rows
         for column in (type(row).created, type(row).updated)
         if column is not None
@@ -116,3 +149,19 @@ def test_priorities_follow_the_policys_matrix_but_for_the_one_that_a_task_is_abo
     rows = desk.rows("SELECT short_description, impact, urgency, priority FROM incident")
     odd = [row for row in rows if row["priority"] != priority_of(row["impact"], row["urgency"])]
     assert not odd
+
+
+def test_the_larger_desk_is_uneven_as_a_real_one_is(gym: Gym) -> None:
+    made = gym.database(builtin="desk")
+    try:
+        open_work = made.rows(
+            "SELECT COUNT(*) AS n FROM incident WHERE status IN ('new', 'in_progress', 'on_hold') "
+            "AND assigned_to IS NOT NULL GROUP BY assigned_to"
+        )
+        loads = sorted(row["n"] for row in open_work)
+        assert loads[-1] >= 4 * loads[len(loads) // 2]
+        assert made.value("SELECT COUNT(*) FROM users WHERE active = 0") >= 10
+        assert made.value("SELECT COUNT(DISTINCT incident_id) FROM incident_sla WHERE has_breached = 1") >= 50
+        assert made.value("SELECT COUNT(*) FROM notification WHERE status = 'failed'") > 0
+    finally:
+        gym.drop(made)

@@ -12,7 +12,7 @@ from opsgym_domains.itsm.seeds.world import World
 @cache
 def quickstart_world() -> World:
     """The rows of the seed `quickstart`."""
-    return generate(QUICKSTART)
+    return generate(*QUICKSTART)
 
 
 def quickstart() -> str:
@@ -23,7 +23,7 @@ def quickstart() -> str:
 @cache
 def desk_world() -> World:
     """The rows of the seed `desk`."""
-    return generate(DESK)
+    return generate(*DESK)
 
 
 def desk() -> str:

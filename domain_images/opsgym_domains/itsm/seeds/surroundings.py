@@ -7,9 +7,10 @@ Invariant: an SLA's stage, breach and times follow from the incident's times and
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from opsgym_domains.itsm.seeds.stories import INCIDENTS
+from opsgym_domains.itsm.seeds.stories import IncidentStory
 from opsgym_domains.itsm.seeds.world import NOW, World
 from opsgym_domains.itsm.tables import (
     Incident,
@@ -27,9 +28,9 @@ RESPONSE_SHARE = 0.4
 OVER = frozenset({"resolved", "closed"})
 
 
-def surround(world: World, dice: random.Random) -> None:
+def surround(world: World, stories: Sequence[IncidentStory], dice: random.Random) -> None:
     """Adds them to every incident of the world."""
-    untracked = {world.story(Incident, story.key).incident_id for story in INCIDENTS if not story.tracked}
+    untracked = {world.story(Incident, story.key).incident_id for story in stories if not story.tracked}
     for index, incident in enumerate(world.all(Incident)):
         if incident.incident_id not in untracked and incident.status != "canceled":
             _track(world, incident)
