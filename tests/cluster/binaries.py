@@ -59,6 +59,7 @@ class Source:
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 KUBERNETES_VERSION = "v1.36.2"
 COREDNS_VERSION = "v1.14.7"
+COREDNS_RELEASES = "https://github.com/coredns/coredns/releases/download"
 HELM_VERSION = "v3.22.0"
 
 KUBERNETES = Source(
@@ -76,10 +77,7 @@ COREDNS = Source(
     "coredns",
     COREDNS_VERSION,
     ("coredns",),
-    (
-        f"https://github.com/coredns/coredns/releases/download/{COREDNS_VERSION}/"
-        f"coredns_{COREDNS_VERSION[1:]}_linux_{MACHINE}.tgz",
-    ),
+    (f"{COREDNS_RELEASES}/{COREDNS_VERSION}/coredns_{COREDNS_VERSION[1:]}_linux_{MACHINE}.tgz",),
     package="github.com/coredns/coredns",
 )
 HELM = Source(
@@ -91,9 +89,7 @@ HELM = Source(
     package="helm.sh/helm/v3/cmd/helm",
     variables=(f"helm.sh/helm/v3/internal/version.version={HELM_VERSION}",),
 )
-VERSITYGW = Source(
-    "versitygw", "v1.8.0", ("versitygw",), package="github.com/versity/versitygw/cmd/versitygw"
-)
+VERSITYGW = Source("versitygw", "v1.8.0", ("versitygw",), package="github.com/versity/versitygw/cmd/versitygw")
 ALL = (KUBERNETES, COREDNS, HELM, VERSITYGW)
 
 

@@ -6,7 +6,7 @@ Invariant: a folder that has `ca.crt` has all of them; they are made anew with e
 from __future__ import annotations
 
 import base64
-import datetime
+import datetime as dt
 import ipaddress
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
 from tests.cluster.places import API_SERVICE_IP, NODE, NODE_IP
 
-VALID = datetime.timedelta(days=30)
+VALID = dt.timedelta(days=30)
 API_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 SERVER = "https://127.0.0.1:6443"
 CLIENTS = {
@@ -105,10 +104,10 @@ def write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(now - datetime.timedelta(minutes=5)).not_valid_after(now + VALID)
+    return builder.not_valid_before(now - dt.timedelta(minutes=5)).not_valid_after(now + VALID)
 
 
 def _usage(*, signs_certificates: bool) -> x509.KeyUsage:

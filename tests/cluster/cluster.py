@@ -21,7 +21,6 @@ import boto3
 import httpx
 import yaml
 from botocore.config import Config
-
 from tests.cluster import addons, binaries, certificates, components, images, packages, sandbox
 from tests.cluster.errors import ClusterError
 from tests.cluster.kube import Kube, KubeError, has_condition
@@ -116,7 +115,7 @@ class Cluster:
         images.import_image(archive)
 
     def _run(self, name: str, arguments: Sequence[str], stdin: str | None) -> subprocess.CompletedProcess[str]:
-        command = [_enter_file(), binaries.program(name), *arguments]
+        command: list[str | Path] = [_enter_file(), binaries.program(name), *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=300)
 
 

@@ -63,16 +63,16 @@ NETWORK = {
     ],
 }
 
-DNS = f""".:53 {{
+DNS = """.:53 {
     errors
     health :8080
     ready :8181
-    kubernetes cluster.local in-addr.arpa {{
+    kubernetes cluster.local in-addr.arpa {
         pods insecure
-    }}
+    }
     cache 5
     reload
-}}
+}
 """
 
 
@@ -286,8 +286,13 @@ def s3(program: Path) -> list[str]:
     ]
 
 
-def enter_script(init: int, programs: Path) -> str:
-    """A shell script that runs a command as a user of the cluster sees it."""
+def enter_script(init: int, programs: str) -> str:
+    """A shell script that runs a command as an administrator of the cluster sees it.
+
+    Args:
+        init: Process id of the first process of the namespaces.
+        programs: Folders of kubectl and helm, as in PATH.
+    """
     return f"""#!/bin/sh
 # Runs a command in the network of the test cluster, with its kubectl and its administrator's rights.
 export KUBECONFIG="{ADMIN}" PATH="{programs}:$PATH"

@@ -12,6 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+SETTINGS = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+)
+"""Kernel settings that the kubelet writes. They belong to the whole machine, so it is given copies of the files."""
+
 
 def main() -> None:
     """Prepares the mounts, says that they are ready, then waits for ever."""
@@ -27,6 +37,8 @@ def main() -> None:
     # Debian's etcd cannot be told to skip fsync; in memory it costs nothing.
     mount("-t", "tmpfs", "-o", "mode=700", "tmpfs", str(etcd))
     Path("/run/netns").mkdir()
+    for setting in SETTINGS:
+        shield(Path("/proc/sys") / setting)
     (state / "ready").touch()
     while True:
         signal.sigwait([signal.SIGCHLD])
@@ -36,6 +48,14 @@ def main() -> None:
 def mount(*arguments: str) -> None:
     """Calls mount."""
     subprocess.run(["mount", *arguments], check=True)
+
+
+def shield(setting: Path) -> None:
+    """Puts a copy in place of a file of the kernel."""
+    if setting.exists():
+        copy = Path("/run") / setting.name
+        copy.write_text(setting.read_text())
+        mount("--bind", str(copy), str(setting))
 
 
 def bury() -> None:

@@ -31,7 +31,14 @@ PACKAGES = {
     "prometheus": "prometheus",
 }
 """Debian's package by program."""
-FOLDERS = (*os.environ.get("PATH", "").split(":"), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/cni", "/opt/cni/bin")
+FOLDERS = (
+    *os.environ.get("PATH", "").split(":"),
+    "/usr/local/sbin",
+    "/usr/sbin",
+    "/sbin",
+    "/usr/lib/cni",
+    "/opt/cni/bin",
+)
 POLICY = Path("/usr/sbin/policy-rc.d")
 
 
@@ -49,7 +56,9 @@ def need(program: str) -> Path:
     """
     found = find(program)
     if found is None:
-        raise ClusterError(f"{program} is missing; install Debian's package {PACKAGES[program]}, or what has it elsewhere")
+        raise ClusterError(
+            f"{program} is missing; install Debian's package {PACKAGES[program]}, or what has it elsewhere"
+        )
     return found
 
 

@@ -1,14 +1,13 @@
 """Private mount, network and process namespaces that the whole cluster runs in.
 
 Invariant: ending the first process of the namespaces ends the cluster, whatever state it is in: the kernel kills every
-process in them and drops their mounts and network devices. Only control groups and a few kernel settings are shared
-with the machine; `destroy` removes the first and puts the second back.
+process in them and drops their mounts and network devices. Only control groups are shared with the machine; `destroy`
+removes those.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import shutil
 import subprocess
@@ -23,10 +22,6 @@ from tests.cluster.processes import Process, spawn, until
 
 INIT = RECORDS / "init.json"
 KEEPER = RECORDS / "keeper.json"
-SETTINGS = STATE / "settings.json"
-CHANGED = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys",
-           "kernel/keys/root_maxbytes")  # fmt: skip
-"""Kernel settings under /proc/sys that the kubelet changes for the whole machine."""
 CLONE_NEWNET = 0x40000000
 
 
@@ -39,11 +34,22 @@ def create() -> None:
     hidden = [folder for folder in COVERED if STATE.is_relative_to(folder)]
     if hidden:
         raise ClusterError(f"the cluster cannot keep its files below {hidden[0]}; set OPSGYM_CACHE to another folder")
-    SETTINGS.write_text(json.dumps(_settings()))
     ready = STATE / "ready"
     ready.unlink(missing_ok=True)
-    command = ["unshare", "--mount", "--propagation", "slave", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    keeper = spawn([*command, sys.executable, "-I", Path(__file__).with_name("init.py"), STATE, *COVERED], LOG / "init.log")
+    command = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "slave",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
+    keeper = spawn(
+        [*command, sys.executable, "-I", Path(__file__).with_name("init.py"), STATE, *COVERED], LOG / "init.log"
+    )
     keeper.write(KEEPER)
     if not until(lambda: ready.exists() or not keeper.alive, 20) or not keeper.alive:
         raise ClusterError(f"cannot make the cluster's namespaces; root is needed. {LOG / 'init.log'} says why")
@@ -96,7 +102,7 @@ def network() -> Iterator[None]:
 
 
 def destroy() -> None:
-    """Ends every process in the namespaces, removes their control groups and puts kernel settings back."""
+    """Ends every process in the namespaces and removes their control groups and files, but not the logs."""
     for record in (INIT, KEEPER):
         process = Process.read(record)
         if process is not None:
@@ -104,9 +110,6 @@ def destroy() -> None:
         record.unlink(missing_ok=True)
     if not until(_remove_groups, 20):
         raise ClusterError(f"control groups are left: {', '.join(map(str, left_groups()))}")
-    if SETTINGS.exists():
-        _restore(json.loads(SETTINGS.read_text()))
-        SETTINGS.unlink()
     for folder in STATE.glob("*"):
         if folder != LOG:
             shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
@@ -157,17 +160,6 @@ def _set_network(descriptor: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, CLONE_NEWNET) != 0:
         raise ClusterError(f"cannot enter the cluster's network: {os.strerror(ctypes.get_errno())}")
-
-
-def _settings() -> dict[str, str]:
-    paths = {name: Path("/proc/sys") / name for name in CHANGED}
-    return {name: path.read_text().strip() for name, path in paths.items() if path.exists()}
-
-
-def _restore(settings: dict[str, str]) -> None:
-    for name, value in settings.items():
-        if _settings().get(name) != value:
-            (Path("/proc/sys") / name).write_text(value)
 
 
 def _remove_groups() -> bool:

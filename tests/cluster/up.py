@@ -15,7 +15,9 @@ from tests.cluster.places import S3_URL, STATE
 def main() -> int:
     """Starts it, or says why not."""
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.up", description=__doc__)
-    parser.add_argument("--image", action="append", type=Path, default=[], metavar="ARCHIVE", help="image to hand to it")
+    parser.add_argument(
+        "--image", action="append", type=Path, default=[], metavar="ARCHIVE", help="image to hand to it"
+    )
     arguments = parser.parse_args()
     try:
         if cluster.running() is None:
