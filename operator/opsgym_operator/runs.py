@@ -1,0 +1,176 @@
+"""What the operator keeps in memory of one EvalRun: what its store holds, its harvest, and what is being read.
+
+Invariant: everything here can be lost. It is read from the store again, in the background, so that a large run holds up
+nobody else; a store that fails is asked again after a pause that grows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+import structlog
+
+from opsgym_api.errors import InputError, Problem
+from opsgym_api.evalrun import EvalRunSpec
+from opsgym_api.gate import Standing, find_baseline
+from opsgym_api.layout import RunKeys
+from opsgym_api.records import AttemptRecord, Control, RunRecord
+from opsgym_api.store import Store, StoreError
+from opsgym_operator.book import Book
+from opsgym_operator.desired import Desired, Need
+from opsgym_operator.harvest import Harvest
+from opsgym_operator.metrics import Metrics
+from opsgym_operator.observed import Stored
+from opsgym_operator.shelf import put_attempt, put_run, read_index, read_shelf
+from opsgym_operator.stores import Stores
+
+log = structlog.get_logger(__name__)
+
+A = TypeVar("A")
+
+PAUSES_S = (2.0, 5.0, 10.0, 20.0)
+"""Pauses after failures of a store, one after the other; the last one from then on."""
+
+
+@dataclass
+class RunState:
+    """One EvalRun."""
+
+    id: str
+    spec: EvalRunSpec
+    store: str
+    """Name of its store."""
+    stores: Stores
+    metrics: Metrics
+    since: datetime
+    """When this process started."""
+    wake: Callable[[], None]
+    """Asks for another pass: something was read."""
+    stored: Stored | None = None
+    baseline: Standing | Problem | None = None
+    trouble: str = ""
+    """Why the store could not be read or written just now."""
+    _failures: int = 0
+    _not_before: float = 0.0
+    _reading: dict[Need, asyncio.Task[None]] = field(default_factory=dict)
+    _harvest: Harvest | None = None
+
+    @property
+    def harvest(self) -> Harvest | None:
+        """Its harvest; None until the store was read."""
+        return self._harvest
+
+    @property
+    def paused(self) -> bool:
+        """Whether the store has just failed, and is not asked for a moment."""
+        return time.monotonic() < self._not_before
+
+    @property
+    def retry_in(self) -> float | None:
+        """Seconds until the store may be asked again; None if it has not failed."""
+        return max(0.0, self._not_before - time.monotonic()) + 0.05 if self.trouble else None
+
+    async def attempt(self, work: Awaitable[A]) -> A | None:
+        """Does something with the store; None, and trouble, if it fails."""
+        try:
+            result = await work
+        except StoreError as error:
+            self.fail(str(error))
+            return None
+        self.trouble, self._failures = "", 0
+        return result
+
+    def fail(self, problem: str) -> None:
+        """The store has failed: leave it alone for a moment."""
+        if not self.trouble:
+            log.warning("the store fails", run=self.id, store=self.store, problem=problem)
+        self.trouble = problem
+        self._not_before = time.monotonic() + PAUSES_S[min(self._failures, len(PAUSES_S) - 1)]
+        self._failures += 1
+
+    async def probe(self) -> None:
+        """Asks a store that has failed whether it answers again."""
+        if self.trouble and not self.paused and not self._reading:
+            await self.attempt(self.stores.ask(self.store, Store.get, RunKeys(self.id).control_json))
+
+    def read(self, needs: Iterable[Need]) -> None:
+        """Begins to read what a plan needs; wakes when it is there."""
+        for need in needs:
+            if need not in self._reading and not self.paused:
+                task = asyncio.create_task(self._read(need), name=f"{need} of {self.id}")
+                self._reading[need] = task
+                task.add_done_callback(partial(self._done, need))
+
+    def _done(self, need: Need, task: asyncio.Task[None]) -> None:
+        del self._reading[need]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("reading failed", run=self.id, need=str(need), exc_info=error)
+            self.fail(f"{need} cannot be read: {error}")
+        self.wake()
+
+    async def _read(self, need: Need) -> None:
+        readers = {Need.STORED: self._read_all, Need.SUITE: self._read_suite, Need.BASELINE: self._read_baseline}
+        await self.attempt(readers[need]())
+
+    async def _read_all(self) -> None:
+        shelf = await self.stores.ask(self.store, read_shelf, self.id)
+        book = Book(self.spec.limits.infra_retries)
+        harvest = Harvest(self.id, self.store, book, self.stores, self.metrics, self.since)
+        # Booking 50,000 attempts takes seconds, in which watches and probes must be answered.
+        await asyncio.to_thread(harvest.begin, shelf)
+        self._harvest = harvest
+        self.stored = Stored(shelf.record, shelf.index, shelf.control, book)
+
+    async def _read_suite(self) -> None:
+        index = await self.stores.ask(self.store, read_index, self.id)
+        if self.stored is not None:
+            self.stored = replace(self.stored, index=index)
+
+    async def _read_baseline(self) -> None:
+        wanted = self.spec.gate.baseline if self.spec.gate else None
+        if wanted is not None:
+            self.baseline = await self.stores.ask(self.store, _baseline, wanted, self.id)
+
+    async def write(self, desired: Desired) -> bool:
+        """Writes what a plan wants in the store; says whether anything was asked for.
+
+        Raises:
+            StoreError: The store refuses; what follows was not tried.
+        """
+        if self.stored is None:
+            return False
+        if desired.freeze is not None:
+            record: RunRecord = await self.stores.ask(self.store, put_run, desired.freeze)
+            self.stored = replace(self.stored, record=record)
+        if desired.control is not None:
+            await self.stores.ask(self.store, _put_control, self.id, desired.control)
+            self.stored = replace(self.stored, control=desired.control)
+        await asyncio.gather(*(self._put(record) for record in desired.records))
+        return bool(desired.freeze or desired.control or desired.records)
+
+    async def _put(self, record: AttemptRecord) -> None:
+        await self.stores.ask(self.store, put_attempt, record)
+        if self._harvest is not None:
+            self._harvest.note(record)
+
+    def close(self) -> None:
+        """Stops reading."""
+        for task in self._reading.values():
+            task.cancel()
+
+
+def _put_control(store: Store, run: str, control: Control) -> None:
+    store.put(RunKeys(run).control_json, control.model_dump_json().encode())
+
+
+def _baseline(store: Store, wanted: str, own: str) -> Standing | Problem:
+    try:
+        return find_baseline(store, wanted, own)
+    except InputError as error:
+        return error.problems[0]
