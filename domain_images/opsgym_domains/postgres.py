@@ -7,17 +7,13 @@ empty world; it is refused instead. It listens on a Unix socket only: who may op
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from opsgym_domains import registry
-from opsgym_domains.kit.databases import Databases, PostgresServer
-from opsgym_domains.kit.domain import Domain
-from opsgym_domains.kit.embedded import SETTINGS, EmbeddedPostgres, PostgresError, reachable_binaries, server_command
+from opsgym_domains.kit.embedded import SETTINGS, PostgresError, reachable_binaries, server_command
 from opsgym_domains.kit.errors import DatabaseLost
 
 EXIT_CANNOT = 1
@@ -31,8 +27,6 @@ POD_SETTINGS = SETTINGS | {
     # After a crash a server of this pod would be another world; it ends, and the episode is an infra error.
     "restart_after_crash": "off",
 }
-_NOT_KEPT = ("postmaster.opts",)
-"""Files of the server that baked, which say nothing about the data."""
 
 
 class RanBeforeError(Exception):
@@ -56,20 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def bake(folder: Path) -> None:
-    """Makes a data folder that holds, for every domain, the template of its tables and one for each built-in seed.
+    """Makes the data folder of all domains, see `baking.bake`."""
+    # Imported here: `run` starts in every pod and needs none of it.
+    from opsgym_domains import registry
+    from opsgym_domains.baking import bake as bake_domains
 
-    Args:
-        folder: Must not exist yet.
-
-    Raises:
-        PostgresError: The folder exists, or Postgres does not start.
-        DatabaseLost: Postgres ended on the way.
-    """
-    if folder.exists():
-        raise PostgresError(f"{folder} exists; name a folder that is to be made")
-    asyncio.run(_bake(folder, [registry.load(name) for name in registry.domains()]))
-    for name in _NOT_KEPT:
-        (folder / name).unlink(missing_ok=True)
+    bake_domains(folder, [registry.load(name) for name in registry.domains()])
 
 
 def run(data: Path, socket_folder: Path, baked: Path = BAKED) -> None:
@@ -96,28 +82,6 @@ def run(data: Path, socket_folder: Path, baked: Path = BAKED) -> None:
     command = server_command(reachable_binaries(), copy, socket_folder, POD_SETTINGS)
     _copy(baked, copy)
     os.execv(command[0], command)  # noqa: S606 - no shell is wanted
-
-
-async def _bake(folder: Path, domains: Iterable[Domain]) -> None:
-    server = await EmbeddedPostgres.start()
-    try:
-        where = PostgresServer(str(server.socket_folder))
-        for domain in domains:
-            await _make_templates(where, domain)
-    except BaseException:
-        await server.stop()
-        raise
-    await server.stop(keep=folder)
-
-
-async def _make_templates(where: PostgresServer, domain: Domain) -> None:
-    databases = Databases(where, domain.name, domain.metadata, dict(domain.seeds))
-    await databases.start()
-    try:
-        for seed in domain.seeds:
-            await databases.prepare(seed)
-    finally:
-        await databases.stop()
 
 
 def _copy(baked: Path, copy: Path) -> None:

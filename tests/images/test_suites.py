@@ -1,0 +1,44 @@
+"""Built-in suites leave the image as the files that a run's preflight reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from opsgym_api.task import Task
+from opsgym_domains import registry, suites
+
+
+@pytest.mark.parametrize("name", registry.suites())
+def test_an_exported_suite_is_the_built_in_one(name: str, tmp_path: Path) -> None:
+    assert suites.main(["export", name, str(tmp_path / "suite")]) == 0
+    lines = (tmp_path / "suite" / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
+    assert tuple(Task.model_validate(json.loads(line)) for line in lines) == registry.load_suite(name)
+    # Whatever a row needs is in it or in the image: there are no seed files to hand over.
+    assert [path.name for path in (tmp_path / "suite").iterdir()] == ["tasks.jsonl"]
+    assert all(
+        gym.seed_database_file is None or gym.seed_database_file.startswith("builtin:")
+        for task in registry.load_suite(name)
+        for gym in task.gym_servers_config
+    )
+
+
+def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert suites.main(["list"]) == 0
+    assert capsys.readouterr().out.split() == registry.suites()
+
+
+def test_an_unknown_suite_is_refused_with_the_known_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suites.main(["export", "quickstrat", str(tmp_path / "suite")]) == suites.EXIT_UNKNOWN
+    told = capsys.readouterr().err
+    assert "'quickstrat'" in told
+    assert "quickstart" in told
+    assert not (tmp_path / "suite").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "suite").write_text("a file", encoding="utf-8")
+    assert suites.main(["export", "quickstart", str(tmp_path / "suite")]) == suites.EXIT_CANNOT
+    assert f"{tmp_path / 'suite'}: cannot be written" in capsys.readouterr().err
