@@ -40,6 +40,8 @@ class Ending:
     results: Sequence[VerifierResult]
     refusals: Sequence[str]
     """What the gym said about calls that it refused."""
+    happened: Sequence[str]
+    """What happened without the agent, in order, and what never came due."""
 
     @property
     def failed(self) -> list[str]:
@@ -66,17 +68,30 @@ async def _play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]
 async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> Ending:
     refusals: list[str] = []
     async with _database(http, url, task) as gym:
-        events = Events(task, {gym.name: gym}, Transcriber(task.task_id))
+        notes = _Notes(task.task_id)
+        events = Events(task, {gym.name: gym}, notes)
         await events.happen(0)
         for step, call in enumerate(play.calls, start=1):
             result = await gym.call_tool(call.name, call.arguments)
             await events.happen(step)
             if result.is_error:
                 refusals.append(f"{call.name}: {result.rendered}")
+        events.close()
         if play.sql:
             await gym.apply_event(play.sql)
         conduct = Conduct([call.name for call in play.calls], play.answer)
-        return Ending(play.label, await verify(task, {gym.name: gym}, conduct), refusals)
+        return Ending(play.label, await verify(task, {gym.name: gym}, conduct), refusals, notes.texts)
+
+
+class _Notes(Transcriber):
+    """Keeps what is noted."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__(task_id)
+        self.texts: list[str] = []
+
+    def note(self, text: str, step: int = 0) -> None:
+        self.texts.append(text)
 
 
 @asynccontextmanager

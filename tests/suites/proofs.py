@@ -64,7 +64,7 @@ class Case:
     @cached_property
     def touched(self) -> dict[str, list[str]]:
         """Keys of the rows that the reference solution writes, by table."""
-        rows = sorted(written(self.suite.world(), self.draft.gold), key=lambda row: row.kind.__tablename__)
+        rows = sorted(written(self.suite.world(), self.draft.done), key=lambda row: row.kind.__tablename__)
         return {
             table: [row.key for row in group]
             for table, group in itertools.groupby(rows, key=lambda row: row.kind.__tablename__)
@@ -90,14 +90,14 @@ def gold(case: Case) -> Play:
 
 def attempts(case: Case) -> list[Play]:
     """All that must not pass."""
-    return [Play("nothing", [], ""), *omissions(case), *mistakes(case), *strays(case)]
+    return [Play("nothing", [], ""), *omissions(case), *mistakes(case), *careless(case), *strays(case)]
 
 
 def omissions(case: Case) -> Iterator[Play]:
     """The reference solution without one of its writes, for each of them."""
     actions = case.draft.gold
     for number, action in enumerate(actions):
-        if TOOLS[action.name].writes:
+        if TOOLS[action.name].writes and number not in case.draft.refused:
             rest = [*actions[:number], *actions[number + 1 :]]
             yield Play(f"without {number}. {action.name}", rest, case.draft.answer)
 
@@ -106,6 +106,12 @@ def mistakes(case: Case) -> Iterator[Play]:
     """The reference solution, and something on top of it that must not be."""
     for label, calls in case.draft.mistakes.items():
         yield Play(label, [*case.draft.gold, *calls], case.draft.answer)
+
+
+def careless(case: Case) -> Iterator[Play]:
+    """Other ways than the reference solution."""
+    for label, way in case.draft.careless.items():
+        yield Play(label, way.calls, way.answer)
 
 
 def strays(case: Case) -> Iterator[Play]:
@@ -133,7 +139,7 @@ def _stray(case: Case, table: str) -> str:
 
 def _more_than_asked(case: Case) -> Iterator[str]:
     """Statements that change what the solution leaves as it is in rows that it changes."""
-    for row in written(case.suite.world(), case.draft.gold):
+    for row in written(case.suite.world(), case.draft.done):
         table = row.kind.__tablename__
         if row.way == "changes" and table in STRAYS and STRAYS[table][0] not in row.values:
             column, value = STRAYS[table]

@@ -6,19 +6,44 @@ task and its seed cannot drift apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from opsgym_api.evalrun import Access
 from opsgym_api.event import Event
 from opsgym_api.task import ToolCall, Verifier
 from opsgym_domains.itsm.seeds.world import World
-from opsgym_domains.itsm.tables import Incident, Problem, SlaDefinition, User, UserGroup
+from opsgym_domains.itsm.tables import (
+    ConfigurationItem,
+    Incident,
+    IncidentTemplate,
+    Knowledge,
+    Location,
+    Problem,
+    Service,
+    ServiceOffering,
+    SlaDefinition,
+    User,
+    UserGroup,
+    UserGroupMember,
+)
+
+Named = TypeVar("Named", ConfigurationItem, IncidentTemplate, Location, Service, ServiceOffering)
 
 OPEN = ("new", "in_progress", "on_hold")
 """Statuses of incidents that are not over."""
+
+
+@dataclass(frozen=True)
+class Careless:
+    """How somebody fares who does not notice what happens, or does not care for the process."""
+
+    calls: Sequence[ToolCall]
+    answer: str
+    rule: str | None = None
+    """Number of the rule that a refusal names; None if the server lets it pass and only verifiers notice."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +70,15 @@ class Draft:
     mistakes: Mapping[str, tuple[ToolCall, ...]] = field(default_factory=dict)
     """What somebody might do on top, and must not: calls after the gold ones, by what is wrong with them. Tests prove
     with them that verifiers notice."""
+    refused: Mapping[int, str] = field(default_factory=dict)
+    """Calls of `gold` that the server refuses, by their place, and the rule that it names: how one finds out."""
+    careless: Mapping[str, Careless] = field(default_factory=dict)
+    """Other ways to go about it, by what is wrong with them; none of them may pass."""
+
+    @property
+    def done(self) -> tuple[ToolCall, ...]:
+        """Calls of `gold` that are carried out."""
+        return tuple(call for place, call in enumerate(self.gold) if place not in self.refused)
 
 
 class Desk:
@@ -62,6 +96,23 @@ class Desk:
     def team(self, name: str) -> UserGroup:
         """A group by name."""
         return self.world.group(name)
+
+    def members(self, team: UserGroup) -> list[User]:
+        """A group's members, in the order in which they joined."""
+        links = self.world.all(UserGroupMember, group_id=team.group_id)
+        return [self.world.one(User, user_id=link.user_id) for link in links]
+
+    def open_cases(self, **values: Any) -> list[Incident]:
+        """The company's incidents that are not over and have these values, oldest first."""
+        return [case for case in self.world.all(Incident, org_id=self.org_id, **values) if case.status in OPEN]
+
+    def thing(self, kind: type[Named], name: str) -> Named:
+        """A row of the company by name: a location, service, offering, device or template."""
+        return self.world.one(kind, org_id=self.org_id, name=name)
+
+    def article(self, title: str) -> Knowledge:
+        """An article by title."""
+        return self.world.one(Knowledge, org_id=self.org_id, title=title)
 
     def case(self, key: str) -> Incident:
         """An incident by its story's key."""
@@ -105,6 +156,21 @@ def find(incident: Incident) -> ToolCall:
 def find_problem(problem: Problem) -> ToolCall:
     """Looking a problem up by number."""
     return call("find_problem_by_number", number=problem.number)
+
+
+def find_team(team: UserGroup) -> ToolCall:
+    """Looking a group up by name."""
+    return call("find_group_by_name", name=team.name)
+
+
+def numbers(incidents: Iterable[Incident]) -> str:
+    """Numbers of incidents, for an answer."""
+    return ", ".join(incident.number for incident in incidents)
+
+
+def full_name(user: User) -> str:
+    """First and last name."""
+    return f"{user.first_name} {user.last_name}"
 
 
 def update(incident: Incident, **fields: Any) -> ToolCall:

@@ -1,0 +1,7 @@
+"""The hard families of the suite: access strict, events, and requests that must not be carried out."""
+
+from __future__ import annotations
+
+from opsgym_domains.itsm.suites.core import events_people, events_records
+
+FAMILIES = (*events_people.FAMILIES, *events_records.FAMILIES)
