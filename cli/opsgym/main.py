@@ -9,13 +9,16 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opsgym.exits import Exit
+
+if TYPE_CHECKING:
+    from opsgym.commands.where import Where
 
 _EXITS = """\b
 Exit codes:
@@ -29,6 +32,34 @@ Exit codes:
 _store = click.option(
     "--store", default="./results", show_default=True, metavar="DIR|s3://BUCKET/PREFIX", help="Where results are."
 )
+
+_PLUGIN = "kubectl opsgym"
+
+
+def _where(command: Callable[..., int]) -> Callable[..., int]:
+    """Adds the options that say where results are; together they become `Where`."""
+    options = (
+        click.option(
+            "--store", metavar="DIR|s3://BUCKET/PREFIX",
+            help="Where results are. Default: ./results, or, for a RUN that is not there, where the EvalRun of that"
+            " name in kubectl's current context keeps its results.",
+        ),
+        click.option("-n", "--namespace", help="Look for the EvalRun RUN in this namespace of the cluster."),
+        click.option("--context", metavar="NAME", help="Look for the EvalRun RUN in the cluster of this kube context."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _chosen(store: str | None, namespace: str | None, context: str | None) -> Where:
+    from opsgym.cluster import Cluster
+    from opsgym.commands.where import Where
+
+    if store is not None and (namespace is not None or context is not None):
+        raise click.UsageError("--store already says where results are; --namespace and --context go without it")
+    asked = click.get_current_context().find_root().info_name == _PLUGIN or namespace is not None or context is not None
+    return Where(store, Cluster(namespace, context) if asked and store is None else None)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXITS)
@@ -61,29 +92,30 @@ def run(file: Path, store: str, concurrency: int | None, as_json: bool) -> int:
 
 @cli.command()
 @click.argument("run", required=False)
-@_store
-def results(run: str | None, store: str) -> int:
+@_where
+def results(run: str | None, store: str | None, namespace: str | None, context: str | None) -> int:
     """Print the score table of RUN, or list the runs of the store.
 
-    RUN is a run's id, the beginning of one, or the name of an EvalRun, which means its latest run.
+    RUN is a run's id, the beginning of one, or the name of an EvalRun, which means its latest run. In a cluster it is
+    the name of an EvalRun; with `kubectl opsgym` a cluster is meant unless --store is given.
     """
     from opsgym.commands.results import results as command
 
-    return command(run, store)
+    return command(run, _chosen(store, namespace, context))
 
 
 @cli.command()
 @click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to.")
-@_store
-def report(run: str, out: Path, store: str) -> int:
+@_where
+def report(run: str, out: Path, store: str | None, namespace: str | None, context: str | None) -> int:
     """Write an HTML page about RUN: scores, verifiers, and what every agent said and did.
 
-    The page is one file that needs nothing else. RUN is an id, the beginning of one, or an EvalRun's name.
+    The page is one file that needs nothing else. RUN is what it is for `results`.
     """
     from opsgym.commands.report import report as command
 
-    return command(run, out, store)
+    return command(run, out, _chosen(store, namespace, context))
 
 
 @cli.group()
@@ -152,10 +184,15 @@ def main() -> None:
     sys.exit(invoke(sys.argv[1:]))
 
 
-def invoke(arguments: Sequence[str]) -> int:
+def plugin() -> None:
+    """Entry point of `kubectl opsgym`."""
+    sys.exit(invoke(sys.argv[1:], _PLUGIN))
+
+
+def invoke(arguments: Sequence[str], program: str = "opsgym") -> int:
     """Runs a command line; its exit code."""
     try:
-        result: Any = cli.main(args=list(arguments), prog_name="opsgym", standalone_mode=False)
+        result: Any = cli.main(args=list(arguments), prog_name=program, standalone_mode=False)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
@@ -175,15 +212,14 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def _told(error: Exception, *, debug: bool) -> int:
     """Tells a user why a command ended; its exit code."""
+    from opsgym.cluster import ClusterError
     from opsgym_api.errors import InputError
     from opsgym_api.store import StoreError
 
-    if isinstance(error, InputError):
-        click.echo(str(error), err=True)
-        return Exit.BAD_INPUT
-    if isinstance(error, StoreError):
-        click.echo(str(error), err=True)
-        return Exit.NOT_SCORED
+    if isinstance(error, InputError | StoreError | ClusterError):
+        for text in (str(error), *getattr(error, "__notes__", ())):
+            click.echo(text, err=True)
+        return Exit.BAD_INPUT if isinstance(error, InputError) else Exit.NOT_SCORED
     details = "".join(traceback.format_exception(error))
     if debug:
         click.echo(details, err=True)

@@ -136,7 +136,7 @@ def test_an_unexpected_failure_is_one_line_and_a_log(
     def broken(location: str) -> None:
         raise ZeroDivisionError("first line\nsecond line")
 
-    monkeypatch.setattr("opsgym.commands.results.open_store", broken)
+    monkeypatch.setattr("opsgym.commands.where.open_store", broken)
     assert invoke(["results"]) == 70
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("opsgym failed unexpectedly: ZeroDivisionError: first line (details: ")

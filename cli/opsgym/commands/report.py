@@ -7,22 +7,21 @@ from pathlib import Path
 
 import click
 
+from opsgym.commands.where import Where
 from opsgym.exits import Exit
 from opsgym.report.build import render
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.results import find_run, load_run
-from opsgym_api.store import open_store
 
 
-def report(run: str, out: Path, location: str) -> int:
+def report(run: str, out: Path, where: Where) -> int:
     """Writes the page about a run as `index.html` into a folder.
 
     Raises:
         InputError: There is no such run, or the folder cannot be written.
         StoreError: The store cannot be read.
+        ClusterError: The cluster cannot be asked.
     """
-    store = open_store(location)
-    results = load_run(store, find_run(store, run))
+    store, results = where.load(run)
     page = render(results, store).encode()
     file = out / "index.html"
     draft = out / ".index.html.tmp"

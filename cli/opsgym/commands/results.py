@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import click
 
+from opsgym.commands.where import Where
 from opsgym.exits import Exit
 from opsgym.score_table import console, plain_table, print_summary
 from opsgym.tables import dollars, endings, percent
-from opsgym_api.results import find_run, list_runs, load_run
+from opsgym_api.results import list_runs, load_run
 from opsgym_api.scores import summarise
-from opsgym_api.store import Store, open_store
+from opsgym_api.store import Store
 
 
-def results(run: str | None, location: str) -> int:
+def results(run: str | None, where: Where) -> int:
     """Prints a run's score table, or the runs of a store.
 
     Raises:
         InputError: There is no such run.
         StoreError: The store cannot be read.
+        ClusterError: The cluster cannot be asked.
     """
-    store = open_store(location)
     if run is None:
-        _list(store)
+        _list(where.open())
         return Exit.OK
-    found = load_run(store, find_run(store, run))
+    _, found = where.load(run)
     out = console()
     click.echo(f"run {found.run.run}, started {found.run.created_at}, opsgym {found.run.opsgym}\n")
     print_summary(summarise(found), out)

@@ -1,0 +1,337 @@
+"""`opsgym results NAME` where a cluster knows the run: the real kubectl, against an API server that is played here.
+
+A real cluster is asked in `tests/cluster/test_helm.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.runs import CELL, put_run, put_trial
+from tests.cluster.binaries import program
+
+from opsgym.main import invoke
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import PlannedCell
+from opsgym_api.store import LocalStore
+
+RUN = "evals.nightly.0c1f"
+GROUP = "/apis/opsgym.dev/v1alpha1"
+
+
+class ApiServer:
+    """What kubectl asks for, answered from a table."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, tuple[int, Any]] = {}
+        self.asked: list[str] = []
+        self.serve_kinds(GROUP)
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                outer.asked.append(path)
+                refused = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound"}
+                code, body = outer.answers.get(path, (404, {**refused, "message": f'"{path}" not found'}))
+                content = json.dumps(body).encode()
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named by the base class
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+    def serve_kinds(self, group: str | None) -> None:
+        """Answers kubectl's questions about kinds; with None there are none of opsgym's."""
+        version = {"groupVersion": "opsgym.dev/v1alpha1", "version": "v1alpha1"}
+        entry = {"name": "opsgym.dev", "versions": [version], "preferredVersion": version}
+        resource = {
+            "name": "evalruns",
+            "singularName": "evalrun",
+            "namespaced": True,
+            "kind": "EvalRun",
+            "verbs": ["get"],
+        }
+        self.answers["/api"] = (200, {"kind": "APIVersions", "versions": []})
+        self.answers["/apis"] = (
+            200,
+            {"kind": "APIGroupList", "apiVersion": "v1", "groups": [entry] if group else []},
+        )
+        self.answers[GROUP] = (
+            200,
+            {"kind": "APIResourceList", "groupVersion": "opsgym.dev/v1alpha1", "resources": [resource]},
+        )
+
+    def put(self, name: str, status: Mapping[str, Any], namespace: str = "evals") -> None:
+        """Has an EvalRun."""
+        self.answers[f"{GROUP}/namespaces/{namespace}/evalruns/{name}"] = (
+            200,
+            {
+                "apiVersion": "opsgym.dev/v1alpha1",
+                "kind": "EvalRun",
+                "metadata": {"name": name, "namespace": namespace},
+                "status": dict(status),
+            },
+        )
+
+    def refuse(self, name: str, code: int, reason: str) -> None:
+        """Refuses to show an EvalRun."""
+        body = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "code": code,
+            "reason": reason,
+            "message": "no",
+        }
+        self.answers[f"{GROUP}/namespaces/evals/evalruns/{name}"] = (code, body)
+
+
+@pytest.fixture
+def kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kubectl on the PATH: the test cluster's, or the machine's."""
+    if program("kubectl").exists():
+        monkeypatch.setenv("PATH", str(program("kubectl").parent), prepend=":")
+    elif shutil.which("kubectl") is None:
+        pytest.skip("no kubectl; `make cluster-up` brings one")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, which is the home too; no kubeconfig."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def api(home: Path, kubectl: None) -> Iterator[ApiServer]:
+    """An API server that the current context names, its namespace `evals`."""
+    server = ApiServer()
+    thread = threading.Thread(target=server.http.serve_forever, args=(0.02,))
+    thread.start()
+    context = {"cluster": "c", "user": "u", "namespace": "evals"}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server.url}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "here", "context": context}, {"name": "other", "context": {**context, "namespace": "b"}}],
+        "current-context": "here",
+    }
+    (home / ".kube").mkdir()
+    (home / ".kube" / "config").write_text(yaml.safe_dump(config))
+    yield server
+    server.http.shutdown()
+    thread.join()
+    server.http.server_close()
+
+
+def _store(folder: Path, run: str = RUN) -> str:
+    """A store with a run; what `.status.results` says of it."""
+    store = LocalStore(folder)
+    put_run(store, run, [PlannedCell(cell=CELL, task_ids=["t"])])
+    put_trial(store, run, "t", Outcome.PASSED)
+    return f"{folder}/runs/{run}"
+
+
+def test_results_of_a_clusters_run_are_found_by_name(
+    api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.put("nightly", {"results": _store(home / "bucket")})
+    assert invoke(["results", "nightly"]) == 0
+    assert f"run {RUN}" in capsys.readouterr().out
+
+
+def test_a_report_of_a_clusters_run_is_written_by_name(api: ApiServer, home: Path) -> None:
+    api.put("nightly", {"results": _store(home / "bucket")})
+    assert invoke(["report", "nightly", "--out", "page"]) == 0
+    assert RUN in (home / "page" / "index.html").read_text()
+
+
+def test_a_run_in_the_local_folder_comes_first(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _store(home / "results", "nightly.local")
+    api.put("nightly", {"results": _store(home / "bucket")})
+    assert invoke(["results", "nightly"]) == 0
+    assert "run nightly.local" in capsys.readouterr().out
+    assert api.asked == []
+
+
+def test_kubectl_opsgym_means_the_cluster(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _store(home / "results", "nightly.local")
+    api.put("nightly", {"results": _store(home / "bucket")})
+    assert invoke(["results", "nightly"], "kubectl opsgym") == 0
+    assert f"run {RUN}" in capsys.readouterr().out
+
+
+def test_kubectl_opsgym_reads_a_store_that_is_named(
+    api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _store(home / "results", "nightly.local")
+    assert invoke(["results", "nightly", "--store", "results"], "kubectl opsgym") == 0
+    assert "run nightly.local" in capsys.readouterr().out
+    assert api.asked == []
+
+
+def test_kubectl_finds_the_plugin(api: ApiServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    api.put("nightly", {"results": _store(home / "bucket")})
+    done = subprocess.run(
+        ["kubectl", "opsgym", "results", "nightly"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"run {RUN}" in done.stdout
+
+
+@pytest.mark.parametrize("options", [["--namespace", "b"], ["-n", "b"], ["--context", "other"]])
+def test_namespace_and_context_are_kubectls(
+    api: ApiServer, home: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _store(home / "results", "nightly.local")
+    api.put("nightly", {"results": _store(home / "bucket")}, namespace="b")
+    assert invoke(["results", "nightly", *options]) == 0
+    assert f"run {RUN}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nightly", "-n", "gone"], "EvalRun nightly in namespace gone: there is none of that name; `kubectl get"),
+        (
+            ["nightly", "--context", "gone"],
+            "EvalRun nightly of context gone: there is no such context; `kubectl config",
+        ),
+        (["Not/A_Name", "-n", "evals"], "Not/A_Name: is no name of an EvalRun"),
+        (["-n", "evals"], "name an EvalRun; `kubectl get evalruns` shows those there are"),
+        (["nightly", "-n", "evals", "--store", "results"], "--store already says where results are"),
+    ],
+)
+def test_what_the_user_mends_is_told_and_ends_with_2(
+    api: ApiServer, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["results", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_run_that_is_nowhere_is_told_for_both_places(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["results", "nightly"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "EvalRun nightly: there is none of that name; `kubectl get evalruns --all-namespaces` shows those there are",
+        "results: holds no run 'nightly'; runs there: none",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ({}, "has no results yet: the operator has not seen it; does it run, and serve this namespace?"),
+        (
+            {
+                "phase": "Stalled",
+                "conditions": [
+                    {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"},
+                    {
+                        "type": "Stalled",
+                        "status": "True",
+                        "reason": "SecretMissing",
+                        "message": "Secret key is missing",
+                    },
+                ],
+            },
+            "has no results yet: Stalled; Secret key is missing",
+        ),
+    ],
+)
+def test_a_run_without_results_says_why(
+    api: ApiServer, status: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.put("nightly", status)
+    assert invoke(["results", "nightly", "-n", "evals"]) == 2
+    assert f"EvalRun nightly in namespace evals: {told}" in capsys.readouterr().err
+
+
+def test_a_cluster_without_opsgym_says_what_to_install(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    api.serve_kinds(None)
+    assert invoke(["results", "nightly", "-n", "evals"]) == 2
+    assert "the cluster knows no EvalRuns; install the chart opsgym-crds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "told"),
+    [
+        (403, "Forbidden", "you may not read it; ask for the role `opsgym-viewer` in that namespace"),
+        (401, "Unauthorized", "the cluster does not know you; sign in again"),
+        (500, "InternalError", "EvalRun nightly in namespace evals: Error from server (InternalError): no"),
+    ],
+)
+def test_a_cluster_that_refuses_ends_with_1(
+    api: ApiServer, code: int, reason: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.refuse("nightly", code, reason)
+    assert invoke(["results", "nightly", "-n", "evals"]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_cluster_that_does_not_answer_ends_with_1(
+    api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = home / ".kube" / "config"
+    config.write_text(config.read_text().replace(api.url, "http://127.0.0.1:1"))
+    assert invoke(["results", "nightly", "-n", "evals"]) == 1
+    assert "the cluster cannot be reached; does `kubectl get evalruns` answer?" in capsys.readouterr().err
+
+
+def test_without_a_kubeconfig_a_named_namespace_is_refused(
+    home: Path, kubectl: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["results", "nightly", "-n", "evals"]) == 2
+    assert "no kubeconfig is there; set KUBECONFIG" in capsys.readouterr().err
+
+
+def test_a_kubeconfig_that_is_none_is_told(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / ".kube" / "config").write_text("[]")
+    assert invoke(["results", "nightly", "-n", "evals"]) == 2
+    assert "the kubeconfig cannot be read" in capsys.readouterr().err
+
+
+def test_without_kubectl_the_way_around_it_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    assert invoke(["results", "nightly", "-n", "evals"]) == 1
+    assert "kubectl is not installed" in capsys.readouterr().err
+
+
+def test_a_store_out_of_reach_is_told_with_the_way_there(
+    api: ApiServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {
+        "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1",
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "never-to-be-seen",
+    }.items():
+        monkeypatch.setenv(name, value)
+    api.put("nightly", {"results": f"s3://bucket/prefix/runs/{RUN}"})
+    assert invoke(["results", "nightly", "-n", "evals"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"s3://bucket/prefix: cannot access runs/{RUN}/run.json: ")
+    assert "kubectl port-forward" in said
+    assert "AWS_ENDPOINT_URL_S3" in said
+    assert "never-to-be-seen" not in said
