@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from opsgym_domains.itsm.suites.core import events_people, events_records
+from opsgym_domains.itsm.suites.core import events_people, events_records, events_time
 
-FAMILIES = (*events_people.FAMILIES, *events_records.FAMILIES)
+FAMILIES = (*events_people.FAMILIES, *events_records.FAMILIES, *events_time.FAMILIES)
