@@ -23,3 +23,8 @@ class Clock:
     """Seconds that only grow; durations and deadlines are differences of these."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     """Waits this many seconds."""
+
+
+def utc_text(moment: datetime) -> str:
+    """A time as records have it: RFC 3339, UTC."""
+    return moment.isoformat().replace("+00:00", "Z")

@@ -12,7 +12,7 @@ from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import AttemptRecord, Timings, Usage
 from opsgym_api.store import Store
-from opsgym_runner.clock import Clock
+from opsgym_runner.clock import Clock, utc_text
 from opsgym_runner.job import Job
 from opsgym_runner.model import Reply
 
@@ -41,7 +41,7 @@ class Journal:
         self._on_event = on_event
         self._key = RunKeys(job.run).trial(job.cell, job.task.task_id, job.trial).attempt(job.attempt)
         self._started = clock.monotonic()
-        self._started_at = clock.now().isoformat().replace("+00:00", "Z")
+        self._started_at = utc_text(clock.now())
         self._saved = self._started
         self._writing = asyncio.Lock()
         self._seconds: dict[Phase, float] = {}

@@ -21,6 +21,11 @@ def load_litellm() -> Any:
         return _configured()
 
 
+def is_loaded() -> bool:
+    """Whether litellm is there already; not while it is being imported."""
+    return _configured.cache_info().currsize > 0
+
+
 @cache
 def _configured() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import; otherwise it downloads the map from GitHub

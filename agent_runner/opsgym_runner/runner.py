@@ -7,7 +7,6 @@ store unless the store itself is lost.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -26,7 +25,7 @@ from opsgym_runner.gate import Gate, StoreGate
 from opsgym_runner.gym import http_client
 from opsgym_runner.job import Job, ModelEndpoint
 from opsgym_runner.journal import Journal, RunnerEvent
-from opsgym_runner.litellm_lib import load_litellm
+from opsgym_runner.litellm_lib import is_loaded, load_litellm
 from opsgym_runner.model import ModelClient, Target
 from opsgym_runner.prices import FREE, REPLAY
 from opsgym_runner.replay.scripts import script_for
@@ -82,7 +81,7 @@ class Runner:
         if self._cleanups:
             await asyncio.wait(self._cleanups)
         await self._http.aclose()
-        if "litellm" in sys.modules:
+        if is_loaded():
             litellm = load_litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out the closed clients again

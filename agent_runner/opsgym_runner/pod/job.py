@@ -1,0 +1,122 @@
+"""Makes the runner's job of a pod's order, what the store holds of the suite, and the keys in the environment.
+
+Invariant: what is missing or wrong is `NotScored` with the object to mend, never a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import SecretStr, ValidationError
+
+from opsgym_api.evalrun import Mode
+from opsgym_api.layout import RunKeys
+from opsgym_api.orders import FrozenTask, JobOrder, OrderedModel, SeedRef, TrialRef
+from opsgym_api.outcomes import ConfigReason, InfraReason
+from opsgym_api.store import Store
+from opsgym_api.task import BadRow, Task, parse_row
+from opsgym_runner.errors import config_error, infra_error
+from opsgym_runner.job import Job, ModelEndpoint, ResolvedModel, Seed
+from opsgym_runner.models import PLAYED
+from opsgym_runner.pod.orders import recordings_folder
+from opsgym_runner.prices import REPLAY, known_prices
+
+
+def job_of(order: JobOrder, ref: TrialRef, attempt: int, store: Store, environment: Mapping[str, str]) -> Job:
+    """The job of one attempt.
+
+    Raises:
+        NotScored: The row, a seed or a key is missing or cannot be used.
+        StoreError: The store cannot be read.
+    """
+    keys = RunKeys(order.run)
+    frozen = _frozen(keys.suite_task(ref.task_id), store)
+    return Job(
+        run=order.run,
+        cell=order.cell,
+        task=_task(frozen, ref.task_id, keys.suite_task(ref.task_id)),
+        trial=ref.trial,
+        attempt=attempt,
+        model=resolved_model(order.model, environment),
+        agent=order.agent,
+        mode=_mode(order.cell.mode),
+        limits=order.limits,
+        access=order.access,
+        gyms=order.gyms,
+        seeds={gym: _seed(gym, seed, keys, store) for gym, seed in frozen.seeds.items()},
+        resources=order.resources,
+    )
+
+
+def resolved_model(model: OrderedModel, environment: Mapping[str, str]) -> ResolvedModel:
+    """A model with its keys in hand and its recording found.
+
+    Raises:
+        NotScored: A key is empty.
+    """
+    endpoints = tuple(
+        ModelEndpoint(endpoint.url, _key(endpoint.key_env, model, environment)) for endpoint in model.endpoints
+    )
+    return ResolvedModel(
+        name=model.name,
+        model=recorded(model.model, recordings_folder(environment)),
+        endpoints=endpoints or (ModelEndpoint(),),
+        parameters=model.parameters,
+        max_concurrency=model.max_concurrency,
+        prices=model.prices or known_prices(model.model),
+    )
+
+
+def recorded(model: str, folder: Path) -> str:
+    """A litellm id as it is; a recording by the path at which its ConfigMap's key is mounted."""
+    if not model.startswith(REPLAY) or model in PLAYED:
+        return model
+    return f"{REPLAY}{folder / model.removeprefix(REPLAY)}"
+
+
+def _key(variable: str | None, model: OrderedModel, environment: Mapping[str, str]) -> SecretStr | None:
+    if variable is None:
+        return None
+    value = environment.get(variable, "")
+    if not value:
+        declared = model.origin or f"model {model.name}"
+        message = f"the key of model {model.name} is empty; check the Secret that {declared} names in its credentials"
+        raise infra_error(InfraReason.MODEL_AUTH, message)
+    return SecretStr(value)
+
+
+def _frozen(key: str, store: Store) -> FrozenTask:
+    content = store.get(key)
+    if content is None:
+        message = f"{store.name} holds no {key}; preflight wrote it, so it was deleted: start the run anew"
+        raise infra_error(InfraReason.STORE_LOST, message)
+    try:
+        return FrozenTask.model_validate_json(content)
+    except ValidationError:
+        message = f"{store.name}: {key} is not a row that opsgym wrote; start the run anew"
+        raise config_error(ConfigReason.INVALID_ROW, message) from None
+
+
+def _task(frozen: FrozenTask, task_id: str, key: str) -> Task:
+    row = parse_row(frozen.row, default_id=task_id, where=key)
+    if isinstance(row, BadRow):
+        raise config_error(ConfigReason.INVALID_ROW, row.message)
+    return row
+
+
+def _seed(gym: str, seed: SeedRef, keys: RunKeys, store: Store) -> Seed:
+    if seed.sha256 is None:
+        return Seed(builtin=seed.builtin)
+    content = store.get(keys.suite_seed(seed.sha256))
+    if content is None:
+        message = f"gym server {gym}: {store.name} holds no {keys.suite_seed(seed.sha256)}; start the run anew"
+        raise config_error(ConfigReason.SEED_NOT_FOUND, message)
+    return Seed(sql=content.decode())
+
+
+def _mode(name: str) -> Mode:
+    try:
+        return Mode(name)
+    except ValueError:
+        raise config_error(ConfigReason.UNSUPPORTED, f"mode {name!r} is not known; known: {', '.join(Mode)}") from None

@@ -1,0 +1,203 @@
+"""Reads a run's suite where a preflight pod finds it, and freezes it in the result store.
+
+Invariant: the index is written last, so that a suite with an index is whole; every row of the source is in it, with an
+id of its own, also one that could not be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from opsgym_api.digest import digest_of, task_digest
+from opsgym_api.errors import InputError
+from opsgym_api.evalrun import Suite
+from opsgym_api.layout import RunKeys
+from opsgym_api.orders import UNREAD_DOMAIN, Finding, FrozenTask, SeedRef, SuiteEntry, SuiteIndex
+from opsgym_api.store import Store
+from opsgym_api.task import BadRow, Task, read_tasks
+from opsgym_runner.job import Seed
+from opsgym_runner.rows import domains_of, reported
+from opsgym_runner.seeds import BUILTIN, SeedFinder, SeedNotFoundError
+
+BUILTIN_FILE = "tasks.jsonl"
+"""Where the domains image writes the rows of a built-in suite."""
+_THREADS = 16  # objects at once: a store answers many of them in the time of one
+_ROW_FILES = (".json", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows are."""
+
+    label: str
+    """What people know it as: `ConfigMap tasks`, `store results`."""
+    rows: Path
+    """File or folder of rows."""
+    tree: Path
+    """Folder that holds everything the rows name; nothing outside it is reached."""
+
+
+@dataclass
+class Frozen:
+    """A suite as it was read."""
+
+    tasks: dict[str, FrozenTask] = field(default_factory=dict)
+    """Rows that can run, by id."""
+    seeds: dict[str, str] = field(default_factory=dict)
+    """SQL by its digest."""
+    entries: list[SuiteEntry] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    """What is wrong with rows that the suite's filters keep, as far as ids and domains say."""
+
+
+def mounted(suite: Suite, folder: Path) -> Source:
+    """The source of a suite that is mounted into the pod."""
+    if suite.config_map is not None:
+        return Source(f"ConfigMap {suite.config_map.name}", folder / suite.config_map.key, folder)
+    return Source(f"suite {suite.builtin}", folder / BUILTIN_FILE, folder)
+
+
+def fetched(suite: Suite, store: Store, folder: Path) -> Source:
+    """The source of a suite in an object store, copied into a folder: its rows, and of its seeds those they name.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    assert suite.object_store is not None
+    label, key = f"store {suite.object_store.store}", suite.object_store.key
+    prefix = key if key.endswith("/") else f"{key.rpartition('/')[0]}/".lstrip("/")
+    there = [name for name in store.keys(prefix) if not any(part.startswith(".") for part in name.split("/"))]
+    rows = [name for name in there if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]
+    _copy(store, rows, prefix, folder)
+    source = Source(label, folder if key.endswith("/") else folder / key.removeprefix(prefix), folder)
+    wanted = _named_seeds(source)
+    _copy(store, [name for name in there if name.rpartition("/")[2] in wanted], prefix, folder)
+    return source
+
+
+def _holds_rows(name: str) -> bool:
+    return name.endswith(_ROW_FILES) and not name.rpartition("/")[2].startswith("_")
+
+
+def _named_seeds(source: Source) -> set[str]:
+    """File names of the seeds that rows name; what cannot be read is reported when the suite is."""
+    try:
+        tasks, _ = read_tasks(source.rows)
+    except InputError:
+        return set()
+    names = {server.seed_database_file for task in tasks for server in task.gym_servers_config}
+    return {PurePosixPath(name).name for name in names if not name.startswith(BUILTIN)}
+
+
+def _copy(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> None:
+    def copy(key: str) -> None:
+        file = folder / key.removeprefix(prefix)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(store.get(key) or b"")
+
+    _each(copy, keys)
+
+
+def read_suite(suite: Suite, source: Source) -> Frozen:
+    """Rows and seeds of a suite, and everything that is wrong with them."""
+    frozen = Frozen()
+    try:
+        tasks, bad = read_tasks(source.rows)
+    except InputError as error:
+        frozen.findings += [
+            Finding(where=source.label, problem=_without(source.tree, f"{error.source}: {problem}"))
+            for problem in error.problems
+        ]
+        return frozen
+    finder = SeedFinder(None, source.tree)
+    for task in tasks:
+        _add_task(frozen, suite, source, task, finder)
+    _add_unread(frozen, suite, source, bad, {task.task_id for task in tasks})
+    if not frozen.tasks and not frozen.findings:
+        frozen.findings.append(Finding(where=source.label, problem="holds no row that could run"))
+    return frozen
+
+
+def _add_task(frozen: Frozen, suite: Suite, source: Source, task: Task, finder: SeedFinder) -> None:
+    seeds: dict[str, SeedRef] = {}
+    problem = ""
+    try:
+        for server in task.gym_servers_config:
+            seeds[server.mcp_server_name] = _ref(frozen, finder.seed_for(server))
+        frozen.tasks[task.task_id] = FrozenTask(row=task.model_dump(mode="json"), seeds=seeds)
+    except SeedNotFoundError as error:
+        problem = _without(source.tree, str(error))
+        if _kept(suite, task.task_id, task.domain_name):
+            where = f"{source.label}: task {task.task_id}: seed_database_file"
+            frozen.findings.append(Finding(where=where, problem=problem))
+    entry = SuiteEntry(
+        task_id=task.task_id,
+        domain=task.domain_name,
+        gyms=domains_of(task),
+        digest=task_digest(task),
+        problem=problem,
+    )
+    frozen.entries.append(entry)
+
+
+def _ref(frozen: Frozen, seed: Seed) -> SeedRef:
+    if seed.sql is None:
+        return SeedRef(builtin=seed.builtin)
+    digest = hashlib.sha256(seed.sql.encode()).hexdigest()
+    frozen.seeds[digest] = seed.sql
+    return SeedRef(sha256=digest)
+
+
+def _add_unread(frozen: Frozen, suite: Suite, source: Source, bad: Sequence[BadRow], taken: set[str]) -> None:
+    places = {row.message: row.source for row in bad}
+    named = reported(bad, taken, suite.ids)
+    for task_id, message in reported(bad, taken).items():
+        entry = SuiteEntry(task_id=task_id, domain=UNREAD_DOMAIN, gyms=[], digest=digest_of(message), problem=message)
+        frozen.entries.append(entry)
+        if task_id in named:
+            place = places[message]
+            problems = (line.removeprefix(f"{place}: ") for line in message.splitlines())
+            frozen.findings.append(Finding(where=f"{source.label}: {place}", problem="; ".join(problems)))
+
+
+def _kept(suite: Suite, task_id: str, domain: str) -> bool:
+    return (not suite.ids or task_id in suite.ids) and (not suite.domains or domain in suite.domains)
+
+
+def _without(folder: Path, text: str) -> str:
+    """A message without the pod's own path, which means nothing to whoever wrote the suite."""
+    return text.replace(f"{folder}/", "").replace(str(folder), "the suite")
+
+
+def freeze(frozen: Frozen, store: Store, run: str) -> None:
+    """Writes a suite into the result store, the index last.
+
+    Raises:
+        StoreError: The store cannot be written.
+    """
+    keys = RunKeys(run)
+    objects: Mapping[str, bytes] = {
+        **{keys.suite_seed(digest): sql.encode() for digest, sql in frozen.seeds.items()},
+        **{keys.suite_task(task_id): task.model_dump_json().encode() for task_id, task in frozen.tasks.items()},
+    }
+    _each(lambda key: store.put(key, objects[key]), list(objects))
+    store.put(keys.suite_index, SuiteIndex(entries=frozen.entries).model_dump_json().encode())
+
+
+def _each(action: Callable[[str], None], keys: Sequence[str]) -> None:
+    """Does something with each key, several at once.
+
+    Raises:
+        StoreError: One of them failed.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        _drain(pool.map(action, keys))
+
+
+def _drain(results: Iterator[None]) -> None:
+    for _ in results:
+        pass

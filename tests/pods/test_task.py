@@ -1,0 +1,232 @@
+"""A task pod's main container, from its order to its exit code, its message and what stands in the store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+from starlette.responses import Response
+from tests.pods.pod import KEY, RUN, Pod, hosted, job_order, model, until
+from tests.runner.jobs import ROW
+from tests.runner.servers import serving
+from tests.runner.stub_gym import StubGym
+from tests.runner.stub_model import StubModel, calls, refuses, says
+
+from opsgym_api.orders import MESSAGE_BYTES, Exit
+from opsgym_api.outcomes import Outcome
+from opsgym_runner.pod.message import summary_of
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("order", "environment", "told"),
+    [
+        (None, {}, "OPSGYM_ORDER: {folder}/order.json cannot be read: No such file or directory"),
+        ("{", {}, "OPSGYM_ORDER: {folder}/order.json: invalid JSON"),
+        ("{}", {}, "OPSGYM_ORDER: {folder}/order.json: run: is required"),
+        (job_order(NOWHERE, trials=[]), {}, "trials: must have at least 1 items, found 0"),
+        (job_order(NOWHERE, version=2), {}, "is of version 2, this runner reads 1; use images of one release"),
+        (job_order(NOWHERE), {"OPSGYM_ORDER": ""}, "the environment variable OPSGYM_ORDER is not set"),
+        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": ""}, "the environment variable JOB_COMPLETION_INDEX is not set"),
+        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": "1"}, "is '1'; the order has trials 0 to 0"),
+        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": "-1"}, "is '-1'; the order has trials 0 to 0"),
+        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": "first"}, "is 'first'; the order has trials 0 to 0"),
+        (job_order(NOWHERE), {"OPSGYM_STORE": ""}, "the environment variable OPSGYM_STORE is not set"),
+        (job_order(NOWHERE), {"OPSGYM_STORE": "gs://x"}, "OPSGYM_STORE: gs://x: store: gs:// is not a kind of store"),
+    ],
+)
+def test_an_order_that_cannot_be_used_is_named_and_nothing_is_begun(
+    pod: Pod, order: Any, environment: dict[str, str], told: str
+) -> None:
+    ended = pod.task(order, **environment)
+
+    assert ended.code == Exit.NO_ORDER
+    assert told.format(folder=pod.folder) in ended.message.decode()
+    assert ended.log[-1]["error"] == ended.message.decode()
+    assert list(pod.store.keys("")) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "seed", "order", "code", "ending", "told"),
+    [
+        (None, None, {}, Exit.STORE_LOST, "infra_error/store_lost", "holds no runs/team.demo.0a1b/suite/tasks/rename"),
+        ({"task_id": "rename-first"}, "", {}, Exit.DONE, "config_error/invalid_row", "user_prompt: is required"),
+        (ROW, None, {}, Exit.DONE, "config_error/seed_not_found", "gym server notes: "),
+        (ROW, "", {"gyms": {}}, Exit.DONE, "config_error/unknown_gym", "'notes'; there are servers for: none"),
+        (
+            ROW,
+            "",
+            {"model": hosted(NOWHERE)},
+            Exit.INFRA_ERROR,
+            "infra_error/model_auth",
+            "the key of model m is empty",
+        ),
+        (ROW, "", {"model": model("replay/took/it.jsonl")}, Exit.DONE, "config_error/no_recording", "/took/it.jsonl"),
+        (ROW, "", {}, Exit.INFRA_ERROR, "infra_error/gym_lost", "gym notes at http://127.0.0.1:9 cannot be reached"),
+    ],
+)
+def test_what_keeps_an_attempt_from_being_scored_is_recorded_with_its_exit_code(
+    pod: Pod, row: Any, seed: str | None, order: dict[str, Any], code: Exit, ending: str, told: str
+) -> None:
+    if row is not None:
+        pod.freeze(row, seed)
+
+    ended = pod.task(job_order(NOWHERE, **order))
+
+    record = pod.attempt()
+    assert (ended.code, f"{record.outcome}/{record.reason}") == (code, ending)
+    assert told in record.message
+    assert ended.summary == summary_of(record)
+
+
+def test_a_trial_is_scored_and_everything_the_order_says_is_in_its_record(pod: Pod, gym_url: str) -> None:
+    pod.freeze()
+    resources = {"agent": {"requests": {"cpu": "250m"}, "limits": {"memory": "512Mi"}}}
+
+    ended = pod.task(job_order(gym_url, resources=resources))
+
+    assert (ended.code, ended.summary.outcome, ended.summary.steps) == (Exit.DONE, Outcome.PASSED, 3)
+    trial = pod.trial()
+    assert trial is not None
+    assert (trial.outcome, trial.attempt, trial.resources) == (Outcome.PASSED, 0, resources)
+    assert ended.summary.timings.total_s > 0
+    bound = ("run", "cell", "task", "trial", "attempt")
+    assert [ended.log[-1][name] for name in bound] == [RUN, "m_react_oracle_notes", "rename-first", 0, 0]
+
+
+def test_a_scored_trial_is_never_scored_again(pod: Pod, gym: StubGym, gym_url: str) -> None:
+    pod.freeze()
+    first = pod.task(job_order(gym_url))
+
+    again = pod.task(job_order(gym_url, model=model("replay/noop")))
+
+    assert again.code == Exit.DONE
+    assert again.summary.model_dump(exclude={"timings"}) == first.summary.model_dump(exclude={"timings"})
+    assert len(gym.seeds) == 1
+    assert list(pod.store.keys(pod.keys.attempts)) == [pod.keys.attempt(0)]
+
+
+def test_attempts_are_counted_on_from_the_highest_in_the_store(pod: Pod) -> None:
+    for key in (pod.keys.attempt(2), pod.keys.attempt(10), pod.keys.failed_transcript(11)):
+        pod.store.put(key, b"{}")
+
+    ended = pod.task(job_order(NOWHERE))
+
+    assert ended.summary.attempt == 12
+    assert pod.attempt(12).outcome == Outcome.INFRA_ERROR
+
+
+@pytest.mark.parametrize(
+    ("control", "code", "ending"),
+    [
+        ({"start": False, "reason": "budget"}, Exit.DONE, "budget_skipped/budget"),
+        ({"start": False, "proceed": False, "reason": "suspended"}, Exit.TERMINATED, "cancelled/suspended"),
+    ],
+)
+def test_a_closed_gate_lets_nothing_begin(
+    pod: Pod, gym: StubGym, gym_url: str, control: dict[str, Any], code: Exit, ending: str
+) -> None:
+    pod.freeze()
+    pod.control(**control)
+
+    ended = pod.task(job_order(gym_url))
+
+    assert (ended.code, f"{ended.summary.outcome}/{ended.summary.reason}") == (code, ending)
+    assert gym.seeds == []
+
+
+def test_a_gate_that_the_breaker_closed_is_waited_for(pod: Pod, gym: StubGym, gym_url: str) -> None:
+    pod.freeze()
+    pod.control(start=False, reason="breaker")
+
+    with pod.started("task", job_order(gym_url), JOB_COMPLETION_INDEX="0") as running:
+        running.wait_for("waiting: too many infrastructure errors")
+        assert gym.seeds == []
+        pod.control()
+        ended = running.end()
+
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
+    assert list(pod.store.keys(pod.keys.attempts)) == [pod.keys.attempt(0)]
+
+
+def test_a_container_told_to_stop_in_mid_episode_keeps_what_was_spent(pod: Pod, gym: StubGym, gym_url: str) -> None:
+    pod.freeze()
+    asked: list[int] = []
+
+    async def hang() -> Response:
+        asked.append(1)
+        await asyncio.sleep(600)
+        raise AssertionError
+
+    with serving(StubModel(calls(("idle_0", {})), hang).app) as url:
+        order = job_order(gym_url, model=hosted(url))
+        with pod.started("task", order, JOB_COMPLETION_INDEX="0", KEY_0=KEY) as running:
+            until(lambda: bool(asked), "the model is asked a second time")
+            told = time.monotonic()
+            running.terminate()
+            ended = running.end(20)
+
+    assert time.monotonic() - told < 10
+    record = pod.attempt()
+    assert (ended.code, record.outcome, record.steps) == (Exit.TERMINATED, Outcome.CANCELLED, 1)
+    assert record.cost_usd == pytest.approx(1100 / 1e6)
+    assert ended.summary.cost_usd == record.cost_usd
+    assert pod.trial() is None
+    assert len(gym.deleted) == 1
+
+
+def test_a_container_told_to_stop_before_it_could_begin_ends_at_once(pod: Pod) -> None:
+    dead = {"AWS_ENDPOINT_URL_S3": NOWHERE, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": KEY}
+    dead |= {"AWS_REGION": "us-east-1", "OPSGYM_STORE": "s3://results", "JOB_COMPLETION_INDEX": "0"}
+
+    with pod.started("task", job_order(NOWHERE), **dead) as running:
+        running.wait_for("store lost, trying again")
+        running.terminate()
+        ended = running.end(20)
+
+    assert ended.code == Exit.TERMINATED
+    assert KEY not in running.said
+
+
+def test_no_key_is_in_anything_that_is_written(pod: Pod, gym_url: str) -> None:
+    pod.freeze()
+    answer = refuses(401, f"Incorrect API key provided: {KEY}. Authorization: Bearer {KEY}")
+
+    with serving(StubModel(answer).app) as url:
+        ended = pod.task(job_order(gym_url, model=hosted(url)), KEY_0=KEY)
+
+    assert (ended.code, ended.summary.reason) == (Exit.INFRA_ERROR, "model_auth")
+    assert "[secret]" in ended.summary.message
+    assert KEY.encode() not in pod.everything()
+
+
+def test_a_message_of_a_pod_with_many_containers_is_whole_json(pod: Pod, gym_url: str) -> None:
+    answer = refuses(400, "ไม่ " * 5000)
+    pod.freeze()
+    gyms = {"notes": gym_url, **{f"d{number}": gym_url for number in range(6)}}
+
+    with serving(StubModel(answer).app) as url:
+        ended = pod.task(job_order(gym_url, model=hosted(url), gyms=gyms), KEY_0=KEY)
+
+    assert ended.code == Exit.INFRA_ERROR
+    assert len(ended.message) <= 12 * 1024 // 9 < MESSAGE_BYTES
+    assert ended.summary.message.endswith("…")
+    assert json.loads(ended.message)["reason"] == "model_refused_request"
+
+
+def test_a_budget_that_closes_in_mid_episode_ends_it_between_steps(pod: Pod, gym_url: str) -> None:
+    pod.freeze()
+
+    async def close() -> Response:
+        pod.control(start=False, proceed=False, reason="budget")
+        await asyncio.sleep(3.1)  # the gate is read every three seconds
+        return calls(("idle_0", {}))
+
+    with serving(StubModel(close, says("No.")).app) as url:
+        ended = pod.task(job_order(gym_url, model=hosted(url)), KEY_0=KEY)
+
+    assert (ended.code, ended.summary.outcome, ended.summary.steps) == (Exit.DONE, Outcome.BUDGET_SKIPPED, 1)
