@@ -1,0 +1,99 @@
+"""The cluster that these tests share, and what each test gets of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import boto3
+import pytest
+from botocore.config import Config
+from tests.cluster import cluster as clusters
+from tests.cluster import sandbox
+from tests.cluster.cluster import Cluster
+from tests.cluster.errors import ClusterError
+from tests.cluster.kube import Kube
+from tests.cluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
+from types_boto3_s3 import S3Client
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A running cluster; the tests of this process are inside its network from now on.
+
+    One that `make cluster-up` has started is used as it is and stays; otherwise one is started for this test run.
+    """
+    try:
+        clusters.check_machine()
+    except ClusterError as error:
+        if "CI" in os.environ:
+            raise
+        pytest.skip(str(error))
+    if clusters.owner() is not None:
+        pytest.fail("another test run uses the cluster; run cluster tests in one process (without -n)")
+    found = clusters.running()
+    used = found or clusters.up(owner=os.getpid())
+    try:
+        with sandbox.network():
+            yield used
+    finally:
+        if found is None:
+            clusters.down()
+
+
+@pytest.fixture
+def kube(cluster: Cluster) -> Iterator[Kube]:
+    """The API, with an administrator's rights."""
+    with Kube(ADMIN) as client:
+        yield client
+
+
+@pytest.fixture
+def namespace(kube: Kube) -> Iterator[str]:
+    """A new namespace that allows only pods of the strictest Pod Security Standard."""
+    name = f"t-{secrets.token_hex(3)}"
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+    try:
+        kube.wait("ServiceAccount", "default", name, lambda _: True)
+        yield name
+    finally:
+        kube.delete("Namespace", name)
+
+
+@dataclass(frozen=True)
+class S3:
+    """A store of one test.
+
+    Attributes:
+        url: Where, with a prefix of the test's own.
+        secret: Name of the Secret in the test's namespace that holds the credentials.
+        client: Access to all of the server.
+    """
+
+    url: str
+    secret: str
+    client: S3Client
+    endpoint_url: str = S3_URL
+    region: str = S3_REGION
+    access_key_id: str = S3_ACCESS_KEY
+    secret_access_key: str = S3_SECRET_KEY
+
+
+@pytest.fixture
+def s3(kube: Kube, namespace: str) -> S3:
+    """A place in the S3 server, and a Secret with the credentials in the test's namespace."""
+    data = {"access-key-id": S3_ACCESS_KEY, "secret-access-key": S3_SECRET_KEY}
+    metadata = {"name": "opsgym-results", "namespace": namespace}
+    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+    client = boto3.client(
+        "s3",
+        endpoint_url=S3_URL,
+        region_name=S3_REGION,
+        aws_access_key_id=S3_ACCESS_KEY,
+        aws_secret_access_key=S3_SECRET_KEY,
+        config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
+    )
+    return S3(f"s3://{S3_BUCKET}/{namespace}", "opsgym-results", client)
