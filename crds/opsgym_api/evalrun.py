@@ -251,12 +251,14 @@ class EvalRunStatus(Document):
     """Trials that ended without a score."""
     cost: str | None = None
     """Spend so far in dollars, for instance `$1.25`."""
+    results: str | None = None
+    """Where its results are: URL of the store, `/runs/`, and the run's id."""
     started_at: AwareDatetime | None = None
     """When the first attempt started."""
     finished_at: AwareDatetime | None = None
     """When the last trial ended."""
     counters: dict[str, int] = {}
-    """Trials by outcome."""
+    """Trials by outcome, `pending` ones, and `total`."""
     conditions: Annotated[list[Condition], Field(max_length=32)] = []
     """What is so of the run now; one of each type."""
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from opsgym_api.errors import Problem
-from opsgym_api.evalmodel import EvalModel
+from opsgym_api.evalmodel import EvalModel, ModelSpec
 from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_api.gate import Standing
 from opsgym_api.orders import PreflightReport, SuiteIndex, TrialRef
 from opsgym_api.records import Control, RunRecord
 from opsgym_operator.book import Book
+from opsgym_operator.lanes import Lane, lanes_of
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class ObservedPod:
     """Of its EvalRun, which may be gone."""
     eval_model: str = ""
     """EvalModel whose slot it takes; empty for a model that its run writes out."""
+    model: str = ""
+    """Name of the model in its run; empty for a preflight."""
     running: bool = False
     """Phase Running."""
     trouble: PodTrouble | None = None
@@ -81,6 +85,8 @@ class ObservedJob:
     """`spec.suspend`."""
     queued: bool = False
     """Whether Kueue decides when it runs."""
+    started_at: datetime | None = None
+    """`status.startTime`: since when it may have pods."""
     finished: bool = False
     """Condition Complete or Failed."""
     deleting: bool = False
@@ -99,6 +105,8 @@ class ObservedPreflight:
     """A preflight Job of ours."""
 
     name: str
+    started_at: datetime | None = None
+    """`status.startTime`."""
     finished_at: datetime | None = None
     """When its pod ended; None while it has not."""
     report: PreflightReport | None = None
@@ -110,7 +118,7 @@ class ObservedPreflight:
 
 @dataclass(frozen=True)
 class Stored:
-    """What the run's store holds of it."""
+    """What the run's store holds of it. What is worked out from that is kept here too: reuse it while it holds."""
 
     record: RunRecord | None = None
     """`run.json`; from then on the run is frozen."""
@@ -120,6 +128,26 @@ class Stored:
     """The gate as it stands; None if there is no such file."""
     book: Book = field(default_factory=lambda: Book(0))
     """Attempts; made with the spec's `limits.infraRetries`."""
+
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """The run's trials; empty before it is frozen."""
+        return lanes_of(self.record, self.index) if self.record and self.index else ()
+
+    @cached_property
+    def cells(self) -> Mapping[str, int]:
+        """Trials by cell key; empty before it is frozen."""
+        if self.record is None:
+            return {}
+        return {planned.cell.key: len(planned.task_ids) * self.record.trials for planned in self.record.cells}
+
+    @cached_property
+    def models(self) -> Mapping[str, ModelSpec]:
+        """The run's models as they were frozen, by their names in the run."""
+        if self.record is None:
+            return {}
+        spec = EvalRunSpec.model_validate(self.record.spec)
+        return {entry.name: entry.inline for entry in spec.models if entry.inline is not None}
 
 
 @dataclass(frozen=True)
