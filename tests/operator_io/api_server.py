@@ -1,0 +1,79 @@
+"""An HTTP server on loopback that answers as an API server would, as far as a test says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import yaml
+
+
+@dataclass
+class ApiServer:
+    """What it answers, and what it was asked."""
+
+    url: str
+    answers: dict[tuple[str, str], list[tuple[int, Any]]] = field(default_factory=dict)
+    """By method and path: status and body, one after the other; the last one from then on."""
+    asked: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
+
+    def answer(self, method: str, path: str, status: int, body: Any) -> None:
+        """Adds an answer."""
+        self.answers.setdefault((method, path), []).append((status, body))
+
+    def kubeconfig(self, folder: Path, token: str = "first") -> Path:
+        """A kubeconfig that leads here."""
+        path = folder / "kubeconfig"
+        content = {
+            "current-context": "test",
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+            "clusters": [{"name": "test", "cluster": {"server": self.url}}],
+            "users": [{"name": "test", "user": {"token": token}}],
+        }
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+
+@contextmanager
+def api_server() -> Iterator[ApiServer]:
+    """Serves while the context is open."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle_any(self) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            content = self.rfile.read(length)
+            path = self.path.split("?")[0]
+            found.asked.append((self.command, self.path, json.loads(content or b"null"), dict(self.headers)))
+            queue = found.answers.get((self.command, path), [(404, {"kind": "Status", "message": "not found"})])
+            status, body = queue.pop(0) if len(queue) > 1 else queue[0]
+            answer = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            if status == 429:
+                self.send_header("Retry-After", "7")
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's names
+
+        def log_message(self, *_: Any) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found = ApiServer(f"http://127.0.0.1:{server.server_port}")
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

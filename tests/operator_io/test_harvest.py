@@ -1,0 +1,219 @@
+"""How pods' endings are booked, with the store on a real S3 server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.operator_io.material import CELL, ORDERS, RUN, at, ended, job, pod, record, score, summary
+
+from opsgym_api.layout import RunKeys
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import AttemptRecord
+from opsgym_api.store import Store, StoreError
+from opsgym_operator.book import Book
+from opsgym_operator.config import StoreConfig
+from opsgym_operator.harvest import Harvest
+from opsgym_operator.metrics import Metrics
+from opsgym_operator.shelf import read_shelf
+from opsgym_operator.stores import Stores
+
+KEY = (CELL.key, "task-0", 0)
+KEYS = RunKeys(RUN).trial(CELL, "task-0", 0)
+
+
+class Fixture:
+    """A harvest over an empty store."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        self.metrics = Metrics()
+        self.book = Book(2)
+        self.harvest = Harvest(RUN, "results", self.book, stores, self.metrics, at(0))
+
+    @property
+    def store(self) -> Store:
+        return self.stores.get("results")
+
+    def take(self, pods: list[Any], jobs: Any = (), *, suspended: bool = False) -> None:
+        asyncio.run(self.harvest.take(pods, jobs, ORDERS, suspended=suspended))
+
+    def begin(self) -> None:
+        self.harvest.begin(read_shelf(self.store, RUN))
+
+    def put(self, item: AttemptRecord) -> None:
+        self.store.put(KEYS.attempt(item.attempt), item.model_dump_json().encode())
+
+    def stored(self, attempt: int = 0) -> AttemptRecord:
+        content = self.store.get(KEYS.attempt(attempt))
+        assert content is not None
+        return AttemptRecord.model_validate_json(content)
+
+    def metric(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(name, {**CELL.model_dump(), **labels}) or 0.0
+
+
+@pytest.fixture
+def fixture(stores: Stores) -> Fixture:
+    return Fixture(stores)
+
+
+def test_a_pod_that_told_its_outcome_is_booked_and_counted_once(fixture: Fixture) -> None:
+    fixture.store.put(KEYS.record, score().model_dump_json().encode())
+    told = pod(agent=ended(message=summary(cost_usd=0.25).model_dump_json()))
+    for _ in range(3):
+        fixture.take([told])
+    assert fixture.book.state(KEY).outcome is Outcome.PASSED
+    assert fixture.book.spent == pytest.approx(0.25)
+    assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 1
+    assert fixture.metric("opsgym_attempts_total", outcome="passed", reason="") == 1
+    assert fixture.metric("opsgym_verifiers_total", category="integrity", passed="true") == 1
+
+
+def test_an_oom_killed_agent_leaves_an_infra_error_with_its_spend(fixture: Fixture) -> None:
+    fixture.put(record(cost_usd=0.5))
+    fixture.take([pod(phase="Failed", agent=ended(137, reason="OOMKilled"))])
+    stored = fixture.stored()
+    assert (stored.outcome, stored.reason, stored.cost_usd) == (Outcome.INFRA_ERROR, "runner_error", 0.5)
+    assert "container agent was OOMKilled" in stored.message
+    assert stored.timings.total_s == 10
+    assert fixture.book.spent == pytest.approx(0.5)
+    assert not fixture.book.settled(KEY)
+
+
+def test_a_killed_database_is_told_apart_from_a_killed_agent(fixture: Fixture) -> None:
+    fixture.put(record())
+    postgres = {"name": "postgres", "state": {"running": {}}, "lastState": ended(137, reason="OOMKilled")}
+    fixture.take([pod(phase="Failed", agent=ended(1), sidecars=[postgres])])
+    assert fixture.stored().reason == "gym_lost"
+    assert "container postgres was OOMKilled" in fixture.stored().message
+
+
+def test_a_pod_that_vanished_between_two_looks_is_settled_from_the_store(fixture: Fixture) -> None:
+    fixture.put(record(cost_usd=0.1))
+    fixture.take([pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:08Z"}})])
+    assert fixture.stored().outcome is None
+    fixture.take([])
+    assert fixture.stored().outcome is Outcome.INFRA_ERROR
+    assert fixture.book.state(KEY).infra_errors == 1
+
+
+def test_a_pod_that_suspension_ended_is_cancelled_and_costs_no_retry(fixture: Fixture) -> None:
+    fixture.put(record(cost_usd=0.1))
+    running = pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:08Z"}})
+    fixture.take([running])
+    fixture.take([], suspended=True)
+    assert fixture.stored().outcome is Outcome.CANCELLED
+    assert fixture.book.state(KEY).infra_errors == 0
+    assert fixture.book.spent == pytest.approx(0.1)
+
+
+def test_a_pod_that_failed_before_its_agent_wrote_anything_is_on_record(fixture: Fixture) -> None:
+    gym = {"name": "gym-itsm", "state": ended(1, "no such table"), "lastState": {}}
+    fixture.take([pod(phase="Failed", sidecars=[gym])])
+    assert fixture.stored().outcome is Outcome.INFRA_ERROR
+    assert "container gym-itsm exited with code 1 and said: no such table" in fixture.stored().message
+
+
+def test_the_attempt_of_a_newer_pod_is_left_alone(fixture: Fixture) -> None:
+    fixture.put(record(attempt=0, began=10))
+    fixture.put(record(attempt=1, began=60))
+    old = pod(phase="Failed", agent=ended(1, began=8, over=20), uid="old")
+    new = pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:58Z"}}, uid="new")
+    fixture.take([old, new])
+    assert fixture.stored(0).outcome is Outcome.INFRA_ERROR
+    assert fixture.stored(1).outcome is None
+
+
+def test_a_message_about_another_trial_is_not_believed(fixture: Fixture) -> None:
+    fixture.take([pod(agent=ended(message=summary(index=1).model_dump_json()))])
+    assert fixture.book.state((CELL.key, "task-1", 0)).outcome is None
+    assert fixture.book.state(KEY).outcome is None
+
+
+def test_an_index_that_ended_unseen_is_looked_up_in_the_store(fixture: Fixture) -> None:
+    fixture.put(record(outcome=Outcome.CONFIG_ERROR, reason="no_gold_actions"))
+    done = job(completed="0", failed="1-2", finished=True)
+    fixture.take([], [done])
+    assert fixture.book.state(KEY).outcome is Outcome.CONFIG_ERROR
+    assert fixture.book.state((CELL.key, "task-2", 0)).outcome is Outcome.INFRA_ERROR
+    assert fixture.harvest.harvested(done, [])
+
+
+def test_a_job_is_harvested_only_when_each_pod_is_booked(fixture: Fixture) -> None:
+    done = job(completed="0-2", finished=True)
+    pods = [pod(n, agent=ended(message=summary(n).model_dump_json())) for n in range(3)]
+    late = pod(2, phase="Running", agent={"running": {}})
+    fixture.take([*pods[:2], late], [done])
+    assert not fixture.harvest.harvested(done, [*pods[:2], late])
+    fixture.take(pods, [done])
+    assert fixture.harvest.harvested(done, pods)
+
+
+def test_a_restart_closes_attempts_that_nobody_works_on(fixture: Fixture) -> None:
+    fixture.put(record(attempt=0, cost_usd=0.2))
+    fixture.begin()
+    assert fixture.book.spent == pytest.approx(0.2)
+    fixture.take([])
+    assert fixture.stored().outcome is Outcome.INFRA_ERROR
+
+
+def test_a_restart_leaves_attempts_open_whose_pod_runs(fixture: Fixture) -> None:
+    fixture.put(record())
+    fixture.begin()
+    fixture.take([pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:08Z"}})])
+    assert fixture.stored().outcome is None
+
+
+def test_what_ended_before_a_restart_is_booked_but_not_counted_again(stores: Stores) -> None:
+    fixture = Fixture(stores)
+    fixture.store.put(KEYS.record, score().model_dump_json().encode())
+    fixture.put(record(outcome=Outcome.PASSED))
+    later = Harvest(RUN, "results", fixture.book, stores, fixture.metrics, at(100))
+    later.begin(read_shelf(fixture.store, RUN))
+    assert fixture.book.state(KEY).outcome is Outcome.PASSED
+    assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 0
+
+
+def test_an_attempt_without_its_score_is_not_scored(fixture: Fixture) -> None:
+    fixture.put(record(outcome=Outcome.PASSED))
+    fixture.begin()
+    assert fixture.book.state(KEY).outcome is Outcome.INFRA_ERROR
+    assert fixture.book.state(KEY).reason == "store_lost"
+
+
+def test_the_spend_of_attempts_under_way_is_known(fixture: Fixture) -> None:
+    fixture.take([pod(phase="Running", agent={"running": {}})])
+    fixture.put(record(cost_usd=0.75))
+    asyncio.run(fixture.harvest.look_at_spend(ORDERS))
+    assert fixture.book.spent == pytest.approx(0.75)
+
+
+def test_a_store_that_fails_loses_nothing(stores: Stores, store_config: StoreConfig, mounted: Any) -> None:
+    away = Stores({"results": store_config.model_copy(update={"url": "s3://no-such-bucket"})}, mounted)
+    fixture = Fixture(away)
+    silent = pod(phase="Failed", agent=ended(1))
+    with pytest.raises(StoreError, match="the bucket does not exist"):
+        fixture.take([silent])
+    fixture.harvest.stores = fixture.stores = stores
+    fixture.take([])
+    assert fixture.stored().outcome is Outcome.INFRA_ERROR
+    away.close()
+
+
+def test_missing_credentials_name_the_secret(store_config: StoreConfig, tmp_path: Any) -> None:
+    stores = Stores({"results": store_config}, tmp_path / "nothing")
+    with pytest.raises(StoreError, match="Secret opsgym-results has no access-key-id"):
+        stores.get("results")
+    stores.close()
+
+
+def test_rotated_credentials_are_read_after_a_refusal(stores: Stores, mounted: Any) -> None:
+    def fail(_: Store) -> None:
+        raise StoreError("results", "k", "refused")
+
+    first = stores.get("results")
+    with pytest.raises(StoreError):
+        asyncio.run(stores.ask("results", fail))
+    assert stores.get("results") is not first
