@@ -1,0 +1,40 @@
+"""Images are built once, by the same command that users call; it does nothing if they are up to date."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from tests.images.built import ARCHIVES, ROOT, BuiltImage
+
+
+@pytest.fixture(scope="session")
+def archives() -> None:
+    """Brings the archives up to date."""
+    command = [sys.executable, "tools/image/build.py", str(ARCHIVES)]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.fail(f"`make images` fails:\n{done.stderr[-3000:]}")
+
+
+@pytest.fixture(scope="session")
+def operator(archives: None) -> BuiltImage:
+    return BuiltImage(ARCHIVES / "operator.tar")
+
+
+@pytest.fixture(scope="session")
+def runner(archives: None) -> BuiltImage:
+    return BuiltImage(ARCHIVES / "runner.tar")
+
+
+@pytest.fixture(scope="session")
+def domains(archives: None) -> BuiltImage:
+    return BuiltImage(ARCHIVES / "domains.tar")
+
+
+@pytest.fixture(params=["operator", "runner", "domains"])
+def image(request: pytest.FixtureRequest) -> BuiltImage:
+    """Each of the images."""
+    built: BuiltImage = request.getfixturevalue(request.param)
+    return built
