@@ -1,0 +1,293 @@
+"""The charts in a real cluster: installed by a tenant who has rights in one namespace, twice side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cluster.binaries import program
+from tests.cluster.cluster import Cluster
+from tests.cluster.conftest import S3
+from tests.cluster.images import write_image
+from tests.cluster.kube import Kube, Manifest, has_condition
+from tests.cluster.places import ROOT, S3_REGION
+from tests.cluster.processes import until
+from tests.helm.charts import CRDS, OPSGYM, rendered
+from tests.helm.test_chart import SETTINGS
+
+from opsgym_api.evalrun import EvalRun
+
+TRIAL_IMAGE = "localhost/versitygw:test"
+TRIAL = {"trialStore": {"enabled": True, "image": TRIAL_IMAGE}}
+ARCHIVES = ROOT / ".images"
+RUN: Mapping[str, Any] = {
+    "suite": {"builtin": "quickstart", "limit": 1},
+    "models": [{"name": "gold", "inline": {"model": "replay/gold"}}],
+}
+
+
+@pytest.fixture(scope="session")
+def images(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """opsgym's images and the trial store's, on the node."""
+    command = [sys.executable, "tools/image/build.py", str(ARCHIVES)]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, f"`make images` fails:\n{done.stderr[-3000:]}"
+    for name in ("operator", "runner", "domains"):
+        cluster.import_image(ARCHIVES / f"{name}.tar")
+    archive = tmp_path_factory.mktemp("image") / "s3.tar"
+    server = "/usr/local/bin/versitygw"
+    write_image(archive, TRIAL_IMAGE, {server: program("versitygw")}, entrypoint=[server])
+    cluster.import_image(archive)
+
+
+@pytest.fixture
+def kinds(cluster: Cluster) -> None:
+    """The chart opsgym-crds, which takes over kinds that were applied by hand."""
+    told(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default", "--take-ownership"))
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """Somebody who may do everything in one namespace, and nothing elsewhere."""
+
+    cluster: Cluster
+    namespace: str
+
+    @property
+    def user(self) -> str:
+        return f"tenant-{self.namespace}"
+
+    @property
+    def operator(self) -> str:
+        return f"system:serviceaccount:{self.namespace}:opsgym-operator"
+
+    def helm(self, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
+        """Calls helm in the tenant's name; what it said."""
+        who = ("--kube-as-user", self.user, "-n", self.namespace)
+        given = () if values is None else ("--values", "-")
+        return told(self.cluster.helm(*arguments, *who, *given, stdin=yaml.safe_dump(dict(values or {}))))
+
+    def install(self, values: Mapping[str, Any]) -> None:
+        """Installs or upgrades opsgym, until everything is ready."""
+        self.helm("upgrade", "--install", "opsgym", str(OPSGYM), "--wait", "--timeout", "120s", values=values)
+
+    def requests(self, user: str) -> list[Manifest]:
+        """What a user asked the API server, of the audit log."""
+        entries = [json.loads(line) for line in self.cluster.audit_log.read_text().splitlines()]
+        return [entry for entry in entries if user in {entry["user"]["username"], _impersonated(entry)}]
+
+
+def _impersonated(entry: Manifest) -> str | None:
+    name: str | None = entry.get("impersonatedUser", {}).get("username")
+    return name
+
+
+def told(done: subprocess.CompletedProcess[str]) -> str:
+    """What a command said that went well."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def make_tenant(cluster: Cluster, kube: Kube, namespace: str) -> Tenant:
+    """A tenant of a namespace that is there."""
+    tenant = Tenant(cluster, namespace)
+    kube.create(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "tenant", "namespace": namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": tenant.user}],
+        }
+    )
+    return tenant
+
+
+@pytest.fixture
+def tenant(cluster: Cluster, kube: Kube, namespace: str, kinds: None) -> Tenant:
+    return make_tenant(cluster, kube, namespace)
+
+
+@pytest.fixture
+def neighbour(cluster: Cluster, kube: Kube, kinds: None) -> Iterator[Tenant]:
+    """A second tenant, with a namespace that is as strict."""
+    name = f"t-{secrets.token_hex(3)}"
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+    try:
+        yield make_tenant(cluster, kube, name)
+    finally:
+        kube.delete("Namespace", name)
+
+
+def start(kube: Kube, namespace: str, name: str) -> None:
+    """Creates a run of one task."""
+    metadata = {"name": name, "namespace": namespace}
+    kube.create({"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalRun", "metadata": metadata, "spec": dict(RUN)})
+
+
+def elsewhere(requests: list[Manifest], namespace: str) -> list[str]:
+    """Requests about objects outside a namespace. Which kinds there are, everybody may ask."""
+    return [
+        f"{entry['verb']} {entry['requestURI']}"
+        for entry in requests
+        if "objectRef" in entry and entry["objectRef"].get("namespace") != namespace
+    ]
+
+
+def refused(requests: list[Manifest]) -> list[str]:
+    """Requests for which there was no right."""
+    return [
+        f"{entry['verb']} {entry['requestURI']}"
+        for entry in requests
+        if entry.get("responseStatus", {}).get("code") == 403
+    ]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_api_server_takes_every_object(cluster: Cluster, namespace: str, kinds: None, name: str) -> None:
+    """All but the ServiceMonitor, whose kind comes with another operator."""
+    values = {**SETTINGS[name], "namespaces": []}
+    manifests = [item for item in rendered(values, namespace=namespace) if item["kind"] != "ServiceMonitor"]
+    # A pod needs its account to be there even when it is only tried.
+    accounts = [item for item in manifests if item["kind"] == "ServiceAccount"]
+    told(cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(accounts)))
+    done = cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump_all(manifests))
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+    assert len(done.stdout.splitlines()) == len(manifests)
+
+
+def test_the_kinds_stay_when_their_release_is_uninstalled(cluster: Cluster, kube: Kube, kinds: None) -> None:
+    told(cluster.helm("uninstall", "opsgym-crds", "-n", "default"))
+    definition = kube.get("CustomResourceDefinition", "evalruns.opsgym.dev")
+    assert "deletionTimestamp" not in definition["metadata"]
+    told(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default"))
+
+
+def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Kube, tenant: Tenant) -> None:
+    tenant.helm("install", "opsgym", str(OPSGYM), values=SETTINGS["least"])
+    for role in ("viewer", "editor"):
+        told(
+            cluster.kubectl(
+                "create", "rolebinding", role, "-n", tenant.namespace, f"--role=opsgym-{role}", f"--user={role}"
+            )
+        )
+
+    def may(user: str, verb: str, what: str, part: str = "") -> bool:
+        where = ("-n", tenant.namespace, "--as", user, f"--subresource={part}")
+        done = cluster.kubectl("auth", "can-i", verb, what, *where)
+        return done.stdout.strip() == "yes"
+
+    assert may("viewer", "list", "evalruns.opsgym.dev")
+    assert not may("viewer", "create", "evalruns.opsgym.dev")
+    assert may("editor", "create", "evalruns.opsgym.dev")
+    assert not may("editor", "patch", "evalruns.opsgym.dev", "status")
+    assert not may("editor", "get", "secrets")
+    assert not may(tenant.operator, "get", "secrets")
+    assert not may(tenant.operator, "create", "pods", "exec")
+    assert may(tenant.operator, "create", "jobs.batch")
+    assert may(tenant.operator, "patch", "evalruns.opsgym.dev", "status")
+
+
+def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespaces(
+    kube: Kube, tenant: Tenant, neighbour: Tenant, images: None
+) -> None:
+    for each in (tenant, neighbour):
+        each.install(TRIAL)
+        start(kube, each.namespace, "one")
+    for each in (tenant, neighbour):
+        kube.wait("EvalRun", "one", each.namespace, has_condition("Succeeded"), seconds=150)
+    for each in (tenant, neighbour):
+        asked = each.requests(each.operator)
+        assert {"create", "watch", "patch"} <= {entry["verb"] for entry in asked}
+        assert elsewhere(asked, each.namespace) == []
+        assert refused(asked) == []
+        installed = each.requests(each.user)
+        assert "create" in {entry["verb"] for entry in installed}
+        assert elsewhere(installed, each.namespace) == []
+        assert refused(installed) == []
+
+
+def test_helm_test_runs_the_quickstart(kube: Kube, tenant: Tenant, images: None) -> None:
+    tenant.install(TRIAL)
+    assert "Succeeded" in tenant.helm("test", "opsgym", "--timeout", "300s")
+    assert kube.list("EvalRun", tenant.namespace) == []
+    assert kube.find("Role", "opsgym-test", tenant.namespace) is None
+
+
+def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tenant, images: None) -> None:
+    tenant.install(TRIAL)
+    key = kube.get("Secret", "opsgym-s3", tenant.namespace)["data"]
+    start(kube, tenant.namespace, "before")
+    before = kube.wait("EvalRun", "before", tenant.namespace, has_condition("Succeeded"), seconds=150)
+    tenant.install({**TRIAL, "pods": {"databaseMegabytes": 300}})
+    assert kube.get("Secret", "opsgym-s3", tenant.namespace)["data"] == key
+    start(kube, tenant.namespace, "after")
+    kube.wait("EvalRun", "after", tenant.namespace, has_condition("Succeeded"), seconds=150)
+    assert kube.get("EvalRun", "before", tenant.namespace)["status"] == before["status"]
+
+
+def test_what_a_release_leaves_is_runs_and_results_and_a_new_one_goes_on_with_them(
+    kube: Kube, tenant: Tenant, s3: S3, images: None, tmp_path: Path
+) -> None:
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": s3.secret}
+    tenant.install({"stores": [store]})
+    start(kube, tenant.namespace, "kept")
+    kube.wait("EvalRun", "kept", tenant.namespace, has_condition("Succeeded"), seconds=150)
+    tenant.helm("uninstall", "opsgym", "--wait")
+    left = kube.get("EvalRun", "kept", tenant.namespace)
+    assert EvalRun.model_validate_json(json.dumps(left)).status is not None
+    assert until(lambda: kube.list("Pod", tenant.namespace, "app.kubernetes.io/component=operator") == [], 60)
+
+    done = results("kept", tenant, s3, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "gold" in done.stdout
+    assert "100.0%" in done.stdout
+
+    start(kube, tenant.namespace, "waits")
+    done = results("waits", tenant, s3, tmp_path)
+    assert done.returncode == 2
+    assert "has no results yet: the operator has not seen it" in done.stderr
+    tenant.install({"stores": [store]})
+    kube.wait("EvalRun", "waits", tenant.namespace, has_condition("Succeeded"), seconds=150)
+
+
+def results(name: str, tenant: Tenant, s3: S3, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`kubectl opsgym results`, as a user whose environment knows the store."""
+    programs = (str(Path(sys.executable).parent), str(program("kubectl").parent), os.environ["PATH"])
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join(programs),
+        "KUBECONFIG": str(tenant.cluster.kubeconfig),
+        "AWS_ENDPOINT_URL_S3": s3.endpoint_url,
+        "AWS_REGION": S3_REGION,
+        "AWS_ACCESS_KEY_ID": s3.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": s3.secret_access_key,
+    }
+    command = ["kubectl", "opsgym", "results", name, "-n", tenant.namespace]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_missing_key_is_named_and_once_there_the_run_goes_on(
+    kube: Kube, tenant: Tenant, s3: S3, images: None
+) -> None:
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": "absent"}
+    tenant.install({"stores": [store]})
+    start(kube, tenant.namespace, "waits")
+    stalled = kube.wait("EvalRun", "waits", tenant.namespace, has_condition("Stalled"), seconds=60)
+    assert "absent" in next(c["message"] for c in stalled["status"]["conditions"] if c["type"] == "Stalled")
+    data = {"access-key-id": s3.access_key_id, "secret-access-key": s3.secret_access_key}
+    metadata = {"name": "absent", "namespace": tenant.namespace}
+    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+    # The kubelet looks at optional Secrets of a running pod about once a minute.
+    kube.wait("EvalRun", "waits", tenant.namespace, has_condition("Succeeded"), seconds=240)
