@@ -178,7 +178,8 @@ class Work:
         budget, book = self.accepted.spec.budget, self.book
         if budget is None or book.largest == 0:
             return pending
-        allowed = math.ceil((budget.max_usd - book.spent) / book.largest) - self.reserved
+        affordable = min((budget.max_usd - book.spent) / book.largest, sum(pending) + self.reserved)
+        allowed = math.ceil(affordable) - self.reserved
         return share(max(0, allowed), [Claim(number, 0, count) for number, count in enumerate(pending)])
 
     # Objects
