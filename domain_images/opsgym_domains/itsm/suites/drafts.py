@@ -97,6 +97,10 @@ class Desk:
         """A group by name."""
         return self.world.group(name)
 
+    def teams(self) -> list[UserGroup]:
+        """The company's groups."""
+        return self.world.all(UserGroup, org_id=self.org_id)
+
     def members(self, team: UserGroup) -> list[User]:
         """A group's members, in the order in which they joined."""
         links = self.world.all(UserGroupMember, group_id=team.group_id)

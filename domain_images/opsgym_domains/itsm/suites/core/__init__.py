@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opsgym_domains.itsm.seeds.world import World
+from opsgym_domains.itsm.suites.core import leavers, outbreaks, strict_families
 from opsgym_domains.itsm.suites.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
 
-FAMILIES: tuple[Family, ...] = ()
+FAMILIES: tuple[Family, ...] = (
+    leavers.handovers,
+    leavers.returned_devices,
+    outbreaks.major_incidents,
+    outbreaks.recurring_faults,
+    outbreaks.known_problems,
+    *strict_families.FAMILIES,
+)
 
 
 def drafts(world: World) -> tuple[Draft, ...]:

@@ -1,0 +1,318 @@
+"""People leave: their work goes to others, and their devices come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from opsgym_api.task import Category, ToolCall, Verifier
+from opsgym_domains.itsm.seeds.world import World
+from opsgym_domains.itsm.suites.checks import count, says, state
+from opsgym_domains.itsm.suites.core.goals import drafted
+from opsgym_domains.itsm.suites.drafts import Desk, Draft, call, find_team, look_up, numbers, update
+from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Location, User
+
+OVER = ("resolved", "closed")
+
+
+def handovers(world: World) -> Iterator[Draft]:
+    """Open incidents of somebody who leaves go to successors; what else goes with them differs."""
+    yield _to_one_successor(world)
+    yield _by_category(world)
+    yield _with_the_team(world)
+
+
+def _handed_over(cases: Sequence[Incident], successor: Callable[[Incident], User], note: str) -> Iterator[ToolCall]:
+    for case in cases:
+        notes = f"{case.worknotes} {note}" if case.worknotes else note
+        yield update(case, assigned_to=successor(case).user_id, worknotes=notes)
+
+
+def _finished_work_stays(world: World, leaver: User) -> Verifier:
+    done = [case for status in OVER for case in world.all(Incident, assigned_to=leaver.user_id, status=status)]
+    return state(
+        "finished_work_stays",
+        "Resolved and closed incidents stay with whom they had [USR-3]",
+        count(Incident, assigned_to=leaver.user_id, status=OVER),
+        len(done),
+        category=Category.PERMISSION_PROCESS,
+    )
+
+
+def _to_one_successor(world: World) -> Draft:
+    desk = Desk(world, "Halden Freight")
+    actor, leaver, successor = map(desk.person, ("Beatriz Fontes", "Ravi Menon", "Ebba Nyholm"))
+    cases, note = desk.open_cases(assigned_to=leaver.user_id), "Taken over from Ravi Menon."
+    done = next(case for case in world.all(Incident, assigned_to=leaver.user_id) if case.status == "resolved")
+    draft = Draft(
+        slug="handover-network-engineer",
+        actor=actor,
+        prompt=(
+            f"Friday was Ravi Menon's last day. Everything of his that is still open is Ebba Nyholm's from now on; "
+            f"please move it over and note '{note}' on each of them. Tell me how many there were."
+        ),
+        plan=(
+            "Look up Beatriz Fontes, Ravi Menon and Ebba Nyholm; Ebba is an active agent.",
+            "List what is assigned to Ravi; keep what is new, in progress or on hold (USR-3).",
+            "Assign each to Ebba and add the note to the notes that are there already.",
+            "Say how many they were.",
+        ),
+        gold=(
+            look_up(actor),
+            look_up(leaver),
+            look_up(successor),
+            call("get_incidents_assigned_to", assigned_to=leaver.user_id),
+            *_handed_over(cases, lambda _case: successor, note),
+        ),
+        answer=f"{len(cases)} incidents are Ebba Nyholm's now: {numbers(cases)}.",
+        verifiers=(
+            _finished_work_stays(world, leaver),
+            says("answer_has_the_number", "The answer says how many they were [REF-3]", rf"\b{len(cases)}\b"),
+        ),
+        tools=("list_incidents", "find_incident_by_number", "list_users", "get_problems_assigned_to"),
+        mistakes={"moves finished work too": (update(done, assigned_to=successor.user_id),)},
+    )
+    return drafted(world, draft, rules={"update_incident": "USR-3"})
+
+
+def _by_category(world: World) -> Draft:
+    desk = Desk(world, "Mirelle Botanics")
+    actor, leaver, networks, data = map(desk.person, ("Amara Diallo", "Sana Qureshi", "Yara Haidar", "Lucas Maurel"))
+    cases, note = desk.open_cases(assigned_to=leaver.user_id), "Sana has left, see handover list."
+    changes = [
+        change
+        for change in world.all(Change, assigned_to=leaver.user_id)
+        if change.status not in {"closed", "canceled"}
+    ]
+    draft = Draft(
+        slug="handover-by-category",
+        actor=actor,
+        prompt=(
+            "Sana Qureshi is leaving us. Of her open incidents, network ones go to Yara Haidar and all others to "
+            f"Lucas Maurel (the one with au, please, not his namesake), each with the work note '{note}'. Changes "
+            "that she has not closed or canceled become Yara's as well."
+        ),
+        plan=(
+            "Look up Amara Diallo, Sana Qureshi, Yara Haidar and Lucas Maurel.",
+            "List Sana's incidents; keep the open ones.",
+            "Give each to Yara or Lucas by category, adding the note to what is noted already.",
+            "List Sana's changes; assign those that are neither closed nor canceled to Yara, and leave their status.",
+        ),
+        gold=(
+            look_up(actor),
+            look_up(leaver),
+            look_up(networks),
+            look_up(data),
+            call("get_incidents_assigned_to", assigned_to=leaver.user_id),
+            call("get_changes_assigned_to", assigned_to=leaver.user_id),
+            *_handed_over(cases, lambda case: networks if case.category == "network" else data, note),
+            *(call("update_change", change_id=change.change_id, assigned_to=networks.user_id) for change in changes),
+        ),
+        answer=(
+            f"{len(cases)} incidents are handed over: {numbers(cases)}. Yara Haidar has "
+            f"{', '.join(change.number for change in changes)} too."
+        ),
+        verifiers=(_finished_work_stays(world, leaver),),
+        tools=("list_incidents", "list_changes", "update_problem", "list_users"),
+        mistakes={
+            "gives something to the namesake": (update(cases[0], assigned_to=desk.person("Lucas Morel").user_id),),
+            "moves finished work too": (
+                update(
+                    next(case for case in world.all(Incident, assigned_to=leaver.user_id) if case.status == "resolved"),
+                    assigned_to=data.user_id,
+                ),
+            ),
+        },
+    )
+    return drafted(world, draft, rules={"update_incident": "USR-3, LKP-2", "update_change": "CHG-1"})
+
+
+def _with_the_team(world: World) -> Draft:
+    desk = Desk(world, "Mirelle Botanics")
+    actor, leaver, successor = map(desk.person, ("Amara Diallo", "Bruno Keller", "Oumar Sarr"))
+    team, note = desk.team("Workshop Field Team"), "Handed over by Bruno Keller, November."
+    cases = desk.open_cases(assigned_to=leaver.user_id)
+    draft = Draft(
+        slug="handover-with-the-team",
+        actor=actor,
+        prompt=(
+            "Bruno Keller has left the company. Oumar Sarr takes his place in the Workshop Field Team: please make "
+            f"him a member, give him Bruno's open incidents with the note '{note}', take Bruno out of the team and "
+            "close his account."
+        ),
+        plan=(
+            "Look up Amara Diallo (a manager), Bruno Keller, Oumar Sarr and the team with its members.",
+            "Add Oumar to the team.",
+            "Assign Bruno's new, in-progress and on-hold incidents to Oumar, adding the note (USR-3).",
+            "Remove Bruno from the team and set his account inactive. Everything else of his stays.",
+        ),
+        gold=(
+            look_up(actor),
+            look_up(leaver),
+            look_up(successor),
+            find_team(team),
+            call("list_group_members", group_id=team.group_id),
+            call("get_incidents_assigned_to", assigned_to=leaver.user_id),
+            call("add_new_group_member", group_id=team.group_id, user_id=successor.user_id),
+            *_handed_over(cases, lambda _case: successor, note),
+            call("remove_group_membership", group_id=team.group_id, user_id=leaver.user_id),
+            call("update_user_details", user_id=leaver.user_id, active=False),
+        ),
+        answer=(
+            f"Oumar Sarr is in the {team.name} and has {numbers(cases)}. Bruno Keller is out of it, and his account is "
+            "inactive."
+        ),
+        verifiers=(_finished_work_stays(world, leaver),),
+        tools=("list_users", "update_user_group", "list_incidents", "update_configuration_item"),
+        mistakes={
+            "resolves what Bruno had on hold": (
+                update(next(case for case in cases if case.status == "on_hold"), status="resolved"),
+            ),
+            "moves finished work too": (
+                update(
+                    next(case for case in world.all(Incident, assigned_to=leaver.user_id) if case.status == "resolved"),
+                    assigned_to=successor.user_id,
+                ),
+            ),
+        },
+    )
+    return drafted(
+        world,
+        draft,
+        rules={
+            "update_incident": "USR-3",
+            "add_new_group_member": "USR-2",
+            "remove_group_membership": "ID-4",
+            "update_user_details": "ID-3",
+        },
+    )
+
+
+def returned_devices(world: World) -> Iterator[Draft]:
+    """Laptops of people whose accounts are inactive come back."""
+    yield _returned_to_stock(world)
+    yield _returned_by_value(world)
+
+
+def _gone(desk: Desk) -> list[tuple[User, ConfigurationItem]]:
+    """Everybody who has left, with the laptop that is still in use in their name."""
+    people = desk.world.all(User, org_id=desk.org_id, active=False)
+    return [
+        (user, item)
+        for user in people
+        for item in desk.world.all(ConfigurationItem, owner_id=user.user_id, status="in_use")
+    ]
+
+
+def _devices_listed(people: Sequence[User]) -> Iterator[ToolCall]:
+    for user in people:
+        yield call("find_configuration_items", owner_id=user.user_id)
+
+
+def _returned_to_stock(world: World) -> Draft:
+    desk = Desk(world, "Halden Freight")
+    actor, keeper, place = desk.person("Maren Toft"), desk.person("Signe Aaberg"), desk.thing(Location, "Inland Depot")
+    gone = _gone(desk)
+    draft = Draft(
+        slug="leavers-laptops-to-stock",
+        actor=actor,
+        prompt=(
+            "Audit found devices in use in the names of people who have left. Please go through everybody of ours "
+            "whose account is inactive: what they still have in use belongs into the stock at the Inland Depot, with "
+            "Signe Aaberg as owner. I need to know how many devices it was."
+        ),
+        plan=(
+            "Look up Maren Toft and Signe Aaberg, and find the Inland Depot.",
+            "List inactive users; keep those of Halden Freight (ID-2).",
+            "List the devices of each of them; keep those in use.",
+            "Set each to in_stock, at the depot, with Signe as owner; say how many they were.",
+        ),
+        gold=(
+            look_up(actor),
+            look_up(keeper),
+            call("find_location_by_given_name", name=place.name),
+            call("list_users", active="false"),
+            *_devices_listed([user for user, _item in gone]),
+            *(
+                call(
+                    "update_configuration_item",
+                    configuration_item_id=item.configuration_item_id,
+                    status="in_stock",
+                    owner_id=keeper.user_id,
+                    location_id=place.location_id,
+                )
+                for _user, item in gone
+            ),
+        ),
+        answer=f"{len(gone)} devices are in stock at the Inland Depot now, with Signe Aaberg as owner.",
+        verifiers=(says("answer_has_the_number", "The answer says how many [REF-3]", rf"\b{len(gone)}\b"),),
+        tools=("find_locations", "register_configuration_item", "update_user_details", "get_user"),
+        mistakes={
+            "takes a laptop of the other company": (
+                call(
+                    "update_configuration_item",
+                    configuration_item_id=_gone(Desk(world, "Mirelle Botanics"))[0][1].configuration_item_id,
+                    status="in_stock",
+                ),
+            ),
+        },
+    )
+    return drafted(world, draft, rules={"update_configuration_item": "ID-2, ID-4"})
+
+
+def _returned_by_value(world: World) -> Draft:
+    desk = Desk(world, "Mirelle Botanics")
+    actor, place = desk.person("Camille Roche"), desk.thing(Location, "City Studio")
+    gone, limit = _gone(desk), 1500
+    worth = [item for _user, item in gone if (item.cost or 0) >= limit]
+    old = [item for _user, item in gone if (item.cost or 0) < limit]
+    draft = Draft(
+        slug="leavers-laptops-by-value",
+        actor=actor,
+        prompt=(
+            "Some laptops are still in use by accounts that are inactive. What cost 1500 or more goes into stock "
+            "at the City Studio in my name, what was cheaper is retired and stays where it is. Only ours, of course."
+        ),
+        plan=(
+            "Look up Camille Roche and find the City Studio.",
+            "List inactive users; keep those of Mirelle Botanics (ID-2).",
+            "List the devices of each; keep those in use and look at what they cost.",
+            "Put the dearer ones into stock at the studio in Camille's name; retire the cheaper ones.",
+        ),
+        gold=(
+            look_up(actor),
+            call("find_location_by_given_name", name=place.name),
+            call("list_users", active="false"),
+            *_devices_listed([user for user, _item in gone]),
+            *(
+                call(
+                    "update_configuration_item",
+                    configuration_item_id=item.configuration_item_id,
+                    status="in_stock",
+                    owner_id=actor.user_id,
+                    location_id=place.location_id,
+                )
+                for item in worth
+            ),
+            *(
+                call("update_configuration_item", configuration_item_id=item.configuration_item_id, status="retired")
+                for item in old
+            ),
+        ),
+        answer=f"{len(worth)} laptops are in stock at the City Studio, {len(old)} are retired.",
+        verifiers=(
+            says(
+                "answer_has_both_numbers", "The answer says how many [REF-3]", rf"(?s)\b{len(worth)}\b.*\b{len(old)}\b"
+            ),
+        ),
+        tools=("find_locations", "find_configuration_item_by_serial_number", "get_user"),
+        mistakes={
+            "takes over a retired laptop": (
+                call(
+                    "update_configuration_item",
+                    configuration_item_id=old[0].configuration_item_id,
+                    owner_id=actor.user_id,
+                ),
+            ),
+        },
+    )
+    return drafted(world, draft, rules={"update_configuration_item": "ID-2, ID-4"})
