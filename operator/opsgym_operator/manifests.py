@@ -44,7 +44,6 @@ STARTUP_TRIES = 120
 """Seconds, a try each, that a sidecar may take to be ready."""
 RETRIED_EXITS = list(range(100, 110))
 """Exit codes by which the runner says that another try may succeed; see `orders.Exit`."""
-SOCKET_ANSWERS = "import socket; socket.socket(socket.AF_UNIX).connect('/socket/.s.PGSQL.5432')"
 
 
 @dataclass(frozen=True)
@@ -152,8 +151,7 @@ def _postgres(config: OperatorConfig, resources: Object) -> Object:
         "imagePullPolicy": config.images.pull_policy,
         "command": ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"],
         "restartPolicy": "Always",
-        # -I and -S: nothing is imported that the probe does not need, it runs every second on a busy node.
-        "startupProbe": _startup({"exec": {"command": ["python", "-I", "-S", "-c", SOCKET_ANSWERS]}}),
+        "startupProbe": _startup({"exec": {"command": ["pg_isready", "-q", "-h", "/socket"]}}),
         "resources": resources,
         "securityContext": _container_security(),
         "terminationMessagePolicy": "FallbackToLogsOnError",
