@@ -27,6 +27,7 @@ HERE = Path(__file__).with_name("binaries")
 MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
 PATIENCE = 15
 """Seconds until a download that does not answer is given up."""
+GO_FOLDERS = f"{os.environ.get('PATH', '')}:/usr/local/go/bin"
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def bring(source: Source, ways: tuple[Callable[[Source, Path], str | None], ...]
             reason = way(source, Path(made))
             if reason is None:
                 Path(made).chmod(0o755)
-                shutil.move(made, source.folder)
+                Path(made).rename(source.folder)
                 Path(made).mkdir()  # what the context removes
                 return
             reasons.append(reason)
@@ -145,12 +146,13 @@ def download(source: Source, folder: Path) -> str | None:
             _unpack(url, content, source, folder)
     except OSError as error:
         return f"download failed ({error})"
-    return None
+    missing = [name for name in source.programs if not (folder / name).exists()]
+    return f"{source.urls[-1]} holds no {' or '.join(missing)}" if missing else None
 
 
 def build(source: Source, folder: Path) -> str | None:
     """Builds the programs from the Go module, as one program with several names where there are several."""
-    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    go = shutil.which("go", path=GO_FOLDERS)
     if go is None:
         return "no Go to build it with"
     sys.stderr.write(f"Building {source.name} {source.version} (Kubernetes takes some 7 minutes the first time) …\n")

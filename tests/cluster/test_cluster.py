@@ -17,6 +17,7 @@ from tests.cluster.errors import ClusterError
 from tests.cluster.kube import Kube, KubeError, Manifest, has_condition
 from tests.cluster.places import NODE, ROOT
 from tests.cluster.processes import until
+from tests.cluster.prometheus import scraping
 from tests.cluster.workloads import pod, pod_spec, shell
 
 from opsgym_api.store import S3Access, StoreError, open_store
@@ -276,3 +277,12 @@ def test_helm_installs_and_removes_a_chart(cluster: Cluster, kube: Kube, namespa
     assert kube.get("ConfigMap", "made", namespace)["data"]["version"].startswith("v1.36.")
     assert cluster.helm("uninstall", "small", "--namespace", namespace, "--wait").returncode == 0
     assert kube.find("ConfigMap", "made", namespace) is None
+
+
+def test_a_real_prometheus_scrapes_what_a_test_names(cluster: Cluster) -> None:
+    with scraping("127.0.0.1:10249", "127.0.0.1:1") as prometheus:
+        assert until(lambda: prometheus.value('up{instance="127.0.0.1:10249"}') == 1, 20)
+        assert until(lambda: prometheus.value('up{instance="127.0.0.1:1"}') == 0, 20)
+        assert prometheus.value("sum(rest_client_requests_total) > 0") is not None
+        with pytest.raises(ClusterError, match="parse error"):
+            prometheus.query("sum(")

@@ -45,7 +45,7 @@ class Place:
         )
 
     def kubectl(self, *arguments: str) -> str:
-        command = [self.state / "enter", "kubectl", *arguments]
+        command = [str(self.state / "enter"), "kubectl", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
     def start_pod(self) -> None:

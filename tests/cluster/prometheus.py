@@ -1,0 +1,82 @@
+"""A real Prometheus that scrapes what a test names.
+
+Invariant: it runs in the cluster's namespaces, so it ends with the cluster at the latest.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import yaml
+from tests.cluster import packages, sandbox
+from tests.cluster.errors import ClusterError
+from tests.cluster.places import LOG, NODE_IP, RECORDS, STATE
+from tests.cluster.processes import Process, until
+
+ADDRESS = f"{NODE_IP}:9090"
+FOLDER = STATE / "prometheus"
+RECORD = RECORDS / "prometheus.json"
+
+
+class Prometheus:
+    """The running server."""
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """Series that an expression gives now: `metric` has the labels, `value` time and value."""
+        parameters = {"query": expression}
+        answer = httpx.get(f"http://{ADDRESS}/api/v1/query", params=parameters, trust_env=False, timeout=10)
+        content = answer.json()
+        if content["status"] != "success":
+            raise ClusterError(f"Prometheus refuses {expression!r}: {content['error']}")
+        found: list[dict[str, Any]] = content["data"]["result"]
+        return found
+
+    def value(self, expression: str) -> float | None:
+        """Value of the only series that an expression gives; None if there is none."""
+        found = self.query(expression)
+        if len(found) > 1:
+            raise ClusterError(f"{expression!r} gives {len(found)} series")
+        return float(found[0]["value"][1]) if found else None
+
+
+@contextmanager
+def scraping(*targets: str) -> Iterator[Prometheus]:
+    """Prometheus, looking at `HOST:PORT/metrics` of each target every second."""
+    _end()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    config = {
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
+        "scrape_configs": [{"job_name": "tests", "static_configs": [{"targets": list(targets)}]}],
+    }
+    (FOLDER / "config.yaml").write_text(yaml.safe_dump(config))
+    options = {
+        "config.file": FOLDER / "config.yaml",
+        "storage.tsdb.path": FOLDER / "data",
+        "web.listen-address": ADDRESS,
+    }
+    arguments = [f"--{name}={value}" for name, value in options.items()]
+    sandbox.start("prometheus", [packages.need("prometheus"), *arguments])
+    try:
+        if not until(_ready, 30):
+            raise ClusterError(f"Prometheus does not answer; see {LOG / 'prometheus.log'}")
+        yield Prometheus()
+    finally:
+        _end()
+
+
+def _end() -> None:
+    process = Process.read(RECORD)
+    if process is not None:
+        process.end()
+
+
+def _ready() -> bool:
+    try:
+        return httpx.get(f"http://{ADDRESS}/-/ready", trust_env=False, timeout=2).is_success
+    except httpx.TransportError:
+        return False
