@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opsgym_domains.itsm.seeds.world import World
-from opsgym_domains.itsm.suites.core import leavers, outbreaks, strict_families
+from opsgym_domains.itsm.suites.core import leavers, outbreaks, queues, strict_families
 from opsgym_domains.itsm.suites.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
@@ -20,6 +20,11 @@ FAMILIES: tuple[Family, ...] = (
     outbreaks.major_incidents,
     outbreaks.recurring_faults,
     outbreaks.known_problems,
+    queues.settled,
+    queues.unanswered,
+    queues.shared_out,
+    queues.reviews,
+    queues.merged_teams,
     *strict_families.FAMILIES,
 )
 
