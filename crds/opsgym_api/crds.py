@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from opsgym_api.evalmodel import GROUP, VERSION, EvalModel
 from opsgym_api.evalrun import EvalRun, EvalRunSpec
+from opsgym_api.evalschedule import EvalSchedule
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -72,17 +73,22 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "a planner must be one of the run's models",
             fieldPath=".agents",
         ),
-        *(_kept(field.alias or name) for name, field in EvalRunSpec.model_fields.items() if name not in _MUTABLE),
     ],
 }
 """CEL rules by model."""
 
+_FROZEN = [_kept(field.alias or name) for name, field in EvalRunSpec.model_fields.items() if name not in _MUTABLE]
+"""Further rules of an EvalRun's spec; a schedule's template, which has the same fields, may change."""
+
 _BY_NAME = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+
+_BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 _LISTS: Mapping[str, Mapping[str, Schema]] = {
     "Suite": {"modes": {"x-kubernetes-list-type": "set"}},
     "EvalRunSpec": {"models": _BY_NAME, "agents": _BY_NAME},
-    "EvalRunStatus": {"conditions": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}},
+    "EvalRunStatus": {"conditions": _BY_TYPE},
+    "EvalScheduleStatus": {"conditions": _BY_TYPE},
 }
 """List types by model and field. The API server then refuses items that are twice there."""
 
@@ -173,7 +179,7 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _crd(model: type[EvalRun | EvalModel], *, short: str, columns: Sequence[Schema]) -> Schema:
+def _crd(model: type[EvalRun | EvalModel | EvalSchedule], *, short: str, columns: Sequence[Schema]) -> Schema:
     """The definition of a kind; it has a status subresource if its model has a status."""
     kind = model.__name__
     plural = f"{kind.lower()}s"
@@ -243,7 +249,22 @@ def definitions() -> list[Schema]:
             _AGE,
         ],
     )
-    return [run, model]
+    run_spec = run["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    run_spec["x-kubernetes-validations"] += [dict(rule) for rule in _FROZEN]
+    schedule = _crd(
+        EvalSchedule,
+        short="esched",
+        columns=[
+            _column("Schedule", ".spec.schedule"),
+            _column("TimeZone", ".spec.timeZone"),
+            _column("Suspend", ".spec.suspend", "boolean"),
+            _column("Active", ".status.activeRuns", "integer"),
+            _column("LastSchedule", ".status.lastScheduleTime", "date"),
+            _column("LastSuccess", ".status.lastSuccessfulTime", "date"),
+            _AGE,
+        ],
+    )
+    return [run, model, schedule]
 
 
 class _Dumper(yaml.SafeDumper):

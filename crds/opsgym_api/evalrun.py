@@ -17,7 +17,7 @@ from opsgym_api.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",
-    "Limits", "Mode", "ModelEntry", "ObjectStoreSource", "SecretKey", "Suite",
+    "Limits", "Mode", "ModelEntry", "ObjectStoreSource", "SecretKey", "Suite", "require_unique",
 ]  # fmt: skip
 
 
@@ -91,7 +91,7 @@ class Suite(Document):
 
     @model_validator(mode="after")
     def _modes_once(self) -> Suite:
-        _require_unique("modes", [str(mode) for mode in self.modes])
+        require_unique("modes", [str(mode) for mode in self.modes])
         return self
 
 
@@ -200,8 +200,8 @@ class EvalRunSpec(Document):
 
     @model_validator(mode="after")
     def _names_unique(self) -> EvalRunSpec:
-        _require_unique("models", [model.name for model in self.models])
-        _require_unique("agents", [agent.name for agent in self.agents])
+        require_unique("models", [model.name for model in self.models])
+        require_unique("agents", [agent.name for agent in self.agents])
         return self
 
     @model_validator(mode="after")
@@ -264,7 +264,7 @@ class EvalRunStatus(Document):
 
     @model_validator(mode="after")
     def _types_once(self) -> EvalRunStatus:
-        _require_unique("conditions", [condition.type for condition in self.conditions], "types")
+        require_unique("conditions", [condition.type for condition in self.conditions], "types")
         return self
 
 
@@ -278,7 +278,12 @@ class EvalRun(Document):
     status: EvalRunStatus | None = None
 
 
-def _require_unique(field: str, names: Sequence[str], what: str = "names") -> None:
+def require_unique(field: str, names: Sequence[str], what: str = "names") -> None:
+    """Refuses a list of which items share a name.
+
+    Raises:
+        ValueError: Naming the field, and what is there twice.
+    """
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"{field}: {what} must be unique, found twice: {', '.join(twice)}")

@@ -18,12 +18,17 @@ from opsgym_api.base import Document
 from opsgym_api.crds import FOLDER, definitions, main, rendered, structural
 from opsgym_api.evalmodel import EvalModel
 from opsgym_api.evalrun import Condition, EvalRun, EvalRunSpec, EvalRunStatus
+from opsgym_api.evalschedule import EvalSchedule
 
 CRDS = {crd["spec"]["names"]["kind"]: crd for crd in definitions()}
 SCHEMAS: dict[str, Schema] = {
     kind: crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] for kind, crd in CRDS.items()
 }
-MODELS: dict[str, type[EvalRun | EvalModel]] = {"EvalRun": EvalRun, "EvalModel": EvalModel}
+MODELS: dict[str, type[EvalRun | EvalModel | EvalSchedule]] = {
+    "EvalRun": EvalRun,
+    "EvalModel": EvalModel,
+    "EvalSchedule": EvalSchedule,
+}
 
 RUN: dict[str, Any] = {
     "apiVersion": "opsgym.dev/v1alpha1",
@@ -85,6 +90,7 @@ EVERYTHING: dict[str, Any] = RUN | {
         "success": "100%",
         "notScored": 0,
         "cost": "$0.10",
+        "results": "s3://bucket/runs/team.nightly.1234",
         "startedAt": "2026-01-01T00:00:00Z",
         "finishedAt": "2026-01-01T01:00:00Z",
         "counters": {"passed": 1},
@@ -101,6 +107,32 @@ EVERYTHING: dict[str, Any] = RUN | {
     },
 }
 ACCEPTED = EVERYTHING["status"]["conditions"][0]
+SCHEDULE: dict[str, Any] = {
+    "apiVersion": "opsgym.dev/v1alpha1",
+    "kind": "EvalSchedule",
+    "metadata": {"name": "nightly"},
+    "spec": {
+        "schedule": "0 3 * * 1-5",
+        "timeZone": "Europe/Berlin",
+        "concurrencyPolicy": "Forbid",
+        "startingDeadlineSeconds": 600,
+        "successfulRunsHistoryLimit": 7,
+        "failedRunsHistoryLimit": 0,
+        "suspend": True,
+        "runTemplate": {
+            "metadata": {"labels": {"team": "desk"}, "annotations": {"note": "every night"}},
+            "spec": EVERYTHING["spec"],
+        },
+    },
+    "status": {
+        "observedGeneration": 2,
+        "lastScheduleTime": "2026-01-01T02:00:00Z",
+        "lastSuccessfulTime": "2026-01-01T02:30:00Z",
+        "active": ["nightly-29450040"],
+        "activeRuns": 1,
+        "conditions": [ACCEPTED],
+    },
+}
 ABSENT = object()
 
 
@@ -151,7 +183,8 @@ def test_a_check_names_each_file_that_is_not_current_and_writes_nothing(
         f"{tmp_path.name}/evalruns.opsgym.dev.yaml is not current; run `make generate`",
         f"{tmp_path.name}/evalmodels.opsgym.dev.yaml is not current; run `make generate`",
     ]
-    assert [path.name for path in tmp_path.iterdir()] == ["evalruns.opsgym.dev.yaml"]
+    left = ["evalruns.opsgym.dev.yaml", "evalschedules.opsgym.dev.yaml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
 
 
 def test_a_generated_file_says_what_the_definition_says_without_aliases() -> None:
@@ -161,7 +194,8 @@ def test_a_generated_file_says_what_the_definition_says_without_aliases() -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "plural", "short"), [("EvalRun", "evalruns", "er"), ("EvalModel", "evalmodels", "em")]
+    ("kind", "plural", "short"),
+    [("EvalRun", "evalruns", "er"), ("EvalModel", "evalmodels", "em"), ("EvalSchedule", "evalschedules", "esched")],
 )
 def test_a_kind_is_named_as_people_type_it(kind: str, plural: str, short: str) -> None:
     assert CRDS[kind]["metadata"] == {"name": f"{plural}.opsgym.dev"}
@@ -180,9 +214,9 @@ def test_a_kind_is_named_as_people_type_it(kind: str, plural: str, short: str) -
     }
 
 
-def test_only_a_run_has_a_status_of_its_own() -> None:
+def test_runs_and_schedules_have_a_status_of_their_own() -> None:
     subresources = {kind: crd["spec"]["versions"][0].get("subresources") for kind, crd in CRDS.items()}
-    assert subresources == {"EvalRun": {"status": {}}, "EvalModel": None}
+    assert subresources == {"EvalRun": {"status": {}}, "EvalModel": None, "EvalSchedule": {"status": {}}}
 
 
 @pytest.mark.parametrize(
@@ -201,8 +235,20 @@ def test_only_a_run_has_a_status_of_its_own() -> None:
             },
         ),
         (MODEL, {"Model": "openai/gpt-5", "MaxConcurrency": 4, "Age": "2026-01-01T00:00:00Z"}),
+        (
+            SCHEDULE,
+            {
+                "Schedule": "0 3 * * 1-5",
+                "TimeZone": "Europe/Berlin",
+                "Suspend": True,
+                "Active": 1,
+                "LastSchedule": "2026-01-01T02:00:00Z",
+                "LastSuccess": "2026-01-01T02:30:00Z",
+                "Age": "2026-01-01T00:00:00Z",
+            },
+        ),
     ],
-    ids=["run", "model"],
+    ids=["run", "model", "schedule"],
 )
 def test_kubectl_get_shows_the_columns(document: Mapping[str, Any], cells: Mapping[str, Any]) -> None:
     created = changed(document, {"metadata.creationTimestamp": "2026-01-01T00:00:00Z"})
@@ -212,7 +258,7 @@ def test_kubectl_get_shows_the_columns(document: Mapping[str, Any], cells: Mappi
         for step in column["jsonPath"].strip(".").split("."):
             value = value[step]
         shown[column["name"]] = value
-        assert (column["type"] == "integer") == isinstance(value, int)
+        assert type(value) is {"integer": int, "boolean": bool}.get(column["type"], str)
     assert shown == cells
 
 
@@ -287,7 +333,11 @@ def test_a_rule_speaks_of_fields_that_there_are(node: Schema) -> None:
 
 def test_free_form_is_allowed_in_model_parameters_only() -> None:
     free = [path for path, node in NODES.items() if node.get("x-kubernetes-preserve-unknown-fields")]
-    assert free == ["EvalRun.spec.models[].inline.parameters", "EvalModel.spec.parameters"]
+    assert free == [
+        "EvalRun.spec.models[].inline.parameters",
+        "EvalModel.spec.parameters",
+        "EvalSchedule.spec.runTemplate.spec.models[].inline.parameters",
+    ]
 
 
 def test_every_field_is_explained() -> None:
@@ -336,6 +386,10 @@ GOOD = {
     "a run that says everything": EVERYTHING,
     "a model that says everything": MODEL,
     "the shortest model": changed(MODEL, {"spec": {"model": "replay/gold"}}),
+    "a schedule that says everything": SCHEDULE,
+    "the shortest schedule": changed(
+        SCHEDULE, {"spec": {"schedule": "*/5 0 L * MON#1", "runTemplate": {"spec": RUN["spec"]}}, "status": ABSENT}
+    ),
     "conditions": changed(EVERYTHING, {"status.conditions": [ACCEPTED, ACCEPTED | {"type": "kueue.x-k8s.io/Queued"}]}),
 } | runs({
     "rows of an object store": {"suite": {"objectStore": {"store": "s", "key": "tasks/"}}},
@@ -355,6 +409,14 @@ BAD = {
     "a model with endpoint credentials nowhere": changed(MODEL, {"spec.endpoints.0.credentials": {}}),
     "a condition twice": changed(EVERYTHING, {"status.conditions": [ACCEPTED, ACCEPTED | {"status": "False"}]}),
     "a time without zone": changed(EVERYTHING, {"status.startedAt": "2026-01-01T00:00:00"}),
+    "a schedule's name that leaves no room for the time": changed(SCHEDULE, {"metadata.name": "n" * 53}),
+    "a schedule of four fields": changed(SCHEDULE, {"spec.schedule": "0 3 * *"}),
+    "a schedule with seconds": changed(SCHEDULE, {"spec.schedule": "0 0 3 * * *"}),
+    "a schedule by a name": changed(SCHEDULE, {"spec.schedule": "@daily"}),
+    "a schedule of nothing": changed(SCHEDULE, {"spec.runTemplate": ABSENT}),
+    "a schedule of a bad run": changed(SCHEDULE, {"spec.runTemplate.spec.suite": {}}),
+    "a schedule with a condition twice": changed(SCHEDULE, {"status.conditions": [ACCEPTED, ACCEPTED]}),
+    "an unknown policy": changed(SCHEDULE, {"spec.concurrencyPolicy": "Queue"}),
     "a time in words": changed(EVERYTHING, {"status.conditions.0.lastTransitionTime": "yesterday"}),
 } | runs({
     "no suite": {"suite": ABSENT},
@@ -466,7 +528,7 @@ def test_a_model_with_a_rule_of_its_own_has_a_rule_or_a_list_type_for_the_server
         or any("x-kubernetes-list-type" in field for field in schema["properties"].values())
     }
     assert ruled == twins
-    assert len(ruled) == 7
+    assert len(ruled) == 8
     assert not [model for model in documents_of(Document) if model.__pydantic_decorators__.field_validators]
 
 
@@ -532,6 +594,11 @@ def test_every_field_of_a_spec_is_immutable_unless_said_otherwise() -> None:
 
 def test_a_model_may_change() -> None:
     assert refusals(SCHEMAS["EvalModel"], changed(MODEL, {"spec.maxConcurrency": 9}), old=MODEL) == []
+
+
+def test_what_a_schedule_makes_may_change() -> None:
+    later = changed(SCHEDULE, {"spec.schedule": "0 4 * * *", "spec.runTemplate.spec.trials": 9})
+    assert refusals(SCHEMAS["EvalSchedule"], later, old=SCHEDULE) == []
 
 
 def test_a_status_is_written_as_the_server_takes_it() -> None:
