@@ -8,8 +8,9 @@ export UV_PROJECT_ENVIRONMENT = .venv
 RUN := $(UV) run --frozen --no-sync
 STORE := results
 PYTEST_ARGS :=
+IMAGES := operator runner domains
 
-.PHONY: help run test lint format generate bench soak images clean
+.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench soak images clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -20,7 +21,23 @@ run: .venv/.ready ## Runs the quickstart evaluation: live progress, score table,
 	 $(RUN) opsgym report quickstart --store $(STORE) --out report && exit $$code
 
 test: lint .tools/chromium ## Checks and tests everything
-	$(RUN) pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(RUN) pytest -n auto --dist loadgroup --ignore tests/cluster $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory test-cluster
+
+test-cluster: .venv/.dev ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
+	@$(RUN) python -m tests.cluster.prepare
+	$(RUN) pytest tests/cluster $(PYTEST_ARGS)
+
+cluster-up: .venv/.dev images ## Starts that Kubernetes with opsgym's images, and leaves it running
+	@$(RUN) python -m tests.cluster.up $(foreach name,$(IMAGES),--image .images/$(name).tar)
+
+cluster-down: .venv/.dev ## Removes it
+	@$(RUN) python -m tests.cluster.down
+
+kind-up: images ## Starts a cluster on kind with opsgym's images (Docker)
+	@command -v kind >/dev/null || { echo "kind is missing; see https://kind.sigs.k8s.io" >&2; exit 1; }
+	@kind get clusters 2>/dev/null | grep -qx opsgym || kind create cluster --config kind-config.yaml
+	@for name in $(IMAGES); do kind load image-archive .images/$$name.tar --name opsgym || exit; done
 
 lint: .venv/.dev ## Style, types, layers, generated files
 	$(RUN) ruff check .
