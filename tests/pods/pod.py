@@ -149,7 +149,8 @@ class Pod:
 
     def freeze(self, row: Mapping[str, Any] = ROW, seed: str | None = SEED) -> None:
         """Freezes a suite of one row, as preflight does."""
-        frozen = FrozenTask(row=dict(row), seeds={"notes": SeedRef(sha256="5eed")})
+        names = [server["mcp_server_name"] for server in row.get("gym_servers_config", [])]
+        frozen = FrozenTask(row=dict(row), seeds={name: SeedRef(sha256="5eed") for name in names})
         self.store.put(RunKeys(RUN).suite_task("rename-first"), frozen.model_dump_json().encode())
         if seed is not None:
             self.store.put(RunKeys(RUN).suite_seed("5eed"), seed.encode())

@@ -12,9 +12,7 @@ from opsgym_api.outcomes import Outcome
 from opsgym_api.records import Timings
 from opsgym_runner.pod.message import fitted_report, fitted_summary, leave_words, room
 
-words = st.text(st.characters(codec="utf-8"), max_size=1500) | st.sampled_from(
-    ["", "ж" * 3000, "\0" * 999]
-)
+words = st.text(st.characters(codec="utf-8"), max_size=1500) | st.sampled_from(["", "ж" * 3000, "\0" * 999])
 LEAST = 1200
 """Less is left to a container only in pods of more than ten."""
 
