@@ -220,7 +220,7 @@ def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespac
 
 def test_helm_test_runs_the_quickstart(kube: Kube, tenant: Tenant, images: None) -> None:
     tenant.install(TRIAL)
-    assert "Succeeded" in tenant.helm("test", "opsgym", "--timeout", "300s")
+    assert "Succeeded" in tenant.helm("test", "opsgym", "--timeout", "600s")
     assert kube.list("EvalRun", tenant.namespace) == []
     assert kube.find("Role", "opsgym-test", tenant.namespace) is None
 

@@ -63,11 +63,9 @@ def watched(path: str) -> int:
         if line != told:
             print(line, flush=True)  # noqa: T201 - what a person reads in the pod's log
             told = line
-        succeeded = conditions.get("Succeeded", {}).get("status", "Unknown")
-        if succeeded != "Unknown" and "GatePassed" in conditions:
-            return int(succeeded != "True" or conditions["GatePassed"]["status"] != "True")
-        if succeeded == "False":
-            return 1
+        ends = [conditions.get(kind, {}).get("status", "Unknown") for kind in ("Succeeded", "GatePassed")]
+        if ends[0] == "False" or "Unknown" not in ends:
+            return int(ends != ["True", "True"])
         time.sleep(POLL_SECONDS)
     print(f"not finished after {DEADLINE_SECONDS} s", flush=True)  # noqa: T201 - as above
     return 1
