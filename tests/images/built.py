@@ -57,6 +57,12 @@ class BuiltImage:
                 assert file is not None
                 yield path, file.read()
 
+    def unpack(self, folder: Path) -> None:
+        """Writes the image's files, as a container would see them."""
+        for layer, member in self._members():
+            assert "/.wh." not in f"/{member.name}", "a layer removes what an earlier one brought"
+            layer.extract(member, folder, numeric_owner=True, filter="fully_trusted")
+
     def packages(self) -> dict[str, str]:
         """Version of each Python package in the image's environment, by normalised name."""
         found = {}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 from tests.images.built import ARCHIVES, ROOT, BuiltImage
+
+NO_BUILDER = 3
+"""Exit code of the build where neither buildah nor Docker is."""
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +18,8 @@ def archives() -> None:
     """Brings the archives up to date."""
     command = [sys.executable, "tools/image/build.py", str(ARCHIVES)]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode == NO_BUILDER and not os.environ.get("CI"):
+        pytest.skip(done.stderr.strip())
     if done.returncode != 0:
         pytest.fail(f"`make images` fails:\n{done.stderr[-3000:]}")
 

@@ -41,10 +41,16 @@ PUBLIC_BASE = "docker.io/library/python:3.11-slim-bookworm"
 CERTIFICATES = "SSL_CERT_FILE"
 """Names the certificates with which this machine reaches its package index, if they are its own."""
 PASSED_ON = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+EXIT_CANNOT = 1
+EXIT_NO_BUILDER = 3
 
 
 class BuildError(Exception):
     """An image cannot be built, or is too large; the message says what to do."""
+
+
+class NoBuilderError(Exception):
+    """Nothing here builds images; the message says what would."""
 
 
 def main() -> int:
@@ -58,9 +64,12 @@ def main() -> int:
     try:
         with one_at_a_time(options.folder):
             build_all(options.folder, options.tag, options.base)
+    except NoBuilderError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_NO_BUILDER
     except (BuildError, base.BaseImageError) as error:
         sys.stderr.write(f"{error}\n")
-        return 1
+        return EXIT_CANNOT
     return 0
 
 
@@ -79,7 +88,7 @@ def build_all(folder: Path, tag: str, base_image: str) -> None:
             began = time.monotonic()
             builder = builder or find_builder()
             used = base_image or default_base(builder)
-            made = build(builder, target, f"localhost/opsgym-{target}:{tag}", used, archive)
+            made = build(builder, target, tag, used, archive)
             known, note = {"inputs": inputs, "bytes": made}, f"built in {time.monotonic() - began:.0f} s"
             stamp.write_text(json.dumps(known), encoding="utf-8")
         megabytes = known["bytes"] / 1e6
@@ -150,7 +159,7 @@ def find_builder() -> Builder:
     """The builder of this machine; Debian's buildah is installed where there is none and we may.
 
     Raises:
-        BuildError: There is none.
+        NoBuilderError: There is none.
     """
     if shutil.which("buildah"):
         return Builder("buildah")
@@ -161,7 +170,7 @@ def find_builder() -> Builder:
         succeeds("apt-get", "update")
         if succeeds("apt-get", "install", "--yes", "--no-install-recommends", "buildah"):
             return Builder("buildah")
-    raise BuildError("images need buildah, or a running Docker; install one of them and try again")
+    raise NoBuilderError("images need buildah, or a running Docker; install one of them and try again")
 
 
 def succeeds(*command: str) -> bool:
@@ -184,14 +193,15 @@ def default_base(builder: Builder) -> str:
     return name
 
 
-def build(builder: Builder, target: str, name: str, base_image: str, archive: Path) -> int:
+def build(builder: Builder, target: str, tag: str, base_image: str, archive: Path) -> int:
     """Builds one image and writes its archive; the bytes of its files.
 
     Raises:
         BuildError: It cannot be built or written.
     """
+    name = f"localhost/opsgym-{target}:{tag}"
     options = ["--target", target, "--file", str(ROOT / "Dockerfile"), "--build-arg", f"BASE_IMAGE={base_image}"]
-    options += ["--build-arg", f"REVISION={revision()}"]
+    options += ["--build-arg", f"VERSION={tag}", "--build-arg", f"REVISION={revision()}"]
     for variable in PASSED_ON:
         if os.environ.get(variable):
             options += ["--build-arg", variable]
