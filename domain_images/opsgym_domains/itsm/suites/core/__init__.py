@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opsgym_domains.itsm.seeds.world import World
-from opsgym_domains.itsm.suites.core import leavers, outbreaks, queues, strict_families
+from opsgym_domains.itsm.suites.core import estate, leavers, outbreaks, queues, strict_families
 from opsgym_domains.itsm.suites.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
@@ -25,6 +25,11 @@ FAMILIES: tuple[Family, ...] = (
     queues.shared_out,
     queues.reviews,
     queues.merged_teams,
+    estate.newcomers,
+    estate.replaced_devices,
+    estate.moves,
+    estate.catalogue,
+    estate.promises,
     *strict_families.FAMILIES,
 )
 
