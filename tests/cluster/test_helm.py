@@ -26,6 +26,8 @@ from tests.helm.test_chart import SETTINGS
 
 from opsgym_api.evalrun import EvalRun
 
+pytestmark = pytest.mark.timeout(900)
+
 TRIAL_IMAGE = "localhost/versitygw:test"
 TRIAL = {"trialStore": {"enabled": True, "image": TRIAL_IMAGE}}
 ARCHIVES = ROOT / ".images"
