@@ -330,6 +330,12 @@ def is_finished(run: ObservedRun) -> bool:
     return found is not None and found.status != "Unknown" and found.observed_generation == run.generation
 
 
+def went_well(status: EvalRunStatus) -> bool:
+    """Whether a run has ended, something is scored, and its gate, if it has one, holds."""
+    succeeded, gate = condition_of(status, "Succeeded"), condition_of(status, "GatePassed")
+    return succeeded is not None and succeeded.status == "True" and (gate is None or gate.status == "True")
+
+
 def told(before: EvalRunStatus, after: EvalRunStatus) -> list[Event]:
     """What has happened between two statuses, for `kubectl describe`."""
     old = {condition.type: condition for condition in before.conditions}

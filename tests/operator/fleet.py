@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -355,7 +355,3 @@ def summary(
         cost_usd=cost,
         timings=Timings(started_at=at.isoformat()),
     )
-
-
-def changed(run: ObservedRun, **fields: Any) -> ObservedRun:
-    return replace(run, **fields)

@@ -27,10 +27,6 @@ def spec(*, refs: tuple[str, ...] = ("gpt",), trials: int = 1, retries: int = 2,
     )
 
 
-def tasks(count: int) -> list[object]:
-    return [entry(f"t{number}") for number in range(count)]
-
-
 def scored(run: SimRun) -> Counter[tuple[str, str, int]]:
     assert run.record is not None
     return Counter(
