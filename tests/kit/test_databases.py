@@ -115,6 +115,29 @@ async def test_a_seed_that_does_not_is_copied_and_copies_are_independent(databas
     assert (await names(databases, "one"), await names(databases, "two")) == ([], ["Rex", "Mia"])
 
 
+@pytest.mark.parametrize(("time", "prepared"), [("'2026-01-02 08:00:00'", True), ("datetime('now')", False)])
+async def test_a_built_in_seed_is_prepared_once_unless_it_reads_the_time(
+    postgres: EmbeddedPostgres, time: str, prepared: bool
+) -> None:
+    seed = SEED.replace("datetime('now')", time)
+    name = f"prepared_{prepared}".lower()
+    where = PostgresServer(str(postgres.socket_folder))
+    databases = Databases(where, name, DOMAIN.metadata, {"zoo": lambda: seed})
+    await databases.start()
+    assert [await databases.prepare("zoo"), await databases.prepare("zoo")] == [prepared, prepared]
+    made = "SELECT datname FROM pg_database WHERE datname = $1"
+    connection = await where.connect("postgres")
+    found = await connection.fetchval(made, f"template_{name}_zoo")
+    await connection.close()
+    assert (found is not None) == prepared
+    await databases.create("db", Origin(builtin="zoo"))
+    assert await names(databases, "db") == ["Rex", "Mia"]
+    with pytest.raises(UnknownSeed):
+        await databases.prepare("zoos")
+    await databases.drop("db")
+    await databases.stop()
+
+
 async def test_an_unknown_builtin_seed_is_refused(databases: Databases) -> None:
     with pytest.raises(UnknownSeed):
         await databases.create("db", Origin(builtin="aquarium"))

@@ -70,6 +70,25 @@ def test_a_server_dies_with_a_killed_owner_and_its_data_goes_with_the_next_start
 
 
 @pytest.mark.anyio
+async def test_data_are_kept_for_who_asks_for_them(tmp_path: Path) -> None:
+    server = await EmbeddedPostgres.start()
+    await server.stop(keep=tmp_path / "kept")
+    assert (tmp_path / "kept" / "PG_VERSION").exists()
+    assert not (tmp_path / "kept" / "postmaster.pid").exists()
+    assert not server.folder.exists()
+
+
+@pytest.mark.anyio
+async def test_data_of_a_server_that_was_killed_are_not_kept(tmp_path: Path) -> None:
+    server = await EmbeddedPostgres.start()
+    os.kill(server.pid, signal.SIGKILL)
+    with pytest.raises(PostgresError, match="did not end in good order"):
+        await server.stop(keep=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+    assert not server.folder.exists()
+
+
+@pytest.mark.anyio
 async def test_missing_binaries_are_said_plainly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPSGYM_POSTGRES_BIN", str(tmp_path))
     with pytest.raises(PostgresError, match="initdb"):
