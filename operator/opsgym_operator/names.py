@@ -30,9 +30,9 @@ MANAGER = "opsgym-operator"
 TASK = "task"
 PREFLIGHT = "preflight"
 
-LONGEST_BASE = 40
-"""Characters of a run's name in those of its objects: a pod of the last Job has `-xxxxxx-99999-999` after it, and 63 at
-most, since Kubernetes makes it a host name."""
+LONGEST_BASE = 38
+"""Characters of a run's name in those of its objects. Pods have `-preflight-xxxxxxxx-xxxxx` after it, or less, and 63 in
+all, since Kubernetes makes their names host names."""
 
 
 def base_of(name: str) -> str:
