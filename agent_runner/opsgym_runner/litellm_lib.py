@@ -10,6 +10,7 @@ import os
 import threading
 import warnings
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 _LOADING = threading.Lock()  # configuring it changes the process's warning filters, which only one thread may do
@@ -42,4 +43,6 @@ def _configured() -> Any:
         # they cost no episode any time, and a caller who makes errors of warnings loses no reply.
         warnings.simplefilter("ignore")
         litellm.ModelResponse()
+        # The same for the client of OpenAI-compatible endpoints, which takes half a second to import.
+        import_module("openai.resources.chat")
     return litellm
