@@ -5,22 +5,33 @@ Invariant: everything here is a plain manifest, applied as an administrator woul
 
 from __future__ import annotations
 
+from tests.cluster.certificates import CLIENTS
 from tests.cluster.components import DNS
 from tests.cluster.kube import Manifest
 from tests.cluster.places import COREDNS_IMAGE, DNS_IP, NODE_IP, S3_PORT
 
 STORAGE_NAMESPACE = "storage"
+POLICIES = "opsgym-test-policies"
 DNS_LABELS = {"k8s-app": "kube-dns"}
 
 
 def manifests() -> list[Manifest]:
     """All of it, in the order it is applied."""
-    return [proxy_rights(), *dns_rights(), dns_config(), dns_service(), dns_deployment(), *storage()]
+    return [*rights(), *dns_rights(), dns_config(), dns_service(), dns_deployment(), *storage()]
 
 
-def proxy_rights() -> Manifest:
-    """Lets kube-proxy read Services."""
-    return _binding("opsgym-test-proxy", "system:node-proxier", {"kind": "User", "name": "system:kube-proxy"})
+def rights() -> list[Manifest]:
+    """Lets kube-proxy read Services, and the enforcer of network policies what they are about."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": POLICIES}}
+    rules = [
+        {"apiGroups": [""], "resources": ["pods", "namespaces"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": ["list", "watch"]},
+    ]
+    return [
+        _binding("opsgym-test-proxy", "system:node-proxier", {"kind": "User", "name": "system:kube-proxy"}),
+        {**role, "rules": rules},
+        _binding(POLICIES, POLICIES, {"kind": "User", "name": CLIENTS["policies"][0]}),
+    ]
 
 
 def dns_rights() -> list[Manifest]:

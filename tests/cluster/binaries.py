@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.cluster.errors import ClusterError
 from tests.cluster.places import PROGRAMS
 
-HERE = Path(__file__).with_name("binaries")
+HERE = Path(__file__).with_name("go")
 MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
 PATIENCE = 15
 """Seconds until a download that does not answer is given up."""
@@ -39,7 +39,7 @@ class Source:
         version: Its version, with the v.
         programs: What it holds.
         urls: Program or archive by address; the digest lies at the address with `digest` added.
-        package: What `go install` builds; None if `binaries/NAME` has a main of its own.
+        package: What `go install` builds; None if `go/NAME` has a main of its own.
         variables: What the linker sets.
     """
 

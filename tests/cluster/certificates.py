@@ -27,7 +27,7 @@ CLIENTS = {
     "controller-manager": ("system:kube-controller-manager", None),
     "scheduler": ("system:kube-scheduler", None),
     "proxy": ("system:kube-proxy", None),
-    "policies": ("system:kube-network-policies", None),
+    "policies": ("network-policies", None),
     "kubelet": (f"system:node:{NODE}", "system:nodes"),
 }
 """Name and group, which is what the API server's rules know a component by."""

@@ -50,7 +50,7 @@ from tests.cluster.processes import Process, spawn, until
 
 OWNER = RECORDS / "owner.json"
 GUARD = RECORDS / "guard.json"
-NAMES = ("etcd", "containerd", "apiserver", "controller-manager", "scheduler", "kubelet", "proxy", "s3")
+NAMES = ("etcd", "containerd", "apiserver", "controller-manager", "scheduler", "kubelet", "proxy", "policies", "s3")
 PATIENCE = 60
 """Seconds a component may take until it answers. On an idle machine the slowest takes three."""
 
@@ -75,7 +75,7 @@ class Cluster:
             ClusterError: It does not answer; the message ends with its last words.
         """
         if self.process(name) is None:
-            sandbox.start(name, json.loads(_command_file(name).read_text()))
+            _run_component(name)
         self.await_ready(name)
 
     def stop(self, name: str) -> None:
@@ -182,16 +182,17 @@ def _start(archives: Sequence[Path], owner: int | None) -> Cluster:
     cluster = Cluster()
     _write_enter_script()
     for name in ("containerd", "etcd", "apiserver", "s3"):
-        sandbox.start(name, json.loads(_command_file(name).read_text()))
+        _run_component(name)
     with sandbox.network(), _images(cluster, archives):
         cluster.await_ready("apiserver")
         for name in ("controller-manager", "scheduler"):
-            sandbox.start(name, json.loads(_command_file(name).read_text()))
+            _run_component(name)
         with Kube(ADMIN) as kube:
-            kube.apply(addons.proxy_rights())
+            for manifest in addons.rights():
+                kube.apply(manifest)
             cluster.await_ready("containerd")
-            for name in ("kubelet", "proxy"):
-                sandbox.start(name, json.loads(_command_file(name).read_text()))
+            for name in ("kubelet", "proxy", "policies"):
+                _run_component(name)
             for manifest in addons.manifests():
                 kube.apply(manifest)
             for name in NAMES:
@@ -244,6 +245,7 @@ def _configure() -> None:
         "scheduler": components.scheduler(program("kube-scheduler")),
         "kubelet": components.kubelet(program("kubelet")),
         "proxy": components.proxy(program("kube-proxy")),
+        "policies": components.policies(),
         "s3": components.s3(program("versitygw")),
     }
     for name, command in commands.items():
@@ -251,6 +253,11 @@ def _configure() -> None:
         found = packages.find(command[0])
         path = ":".join(packages.FOLDERS)
         _command_file(name).write_text(json.dumps(["env", f"PATH={path}", str(found or command[0]), *command[1:]]))
+
+
+def _run_component(name: str) -> None:
+    # The enforcer of network policies is a program of this checkout, which the cluster's mounts may hide.
+    sandbox.start(name, json.loads(_command_file(name).read_text()), mounts=name != "policies")
 
 
 def _command_file(name: str) -> Path:
@@ -348,9 +355,10 @@ READY: dict[str, Callable[[], bool]] = {
     "scheduler": lambda: True,
     "kubelet": _answers("http://127.0.0.1:10248/healthz"),
     "proxy": _answers("http://127.0.0.1:10249/healthz"),
+    "policies": lambda: True,
     "s3": _answers(S3_URL),
 }
-"""How a component shows that it answers. The two that lead nothing here are ready when the API server is."""
+"""How a component shows that it answers. Those that nobody asks anything are ready when they run."""
 
 
 def _last_words(name: str) -> str:

@@ -6,12 +6,14 @@ registry or the right to lower an OOM score, so it differs from a production nod
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from tests.cluster.places import (
     ADMIN,
     AUDIT,
+    CACHE,
     CONF,
     CONTAINERD,
     DNS_IP,
@@ -21,6 +23,7 @@ from tests.cluster.places import (
     PAUSE_IMAGE,
     PKI,
     POD_NET,
+    ROOT,
     S3_ACCESS_KEY,
     S3_DATA,
     S3_PORT,
@@ -223,6 +226,11 @@ def proxy_config() -> dict[str, Any]:
         "metricsBindAddress": "127.0.0.1:10249",
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
     }
+
+
+def policies() -> list[str]:
+    """What makes network policies hold."""
+    return ["env", f"PYTHONPATH={ROOT}", f"OPSGYM_CACHE={CACHE}", sys.executable, "-m", "tests.cluster.policies"]
 
 
 def containerd() -> list[str]:

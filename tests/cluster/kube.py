@@ -7,10 +7,11 @@ except by `wait`, which says so.
 from __future__ import annotations
 
 import base64
+import json
 import ssl
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -128,6 +129,17 @@ class Kube:
         """What a container wrote."""
         params = {"previous": str(previous).lower()} | ({"container": container} if container else {})
         return self.raw("GET", f"{self.path('Pod', namespace, pod)}/log", params=params, accept="*/*").text
+
+    def watch(self, path: str, version: str) -> Iterator[Manifest]:
+        """Changes below a path since a version, until the API server ends the watch."""
+        params = {"watch": "true", "resourceVersion": version}
+        with self._http.stream("GET", path, params=params, timeout=httpx.Timeout(30, read=None)) as answer:
+            if answer.is_error:
+                answer.read()
+                raise _refusal(answer)
+            for line in answer.iter_lines():
+                event: Manifest = json.loads(line)
+                yield event
 
     def wait(
         self,

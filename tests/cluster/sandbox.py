@@ -64,17 +64,28 @@ def first() -> Process | None:
     return Process.read(INIT)
 
 
-def inside(*command: str | Path) -> list[str]:
-    """A command line that runs another one in the namespaces."""
-    return ["nsenter", "--target", str(_held().pid), "--mount", "--net", "--pid", "--", *map(str, command)]
+def inside(*command: str | Path, mounts: bool = True) -> list[str]:
+    """A command line that runs another one in the namespaces.
+
+    Args:
+        command: What to run.
+        mounts: Whether it sees the cluster's mounts; they hide folders in which a checkout may lie.
+    """
+    namespaces = ["--net", "--pid", *(["--mount"] if mounts else [])]
+    return ["nsenter", "--target", str(_held().pid), *namespaces, "--", *map(str, command)]
 
 
-def start(name: str, command: Sequence[str | Path]) -> Process:
+def start(name: str, command: Sequence[str | Path], *, mounts: bool = True) -> Process:
     """Starts a process in the namespaces and records it by name.
+
+    Args:
+        name: What it is recorded as.
+        command: What to run.
+        mounts: See `inside`.
 
     Returns: The process itself, not the helper that entered the namespaces for it.
     """
-    helper = spawn(inside(*command), LOG / f"{name}.log")
+    helper = spawn(inside(*command, mounts=mounts), LOG / f"{name}.log")
     until(lambda: bool(helper.children()) or not helper.alive, 10)
     children = helper.children()
     if not children:

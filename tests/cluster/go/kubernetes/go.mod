@@ -1,4 +1,4 @@
-module opsgym.dev/tests/cluster/binaries/kubernetes
+module opsgym.dev/tests/cluster/go/kubernetes
 
 go 1.26.0
 
