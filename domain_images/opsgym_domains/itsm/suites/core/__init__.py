@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opsgym_domains.itsm.seeds.world import World
-from opsgym_domains.itsm.suites.core import estate, leavers, outbreaks, queues, strict_families
+from opsgym_domains.itsm.suites.core import contact, estate, leavers, outbreaks, queues, strict_families
 from opsgym_domains.itsm.suites.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
@@ -30,6 +30,11 @@ FAMILIES: tuple[Family, ...] = (
     estate.moves,
     estate.catalogue,
     estate.promises,
+    contact.reported,
+    contact.answered,
+    contact.articles,
+    contact.messages,
+    contact.corrections,
     *strict_families.FAMILIES,
 )
 
