@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import boto3
@@ -17,6 +17,19 @@ from tests.cluster.errors import ClusterError
 from tests.cluster.kube import Kube
 from tests.cluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
 from types_boto3_s3 import S3Client
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Shows beside a failure what happened in the test's namespace, which is gone afterwards."""
+    report = yield
+    namespace = getattr(item, "funcargs", {}).get("namespace")
+    if report.when == "call" and report.failed and namespace is not None:
+        used = Cluster()
+        for what in (("get", "pods", "-o", "wide"), ("events",)):
+            report.sections.append((f"kubectl {what[0]}", used.kubectl("-n", namespace, *what).stdout))
+        report.sections.append(("logs of the cluster", str(used.logs)))
+    return report
 
 
 @pytest.fixture(scope="session")
