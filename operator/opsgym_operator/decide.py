@@ -201,7 +201,8 @@ def _carry_on(turn: _Turn, work: Work, config: OperatorConfig, now: datetime) ->
     """A frozen run: its gate, its Jobs, and what is so of it."""
     run = turn.run
     records, more = ([], False) if run.store_trouble else work.written_off()
-    situation = _situation(work, config, now, done=work.done and not records)
+    granted = any(grant.completions or grant.patches for _, grant in turn.grants)
+    situation = _situation(work, config, now, done=work.done and not records, granted=granted)
     if situation.ended and _waits_for_baseline(run):
         needs = frozenset({Need.BASELINE})
         return Situation(Reason.RUNNING, "looks for the gate's baseline"), Desired(needs=needs, again_s=STORE_AGAIN_S)
@@ -224,8 +225,16 @@ def _waits_for_baseline(run: ObservedRun) -> bool:
     return gate is not None and gate.baseline is not None and run.baseline is None
 
 
-def _situation(work: Work, config: OperatorConfig, now: datetime, *, done: bool) -> Situation:
-    """What is so of a frozen run: the first of these that is."""
+def _situation(work: Work, config: OperatorConfig, now: datetime, *, done: bool, granted: bool) -> Situation:
+    """What is so of a frozen run: the first of these that is.
+
+    Args:
+        work: The run.
+        config: The operator's configuration.
+        now: The time.
+        done: Whether every trial is accounted for.
+        granted: Whether it has just got slots.
+    """
     spec, pods = work.accepted.spec, work.pods
     return (
         (_ended(work) if done else None)
@@ -235,7 +244,7 @@ def _situation(work: Work, config: OperatorConfig, now: datetime, *, done: bool)
         or _breaker(work, now)
         or refused(work.live, pods, config.pods.service_account_name, now)
         or unschedulable(pods, spec.limits.pending_seconds, now)
-        or _waiting(work)
+        or (None if granted else _waiting(work))
         or Situation(Reason.RUNNING if work.jobs else Reason.STARTING)
     )
 

@@ -31,8 +31,8 @@ TASK = "task"
 PREFLIGHT = "preflight"
 
 LONGEST_BASE = 38
-"""Characters of a run's name in those of its objects. Pods have `-preflight-xxxxxxxx-xxxxx` after it, or less, and 63 in
-all, since Kubernetes makes their names host names."""
+"""Characters of a run's name in those of its objects. Pods have `-preflight-xxxxxxxx-xxxxx` after it, or less, and
+63 in all, since Kubernetes makes their names host names."""
 
 
 def base_of(name: str) -> str:

@@ -135,6 +135,8 @@ class Fleet:
         self.models: dict[str, EvalModel] = {}
         self.report = PreflightReport()
         self.last: dict[str, Desired] = {}
+        self.seen: Callable[[ObservedNamespace], ObservedNamespace] = lambda namespace: namespace
+        """Changes what is seen."""
 
     # What a user does
 
@@ -150,7 +152,7 @@ class Fleet:
     # What is seen
 
     def observed(self) -> ObservedNamespace:
-        return ObservedNamespace(
+        namespace = ObservedNamespace(
             runs=tuple(self._run(run) for run in self.runs.values() if not run.gone),
             jobs=tuple(self._job(name, job) for name, job in self.jobs.items()),
             pods=tuple(
@@ -167,6 +169,7 @@ class Fleet:
             ),
             models=self.models,
         )
+        return self.seen(namespace)
 
     def _run(self, run: SimRun) -> ObservedRun:
         return ObservedRun(
@@ -290,10 +293,10 @@ class Fleet:
 
     def end_one(self, *, seconds: float = 1.0) -> bool:
         """Ends a pod that is chosen at random; whether there was one."""
-        self.now += timedelta(seconds=seconds)
         found = [(name, index) for name, job in self.jobs.items() for index in sorted(job.pods | job.terminating)]
         if not found:
             return False
+        self.now += timedelta(seconds=seconds)
         name, index = self.chance.choice(found)
         self.end(name, index)
         return True

@@ -1,0 +1,500 @@
+"""Frozen runs: Jobs, the start gate, and how a run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.operator.fleet import CONFIG, START, Ending, Fleet, SimRun, entry, model
+
+from opsgym_api.errors import Problem
+from opsgym_api.evalrun import Budget, Condition, EvalRunSpec
+from opsgym_api.gate import CellRate, Standing
+from opsgym_api.orders import TrialRef
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import Cell, Control
+from opsgym_operator.decide import plan
+from opsgym_operator.desired import Desired, JobPatch, Need, ObjectRef
+from opsgym_operator.observed import ObservedJob, ObservedNamespace, ObservedPod, PodTrouble, parse_indexes
+
+SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
+CELL = Cell(model="best", agent="react", mode="oracle", domain="itsm")
+
+
+def frozen(
+    count: int = 12, *, ceiling: int = 2, ending: Callable[..., Ending] | None = None, **fields: Any
+) -> tuple[Fleet, SimRun]:
+    """A run that has its first Jobs."""
+    fleet = Fleet()
+    if ending:
+        fleet.ending = ending
+    fleet.models["gpt"] = model("gpt", max_concurrency=ceiling)
+    run = fleet.apply("nightly", EvalRunSpec.model_validate(SPEC | fields), [entry(f"t{n}") for n in range(count)])
+    fleet.plan()
+    return fleet, run
+
+
+def planned(fleet: Fleet, change: Callable[[ObservedNamespace], ObservedNamespace] = lambda seen: seen) -> Desired:
+    """The plan of the only run; its status is written."""
+    [(uid, desired)] = plan(change(fleet.observed()), CONFIG, fleet.now, "1.0").items()
+    fleet.runs[uid].status = desired.status or fleet.runs[uid].status
+    return desired
+
+
+def said(run: SimRun, kind: str) -> str:
+    found = next(found for found in run.status.conditions if found.type == kind)
+    return f"{found.status} {found.reason}: {found.message}".removesuffix(": ")
+
+
+def first_job(fleet: Fleet) -> str:
+    return next(iter(fleet.jobs))
+
+
+# Chunks
+
+
+def test_a_cell_is_cut_into_jobs_of_five_rounds_that_follow_each_other() -> None:
+    fleet, _ = frozen(25)
+    assert [len(job.order.trials) for job in fleet.jobs.values()] == [10]
+    for index in range(9):
+        fleet.end(first_job(fleet), index)
+    fleet.plan()
+    assert [len(job.order.trials) for job in fleet.jobs.values()] == [10, 10], "a slot is free before the first ends"
+    assert [job.parallelism for job in fleet.jobs.values()] == [2, 1]
+    fleet.end(first_job(fleet), 9)
+    fleet.plan()
+    assert [job.parallelism for job in fleet.jobs.values()] == [2], "the second is raised, the first cleared away"
+
+
+def test_no_job_has_more_than_a_thousand_trials() -> None:
+    fleet, _ = frozen(1150, ceiling=400)
+    assert [len(job.order.trials) for job in fleet.jobs.values()] == [1000]
+
+
+def test_every_task_is_tried_once_before_any_is_tried_again() -> None:
+    fleet, _ = frozen(3, trials=2)
+    [job] = fleet.jobs.values()
+    assert [(ref.task_id, ref.trial) for ref in job.order.trials] == [
+        ("t0", 0), ("t1", 0), ("t2", 0), ("t0", 1), ("t1", 1), ("t2", 1),
+    ]  # fmt: skip
+
+
+def test_hybrid_tasks_run_apart_by_their_set_of_gym_servers() -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = model("gpt")
+    rows = [entry("a", "itsm", "hr"), entry("b", "hr", "itsm"), entry("c", "itsm", "csm"), entry("d", "hr")]
+    fleet.apply("nightly", EvalRunSpec.model_validate(SPEC), rows)
+    fleet.plan()
+    found = {tuple(job.order.gyms): [ref.task_id for ref in job.order.trials] for job in fleet.jobs.values()}
+    assert found == {("itsm", "hr"): ["a", "b"], ("itsm", "csm"): ["c"], ("hr",): ["d"]}
+    fleet.run_out()
+    assert next(iter(fleet.runs.values())).status.progress == "4/4"
+
+
+def test_cells_share_a_model_evenly() -> None:
+    agents = [{"name": name} for name in ("one", "two", "three")]
+    fleet, _ = frozen(20, ceiling=8, agents=agents)
+    assert [job.parallelism for job in fleet.jobs.values()] == [3, 3, 2]
+    assert [len(job.order.trials) for job in fleet.jobs.values()] == [15, 15, 10]
+
+
+def test_a_number_is_never_used_twice() -> None:
+    fleet, run = frozen(4, ceiling=1)
+    name = first_job(fleet)
+    fleet.jobs.clear()
+    desired = planned(fleet)
+    assert desired.delete == (ObjectRef("ConfigMap", name),), "an order without a Job is cleared away"
+    assert [manifest["metadata"]["name"] for manifest in desired.create] == [name.removesuffix("0") + "1"] * 2
+    assert name in run.orders
+
+
+def test_a_new_job_gives_a_trial_no_more_tries_than_it_has_left() -> None:
+    fleet, run = frozen(1, ceiling=1, ending=lambda *_: (Outcome.INFRA_ERROR, 0.0))
+    fleet.end(first_job(fleet), 0)
+    fleet.jobs.clear()
+    run.orders.clear()
+    [_, job] = planned(fleet).create
+    assert job["spec"]["backoffLimitPerIndex"] == 1
+
+
+def test_a_ceiling_that_was_raised_raises_live_jobs() -> None:
+    fleet, _ = frozen(12, ceiling=2)
+    fleet.models["gpt"] = model("gpt", max_concurrency=5)
+    assert planned(fleet).patches == (JobPatch(first_job(fleet), parallelism=5),)
+
+
+def test_a_ceiling_that_was_lowered_lowers_nothing() -> None:
+    fleet, _ = frozen(12, ceiling=4)
+    fleet.models["gpt"] = model("gpt", max_concurrency=1)
+    desired = planned(fleet)
+    assert (desired.patches, desired.create, desired.delete) == ((), (), ())
+
+
+def test_pods_of_a_run_that_is_gone_still_take_slots() -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = model("gpt", max_concurrency=4)
+    fleet.apply("nightly", EvalRunSpec.model_validate(SPEC), [entry(f"t{n}") for n in range(9)])
+    gone = ObservedJob("old", "gone", CELL.key, "gpt", "best", (TrialRef(task_id="t", trial=0),) * 2, 2, 2, active=2)
+    orphan = ObservedPod("lost", "deleted-job", "gone", eval_model="gpt", running=True)
+    fleet.seen = lambda seen: replace(seen, jobs=(*seen.jobs, gone), pods=(*seen.pods, orphan))
+    fleet.plan()
+    assert [job.parallelism for job in fleet.jobs.values()] == [1]
+
+
+# Kueue
+
+
+def test_jobs_of_a_queue_keep_their_parallelism_and_wait_for_their_queue() -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = model("gpt", max_concurrency=2)
+    run = fleet.apply(
+        "nightly", EvalRunSpec.model_validate(SPEC | {"queueName": "team"}), [entry(f"t{n}") for n in range(30)]
+    )
+
+    def queued(seen: ObservedNamespace) -> ObservedNamespace:
+        jobs = tuple(replace(job, queued=True) for job in seen.jobs)
+        return replace(seen, queues=frozenset({"team"}), jobs=jobs)
+
+    fleet.seen = queued
+    fleet.plan()
+    assert said(run, "Progressing") == "True WaitingForQueue: LocalQueue team has not admitted its Jobs"
+    assert run.status.phase == "Waiting"
+    [job] = fleet.jobs.values()
+    assert job.suspended
+    fleet.models["gpt"] = model("gpt", max_concurrency=9)
+    assert planned(fleet).patches == (), "neither raised nor resumed"
+    fleet.edit(run, suspend=True)
+    assert planned(fleet).delete == (ObjectRef("Job", first_job(fleet)), ObjectRef("ConfigMap", first_job(fleet)))
+
+
+# The start gate
+
+
+def test_suspending_closes_the_gate_and_resuming_opens_it() -> None:
+    fleet, run = frozen()
+    fleet.edit(run, suspend=True)
+    desired = planned(fleet)
+    assert desired.control == Control(start=False, proceed=False, reason="suspended")
+    assert desired.patches == (JobPatch(first_job(fleet), suspend=True),)
+    assert said(run, "Progressing") == "False Suspended: spec.suspend is true; 12 trials are left; 2 pods are ending"
+    fleet.plan()
+    while fleet.end_one():
+        fleet.plan()
+    fleet.edit(run, suspend=False)
+    desired = planned(fleet)
+    assert desired.control == Control()
+    assert desired.patches == (JobPatch(first_job(fleet), parallelism=2, suspend=False),)
+
+
+def test_many_infra_errors_close_the_gate_and_a_pause_opens_it_for_a_probe() -> None:
+    broken = True
+    fleet, run = frozen(30, ceiling=5, ending=lambda *_: (Outcome.INFRA_ERROR if broken else Outcome.PASSED, 0.0))
+    for index in range(5):
+        fleet.end(first_job(fleet), index)
+    desired = planned(fleet)
+    assert desired.control == Control(start=False, reason="breaker")
+    assert (desired.create, desired.patches) == ((), ())
+    told = "gym_lost: 5 of the last 5 attempts ended so; the gym is gone"
+    assert said(run, "Stalled") == f"True BreakerOpen: {told}"
+    assert said(run, "Progressing") == f"False BreakerOpen: {told}"
+    assert desired.again_s == 30
+    fleet.now += timedelta(seconds=45)
+    assert planned(fleet).again_s == 15
+    broken = False
+    fleet.now += timedelta(seconds=15)
+    run.control = desired.control
+    assert planned(fleet).control == Control()
+    assert said(run, "Stalled").startswith("False")
+    fleet.run_out()
+    assert run.status.progress == "30/30"
+
+
+def test_a_spent_budget_closes_the_gate_and_the_rest_is_written_off() -> None:
+    fleet, run = frozen(12, ceiling=2, ending=lambda *_: (Outcome.PASSED, 0.3), budget={"maxUsd": 1})
+    fleet.run_out()
+    assert run.status.counters == {
+        "total": 12, "passed": 4, "failed": 0, "infra_error": 0, "config_error": 0, "budget_skipped": 8, "pending": 0,
+    }  # fmt: skip
+    assert run.started == 4
+    told = "4 of 12 trials are scored, 100.0% success, spent $1.20; 8 budget_skipped: raise spec.budget.maxUsd to go on"
+    assert said(run, "Succeeded") == f"True BudgetSpent: {told}"
+    assert (run.status.not_scored, run.status.cost) == (8, "$1.20")
+    assert "BudgetClosed" in [event.reason for event in run.events]
+
+
+def test_a_large_rest_is_written_off_in_parts() -> None:
+    fleet, run = frozen(700, ceiling=1, ending=lambda *_: (Outcome.PASSED, 2.0), budget={"maxUsd": 1})
+    fleet.end(first_job(fleet), 0)
+    first = planned(fleet)
+    assert (len(first.records), first.again_s) == (500, 0.0)
+    record = first.records[0]
+    assert (record.run, record.cell, record.task_id, record.trial, record.attempt) == (
+        "team.nightly.uid-nightly", CELL, "t1", 0, 0,
+    )  # fmt: skip
+    assert (record.outcome, record.reason) == (Outcome.BUDGET_SKIPPED, "budget")
+    assert record.message == "the run's budget of $1 is spent; raise spec.budget.maxUsd and the run goes on"
+    fleet.run_out()
+    assert run.status.counters["budget_skipped"] == 699
+
+
+def test_while_no_cost_is_known_a_budget_lets_one_round_be_planned() -> None:
+    fleet, _ = frozen(12, ceiling=3, budget={"maxUsd": 1})
+    assert [len(job.order.trials) for job in fleet.jobs.values()] == [3]
+
+
+def test_a_budget_is_shared_by_all_models_of_a_run() -> None:
+    fleet = Fleet(ending=lambda *_: (Outcome.PASSED, 0.1))
+    fleet.models |= {name: model(name, max_concurrency=10) for name in "ab"}
+    models = [{"name": name, "ref": name} for name in "ab"]
+    spec = EvalRunSpec.model_validate(SPEC | {"models": models, "budget": {"maxUsd": 2.05}})
+    run = fleet.apply("nightly", spec, [entry(f"t{n}") for n in range(40)])
+    fleet.run_out()
+    assert run.book.scored == 21
+    assert run.started == 21
+
+
+def test_jobs_that_a_spent_budget_will_not_let_go_on_are_cleared_away() -> None:
+    fleet, run = frozen(10, ceiling=2, ending=lambda *_: (Outcome.PASSED, 0.1), budget={"maxUsd": 100})
+    fleet.end_one()
+    fleet.plan()
+    fleet.edit(run, suspend=True)
+    fleet.plan()
+    while fleet.end_one():
+        fleet.plan()
+    fleet.edit(run, suspend=False, budget=Budget(max_usd=0.01))
+    fleet.run_out()
+    assert run.status.phase == "Complete"
+    assert run.status.counters["budget_skipped"] == 9
+
+
+# Capacity and trouble
+
+
+def with_pods(*pods: ObservedPod) -> Callable[[ObservedNamespace], ObservedNamespace]:
+    return lambda seen: replace(seen, pods=pods)
+
+
+def test_pods_without_a_node_are_waited_for_and_then_stall_a_run_that_has_none() -> None:
+    fleet, run = frozen(limits={"pendingSeconds": 60})
+    waiting = ObservedPod(
+        "p1", first_job(fleet), run.uid, "gpt", unschedulable_since=START, unschedulable_message="0/1 nodes: memory"
+    )
+    at_work = ObservedPod("p0", first_job(fleet), run.uid, "gpt", running=True)
+    planned(fleet, with_pods(waiting))
+    assert said(run, "Progressing") == "True WaitingForCapacity: 1 of 1 pods wait for a node: 0/1 nodes: memory"
+    assert run.status.phase == "Waiting"
+    fleet.now = START + timedelta(seconds=61)
+    planned(fleet, with_pods(at_work, waiting))
+    assert said(run, "Progressing") == "True WaitingForCapacity: 1 of 2 pods wait for a node: 0/1 nodes: memory"
+    assert said(run, "Stalled").startswith("False")
+    planned(fleet, with_pods(waiting))
+    assert said(run, "Stalled").startswith("True Unschedulable: 1 of 1 pods wait for a node: 0/1 nodes: memory; none")
+
+
+def test_a_pod_in_trouble_stalls_a_run_that_goes_on_meanwhile() -> None:
+    fleet, run = frozen()
+    job = first_job(fleet)
+    trouble = PodTrouble("CreateContainerConfigError", 'secret "openai" not found')
+    pods = [ObservedPod(f"p{n}", job, run.uid, "gpt", trouble=trouble) for n in range(3)]
+    planned(fleet, with_pods(ObservedPod("p9", job, run.uid, "gpt", running=True), *pods))
+    told = 'pod p0 (and 2 more pods): CreateContainerConfigError: secret "openai" not found'
+    assert said(run, "Stalled") == f"True SecretMissing: {told}"
+    assert said(run, "Progressing") == f"True SecretMissing: {told}"
+
+
+def test_a_job_that_gets_no_pods_stalls_the_run() -> None:
+    fleet, run = frozen()
+
+    def refused(seen: ObservedNamespace) -> ObservedNamespace:
+        return replace(seen, pods=(), jobs=tuple(replace(job, active=0, started_at=START) for job in seen.jobs))
+
+    fleet.now = START + timedelta(seconds=29)
+    planned(fleet, refused)
+    assert said(run, "Stalled").startswith("False")
+    fleet.now = START + timedelta(seconds=30)
+    planned(fleet, refused)
+    assert said(run, "Stalled").startswith(f"True PodsRefused: Job {first_job(fleet)} has no pods after 30 s")
+
+
+def test_without_its_store_a_run_plans_nothing_new_and_says_so() -> None:
+    fleet, run = frozen(30)
+    for index in range(9):
+        fleet.end(first_job(fleet), index)
+
+    def lost(seen: ObservedNamespace) -> ObservedNamespace:
+        return replace(seen, runs=tuple(replace(found, store_trouble="s3://b: refused") for found in seen.runs))
+
+    desired = planned(fleet, lost)
+    assert (desired.create, desired.control, desired.records) == ((), None, ())
+    assert said(run, "Stalled") == "True StoreUnreachable: s3://b: refused"
+    assert said(run, "Progressing") == "True StoreUnreachable: s3://b: refused"
+    assert len(planned(fleet).create) == 2
+
+
+# The end
+
+
+def test_a_run_that_could_score_nothing_has_not_succeeded() -> None:
+    fleet, run = frozen(2, ending=lambda *_: (Outcome.CONFIG_ERROR, 0.0))
+    fleet.run_out()
+    told = "0 of 2 trials are scored: 2 config_error; spent $0"
+    assert said(run, "Succeeded") == f"False NothingScored: {told}"
+    assert (run.status.phase, run.status.success, run.status.not_scored) == ("Failed", "–", 2)
+    assert [event.kind for event in run.events if event.reason == "NothingScored"] == ["Warning"]
+
+
+def test_trials_that_used_up_their_retries_stand_beside_the_rate() -> None:
+    fleet, run = frozen(4, ending=lambda cell, task, *_: (Outcome.INFRA_ERROR if task == "t1" else Outcome.PASSED, 0.0))
+    fleet.run_out()
+    told = "3 of 4 trials are scored, 100.0% success, spent $0; 1 infra_error"
+    assert said(run, "Succeeded") == f"True Complete: {told}"
+    assert (run.status.progress, run.status.not_scored) == ("3/4", 1)
+    assert run.book.state((CELL.key, "t1", 0)).attempts == 3
+
+
+def test_the_end_is_told_once_and_its_time_stays() -> None:
+    fleet, run = frozen(3)
+    fleet.run_out()
+    ended = run.status
+    assert ended.finished_at == fleet.now
+    fleet.now += timedelta(hours=1)
+    assert planned(fleet) == Desired()
+    assert run.status == ended
+
+
+def test_a_finished_run_needs_nothing_from_its_store_until_its_spec_changes() -> None:
+    fleet, run = frozen(3, ending=lambda *_: (Outcome.PASSED, 0.6), budget={"maxUsd": 1})
+    fleet.run_out()
+
+    def unread(seen: ObservedNamespace) -> ObservedNamespace:
+        return replace(seen, runs=tuple(replace(found, stored=None) for found in seen.runs))
+
+    assert planned(fleet, unread) == Desired()
+    fleet.edit(run, budget=Budget(max_usd=9))
+    assert planned(fleet, unread) == Desired(needs=frozenset({Need.STORED}), again_s=10)
+    desired = planned(fleet)
+    assert desired.control == Control()
+    assert [manifest["kind"] for manifest in desired.create] == ["ConfigMap", "Job"]
+    assert said(run, "Succeeded") == "Unknown NotFinished"
+    assert run.status.finished_at is None
+
+
+def test_a_finished_run_is_deleted_in_its_time() -> None:
+    fleet, run = frozen(2, ttlSecondsAfterFinished=60)
+    fleet.run_out()
+    assert planned(fleet) == Desired(again_s=60)
+    fleet.now += timedelta(seconds=60)
+    assert planned(fleet) == Desired(delete=(ObjectRef("EvalRun", "nightly"),))
+    assert not run.gone
+
+
+def test_the_gate_is_judged_at_the_end() -> None:
+    fleet, run = frozen(
+        4,
+        ending=lambda cell, task, *_: (Outcome.PASSED if task in ("t0", "t1", "t2") else Outcome.FAILED, 0.0),
+        gate={"minSuccessRate": 0.75, "maxCostUsd": 1},
+    )
+    assert said(run, "GatePassed") == "Unknown NotFinished"
+    fleet.run_out()
+    assert said(run, "GatePassed") == (
+        "True GateHolds: success rate 75.0% in best/react/oracle/itsm, the worst cell; at least 75.0% is required; "
+        "cost $0; at most $1.00 is allowed"
+    )
+
+
+def test_a_broken_gate_names_only_what_broke_it() -> None:
+    fleet, run = frozen(2, ending=lambda *_: (Outcome.FAILED, 0.0), gate={"minSuccessRate": 0.5, "maxCostUsd": 1})
+    fleet.run_out()
+    assert said(run, "GatePassed") == (
+        "False GateBroken: success rate 0.0% in best/react/oracle/itsm, the worst cell; at least 50.0% is required"
+    )
+    assert said(run, "Succeeded").startswith("True Complete")
+
+
+def test_a_run_with_a_baseline_ends_when_the_baseline_was_read() -> None:
+    fleet, run = frozen(2, ending=lambda *_: (Outcome.FAILED, 0.0))
+    fleet.edit(run, gate=EvalRunSpec.model_validate(SPEC | {"gate": {"baseline": "b", "maxRegression": 0.1}}).gate)
+    while fleet.end_one():
+        pass
+    desired = planned(fleet)
+    assert desired.needs == frozenset({Need.BASELINE})
+    assert said(run, "Succeeded") == "Unknown NotFinished"
+    run.baseline = Standing("team.b.1", [CellRate(CELL, 1.0)], 2, 0, 0.0)
+    planned(fleet)
+    assert said(run, "GatePassed") == (
+        "False GateBroken: success rate down 100.0 points in best/react/oracle/itsm against team.b.1; "
+        "a drop of 10.0 points is allowed"
+    )
+
+
+def test_a_baseline_that_is_gone_at_the_end_breaks_the_gate() -> None:
+    fleet, run = frozen(1)
+    fleet.edit(run, gate=EvalRunSpec.model_validate(SPEC | {"gate": {"baseline": "b", "maxRegression": 0.1}}).gate)
+    fleet.end_one()
+    gone = Problem("", "holds no run 'b'")
+    planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], baseline=gone),)))
+    assert said(run, "GatePassed") == "False BaselineNotFound: spec.gate.baseline: holds no run 'b'"
+
+
+@pytest.mark.parametrize(("completed", "failed"), [({0, 1}, set()), (set(), {0, 1})])
+def test_pods_that_left_no_word_are_infra_errors_and_are_tried_again(completed: set[int], failed: set[int]) -> None:
+    fleet, run = frozen(2)
+    job = fleet.jobs[first_job(fleet)]
+    job.pods.clear()
+    job.completed, job.failed = completed, failed
+    desired = planned(fleet)
+    assert [(record.task_id, record.outcome, record.reason) for record in desired.records] == [
+        ("t0", Outcome.INFRA_ERROR, "runner_error"),
+        ("t1", Outcome.INFRA_ERROR, "runner_error"),
+    ]
+    name = first_job(fleet)
+    assert desired.records[0].message == f"index 0 of Job {name} ended, and its pod left neither a message nor a record"
+    fleet.run_out()
+    assert run.status.progress == "2/2"
+
+
+def test_a_job_whose_pods_are_not_all_booked_keeps_its_trials() -> None:
+    fleet, run = frozen(2)
+    job = fleet.jobs[first_job(fleet)]
+    job.completed, job.pods = {0, 1}, set()
+    desired = planned(fleet, lambda seen: replace(seen, jobs=tuple(replace(job, harvested=False) for job in seen.jobs)))
+    assert (desired.create, desired.records, desired.delete) == ((), (), ())
+    assert said(run, "Succeeded") == "Unknown NotFinished"
+
+
+def test_runs_that_are_being_deleted_are_left_alone() -> None:
+    fleet, _ = frozen()
+    seen = fleet.observed()
+    assert plan(replace(seen, runs=(replace(seen.runs[0], deleting=True),)), CONFIG, fleet.now, "1") == {}
+
+
+def test_conditions_of_others_stay() -> None:
+    fleet, run = frozen()
+    other = Condition(type="example.com/Seen", status="True", reason="Yes", last_transition_time=START)
+    run.status = run.status.model_copy(update={"conditions": [other, *run.status.conditions]})
+    fleet.run_out()
+    assert run.status.conditions[-1] == other
+    assert [found.type for found in run.status.conditions[:4]] == ["Accepted", "Progressing", "Stalled", "Succeeded"]
+
+
+def test_a_plan_of_what_was_done_changes_nothing() -> None:
+    fleet, _ = frozen(40, ceiling=3)
+    assert planned(fleet) == Desired(again_s=30)
+
+
+def test_the_story_is_told_in_few_events() -> None:
+    fleet, run = frozen(30, ceiling=5)
+    fleet.run_out()
+    assert [event.reason for event in run.events if event.reason != "JobsCreated"] == [
+        "Accepted", "PreflightRunning", "Running", "Complete",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "indexes"), [("", set()), ("3", {3}), ("0,2-5,9", {0, 2, 3, 4, 5, 9}), ("7-8", {7, 8})]
+)
+def test_indexes_are_read_as_a_job_writes_them(text: str, indexes: set[int]) -> None:
+    assert parse_indexes(text) == indexes
