@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import boto3
 from moto.server import ThreadedMotoServer
 from tests.pods.pod import KEY
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
 
 
 class S3:
@@ -30,15 +34,19 @@ class S3:
             "AWS_REGION": "us-east-1",
         }
 
-    def make_bucket(self, name: str) -> None:
-        client = boto3.client(
+    @property
+    def client(self) -> S3Client:
+        """For what a store cannot do."""
+        return boto3.client(
             "s3",
             endpoint_url=self.url,
             region_name="us-east-1",
             aws_access_key_id="id",
             aws_secret_access_key=KEY,
         )
-        client.create_bucket(Bucket=name)
+
+    def make_bucket(self, name: str) -> None:
+        self.client.create_bucket(Bucket=name)
 
     def down(self) -> None:
         """Refuses every connection from now on."""

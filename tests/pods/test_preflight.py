@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from tests.pods.pod import KEY, RUN, Ended, Pod, hosted, model
 from tests.pods.s3 import S3, s3_server
 from tests.runner.jobs import ROW
+from tests.runner.servers import serving
 from tests.runner.stub_gym import SEED
 
 from opsgym_api.digest import task_digest
@@ -167,7 +169,7 @@ def test_a_key_that_the_config_map_does_not_have_is_named(pod: Pod) -> None:
 
     ended = preflight(pod, order(suite={"configMap": {"name": "tasks", "key": "more.jsonl"}}))
 
-    assert told(ended) == ["ConfigMap tasks: more.jsonl: does not exist; expected a task file, or a folder of them"]
+    assert told(ended) == ["ConfigMap tasks: more.jsonl: does not exist; create it with the suite's rows"]
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../secret.sql", "etc/passwd"])
@@ -252,6 +254,7 @@ def test_a_suite_in_an_object_store_is_read_with_its_seeds_and_frozen_in_another
         "team/itsm/seeds/unused.sql": "-- never read",
     }.items():
         suites.put(key, content.encode())
+    s3.client.put_object(Bucket="suites", Key="team/itsm/", Body=b"")  # as consoles make folders
     environment = {**s3.access, **{f"OPSGYM_SUITE_{name}": value for name, value in s3.access.items()}}
     environment["OPSGYM_SUITE_STORE"] = "s3://suites"
     pod = Pod(tmp_path, results, "s3://frozen/")
@@ -263,41 +266,25 @@ def test_a_suite_in_an_object_store_is_read_with_its_seeds_and_frozen_in_another
 
     assert (folder.report.problems, entries) == ([], ["a", "b"])
     assert (file.report.problems, [entry.task_id for entry in index(results).entries]) == ([], ["b"])
-    assert told(missing) == ["store s: x.json: does not exist; expected a task file, or a folder of them"]
+    assert told(missing) == ["store s: team/x.json: does not exist; create it with the suite's rows"]
     assert KEY not in json.dumps([folder.log, file.log, missing.log])
 
 
-@contextmanager
-def _answering_all_writes(status: int) -> Iterator[str]:
+def _taking_all_writes(status: int) -> Starlette:
     """An S3 server that takes every plain write, and answers conditional ones in its own way."""
 
-    class Answers(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    async def put(request: Request) -> Response:
+        await request.body()
+        return Response(status_code=status if "if-none-match" in request.headers else 200)
 
-        def do_PUT(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(status if "If-None-Match" in self.headers else 200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    return Starlette(routes=[Route("/{key:path}", put, methods=["PUT"])])
 
 
 @pytest.mark.parametrize(("status", "verb"), [(200, "ignores"), (501, "refuses")])
 def test_a_store_that_could_overwrite_results_is_refused(pod: Pod, s3: S3, status: int, verb: str) -> None:
     mount(pod, [ROW])
 
-    with _answering_all_writes(status) as url:
+    with serving(_taking_all_writes(status)) as url:
         access = {**s3.access, "AWS_ENDPOINT_URL_S3": url, "OPSGYM_STORE": "s3://results/x"}
         ended = preflight(pod, order(), **access)
 

@@ -35,6 +35,8 @@ class Source:
 
     label: str
     """What people know it as: `ConfigMap tasks`, `store results`."""
+    name: str
+    """What its rows are called there."""
     rows: Path
     """File or folder of rows."""
     tree: Path
@@ -57,8 +59,8 @@ class Frozen:
 def mounted(suite: Suite, folder: Path) -> Source:
     """The source of a suite that is mounted into the pod."""
     if suite.config_map is not None:
-        return Source(f"ConfigMap {suite.config_map.name}", folder / suite.config_map.key, folder)
-    return Source(f"suite {suite.builtin}", folder / BUILTIN_FILE, folder)
+        return Source(f"ConfigMap {suite.config_map.name}", suite.config_map.key, folder / suite.config_map.key, folder)
+    return Source(f"suite {suite.builtin}", BUILTIN_FILE, folder / BUILTIN_FILE, folder)
 
 
 def fetched(suite: Suite, store: Store, folder: Path) -> Source:
@@ -70,10 +72,11 @@ def fetched(suite: Suite, store: Store, folder: Path) -> Source:
     assert suite.object_store is not None
     label, key = f"store {suite.object_store.store}", suite.object_store.key
     prefix = key if key.endswith("/") else f"{key.rpartition('/')[0]}/".lstrip("/")
-    there = [name for name in store.keys(prefix) if not any(part.startswith(".") for part in name.split("/"))]
+    # Consoles leave empty objects whose names end in a slash where people made folders.
+    there = [name for name in store.keys(prefix) if all(part and part[0] != "." for part in name.split("/"))]
     rows = [name for name in there if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]
     _copy(store, rows, prefix, folder)
-    source = Source(label, folder if key.endswith("/") else folder / key.removeprefix(prefix), folder)
+    source = Source(label, key, folder if key.endswith("/") else folder / key.removeprefix(prefix), folder)
     wanted = _named_seeds(source)
     _copy(store, [name for name in there if name.rpartition("/")[2] in wanted], prefix, folder)
     return source
@@ -105,6 +108,10 @@ def _copy(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> None:
 def read_suite(suite: Suite, source: Source) -> Frozen:
     """Rows and seeds of a suite, and everything that is wrong with them."""
     frozen = Frozen()
+    if not source.rows.exists():
+        where = f"{source.label}: {source.name}"
+        frozen.findings.append(Finding(where=where, problem="does not exist; create it with the suite's rows"))
+        return frozen
     try:
         tasks, bad = read_tasks(source.rows)
     except InputError as error:
