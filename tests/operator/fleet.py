@@ -115,7 +115,7 @@ class SimRun:
 
     @property
     def uid(self) -> str:
-        return f"uid-{self.name}"
+        return f"uid-{self.name}"[:36]
 
     def condition(self, kind: str) -> str:
         found = next(found for found in self.status.conditions if found.type == kind)
@@ -211,12 +211,12 @@ class Fleet:
         """Plans and applies, until nothing is left to do at this moment."""
         for _ in range(200):
             self.last = plan(self.observed(), self.config, self.now, "1.0")
-            changed = [self._apply(self.runs[uid], desired) for uid, desired in self.last.items()]
+            changed = [self.carry_out(self.runs[uid], desired) for uid, desired in self.last.items()]
             if not any(changed):
                 return self.last
         raise AssertionError(f"plans do not come to an end: {self.last}")
 
-    def _apply(self, run: SimRun, desired: Desired) -> bool:
+    def carry_out(self, run: SimRun, desired: Desired) -> bool:
         run.record = run.record or desired.freeze
         run.control = desired.control or run.control
         for record in desired.records:
