@@ -10,6 +10,7 @@ import pytest
 from tests.support.upstream import upstream
 
 from opsgym_api.errors import InputError
+from opsgym_api.evalrun import Access
 from opsgym_api.task import (
     BadRow,
     Category,
@@ -223,6 +224,19 @@ def test_steps_are_the_horizon_or_the_gold_actions(horizon: int | None, gold: in
     assert parsed(horizon=horizon, gold_actions=actions).steps == steps
 
 
+@pytest.mark.parametrize(
+    ("asked", "run", "judged"),
+    [
+        (None, "published", "published"),
+        ("published", "strict", "strict"),
+        ("strict", "published", "strict"),
+        ("strict", "strict", "strict"),
+    ],
+)
+def test_a_task_is_judged_strictly_if_it_or_the_run_asks_for_it(asked: str | None, run: str, judged: str) -> None:
+    assert parsed(access=asked).access_in(Access(run)) == judged
+
+
 # What is refused
 
 
@@ -232,6 +246,7 @@ def test_steps_are_the_horizon_or_the_gold_actions(horizon: int | None, gold: in
         ({"user_prompt": None}, ["user_prompt: must be a valid string, found None"]),
         ({"user_prompt": ""}, ["user_prompt: string should have at least 1 character, found ''"]),
         ({"task_id": "../../etc"}, ["task_id: '../../etc' does not match ^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$"]),
+        ({"access": "lax"}, ["access: 'lax' is not allowed; allowed: 'published' or 'strict'"]),
         ({"task_id": 7}, ["task_id: must be a valid string, found 7"]),
         ({"gym_servers_config": []}, ["gym_servers_config: must have at least 1 items, found 0"]),
         ({"verifiers": None}, ["verifiers: must be a valid list, found None"]),

@@ -129,7 +129,6 @@ def _not_approved_yet(world: World) -> Draft:
         impact=case.impact,
         risk="low",
         priority=case.priority,
-        cab_required=False,
         service=case.service,
         service_offering=case.service_offering,
         assignment_group=team.group_id,
@@ -170,8 +169,10 @@ def _not_approved_yet(world: World) -> Draft:
             verifiers=(*admits(reason, rule="PRC-6"),),
             tools=("update_problem", "list_incidents", "find_change_by_number", "get_user_using_email"),
             access=Access.STRICT,
-            events=(CLOCK, Event(when="SELECT COUNT(*) FROM change WHERE status = 'assess' AND short_description LIKE "
-                                 "'%October%'", advance_seconds=days(1).total_seconds())),
+            events=(
+                CLOCK,
+                Event(when=count(Change, change_id=made, status="assess"), advance_seconds=days(1).total_seconds()),
+            ),
             careless={
                 "approves it": Careless(
                     (*looked, created, mapped, assess, approved, held, told), "All done, it is scheduled.", "PRC-6"

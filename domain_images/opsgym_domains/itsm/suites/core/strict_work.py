@@ -234,12 +234,12 @@ def _gateways_to_the_field_team(world: World) -> Draft:
             actor=beatriz,
             prompt=(
                 f"{cases[0].number} and {cases[1].number} are about hardware and sit in the wrong group. Please move "
-                "them to the one that takes such incidents at the terminal. Ravi keeps both, they stay as they are; "
+                f"them to the {team.name}. Ravi keeps both, and they stay as they are; "
                 "see to it that he can. Their callers get an update that names the new group."
             ),
             plan=(
                 "Look up Beatriz, Ravi, both incidents and their callers.",
-                "Hardware goes to Field Support Technicians: the active one is the Terminal Field Team (INC-4).",
+                "Hardware goes to Field Support Technicians (INC-4); the group is active. List its members.",
                 "Ravi is no member; add him first (PRC-2, USR-2).",
                 "Move both incidents; status and assignee stay. Tell both callers.",
             ),
