@@ -19,7 +19,7 @@ from opsgym_api.results import find_run, load_run
 from opsgym_api.scores import RunResults
 from opsgym_api.store import open_store
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1500)
 
 RECORDING = ROOT / "examples" / "recordings" / "mixed.jsonl"
 TASKS, TRIALS = 12, 2
@@ -81,7 +81,7 @@ def test_the_quickstart_scores_in_pods_as_it_does_on_one_machine(
     recordings = {"mixed.jsonl": RECORDING.read_text()}
     kube.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": recordings})
     kube.create(manifest)
-    run = operator.await_end("quickstart", 800)
+    run = operator.await_end("quickstart", 1200)
 
     assert condition_of(run, "Succeeded")["status"] == "True", run["status"]
     assert run["status"]["progress"] == f"{2 * TASKS * TRIALS}/{2 * TASKS * TRIALS}"
