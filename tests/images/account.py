@@ -60,7 +60,7 @@ def answers(socket: Path) -> bool:
     return subprocess.run([program, "-q", "-h", socket], check=False).returncode == 0
 
 
-def until(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
+def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
     """Polls a condition until it holds."""
     deadline = time.monotonic() + seconds
     while not condition():

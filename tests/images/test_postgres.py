@@ -113,6 +113,13 @@ def test_seeding_copies_what_was_baked(baked: Path, pod: Path) -> None:
         assert templates(pod / "socket") == before
 
 
+def test_what_the_image_shares_between_templates_is_apart_in_a_pod(baked: Path, pod: Path) -> None:
+    assert max(path.stat().st_nlink for path in baked.rglob("*") if path.is_file()) > 1
+    with running(baked, pod / "data", pod / "socket"):
+        copies = [path for path in (pod / "data" / "postgres" / "base").rglob("*") if path.is_file()]
+        assert {path.stat().st_nlink for path in copies} == {1}
+
+
 def test_it_listens_on_its_socket_only_and_survives_no_crash(baked: Path, pod: Path) -> None:
     with running(baked, pod / "data", pod / "socket"):
         shown = [*ask(pod / "socket", "SHOW listen_addresses"), *ask(pod / "socket", "SHOW restart_after_crash")]

@@ -41,6 +41,8 @@ PUBLIC_BASE = "docker.io/library/python:3.11-slim-bookworm"
 CERTIFICATES = "SSL_CERT_FILE"
 """Names the certificates with which this machine reaches its package index, if they are its own."""
 PASSED_ON = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PATIENCE = 300.0
+"""Seconds for a pull or an installation; a registry behind a silent firewall never answers."""
 EXIT_CANNOT = 1
 EXIT_NO_BUILDER = 3
 
@@ -80,6 +82,7 @@ def build_all(folder: Path, tag: str, base_image: str) -> None:
         BuildError: One cannot be built, or exceeds its limit.
     """
     builder: Builder | None = None
+    used = base_image
     for target, limit in LIMITS.items():
         archive, stamp = folder / f"{target}.tar", folder / f"{target}.json"
         inputs = digest(target, base_image, tag)
@@ -87,7 +90,7 @@ def build_all(folder: Path, tag: str, base_image: str) -> None:
         if known.get("inputs") != inputs or not archive.exists():
             began = time.monotonic()
             builder = builder or find_builder()
-            used = base_image or default_base(builder)
+            used = used or default_base(builder)
             made = build(builder, target, tag, used, archive)
             known, note = {"inputs": inputs, "bytes": made}, f"built in {time.monotonic() - began:.0f} s"
             stamp.write_text(json.dumps(known), encoding="utf-8")
@@ -174,8 +177,11 @@ def find_builder() -> Builder:
 
 
 def succeeds(*command: str) -> bool:
-    """Whether a command ends well; nobody reads what it says."""
-    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+    """Whether a command ends well in time; nobody reads what it says."""
+    try:
+        return subprocess.run(command, check=False, capture_output=True, timeout=PATIENCE).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def default_base(builder: Builder) -> str:
