@@ -161,7 +161,13 @@ class JobLabels:
 
 def job_finished(manifest: Manifest) -> bool:
     """Whether the Job controller is done with a Job and all its pods."""
-    return any(_is_true(manifest, kind) for kind in ("Complete", "Failed"))
+    return any(condition_is(manifest, kind, "True") for kind in ("Complete", "Failed"))
+
+
+def condition_is(manifest: Manifest, kind: str, status: str) -> bool:
+    """Whether an object has a condition with a status."""
+    found: object = _condition(manifest, kind).get("status")
+    return found == status
 
 
 def pod_ended(pod: Manifest) -> bool:
@@ -317,10 +323,6 @@ def _last_end(pod: Manifest) -> datetime | None:
 def _condition(manifest: Manifest, kind: str) -> Mapping[str, Any]:
     found: Iterable[Mapping[str, Any]] = manifest["status"].get("conditions") or ()
     return next((condition for condition in found if condition.get("type") == kind), {})
-
-
-def _is_true(manifest: Manifest, kind: str) -> bool:
-    return _condition(manifest, kind).get("status") == "True"
 
 
 def _transition(manifest: Manifest, kind: str) -> datetime | None:

@@ -62,6 +62,7 @@ from opsgym_operator.read import (
     time_of,
 )
 from opsgym_operator.runs import RunState
+from opsgym_operator.schedules import follow_schedules
 from opsgym_operator.stores import Stores
 from opsgym_operator.watch import Watched
 
@@ -184,6 +185,8 @@ class Namespace:
         for run in seen.runs:
             if (desired := plans.get(run["metadata"]["uid"])) is not None:
                 waits += await self._carry_out(run, desired)
+        coming = await follow_schedules(self._cluster.client, self._cluster.watched, self.name, self._cluster.now())
+        waits += [] if coming is None else [min(coming, LONGEST_S)]
         self._show_models(seen)
         waiting = [uid for uid, desired in plans.items() if Need.STORED in desired.needs]
         self.passed = all(state.trouble for uid in waiting if (state := states[uid]) is not None)

@@ -20,7 +20,7 @@ WATCHED = (EVALRUNS, EVALMODELS, EVALSCHEDULES, JOBS, PODS, CONFIGMAPS)
 OURS = (JOBS, PODS, CONFIGMAPS)
 """Those of which only what the operator made is watched."""
 
-_DROPPED = ("managedFields", "ownerReferences", "finalizers", "generateName", "selfLink")
+_DROPPED = ("managedFields", "finalizers", "generateName", "selfLink")
 """Metadata that nobody here reads, and that is most of an object's size."""
 
 _REMEMBERED = 2000
