@@ -79,8 +79,6 @@ def test_a_store_that_is_not_mounted_is_named(operator: Operator, kube: Kube) ->
 def test_an_image_that_nobody_has_is_named(
     task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
 ) -> None:
-    task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
-) -> None:
     bad = {"runner": "localhost/no-such-runner:1", "domains": "localhost/opsgym-domains:dev", "pullPolicy": "Never"}
     with operating(namespace, s3, tmp_path, kube, images=bad) as operator:
         kube.create(evalrun(namespace, "r", suite=ONE_TASK))
