@@ -142,6 +142,7 @@ def read_job(manifest: Manifest, order: Order | None, *, harvested: bool, labels
         failed=parse_indexes(status.get("failedIndexes", "")),
         suspended=bool(spec.get("suspend")),
         queued=labels.queued,
+        started_at=time_of(status.get("startTime")),
         finished=job_finished(manifest),
         deleting="deletionTimestamp" in metadata,
         harvested=harvested,
@@ -175,7 +176,7 @@ def pod_ended(pod: Manifest) -> bool:
     return pod["status"].get("phase") in ENDED
 
 
-def read_pod(pod: Manifest, *, job: str, run_uid: str, eval_model: str) -> ObservedPod:
+def read_pod(pod: Manifest, *, job: str, run_uid: str, eval_model: str, model: str) -> ObservedPod:
     """A pod that has not ended."""
     scheduled = _condition(pod, "PodScheduled")
     waits = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
@@ -184,6 +185,7 @@ def read_pod(pod: Manifest, *, job: str, run_uid: str, eval_model: str) -> Obser
         job=job,
         run_uid=run_uid,
         eval_model=eval_model,
+        model=model,
         running=pod["status"].get("phase") == "Running",
         trouble=_trouble(pod),
         unschedulable_since=time_of(scheduled.get("lastTransitionTime")) if waits else None,
@@ -211,11 +213,13 @@ def read_summary(pod: Manifest) -> AttemptSummary | None:
 def read_preflight(job: Manifest, pods: Iterable[Manifest]) -> ObservedPreflight:
     """A preflight Job with what its pod said, if it has ended."""
     name, deleting = job["metadata"]["name"], "deletionTimestamp" in job["metadata"]
+    started = time_of(job["status"].get("startTime"))
     ended = [pod for pod in pods if pod_ended(pod)]
     if not ended:
         gone = job_finished(job)
         return ObservedPreflight(
             name,
+            started_at=started,
             finished_at=_transition(job, "Failed") or _transition(job, "Complete") if gone else None,
             failure="its pod is gone" if gone else "",
             deleting=deleting,
@@ -227,6 +231,7 @@ def read_preflight(job: Manifest, pods: Iterable[Manifest]) -> ObservedPreflight
         report = None
     return ObservedPreflight(
         name,
+        started_at=started,
         finished_at=_last_end(ended[0]) or time_of(job["metadata"]["creationTimestamp"]),
         report=report,
         failure="" if report is not None and state.get("exitCode") == 0 else ending_of(ended[0], PREFLIGHT).message,

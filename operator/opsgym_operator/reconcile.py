@@ -271,6 +271,7 @@ class Namespace:
                     job=label(pod, JOB_NAME),
                     run_uid=label(pod, LABEL_RUN_UID),
                     eval_model=label(pod, LABEL_EVAL_MODEL),
+                    model=label(pod, LABEL_MODEL),
                 )
                 for pod in pods
             ),
