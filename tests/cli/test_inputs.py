@@ -122,7 +122,7 @@ def test_one_broken_line_leaves_the_others(world: World) -> None:
 @pytest.mark.parametrize(
     ("suite", "told"),
     [
-        ({"builtin": "quickstrat"}, "spec.suite.builtin: 'quickstrat' is no built-in suite; there are: quickstart"),
+        ({"builtin": "quickstrat"}, "spec.suite.builtin: 'quickstrat' is no built-in suite; there are: "),
         ({"path": "nowhere"}, "does not exist; expected a task file, or a folder of them"),
         ({"configMap": {"name": "x"}}, "spec.suite.configMap: is read by the operator in a cluster"),
         ({"objectStore": {"store": "s", "key": "k"}}, "spec.suite.objectStore: is read by the operator in a cluster"),
