@@ -35,7 +35,10 @@ MADE_OF = {
     "runner": ["crds/opsgym_api", "agent_runner"],
     "domains": ["crds/opsgym_api", "domain_images"],
 }
-SHARED = ["Dockerfile", ".dockerignore", "uv.lock", "LICENSE", "pyproject.toml", "tools/get_uv.py", "tools/image"]
+SHARED = [
+    "Dockerfile", ".dockerignore", "uv.lock", "LICENSE", "pyproject.toml",
+    "tools/get_uv.py", "tools/image/base.py", "tools/image/install.py",
+]  # fmt: skip
 PUBLIC_BASE = "docker.io/library/python:3.11-slim-bookworm"
 """As the Dockerfile has it."""
 CERTIFICATES = "SSL_CERT_FILE"
