@@ -384,13 +384,14 @@ class Namespace:
     def _show_run(self, there: Manifest, state: RunState | None, desired: Desired) -> None:
         if state is None or state.stored is None:
             return
-        status = desired.status or read_status(there)
+        counters = dict((desired.status or read_status(there)).counters)
+        total = counters.pop("total", 0)
         budget = state.spec.budget
         figures = RunFigures(
-            trials=status.counters,
-            passed=status.counters.get("passed", 0),
+            trials=counters,
+            passed=counters.get("passed", 0),
             scored=state.stored.book.scored,
-            total=sum(status.counters.values()),
+            total=total,
             spent_usd=state.stored.book.spent,
             budget_usd=budget.max_usd if budget else None,
         )

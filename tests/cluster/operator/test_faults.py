@@ -1,0 +1,66 @@
+"""What production does to pods: the attempt is an infrastructure error with its spend, and the trial is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.cluster.faults import evict, kill_in_container, oom_kill
+from tests.cluster.kube import Kube
+from tests.cluster.operator.held_model import HeldModel, held_model
+from tests.cluster.operator.world import Operator, evalrun
+
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import AttemptRecord
+
+pytestmark = pytest.mark.timeout(600)
+
+Harm = Callable[[Kube, str, str], object]
+"""Does something to a pod of a namespace."""
+
+HARM: dict[str, Harm] = {
+    "pod deleted": lambda kube, namespace, pod: kube.delete("Pod", pod, namespace),
+    "pod evicted": evict,
+    "agent out of memory": lambda kube, namespace, pod: oom_kill(kube, namespace, pod, "agent"),
+    "Postgres killed": lambda kube, namespace, pod: kill_in_container(kube, namespace, pod, "postgres", "postgres"),
+    "gym server killed": lambda kube, namespace, pod: kill_in_container(
+        kube, namespace, pod, "gym-itsm", "opsgym_domains"
+    ),
+}
+
+
+@pytest.fixture
+def model(operator: Operator) -> Iterator[HeldModel]:
+    """A model that pods can reach; after the operator, so that it serves inside the cluster's network."""
+    with held_model() as found:
+        yield found
+
+
+def first_attempt(operator: Operator) -> AttemptRecord:
+    (found,) = [attempt for attempt in operator.results("r").attempts if attempt.attempt == 0]
+    return found
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_trial_survives(operator: Operator, model: HeldModel, kube: Kube, harm: str) -> None:
+    model.hold()
+    models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=1)}]
+    kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 1}, models=models))
+    operator.wait(lambda: model.asked == 1, "has not asked the model", 180)
+    (pod,) = operator.pods("r")
+
+    HARM[harm](kube, operator.namespace, pod["metadata"]["name"])
+    model.release()
+    run = operator.await_end("r", 300)
+
+    assert run["status"]["progress"] == "1/1"
+    lost = first_attempt(operator)
+    assert lost.outcome is Outcome.INFRA_ERROR, lost
+    assert lost.message
+    if "killed" in harm:
+        assert lost.reason == "gym_lost"
+    assert [trial.attempt for trial in operator.results("r").trials] == [1]
+    counted = operator.metrics()
+    assert counted["opsgym_attempts_total"] == 2
+    assert counted["opsgym_trials_total"] == 1

@@ -1,0 +1,131 @@
+"""What users do to runs while they are under way, and what runs do to each other."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.cluster.faults import sampled
+from tests.cluster.kube import Kube
+from tests.cluster.operator.held_model import HeldModel, held_model
+from tests.cluster.operator.world import Operator, condition_of, evalrun
+
+from opsgym_api.outcomes import Outcome
+
+pytestmark = pytest.mark.timeout(900)
+
+TASK_PODS = {"opsgym.dev/role": "task"}
+
+
+@pytest.fixture
+def model(operator: Operator) -> Iterator[HeldModel]:
+    """A model that pods can reach; after the operator, so that it serves inside the cluster's network."""
+    with held_model() as found:
+        yield found
+
+
+def run_of(operator: Operator, model: HeldModel, name: str, tasks: int, **spec: Any) -> dict[str, Any]:
+    models = [{"name": "held", "inline": model.inline()}]
+    return evalrun(operator.namespace, name, suite={"builtin": "quickstart", "limit": tasks}, models=models, **spec)
+
+
+def scored(operator: Operator, name: str) -> int:
+    return int(operator.run(name).get("status", {}).get("progress", "0/0").split("/")[0])
+
+
+def test_suspending_stops_pods_and_resuming_runs_only_the_rest(
+    operator: Operator, model: HeldModel, kube: Kube
+) -> None:
+    model.hold(after=1)
+    kube.create(run_of(operator, model, "r", 3))
+    operator.wait(lambda: scored(operator, "r") == 1 and model.asked >= 3, "has not scored one and begun two", 240)
+    (first,) = operator.results("r").trials
+
+    kube.patch("EvalRun", "r", operator.namespace, {"spec": {"suspend": True}})
+    operator.await_condition("r", "Progressing", "False", "Suspended")
+    operator.wait(lambda: not operator.pods("r"), "still has pods", 90)
+    stopped = operator.results("r")
+    assert [trial.task_id for trial in stopped.trials] == [first.task_id]
+
+    model.release()
+    kube.patch("EvalRun", "r", operator.namespace, {"spec": {"suspend": False}})
+    run = operator.await_end("r", 300)
+    assert run["status"]["progress"] == "3/3"
+    ended = operator.results("r")
+    assert first in ended.trials
+    assert Counter(attempt.task_id for attempt in ended.attempts)[first.task_id] == 1
+    assert all(attempt.outcome is not None for attempt in ended.attempts)
+
+
+def test_deleting_a_run_leaves_its_results_and_nothing_else(operator: Operator, model: HeldModel, kube: Kube) -> None:
+    model.hold(after=1)
+    manifest = run_of(operator, model, "r", 3)
+    kube.create(manifest)
+    operator.wait(lambda: scored(operator, "r") == 1 and model.asked >= 3, "has not scored one and begun two", 240)
+    kube.delete("EvalRun", "r", operator.namespace)
+    ours = "app.kubernetes.io/managed-by=opsgym-operator"
+    operator.wait(
+        lambda: not any(kube.list(kind, operator.namespace, ours) for kind in ("Pod", "Job", "ConfigMap")),
+        "still has objects of a deleted run",
+        120,
+    )
+    before = operator.results("r")
+    assert len(before.trials) == 1
+
+    model.release()
+    kube.create(manifest)
+    operator.await_end("r", 300)
+    again = operator.results("r")
+    assert again.run.run != before.run.run
+    assert len(again.trials) == 3
+    assert operator.metrics()["opsgym_run_progress_ratio"] == 1
+
+
+def test_a_run_survives_an_operator_that_is_killed_again_and_again(operator: Operator, kube: Kube) -> None:
+    kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 4}, trials=2))
+    moments = random.Random(7)
+    for _ in range(10):
+        time.sleep(moments.uniform(0.1, 4.0))
+        operator.kill()
+        operator.start()
+    operator.await_end("r", 600)
+    results = operator.results("r")
+    assert len(results.trials) == 8
+    tries = Counter((attempt.task_id, attempt.trial) for attempt in results.attempts)
+    assert set(tries.values()) == {1}, "a trial was run twice"
+    assert all(trial.outcome is Outcome.PASSED for trial in results.trials)
+    operator.wait(lambda: not operator.pods(), "left pods behind")
+
+
+def test_runs_share_a_models_ceiling_and_neither_starves(operator: Operator, model: HeldModel, kube: Kube) -> None:
+    metadata = {"name": "shared", "namespace": operator.namespace}
+    kind = {"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalModel"}
+    kube.create({**kind, "metadata": metadata, "spec": model.inline(maxConcurrency=2)})
+    shared = [{"name": "shared", "ref": "shared"}]
+    with sampled(operator.namespace) as samples:
+        kube.create(evalrun(operator.namespace, "first", suite={"builtin": "quickstart", "limit": 6}, models=shared))
+        operator.wait(lambda: len(operator.pods("first")) == 2, "has not begun", 120)
+        kube.create(evalrun(operator.namespace, "second", suite={"builtin": "quickstart", "limit": 2}, models=shared))
+        operator.await_end("second", 400)
+        left = 6 - scored(operator, "first")
+        operator.await_end("first", 400)
+    assert left > 0, "the second run had to wait for all of the first"
+    assert max(samples.running(TASK_PODS)) == 2
+    assert model.most <= 2
+
+
+def test_a_budget_is_kept_and_the_rest_is_skipped(operator: Operator, model: HeldModel, kube: Kube) -> None:
+    kube.create(run_of(operator, model, "r", 8, budget={"maxUsd": 0.25}))
+    run = operator.await_end("r", 400)
+    results = operator.results("r")
+    spent = sum(attempt.cost_usd or 0 for attempt in results.attempts)
+    assert 0.2 <= spent <= 0.25 + 2 * 0.1 + 1e-9
+    assert condition_of(run, "Succeeded")["status"] == "True"
+    skipped = [attempt for attempt in results.attempts if attempt.outcome is Outcome.BUDGET_SKIPPED]
+    assert len(skipped) + len(results.trials) == 8
+    assert len(skipped) >= 4
+    assert operator.metrics()["opsgym_run_cost_usd"] == pytest.approx(spent)
