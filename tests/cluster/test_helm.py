@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -21,6 +22,7 @@ from tests.cluster.images import write_image
 from tests.cluster.kube import Kube, Manifest, has_condition
 from tests.cluster.places import ROOT, S3_REGION
 from tests.cluster.processes import until
+from tests.cluster.workloads import pod, shell
 from tests.helm.charts import CRDS, OPSGYM, rendered
 from tests.helm.test_chart import SETTINGS
 
@@ -198,6 +200,35 @@ def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Ku
     assert not may(tenant.operator, "create", "pods", "exec")
     assert may(tenant.operator, "create", "jobs.batch")
     assert may(tenant.operator, "patch", "evalruns.opsgym.dev", "status")
+
+
+def test_nobody_reaches_pods_of_runs_and_they_reach_what_the_release_names(
+    cluster: Cluster, kube: Kube, tenant: Tenant, s3: S3
+) -> None:
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url}
+    ours = {"app.kubernetes.io/managed-by": "opsgym-operator", "app.kubernetes.io/part-of": "opsgym"}
+    for name, labels in (("gym", ours), ("agent", ours), ("plain", {}), ("visitor", {})):
+        kube.create(pod(tenant.namespace, name, shell("main", "httpd -f -p 8080 -h /"), labels=labels))
+    address = {
+        name: kube.wait("Pod", name, tenant.namespace, has_condition("Ready"))["status"]["podIP"]
+        for name in ("gym", "agent", "plain", "visitor")
+    }
+
+    def reaches(client: str, host: str, port: int = 8080) -> bool:
+        script = f"nc -w 2 {host} {port} </dev/null"
+        return cluster.kubectl("exec", "-n", tenant.namespace, client, "--", "sh", "-c", script).returncode == 0
+
+    assert reaches("visitor", address["gym"])
+    assert reaches("agent", address["plain"])
+    tenant.helm("install", "opsgym", str(OPSGYM), values={"stores": [store]})
+    assert until(lambda: not reaches("visitor", address["gym"]), 20)
+    assert until(lambda: not reaches("agent", address["plain"]), 20)
+    assert not reaches("agent", address["gym"])
+    assert reaches("visitor", address["plain"])
+    server = urlsplit(s3.endpoint_url)
+    assert reaches("agent", str(server.hostname), int(server.port or 0))
+    found = cluster.kubectl("exec", "-n", tenant.namespace, "agent", "--", "nslookup", "s3.storage.svc.cluster.local")
+    assert found.returncode == 0, found.stdout
 
 
 def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespaces(
