@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -37,6 +38,15 @@ from opsgym_operator.status import Figures, Tally, tally_of
 
 MOST_RECORDS = 500
 """Written in one go; the rest follows at once, and status moves meanwhile."""
+
+
+@dataclass(frozen=True)
+class _Reservation:
+    """Trials that have been planned and may still cost something."""
+
+    trials: int
+    spent: float
+    """Dollars that they have cost so far."""
 
 
 @dataclass(frozen=True)
@@ -76,30 +86,40 @@ class Work:
         return held_trials(self.jobs)
 
     @cached_property
-    def reserved(self) -> int:
+    def reserved(self) -> _Reservation:
         """Trials that Jobs have and that may still cost something."""
-        return sum(not self.book.settled(key) for key in self.held)
+        return self._reserved(self.held)
 
     @cached_property
-    def in_flight(self) -> int:
+    def in_flight(self) -> _Reservation:
         """The same, without Jobs that are suspended and have no pods left."""
         awake = [job for job in self.jobs if self.slots[job.name] or not job.suspended or job.queued]
-        return sum(not self.book.settled(key) for key in held_trials(awake))
+        return self._reserved(held_trials(awake))
+
+    def _reserved(self, held: AbstractSet[TrialKey]) -> _Reservation:
+        going = [key for key in held if not self.book.settled(key)]
+        return _Reservation(len(going), sum(self.book.state(key).cost_usd for key in going))
 
     @cached_property
     def control(self) -> Control:
-        """The start gate as it should stand.
-
-        The budget is asked whether the last trial that was planned might still start: those before it may, and nobody
-        planned more.
-        """
+        """The start gate as it should stand."""
         if self.accepted.spec.suspend:
             return Control(start=False, proceed=False, reason="suspended")
-        book = self.book
-        gate = budget_gate(self.accepted.spec.budget, book.spent, max(0, self.in_flight - 1), book.largest)
-        if gate.start and book.breaker.open(self.now.timestamp()):
+        gate = self._budget_gate()
+        if gate.start and self.book.breaker.open(self.now.timestamp()):
             return Control(start=False, reason="breaker")
         return gate
+
+    def _budget_gate(self) -> Control:
+        """What the budget says: whether running trials may go on, and whether the last one planned might still start.
+
+        Those planned before that one may start too, and nobody planned more. What a trial in flight has spent is part
+        of what is reserved for it.
+        """
+        budget, book, going = self.accepted.spec.budget, self.book, self.in_flight
+        gate = budget_gate(budget, book.spent, 0, 0.0)
+        last = budget_gate(budget, book.spent - going.spent, max(0, going.trials - 1), book.largest)
+        return last if gate.proceed and not last.start else gate
 
     @property
     def budget_closed(self) -> bool:
@@ -178,8 +198,9 @@ class Work:
         budget, book = self.accepted.spec.budget, self.book
         if budget is None or book.largest == 0:
             return pending
-        affordable = min((budget.max_usd - book.spent) / book.largest, sum(pending) + self.reserved)
-        allowed = math.ceil(affordable) - self.reserved
+        planned, spent = self.reserved.trials, book.spent - self.reserved.spent
+        affordable = min((budget.max_usd - spent) / book.largest, sum(pending) + planned)
+        allowed = math.ceil(affordable) - planned
         return share(max(0, allowed), [Claim(number, 0, count) for number, count in enumerate(pending)])
 
     # Objects
@@ -263,7 +284,7 @@ class Work:
         for job in self.jobs:
             if job.finished and job.harvested and not job.deleting:
                 yield from self._silent(job)
-        if self.budget_closed and self.in_flight == 0 and self.accepted.spec.budget is not None:
+        if self.budget_closed and self.in_flight.trials == 0 and self.accepted.spec.budget is not None:
             cap = f"${self.accepted.spec.budget.max_usd:g}"
             message = f"the run's budget of {cap} is spent; raise spec.budget.maxUsd and the run goes on"
             for lane in self.stored.lanes:

@@ -17,7 +17,7 @@ from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_api.gate import Standing
 from opsgym_api.orders import AttemptSummary, JobOrder, PreflightReport, SuiteEntry, SuiteIndex
 from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import Cell, Control, RunRecord, Timings
+from opsgym_api.records import AttemptRecord, Cell, Control, RunRecord, Timings
 from opsgym_operator.book import Book
 from opsgym_operator.config import Images, OperatorConfig, StoreConfig
 from opsgym_operator.decide import plan
@@ -107,6 +107,8 @@ class SimRun:
     attempts: dict[tuple[str, str, int], int] = field(default_factory=dict)
     preflights: dict[str, ObservedPreflight] = field(default_factory=dict)
     orders: set[str] = field(default_factory=set)
+    under_way: dict[tuple[str, str, int, int], float] = field(default_factory=dict)
+    """What attempts have cost that have not ended."""
     baseline: Standing | None = None
     gone: bool = False
     events: list[Event] = field(default_factory=list)
@@ -291,6 +293,29 @@ class Fleet:
 
     # What pods do
 
+    def spend_some(self) -> None:
+        """Notes what some attempts that are under way have cost so far."""
+        for job in self.jobs.values():
+            for index in sorted(job.pods):
+                ref, run = job.order.trials[index], self.runs[job.uid]
+                attempt = run.attempts.get((job.order.cell.key, ref.task_id, ref.trial), 0)
+                _, cost = self._outcome(job, run, index, attempt)
+                share = cost * self.chance.random()
+                noted = run.under_way.get((job.order.cell.key, ref.task_id, ref.trial, attempt), 0.0)
+                share = max(noted, share)
+                run.under_way[job.order.cell.key, ref.task_id, ref.trial, attempt] = share
+                run.book.note(
+                    AttemptRecord(
+                        run="r",
+                        cell=job.order.cell,
+                        task_id=ref.task_id,
+                        trial=ref.trial,
+                        attempt=attempt,
+                        cost_usd=share,
+                        timings=Timings(started_at=self.now.isoformat()),
+                    )
+                )
+
     def end_one(self, *, seconds: float = 1.0) -> bool:
         """Ends a pod that is chosen at random; whether there was one."""
         found = [(name, index) for name, job in self.jobs.items() for index in sorted(job.pods | job.terminating)]
@@ -308,6 +333,7 @@ class Fleet:
         attempt = run.attempts.get(key, 0)
         run.attempts[key] = attempt + 1
         outcome, cost = self._outcome(job, run, index, attempt)
+        cost = max(cost, run.under_way.pop((*key, attempt), 0.0))
         assert run.book.note(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
         was_terminating = index in job.terminating
         job.pods.discard(index)
@@ -330,11 +356,21 @@ class Fleet:
             return Outcome.BUDGET_SKIPPED, 0.0
         return self.ending(job.order.cell.key, ref.task_id, ref.trial, attempt)
 
-    def run_out(self, *, most: int = 100_000, check: Callable[[], None] = lambda: None) -> None:
-        """Plans and ends pods in turn until nothing happens any more."""
+    def run_out(self, *, most: int = 100_000, check: Callable[[], None] = lambda: None, spending: bool = False) -> None:
+        """Plans and ends pods in turn until nothing happens any more.
+
+        Args:
+            most: Pods to end.
+            check: Is called after each plan.
+            spending: Whether spend is noted while attempts are under way.
+        """
         self.plan()
         check()
         for _ in range(most):
+            if spending:
+                self.spend_some()
+                self.plan()
+                check()
             if not self.end_one():
                 break
             self.plan()
