@@ -170,6 +170,24 @@ def test_jobs_of_a_queue_keep_their_parallelism_and_wait_for_their_queue() -> No
     assert planned(fleet).delete == (ObjectRef("Job", first_job(fleet)), ObjectRef("ConfigMap", first_job(fleet)))
 
 
+def test_a_job_of_a_queue_waits_until_half_of_its_share_is_free() -> None:
+    fleet, run = frozen(200, ceiling=8)
+
+    def queued(seen: ObservedNamespace) -> ObservedNamespace:
+        jobs = tuple(replace(job, queued=True) for job in seen.jobs)
+        runs = tuple(replace(found, spec=queueing) for found in seen.runs)
+        return replace(seen, queues=frozenset({"team"}), jobs=jobs, runs=runs)
+
+    queueing = EvalRunSpec.model_validate(SPEC | {"queueName": "team"})
+    for index in range(35):
+        fleet.end(first_job(fleet), index)
+    assert planned(fleet, queued).create == (), "three slots are free"
+    fleet.end(first_job(fleet), 35)
+    [_, job] = planned(fleet, queued).create
+    assert (job["spec"]["parallelism"], job["spec"]["completions"]) == (4, 40)
+    assert run.started == 40
+
+
 # The start gate
 
 
@@ -187,6 +205,18 @@ def test_suspending_closes_the_gate_and_resuming_opens_it() -> None:
     desired = planned(fleet)
     assert desired.control == Control()
     assert desired.patches == (JobPatch(first_job(fleet), parallelism=2, suspend=False),)
+
+
+def test_pods_that_are_ending_take_their_slots_until_they_have() -> None:
+    fleet, first = frozen(12, ceiling=3)
+    fleet.apply("other", EvalRunSpec.model_validate(SPEC), [entry(f"t{n}") for n in range(12)])
+    fleet.edit(first, suspend=True)
+    fleet.plan()
+    assert fleet.busy("best") == 3
+    assert len(fleet.jobs) == 1, "a Job that is suspended has pods for a while"
+    fleet.end_one()
+    fleet.plan()
+    assert [job.parallelism for job in fleet.jobs.values()] == [3, 1]
 
 
 def test_many_infra_errors_close_the_gate_and_a_pause_opens_it_for_a_probe() -> None:
