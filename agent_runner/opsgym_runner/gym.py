@@ -89,7 +89,7 @@ class GymClient:
         """Makes the database and fills it.
 
         Raises:
-            NotScored: The server refused the seed, or is lost.
+            NotScored: The server refused the seed, cannot judge as strictly as is asked, or is lost.
         """
         body: dict[str, Any] = {"database_id": self.database_id}
         if seed.builtin is not None:
@@ -104,6 +104,10 @@ class GymClient:
         if response.status_code >= 400:
             message = f"gym {self.name} refused the seed (HTTP {response.status_code}): {_detail(response)}"
             raise config_error(ConfigReason.SEED_REFUSED, message)
+        # A server that does not know what is asked for passes over it, and would let everything pass.
+        if access is Access.STRICT and self._json(response).get("access") != access.value:
+            message = f"gym {self.name} knows no access strict, as published servers do not; serve it with opsgym"
+            raise config_error(ConfigReason.UNSUPPORTED, message)
 
     async def initialize(self) -> None:
         """Opens an MCP session.

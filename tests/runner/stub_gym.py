@@ -42,6 +42,8 @@ class StubGym:
     """Gives out MCP session ids and insists on them."""
     forgets_politely: bool = True
     """Answers calls on databases it does not know with HTTP 404; else with an error result."""
+    knows_access: bool = True
+    """Says how strictly a new database is judged."""
     broken: Mapping[str, Response] = field(default_factory=dict)
     """Answers of paths, or of tools, that are broken."""
     databases: dict[str, sqlite3.Connection] = field(default_factory=dict)
@@ -130,7 +132,8 @@ class StubGym:
             database.executescript(body.get("sql_content") or SEED)
         except sqlite3.Error as error:
             return JSONResponse({"detail": f"Failed to seed database: {error}"}, status_code=500)
-        return JSONResponse({"success": True, "database_id": body["database_id"]})
+        known = {"access": body.get("access", "published")} if self.knows_access else {}
+        return JSONResponse({"success": True, "database_id": body["database_id"], **known})
 
     async def sql(self, request: Request) -> Response:
         if "/api/sql-runner" in self.broken:

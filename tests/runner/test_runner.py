@@ -122,6 +122,20 @@ async def test_a_seed_is_sent_as_text_or_by_name_and_strictness_only_when_asked_
     assert {key: "ID" if value == database else value for key, value in sent.items()} == body
 
 
+async def test_a_server_that_knows_no_strict_access_does_not_score_a_strict_task(
+    store: MemoryStore, gym: StubGym, gym_url: str
+) -> None:
+    gym.knows_access = False
+    async with Runner(store) as runner:
+        record = await runner.run(make_job(gym_url, make_task(access="strict")))
+
+    assert (record.outcome, record.reason) == (Outcome.CONFIG_ERROR, "unsupported")
+    assert record.message == "gym notes knows no access strict, as published servers do not; serve it with opsgym"
+    assert record.usage.model_calls == 0
+    assert gym.databases == {}
+    assert (await run(store, gym_url)).outcome == Outcome.PASSED
+
+
 async def test_a_refused_seed_is_a_config_error_that_quotes_the_gym(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:

@@ -142,6 +142,7 @@ class GymServer:
                 "message": f"database {database_id} is ready",
                 "database_id": database_id,
                 "sql_stored": sql is not None,
+                "access": access,
             }
         )
 
