@@ -229,14 +229,23 @@ def size(archive: Path) -> int:
 
 
 def read_manifest(image: tarfile.TarFile) -> dict[str, Any]:
-    """The manifest of the only image in an OCI archive."""
-    entry = read_json(image, "index.json")["manifests"][0]
-    return read_json(image, blob(entry["digest"]))
+    """The manifest of the first image in an OCI archive."""
+    content = read_json(image, "index.json")
+    while "manifests" in content:  # Docker puts an index of platforms in between
+        content = read_json(image, blob(content["manifests"][0]["digest"]))
+    return content
 
 
 def read_json(image: tarfile.TarFile, name: str) -> dict[str, Any]:
-    """A JSON file of an archive."""
-    file = image.extractfile(name)
+    """A JSON file of an archive.
+
+    Raises:
+        BuildError: There is no such file: Docker wrote another format before version 25.
+    """
+    try:
+        file = image.extractfile(name)
+    except KeyError:
+        raise BuildError(f"{image.name} is no OCI archive; use buildah, or Docker 25 or newer") from None
     assert file is not None
     content: dict[str, Any] = json.load(file)
     return content
