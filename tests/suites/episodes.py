@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,12 +11,14 @@ import httpx
 
 from opsgym_api.records import VerifierResult
 from opsgym_api.task import Task, ToolCall
+from opsgym_domains.itsm.domain import DOMAIN
 from opsgym_runner.events import Events
 from opsgym_runner.gym import GymClient, http_client
 from opsgym_runner.job import Seed
 from opsgym_runner.transcript import Transcriber
 from opsgym_runner.verifiers import Conduct, verify
 
+TOOLS = DOMAIN.toolbox.tools
 AT_ONCE = 6
 """Databases that are in use at the same time; the server's Postgres has connections for more."""
 
@@ -30,6 +32,11 @@ class Play:
     answer: str
     sql: Sequence[str] = ()
     """What changes at the end from outside, in Postgres' dialect."""
+    writes_only: bool = False
+    """Calls that only read count as made, and are not: they leave nothing in the database. Does not go with events,
+    which may ask how far an episode is."""
+    first_failure: bool = False
+    """The end is judged until a verifier fails, the quick ones first: enough to see that it does not pass."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,8 @@ async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> En
         events = Events(task, {gym.name: gym}, notes)
         await events.happen(0)
         for step, call in enumerate(play.calls, start=1):
+            if play.writes_only and not TOOLS[call.name].writes:
+                continue
             result = await gym.call_tool(call.name, call.arguments)
             await events.happen(step)
             if result.is_error:
@@ -80,7 +89,19 @@ async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> En
         if play.sql:
             await gym.apply_event(play.sql)
         conduct = Conduct([call.name for call in play.calls], play.answer)
-        return Ending(play.label, await verify(task, {gym.name: gym}, conduct), refusals, notes.texts)
+        judge = _until_failure if play.first_failure else verify
+        return Ending(play.label, await judge(task, {gym.name: gym}, conduct), refusals, notes.texts)
+
+
+async def _until_failure(task: Task, gyms: Mapping[str, GymClient], conduct: Conduct) -> list[VerifierResult]:
+    quick_first = sorted(enumerate(task.verifiers), key=lambda item: item[1].dialect != "postgres")
+    results: list[VerifierResult] = []
+    for index, verifier in quick_first:
+        (result,) = await verify(task.model_copy(update={"verifiers": [verifier]}), gyms, conduct)
+        results.append(result.model_copy(update={"index": index}))
+        if not result.passed:
+            break
+    return results
 
 
 class _Notes(Transcriber):

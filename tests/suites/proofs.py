@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
-from tests.suites.episodes import Play
+from tests.suites.episodes import TOOLS, Play
 
 from opsgym_api.task import Task
 from opsgym_domains import registry
-from opsgym_domains.itsm.domain import DOMAIN
 from opsgym_domains.itsm.suites.books import SUITES
 from opsgym_domains.itsm.suites.drafts import Draft
 from opsgym_domains.itsm.suites.effects import key_of, written
 from opsgym_domains.itsm.suites.rows import Suite
 from opsgym_domains.itsm.tables import ItsmRow
 
-TOOLS = DOMAIN.toolbox.tools
 STRAYS = {
     "organization": ("active", "NOT active"),
     "location": ("street", "'Elsewhere'"),
@@ -90,7 +88,9 @@ def gold(case: Case) -> Play:
 
 def attempts(case: Case) -> list[Play]:
     """All that must not pass."""
-    return [Play("nothing", [], ""), *omissions(case), *mistakes(case), *careless(case), *strays(case)]
+    whole = [Play("nothing", [], ""), *mistakes(case), *careless(case), *strays(case)]
+    plays = [*whole, *(replace(play, first_failure=True) for play in omissions(case))]
+    return [replace(play, writes_only=not case.draft.events) for play in plays]
 
 
 def omissions(case: Case) -> Iterator[Play]:

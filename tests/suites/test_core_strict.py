@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.suites.episodes import Ending, Play, play_all
-from tests.suites.proofs import TOOLS, Case, careless, cases, gold
+from tests.suites.episodes import TOOLS, Ending, Play, play_all
+from tests.suites.proofs import Case, careless, cases, gold
 from tests.support.gym import Gym
 
 from opsgym_api.evalrun import Access

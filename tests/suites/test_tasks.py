@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from tests.suites.episodes import Ending, play_all
-from tests.suites.proofs import LINKS, STRAYS, TOOLS, Case, attempts, cases, gold
+from tests.suites.episodes import TOOLS, Ending, play_all
+from tests.suites.proofs import LINKS, STRAYS, Case, attempts, cases, gold
 from tests.support.gym import Gym
 
 from opsgym_api.task import Category

@@ -122,6 +122,7 @@ def _judged(tool: str, kind: Kind, conditions: Sequence[str], rules: str, *, rem
                 f"SELECT COUNT(*) FROM {table} WHERE {condition}",  # noqa: S608 - our own names
                 0 if removes else 1,
                 category=link,
+                dialect="postgres",
             )
             for number, condition in enumerate(conditions, start=1)
         ]
