@@ -19,7 +19,7 @@ claims = st.lists(st.builds(Claim, run=st.integers(0, 3), used=st.integers(0, 6)
         (3, [Claim(0, 5, 9), Claim(1, 0, 9)], [0, 3]),
         (6, [Claim(0, 2, 9), Claim(1, 0, 9)], [2, 4]),
         (6, [Claim(0, 2, 9), Claim(1, 0, 1)], [5, 1]),
-        (2, [Claim(0, 0, 9), Claim(0, 4, 9), Claim(1, 3, 9)], [0, 0, 2]),
+        (2, [Claim(0, 0, 9), Claim(0, 4, 9), Claim(1, 3, 9)], [1, 0, 1]),
         (4, [Claim(0, 3, 9), Claim(0, 0, 9), Claim(0, 1, 9)], [0, 3, 1]),
         (1, [Claim(0, 0, 9), Claim(1, 0, 9)], [1, 0]),
         (9, [Claim(0, 0, 2), Claim(1, 0, 0)], [2, 0]),
