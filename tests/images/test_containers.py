@@ -110,8 +110,16 @@ def test_what_was_left_out_of_the_runners_packages_is_not_missed(runner_root: Un
 
 
 def test_what_was_left_out_of_the_operators_packages_is_not_missed(operator_root: Unpacked) -> None:
-    done = operator_root.python(f"{STORES}\nimport opsgym_operator.plan")
+    done = operator_root.python(STORES)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_operator_starts_and_says_what_it_misses(operator_root: Unpacked) -> None:
+    done = operator_root.run("opsgym_operator")
+    assert done.returncode == 1, done.stderr
+    told = done.stdout + done.stderr
+    assert "/etc/opsgym/config.yaml" in told
+    assert "Traceback" not in told
 
 
 def test_nothing_but_volumes_can_be_written(runner_root: Unpacked) -> None:
