@@ -136,7 +136,9 @@ def _ended(
         return baseline
     index = run.stored.index if run.stored else None
     if index is None:
-        return _checking(run, current.name), Desired(delete=others, needs=frozenset({Need.SUITE}))
+        return _checking(run, current.name), Desired(
+            delete=others, needs=frozenset({Need.SUITE}), again_s=AGAIN_FIRST_S
+        )
     try:
         record = frozen(run, accepted, index, now, version)
     except InputError as error:

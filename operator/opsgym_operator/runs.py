@@ -37,6 +37,9 @@ A = TypeVar("A")
 PAUSES_S = (2.0, 5.0, 10.0, 20.0)
 """Pauses after failures of a store, one after the other; the last one from then on."""
 
+FRESH_S = 15.0
+"""Seconds for which what was read from the store is not read again; plans that ask again wait longer."""
+
 
 @dataclass
 class RunState:
@@ -59,6 +62,7 @@ class RunState:
     _failures: int = 0
     _not_before: float = 0.0
     _reading: dict[Need, asyncio.Task[None]] = field(default_factory=dict)
+    _read_at: dict[Need, float] = field(default_factory=dict)
     _harvest: Harvest | None = None
 
     @property
@@ -100,9 +104,13 @@ class RunState:
             await self.attempt(self.stores.ask(self.store, Store.get, RunKeys(self.id).control_json))
 
     def read(self, needs: Iterable[Need]) -> None:
-        """Begins to read what a plan needs; wakes when it is there."""
+        """Begins to read what a plan needs; wakes when it is there.
+
+        What was read a moment ago is not read again: a plan that is not content with it asks until it is.
+        """
         for need in needs:
-            if need not in self._reading and not self.paused:
+            fresh = time.monotonic() - self._read_at.get(need, float("-inf")) < FRESH_S
+            if need not in self._reading and not self.paused and not fresh:
                 task = asyncio.create_task(self._read(need), name=f"{need} of {self.id}")
                 self._reading[need] = task
                 task.add_done_callback(partial(self._done, need))
@@ -117,6 +125,8 @@ class RunState:
     async def _read(self, need: Need) -> None:
         readers = {Need.STORED: self._read_all, Need.SUITE: self._read_suite, Need.BASELINE: self._read_baseline}
         await self.attempt(readers[need]())
+        if not self.trouble:
+            self._read_at[need] = time.monotonic()
 
     async def _read_all(self) -> None:
         shelf = await self.stores.ask(self.store, read_shelf, self.id)
