@@ -53,6 +53,8 @@ GUARD = RECORDS / "guard.json"
 NAMES = ("etcd", "containerd", "apiserver", "controller-manager", "scheduler", "kubelet", "proxy", "policies", "s3")
 PATIENCE = 60
 """Seconds a component may take until it answers. On an idle machine the slowest takes three."""
+COMMAND_PATIENCE = 900
+"""Seconds a call of kubectl or helm may take: those that wait for something have limits of their own."""
 
 
 class Cluster:
@@ -116,7 +118,9 @@ class Cluster:
 
     def _run(self, name: str, arguments: Sequence[str], stdin: str | None) -> subprocess.CompletedProcess[str]:
         command: list[str | Path] = [_enter_file(), binaries.program(name), *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=300)
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, check=False, timeout=COMMAND_PATIENCE
+        )
 
 
 def up(archives: Sequence[Path] = (), owner: int | None = None) -> Cluster:

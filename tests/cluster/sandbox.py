@@ -17,12 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cluster.errors import ClusterError
-from tests.cluster.places import COVERED, GROUP, LOG, NODE_IP, RECORDS, SERVICE_NET, STATE
+from tests.cluster.places import CACHE, CONTAINERD, COVERED, GROUP, LOG, NODE_IP, RECORDS, SERVICE_NET, STATE
 from tests.cluster.processes import Process, spawn, until
 
 INIT = RECORDS / "init.json"
 KEEPER = RECORDS / "keeper.json"
 CLONE_NEWNET = 0x40000000
+SOCKET_PATH = 100
+"""Characters that the path of containerd's socket may have: the kernel takes 107, and containerd adds to some."""
 
 
 def create() -> None:
@@ -31,6 +33,8 @@ def create() -> None:
     Raises:
         ClusterError: The kernel or the user's rights do not allow it.
     """
+    if len(str(CONTAINERD)) > SOCKET_PATH:
+        raise ClusterError(f"{CACHE} is too long a path for sockets; set OPSGYM_CACHE to a shorter one")
     hidden = [folder for folder in COVERED if STATE.is_relative_to(folder)]
     if hidden:
         raise ClusterError(f"the cluster cannot keep its files below {hidden[0]}; set OPSGYM_CACHE to another folder")
