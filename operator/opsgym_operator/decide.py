@@ -240,6 +240,7 @@ def _situation(work: Work, config: OperatorConfig, now: datetime, *, done: bool,
         (_ended(work) if done else None)
         or _store_trouble(work.run, pods)
         or (_suspended(work) if spec.suspend else None)
+        or _order_gone(work)
         or in_trouble(pods)
         or _breaker(work, now)
         or refused(work.live, pods, config.pods.service_account_name, now)
@@ -270,6 +271,14 @@ def _not_scored(counters: Mapping[str, int]) -> str:
 def _suspended(work: Work) -> Situation:
     ending = f"; {len(work.pods)} pods are ending" if work.pods else ""
     return Situation(Reason.SUSPENDED, f"spec.suspend is true; {work.tally.pending} trials are left{ending}")
+
+
+def _order_gone(work: Work) -> Situation | None:
+    if not work.lost:
+        return None
+    name = work.lost[0].name
+    message = f"ConfigMap {name} is gone, and Job {name} cannot go on; delete the Job, and its trials are planned anew"
+    return Situation(Reason.ORDER_GONE, message, progressing=any_running(work.pods))
 
 
 def _breaker(work: Work, now: datetime) -> Situation | None:

@@ -61,6 +61,8 @@ class Reason(StrEnum):
     """The kubelet cannot start a pod for another reason."""
     PODS_REFUSED = "PodsRefused"
     """A Job gets no pods: a quota, an admission rule or its service account keeps them away."""
+    ORDER_GONE = "OrderGone"
+    """Somebody deleted the ConfigMap that says what a Job's pods do."""
     STARTING = "Starting"
     """Its suite is frozen, and its first Jobs are being made."""
     RUNNING = "Running"
@@ -113,7 +115,7 @@ REFUSED = frozenset({
 STALLED = REFUSED | {
     Reason.STORE_UNREACHABLE, Reason.BASELINE_NOT_FOUND, Reason.PREFLIGHT_FAILED, Reason.PREFLIGHT_BROKE,
     Reason.SUITE_FILTER, Reason.SECRET_MISSING, Reason.IMAGE_UNAVAILABLE, Reason.POD_NOT_STARTING, Reason.PODS_REFUSED,
-    Reason.UNSCHEDULABLE, Reason.BREAKER_OPEN,
+    Reason.ORDER_GONE, Reason.UNSCHEDULABLE, Reason.BREAKER_OPEN,
 }  # fmt: skip
 """Somebody has to mend something, or to wait."""
 

@@ -85,6 +85,11 @@ class Work:
         """Trials that a Job has."""
         return held_trials(self.jobs)
 
+    @property
+    def lost(self) -> list[ObservedJob]:
+        """Jobs of which nobody can tell what their pods do: their orders are gone."""
+        return [job for job in self.jobs if not job.trials and not job.finished]
+
     @cached_property
     def reserved(self) -> _Reservation:
         """Trials that Jobs have and that may still cost something."""
@@ -172,7 +177,8 @@ class Work:
     def _lane(self, lane: Lane) -> tuple[int, LaneWork]:
         jobs = self._jobs_of(lane)
         used = sum(self.slots[job.name] for job in jobs)
-        if not self.control.start or self.run.store_trouble:
+        waits = any(job.cell == lane.cell.key for job in self.lost)
+        if not self.control.start or self.run.store_trouble or waits:
             return used, LaneWork(lane)
         spec = self.accepted.spec
         return used, LaneWork(

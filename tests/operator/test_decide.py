@@ -349,6 +349,20 @@ def test_a_job_that_gets_no_pods_stalls_the_run() -> None:
     assert said(run, "Stalled").startswith(f"True PodsRefused: Job {first_job(fleet)} has no pods after 30 s")
 
 
+def test_a_job_whose_order_is_gone_keeps_its_cell_from_being_planned_twice() -> None:
+    fleet, run = frozen(30)
+    for index in range(9):
+        fleet.end(first_job(fleet), index)
+    desired = planned(fleet, lambda seen: replace(seen, jobs=tuple(replace(job, trials=()) for job in seen.jobs)))
+    assert (desired.create, desired.patches) == ((), ())
+    name = first_job(fleet)
+    told = f"ConfigMap {name} is gone, and Job {name} cannot go on; delete the Job, and its trials are planned anew"
+    assert said(run, "Stalled") == f"True OrderGone: {told}"
+    fleet.jobs.clear()
+    fleet.run_out()
+    assert run.status.progress == "30/30"
+
+
 def test_without_its_store_a_run_plans_nothing_new_and_says_so() -> None:
     fleet, run = frozen(30)
     for index in range(9):

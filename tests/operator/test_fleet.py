@@ -55,9 +55,10 @@ def test_a_run_goes_from_preflight_to_every_trial_scored() -> None:
     st.integers(1, 9),
     st.lists(st.tuples(st.integers(1, 25), st.integers(1, 3), st.integers(1, 2)), min_size=1, max_size=3),
     st.floats(0, 0.4),
+    st.booleans(),
 )
 def test_ceilings_hold_and_every_trial_ends_whatever_happens(
-    seed: int, ceiling: int, sizes: list[tuple[int, int, int]], lost: float
+    seed: int, ceiling: int, sizes: list[tuple[int, int, int]], lost: float, toggled: bool
 ) -> None:
     fleet = Fleet(seed)
 
@@ -82,6 +83,17 @@ def test_ceilings_hold_and_every_trial_ends_whatever_happens(
         )
         assert all(count == 1 for count in running.values()), "a trial runs twice at once"
 
+    fleet.plan()
+    for _ in range(40):
+        if toggled:
+            run = fleet.chance.choice(list(fleet.runs.values()))
+            fleet.edit(run, suspend=not run.spec.suspend)
+        fleet.plan()
+        check()
+        fleet.end_one()
+    for run in fleet.runs.values():
+        if run.spec.suspend:
+            fleet.edit(run, suspend=False)
     fleet.run_out(check=check)
     # A breaker that has opened waits for the clock.
     for _ in range(50):
@@ -90,7 +102,7 @@ def test_ceilings_hold_and_every_trial_ends_whatever_happens(
     for run in fleet.runs.values():
         assert run.status.phase in ("Complete", "Failed"), run.status
         assert run.status.counters["pending"] == 0
-        assert all(run.book.state(key).attempts <= 3 for key in run.attempts)
+        assert all(run.book.state(key).infra_errors <= 3 for key in run.attempts)
 
 
 @settings(max_examples=40, deadline=None)
