@@ -15,6 +15,7 @@ from tests.suites.episodes import TOOLS, Ending, play_all
 from tests.suites.proofs import LINKS, STRAYS, Case, attempts, cases, gold
 from tests.support.gym import Gym
 
+from opsgym_api.evalrun import Access
 from opsgym_api.task import Category
 
 pytestmark = pytest.mark.xdist_group("suites")  # one server serves them all
@@ -33,6 +34,19 @@ def test_a_suite_has_tasks_with_and_without_a_way_and_verifiers_of_every_kind(su
     assert {verifier.category for verifier in verifiers} == set(Category)
     assert {verifier.verifier_type for verifier in verifiers} == {"database_state", "tool_execution", "answer_match"}
     assert {verifier.dialect for verifier in verifiers} == {"sqlite", "postgres"}
+
+
+def test_the_large_suite_is_long_and_hard_enough() -> None:
+    tasks = [case.task for case in cases() if case.suite.name == "itsm-core"]
+    steps = [task.steps or 0 for task in tasks]
+    used = {action.name for task in tasks for action in task.gold_actions or []}
+    assert len(tasks) >= 60
+    assert sum(steps) / len(steps) >= 9
+    assert max(steps) >= 30
+    assert sum(not task.feasible for task in tasks) >= 5
+    assert sum(task.access is Access.STRICT for task in tasks) >= 10
+    assert sum(bool(task.events) for task in tasks) >= 6
+    assert len(used) >= 70, f"no solution uses {sorted(set(TOOLS) - used)}"
 
 
 def test_no_two_tasks_share_an_id() -> None:

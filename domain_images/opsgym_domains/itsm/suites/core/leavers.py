@@ -9,9 +9,11 @@ from opsgym_domains.itsm.seeds.world import World
 from opsgym_domains.itsm.suites.checks import count, says, state
 from opsgym_domains.itsm.suites.core.goals import drafted
 from opsgym_domains.itsm.suites.drafts import Desk, Draft, call, find_team, look_up, numbers, update
-from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Location, User
+from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Knowledge, Location, Problem, User
 
 OVER = ("resolved", "closed")
+PROBLEM_OVER = ("resolved", "closed")
+CHANGE_OVER = ("closed", "canceled")
 
 
 def handovers(world: World) -> Iterator[Draft]:
@@ -19,6 +21,7 @@ def handovers(world: World) -> Iterator[Draft]:
     yield _to_one_successor(world)
     yield _by_category(world)
     yield _with_the_team(world)
+    yield _with_everything(world)
 
 
 def _handed_over(cases: Sequence[Incident], successor: Callable[[Incident], User], note: str) -> Iterator[ToolCall]:
@@ -78,11 +81,7 @@ def _by_category(world: World) -> Draft:
     desk = Desk(world, "Mirelle Botanics")
     actor, leaver, networks, data = map(desk.person, ("Amara Diallo", "Sana Qureshi", "Yara Haidar", "Lucas Maurel"))
     cases, note = desk.open_cases(assigned_to=leaver.user_id), "Sana has left, see handover list."
-    changes = [
-        change
-        for change in world.all(Change, assigned_to=leaver.user_id)
-        if change.status not in {"closed", "canceled"}
-    ]
+    changes = [change for change in world.all(Change, assigned_to=leaver.user_id) if change.status not in CHANGE_OVER]
     draft = Draft(
         slug="handover-by-category",
         actor=actor,
@@ -182,6 +181,98 @@ def _with_the_team(world: World) -> Draft:
             "update_incident": "USR-3",
             "add_new_group_member": "USR-2",
             "remove_group_membership": "ID-4",
+            "update_user_details": "ID-3",
+        },
+    )
+
+
+def _with_everything(world: World) -> Draft:
+    desk = Desk(world, "Halden Freight")
+    actor, leaver, heir = map(desk.person, ("Oskar Lindqvist", "Nadia Haddad", "Henrik Solberg"))
+    team, note = desk.team("Freight Applications"), "Nadia's work, continued by Henrik."
+    cases = desk.open_cases(assigned_to=leaver.user_id)
+    problems = [row for row in world.all(Problem, assigned_to=leaver.user_id) if row.status not in PROBLEM_OVER]
+    changes = [row for row in world.all(Change, assigned_to=leaver.user_id) if row.status not in CHANGE_OVER]
+    articles = world.all(Knowledge, owner_id=leaver.user_id)
+    devices = world.all(ConfigurationItem, owner_id=leaver.user_id)
+    draft = Draft(
+        slug="handover-of-everything",
+        actor=actor,
+        prompt=(
+            "Nadia Haddad is gone, and Henrik Solberg inherits everything. He joins Freight Applications and she "
+            f"leaves it; her open incidents are his, noted as '{note}', and so are her problems and changes that are "
+            "not over. He owns her articles and her devices from now on, except for her laptop, which goes into "
+            "stock in my name. Her account is closed at the end. What she finished stays hers. Mind that it is "
+            "Henrik, not Henrike."
+        ),
+        plan=(
+            "Look up Oskar Lindqvist (a manager), Nadia Haddad, Henrik Solberg and Freight Applications.",
+            "List what Nadia has: incidents, problems, changes, articles, devices.",
+            "Add Henrik to the group, take Nadia out of it.",
+            "Hand over open incidents with the note (USR-3), and problems and changes that are not over.",
+            "Give Henrik the articles and the devices; the laptop goes into stock in Oskar's name.",
+            "Set Nadia's account inactive.",
+        ),
+        gold=(
+            look_up(actor),
+            look_up(leaver),
+            look_up(heir),
+            find_team(team),
+            call("get_incidents_assigned_to", assigned_to=leaver.user_id),
+            call("get_problems_assigned_to", assigned_to=leaver.user_id),
+            call("get_changes_assigned_to", assigned_to=leaver.user_id),
+            call("retrieve_knowledge_articles", owner_id=leaver.user_id),
+            call("find_configuration_items", owner_id=leaver.user_id),
+            call("add_new_group_member", group_id=team.group_id, user_id=heir.user_id),
+            call("remove_group_membership", group_id=team.group_id, user_id=leaver.user_id),
+            *_handed_over(cases, lambda _case: heir, note),
+            *(call("update_problem", problem_id=row.problem_id, assigned_to=heir.user_id) for row in problems),
+            *(call("update_change", change_id=row.change_id, assigned_to=heir.user_id) for row in changes),
+            *(
+                call("update_knowledge_article", knowledge_id=page.knowledge_id, owner_id=heir.user_id)
+                for page in articles
+            ),
+            *(
+                call(
+                    "update_configuration_item",
+                    configuration_item_id=item.configuration_item_id,
+                    **(
+                        {"status": "in_stock", "owner_id": actor.user_id}
+                        if item.name.startswith("Laptop")
+                        else {"owner_id": heir.user_id}
+                    ),
+                )
+                for item in devices
+            ),
+            call("update_user_details", user_id=leaver.user_id, active=False),
+        ),
+        answer=(
+            f"Henrik Solberg has {numbers(cases)}, and Nadia's problems, changes, articles and devices; her laptop is "
+            "in stock, her account inactive."
+        ),
+        verifiers=(_finished_work_stays(world, leaver),),
+        tools=("list_users", "list_incidents", "list_problems", "list_changes"),
+        mistakes={
+            "gives something to Henrike": (update(cases[0], assigned_to=desk.person("Henrike Solberg").user_id),),
+            "moves finished work too": (
+                update(
+                    next(case for case in world.all(Incident, assigned_to=leaver.user_id) if case.status == "resolved"),
+                    assigned_to=heir.user_id,
+                ),
+            ),
+        },
+    )
+    return drafted(
+        world,
+        draft,
+        rules={
+            "add_new_group_member": "USR-2",
+            "remove_group_membership": "USR-2",
+            "update_incident": "USR-3, LKP-2",
+            "update_problem": "ID-4",
+            "update_change": "CHG-1",
+            "update_knowledge_article": "ID-3",
+            "update_configuration_item": "ID-3",
             "update_user_details": "ID-3",
         },
     )

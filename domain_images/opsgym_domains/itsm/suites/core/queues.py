@@ -23,6 +23,8 @@ from opsgym_domains.itsm.suites.drafts import (
 )
 from opsgym_domains.itsm.tables import Incident, IncidentSla, Notification, User, UserGroup, UserGroupMember
 
+QUEUED = ("new", "in_progress", "on_hold")
+"""Statuses in which an incident is in a queue."""
 SETTLED = timedelta(days=3)
 """How long ago an incident must have been resolved to be closed [INC-9]."""
 
@@ -366,6 +368,7 @@ def reviews(world: World) -> Iterator[Draft]:
     yield _review_with_hands(world)
     yield _review_with_notes(world)
     yield _review_by_figures(world)
+    yield _queue_lengths(world)
 
 
 def _late(desk: Desk, group: UserGroup) -> tuple[list[Incident], list[Incident]]:
@@ -579,6 +582,73 @@ def _review_by_figures(world: World) -> Draft:
         draft,
         rules={"send_notification": "NTF-2, NTF-3"},
         expect={"send_notification": {"message": Present()}},
+    )
+
+
+def _queue_lengths(world: World) -> Draft:
+    desk = Desk(world, "Halden Freight")
+    actor, manager = desk.person("Ebba Nyholm"), desk.person("Sigrid Aune")
+    teams = [desk.team(name) for name in ("Network and Databases", "Quay Field Team", "Harbour Service Desk")]
+    lengths = {
+        team.group_id: [len(desk.open_cases(assignment_group=team.group_id, status=status)) for status in QUEUED]
+        for team in teams
+    }
+    longest = max(teams, key=lambda team: sum(lengths[team.group_id]))
+    oldest = min(desk.open_cases(assignment_group=longest.group_id, status="new"), key=desk.reported)
+    total = sum(lengths[longest.group_id])
+    draft = Draft(
+        slug="longest-queue",
+        actor=actor,
+        prompt=(
+            "Which of Network and Databases, the Quay Field Team and the Harbour Service Desk has the longest queue "
+            "right now, counting what is new, in progress and on hold? Report its name and the number, in digits, to "
+            "Sigrid Aune, on the oldest incident of that group that is still new."
+        ),
+        plan=(
+            "Look up Ebba Nyholm, the three groups and Sigrid Aune.",
+            "Count each group's incidents by the three statuses, and add them up.",
+            "List the new incidents of the longest queue; take the oldest.",
+            "Send Sigrid the report there.",
+        ),
+        gold=(
+            look_up(actor),
+            *map(find_team, teams),
+            *(
+                call("count_incident_for_assignment_group", assignment_group_id=team.group_id, status=status)
+                for team in teams
+                for status in QUEUED
+            ),
+            call("list_incidents", assignment_group=longest.group_id, status="new"),
+            look_up(manager),
+            notify(
+                oldest,
+                manager,
+                "report",
+                f"{oldest.number}: longest queue",
+                f"{longest.name} has {total} incidents that are not over.",
+            ),
+        ),
+        answer=f"{longest.name}: {total}.",
+        verifiers=(
+            state(
+                "report_has_the_number",
+                "The report states the number [NTF-3]",
+                _figures((total,), manager, oldest),
+                dialect="postgres",
+            ),
+            says(
+                "answer_names_group_and_number",
+                "The answer says it too [REF-3]",
+                rf"(?s)(?=.*{longest.name})(?=.*\b{total}\b)",
+            ),
+        ),
+        tools=("get_incidents_assigned_to", "get_count_of_incident_priority_wise", "list_user_groups"),
+    )
+    return drafted(
+        world,
+        draft,
+        rules={"send_notification": "NTF-2, NTF-3"},
+        expect={"send_notification": {"message": Has(longest.name)}},
     )
 
 
