@@ -250,6 +250,25 @@ def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespac
         assert refused(installed) == []
 
 
+def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
+    cluster: Cluster, kube: Kube, namespace: str, neighbour: Tenant, s3: S3, images: None
+) -> None:
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": s3.secret}
+    values = yaml.safe_dump({"clusterWide": True, "stores": [store]})
+    secret = {key: value for key, value in kube.get("Secret", s3.secret, namespace).items() if key != "metadata"}
+    kube.create({**secret, "metadata": {"name": s3.secret, "namespace": neighbour.namespace}})
+    where = ("-n", namespace)
+    told(cluster.helm("install", "opsgym", str(OPSGYM), *where, "--wait", "--timeout", "120s", "-f", "-", stdin=values))
+    try:
+        assert kube.list("Role", neighbour.namespace) == []
+        start(kube, neighbour.namespace, "one")
+        kube.wait("EvalRun", "one", neighbour.namespace, has_condition("Succeeded"), seconds=300)
+        assert until(lambda: "evalruns" in json.dumps(kube.get("ClusterRole", "view")["rules"]), 10)
+    finally:
+        told(cluster.helm("uninstall", "opsgym", *where, "--wait"))
+    assert [item for item in kube.list("ClusterRole") if item["metadata"]["name"].startswith(namespace)] == []
+
+
 def test_helm_test_runs_the_quickstart(kube: Kube, tenant: Tenant, images: None) -> None:
     tenant.install(TRIAL)
     said = tenant.helm("test", "opsgym", "--timeout", "600s", "--logs")
