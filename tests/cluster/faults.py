@@ -23,11 +23,11 @@ from tests.cluster.processes import Process
 
 SAMPLES_PER_SECOND = 2.0
 HOG = """
-import os, sys, tempfile
+import os, sys
 open(sys.argv[1], "w").write("0")
-file = tempfile.TemporaryFile(dir="/dev/shm", buffering=0)
+file = os.memfd_create("memory")
 while True:
-    file.write(bytes(2**20))
+    os.write(file, bytes(2**20))
 """
 """Enters a control group, then fills its memory until something dies.
 
