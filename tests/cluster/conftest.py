@@ -14,7 +14,7 @@ from tests.cluster import cluster as clusters
 from tests.cluster import sandbox
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
-from tests.cluster.kube import Kube
+from tests.cluster.kube import Kube, KubeError
 from tests.cluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
 from types_boto3_s3 import S3Client
 
@@ -73,7 +73,23 @@ def namespace(kube: Kube) -> Iterator[str]:
         kube.wait("ServiceAccount", "default", name, lambda _: True)
         yield name
     finally:
-        kube.delete("Namespace", name)
+        remove_namespace(kube, name)
+
+
+def remove_namespace(kube: Kube, namespace: str) -> None:
+    """Deletes a namespace, without waiting for its end.
+
+    Finalizers of our kinds are removed: the operator that would do so is gone, and the namespace would stay for ever.
+    """
+    kube.delete("Namespace", namespace)
+    for kind in ("EvalRun", "EvalModel", "EvalSchedule"):
+        try:
+            found = [item["metadata"]["name"] for item in kube.list(kind, namespace)]
+            for name in found:
+                kube.patch(kind, name, namespace, {"metadata": {"finalizers": None}})
+        except KubeError as error:
+            if error.code != 404:  # the kind is not defined, or the object has just gone
+                raise
 
 
 @dataclass(frozen=True)

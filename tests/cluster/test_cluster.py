@@ -12,7 +12,7 @@ import yaml
 from pydantic import SecretStr
 from tests.cluster import faults
 from tests.cluster.cluster import Cluster
-from tests.cluster.conftest import S3
+from tests.cluster.conftest import S3, remove_namespace
 from tests.cluster.errors import ClusterError
 from tests.cluster.kube import Kube, KubeError, Manifest, has_condition
 from tests.cluster.places import NODE, ROOT
@@ -146,6 +146,15 @@ def quickstart(namespace: str) -> Manifest:
 def test_the_quickstart_is_accepted_as_it_is(kube: Kube, namespace: str) -> None:
     kube.create(quickstart(namespace))
     assert kube.get("EvalRun", "quickstart", namespace)["spec"]["suite"]["builtin"] == "quickstart"
+
+
+@pytest.mark.usefixtures("definitions")
+def test_a_run_whose_operator_is_gone_keeps_no_namespace(kube: Kube, namespace: str) -> None:
+    document = quickstart(namespace)
+    document["metadata"]["finalizers"] = ["opsgym.dev/watched"]
+    kube.create(document)
+    remove_namespace(kube, namespace)
+    kube.wait_gone("Namespace", namespace)
 
 
 @pytest.mark.usefixtures("definitions")
