@@ -125,7 +125,9 @@ def _is_peer(world: World, peer: Manifest, pod: Manifest, other: Manifest) -> bo
 
 
 def networks(block: Manifest) -> list[str]:
-    """Networks that an ipBlock leaves when its exceptions are taken out."""
+    """Networks that an ipBlock leaves when its exceptions are taken out; none for IPv6, which no pod here has."""
+    if ":" in block["cidr"]:
+        return []
     left = [ipaddress.IPv4Network(block["cidr"], strict=False)]
     for text in block.get("except") or []:
         hole = ipaddress.IPv4Network(text, strict=False)

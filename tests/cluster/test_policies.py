@@ -112,6 +112,7 @@ def test_exceptions_are_taken_out_of_a_block() -> None:
     assert networks({"cidr": "10.0.0.0/30", "except": ["10.0.0.1/32"]}) == ["10.0.0.0/32", "10.0.0.2/31"]
     assert networks({"cidr": "10.0.0.0/30", "except": ["10.0.0.0/8"]}) == []
     assert networks({"cidr": "0.0.0.0/0", "except": []}) == ["0.0.0.0/0"]
+    assert networks({"cidr": "::/0", "except": ["fd00::/8"]}) == []
 
 
 def test_chains_of_pods_that_are_gone_are_removed_in_the_same_step() -> None:
