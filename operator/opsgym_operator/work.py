@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -93,16 +92,7 @@ class Work:
     @cached_property
     def reserved(self) -> _Reservation:
         """Trials that Jobs have and that may still cost something."""
-        return self._reserved(self.held)
-
-    @cached_property
-    def in_flight(self) -> _Reservation:
-        """The same, without Jobs that are suspended and have no pods left."""
-        awake = [job for job in self.jobs if self.slots[job.name] or not job.suspended or job.queued]
-        return self._reserved(held_trials(awake))
-
-    def _reserved(self, held: AbstractSet[TrialKey]) -> _Reservation:
-        going = [key for key in held if not self.book.settled(key)]
+        going = [key for key in self.held if not self.book.settled(key)]
         return _Reservation(len(going), sum(self.book.state(key).cost_usd for key in going))
 
     @cached_property
@@ -121,7 +111,7 @@ class Work:
         Those planned before that one may start too, and nobody planned more. What a trial in flight has spent is part
         of what is reserved for it.
         """
-        budget, book, going = self.accepted.spec.budget, self.book, self.in_flight
+        budget, book, going = self.accepted.spec.budget, self.book, self.reserved
         gate = budget_gate(budget, book.spent, 0, 0.0)
         last = budget_gate(budget, book.spent - going.spent, max(0, going.trials - 1), book.largest)
         return last if gate.proceed and not last.start else gate
@@ -290,7 +280,7 @@ class Work:
         for job in self.jobs:
             if job.finished and job.harvested and not job.deleting:
                 yield from self._silent(job)
-        if self.budget_closed and self.in_flight.trials == 0 and self.accepted.spec.budget is not None:
+        if self.budget_closed and self.reserved.trials == 0 and self.accepted.spec.budget is not None:
             cap = f"${self.accepted.spec.budget.max_usd:g}"
             message = f"the run's budget of {cap} is spent; raise spec.budget.maxUsd and the run goes on"
             for lane in self.stored.lanes:

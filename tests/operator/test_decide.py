@@ -126,6 +126,28 @@ def test_a_ceiling_that_was_raised_raises_live_jobs() -> None:
     assert planned(fleet).patches == (JobPatch(first_job(fleet), parallelism=5),)
 
 
+def test_a_ceiling_that_was_raised_raises_each_job_of_a_hybrid_cell_once() -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = model("gpt", max_concurrency=2)
+    rows = [entry(f"{other}{number}", "itsm", other) for number in range(9) for other in ("hr", "csm")]
+    fleet.apply("nightly", EvalRunSpec.model_validate(SPEC), rows)
+    fleet.plan()
+    assert [job.parallelism for job in fleet.jobs.values()] == [1, 1]
+    fleet.models["gpt"] = model("gpt", max_concurrency=5)
+    assert planned(fleet).patches == tuple(
+        JobPatch(name, parallelism=parallelism) for name, parallelism in zip(fleet.jobs, (3, 2), strict=True)
+    )
+
+
+def test_of_finished_jobs_the_newest_of_each_cell_stays() -> None:
+    fleet, run = frozen(25, ceiling=2, agents=[{"name": "one"}, {"name": "two"}])
+    fleet.run_out()
+    assert run.status.progress == "50/50"
+    assert sorted(name.rpartition("-")[0] for name in fleet.jobs) == sorted({name[:-2] for name in fleet.jobs})
+    assert len(fleet.jobs) == 2
+    assert set(fleet.jobs) < run.orders, "with its order"
+
+
 def test_a_ceiling_that_was_lowered_lowers_nothing() -> None:
     fleet, _ = frozen(12, ceiling=4)
     fleet.models["gpt"] = model("gpt", max_concurrency=1)
@@ -167,7 +189,9 @@ def test_jobs_of_a_queue_keep_their_parallelism_and_wait_for_their_queue() -> No
     fleet.models["gpt"] = model("gpt", max_concurrency=9)
     assert planned(fleet).patches == (), "neither raised nor resumed"
     fleet.edit(run, suspend=True)
-    assert planned(fleet).delete == (ObjectRef("Job", first_job(fleet)), ObjectRef("ConfigMap", first_job(fleet)))
+    desired = planned(fleet)
+    assert desired.delete == (ObjectRef("Job", first_job(fleet)), ObjectRef("ConfigMap", first_job(fleet)))
+    assert desired.patches == ()
 
 
 def test_a_job_of_a_queue_waits_until_half_of_its_share_is_free() -> None:
@@ -253,6 +277,20 @@ def test_a_spent_budget_closes_the_gate_and_the_rest_is_written_off() -> None:
     assert said(run, "Succeeded") == f"True BudgetSpent: {told}"
     assert (run.status.not_scored, run.status.cost) == (8, "$1.20")
     assert "BudgetClosed" in [event.reason for event in run.events]
+
+
+def test_nothing_is_written_off_while_what_is_under_way_may_leave_money_over() -> None:
+    def ending(cell: str, task: str, trial: int, attempt: int) -> Ending:
+        return Outcome.PASSED, 0.9 if task == "t1" else 0.1
+
+    fleet, run = frozen(9, ceiling=3, ending=ending, budget={"maxUsd": 2})
+    for index in range(2):
+        fleet.end(first_job(fleet), index)
+        fleet.plan()
+    assert run.control == Control(start=False, reason="budget"), "each trial under way may cost as much as the dearest"
+    assert run.book.count(Outcome.BUDGET_SKIPPED) == 0
+    fleet.run_out()
+    assert (run.status.progress, run.status.cost) == ("9/9", "$1.70")
 
 
 def test_a_large_rest_is_written_off_in_parts() -> None:
