@@ -148,6 +148,14 @@ def test_of_finished_jobs_the_newest_of_each_cell_stays() -> None:
     assert set(fleet.jobs) < run.orders, "with its order"
 
 
+def test_a_frozen_run_goes_on_without_its_model() -> None:
+    fleet, run = frozen(12, ceiling=2)
+    del fleet.models["gpt"]
+    fleet.run_out()
+    assert run.status.progress == "12/12"
+    assert said(run, "Accepted") == "True Valid"
+
+
 def test_a_ceiling_that_was_lowered_lowers_nothing() -> None:
     fleet, _ = frozen(12, ceiling=4)
     fleet.models["gpt"] = model("gpt", max_concurrency=1)
@@ -573,6 +581,7 @@ def test_the_story_is_told_in_few_events() -> None:
     assert [event.reason for event in run.events if event.reason != "JobsCreated"] == [
         "Accepted", "PreflightRunning", "Running", "Complete",
     ]  # fmt: skip
+    assert run.control is None, "a gate that is open needs no file"
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,15 @@ def test_a_preflight_under_way_is_left_alone() -> None:
     assert desired == Desired()
 
 
+def test_a_preflight_that_is_being_deleted_is_waited_for() -> None:
+    world = World()
+    world.ended(FINDING)
+    world.plan()
+    world.preflights = (replace(world.preflights[0], deleting=True),)
+    desired = world.plan(seconds=60)
+    assert (desired.create, desired.delete) == ((), ())
+
+
 FINDING = Finding(where="EvalModel gpt: spec.prices", problem="no price is known; add prices")
 
 
