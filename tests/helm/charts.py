@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from tests.cluster.binaries import HELM, bring, build, download
+from tests.cluster.errors import ClusterError
 
 Manifest = dict[str, Any]
 
@@ -26,9 +30,17 @@ STORE: Mapping[str, Any] = {"name": "results", "url": "s3://bucket/prefix", "sec
 
 @cache
 def helm_program() -> Path:
-    """Where helm is; brought if it is not in the cache."""
-    if not HELM.folder.exists():
-        bring(HELM, (download, build))
+    """Where helm is: in the cache, on the machine, or brought. Without it tests are skipped, but never in CI."""
+    installed = shutil.which("helm")
+    if not HELM.folder.exists() and installed is not None:
+        return Path(installed)
+    try:
+        if not HELM.folder.exists():
+            bring(HELM, (download, build))
+    except ClusterError as error:
+        if "CI" in os.environ:
+            raise
+        pytest.skip(str(error))
     return HELM.folder / "helm"
 
 
