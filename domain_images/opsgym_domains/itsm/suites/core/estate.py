@@ -403,7 +403,16 @@ def _replaced(
             ),
         ),
         tools=("find_configuration_items", "find_incident_by_number", "get_location_by_id"),
-        mistakes={"gives the old device back": (_change_item(device, owner_id=acting.user_id),)},
+        mistakes={
+            "gives the old device back": (_change_item(device, owner_id=acting.user_id),),
+            "lists another device as well": (
+                call(
+                    "link_affected_ci_to_incident",
+                    configuration_item=world.all(ConfigurationItem, org_id=desk.org_id)[0].configuration_item_id,
+                    incident_id=cases[0].incident_id,
+                ),
+            ),
+        },
     )
     return drafted(
         world,
