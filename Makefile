@@ -24,7 +24,7 @@ test: lint .tools/chromium ## Checks and tests everything
 	$(RUN) pytest -n auto --dist loadgroup --ignore tests/cluster $(PYTEST_ARGS)
 	@$(MAKE) --no-print-directory test-cluster
 
-test-cluster: .venv/.dev ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
+test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
 	@$(RUN) python -m tests.cluster.prepare
 	$(RUN) pytest tests/cluster $(PYTEST_ARGS)
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import calls, databases, episodes, memory
+from benchmarks import calls, cluster, databases, episodes, memory
 
-ALL = {"databases": databases.measure, "calls": calls.measure, "episodes": episodes.measure, "memory": memory.measure}
+ALL = {
+    "databases": databases.measure,
+    "calls": calls.measure,
+    "episodes": episodes.measure,
+    "memory": memory.measure,
+    "cluster": cluster.measure,
+}
 
 
 def main() -> None:

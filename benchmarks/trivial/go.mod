@@ -1,0 +1,3 @@
+module opsgym.dev/benchmarks/trivial
+
+go 1.22
