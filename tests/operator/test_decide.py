@@ -197,9 +197,11 @@ def test_jobs_of_a_queue_keep_their_parallelism_and_wait_for_their_queue() -> No
     fleet.models["gpt"] = model("gpt", max_concurrency=9)
     assert planned(fleet).patches == (), "neither raised nor resumed"
     fleet.edit(run, suspend=True)
-    desired = planned(fleet)
-    assert desired.delete == (ObjectRef("Job", first_job(fleet)), ObjectRef("ConfigMap", first_job(fleet)))
-    assert desired.patches == ()
+    for admitted in (False, True):
+        job.suspended = not admitted
+        desired = planned(fleet)
+        assert desired.delete == (ObjectRef("Job", first_job(fleet)), ObjectRef("ConfigMap", first_job(fleet)))
+        assert desired.patches == (), "whether a Job of a queue is suspended is the queue's business"
 
 
 def test_a_job_of_a_queue_waits_until_half_of_its_share_is_free() -> None:
@@ -291,14 +293,14 @@ def test_nothing_is_written_off_while_what_is_under_way_may_leave_money_over() -
     def ending(cell: str, task: str, trial: int, attempt: int) -> Ending:
         return Outcome.PASSED, 0.9 if task == "t1" else 0.1
 
-    fleet, run = frozen(9, ceiling=3, ending=ending, budget={"maxUsd": 2})
+    fleet, run = frozen(20, ceiling=3, ending=ending, budget={"maxUsd": 3})
     for index in range(2):
         fleet.end(first_job(fleet), index)
         fleet.plan()
     assert run.control == Control(start=False, reason="budget"), "each trial under way may cost as much as the dearest"
     assert run.book.count(Outcome.BUDGET_SKIPPED) == 0
     fleet.run_out()
-    assert (run.status.progress, run.status.cost) == ("9/9", "$1.70")
+    assert (run.status.progress, run.status.cost) == ("20/20", "$2.80")
 
 
 def test_a_large_rest_is_written_off_in_parts() -> None:
