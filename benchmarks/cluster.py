@@ -162,7 +162,11 @@ class Bench:
         labels = f"opsgym.dev/run={name},opsgym.dev/role=task"
         _until(lambda: bool(self.kube.list("Job", self.namespace, labels)))
         began = time.monotonic()
-        objects = [*self.kube.list("ConfigMap", self.namespace, labels), *self.kube.list("Job", self.namespace, labels)]
+        objects = [
+            self.kube.get(kind, found["metadata"]["name"], self.namespace)
+            for kind in ("ConfigMap", "Job")
+            for found in self.kube.list(kind, self.namespace, labels)
+        ]
         _until(lambda: self._succeeded(labels) == trials)
         rate = trials / (time.monotonic() - began)
         self._wait_finished(name)
