@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.cluster.kube import Kube
 from tests.cluster.places import NODE_IP
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 80_000, 20_000
 """Of every answer: with a dollar for a million tokens of each kind, an episode of one answer costs ten cents."""
 PRICES = {"inputUsd": 1.0, "outputUsd": 1.0}
+SECRET = "held-model"
+"""Secret with the key, which any model's client insists on."""
 ANSWER = {
     "id": "answer",
     "object": "chat.completion",
@@ -67,13 +70,16 @@ class HeldModel:
 
     def inline(self, **more: Any) -> dict[str, Any]:
         """The model as an EvalRun or EvalModel writes it."""
-        return {"model": "openai/held", "endpoints": [{"url": self.url}], "prices": PRICES, "maxConcurrency": 2, **more}
+        usual = {"model": "openai/held", "credentials": {"secret": SECRET}, "prices": PRICES, "maxConcurrency": 2}
+        return {**usual, "endpoints": [{"url": self.url}], **more}
 
 
 @contextmanager
-def held_model() -> Iterator[HeldModel]:
+def held_model(kube: Kube, namespace: str) -> Iterator[HeldModel]:
     """Serves one on the node's address while the context is open; it answers at once until it is told to hold."""
     model = HeldModel()
+    metadata = {"name": SECRET, "namespace": namespace}
+    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"api-key": "held"}})
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.cluster.faults import sampled
 from tests.cluster.kube import Kube
-from tests.cluster.operator.held_model import HeldModel, held_model
+from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, condition_of, evalrun
 
 from opsgym_api.outcomes import Outcome
@@ -19,13 +18,6 @@ from opsgym_api.outcomes import Outcome
 pytestmark = pytest.mark.timeout(900)
 
 TASK_PODS = {"opsgym.dev/role": "task"}
-
-
-@pytest.fixture
-def model(operator: Operator) -> Iterator[HeldModel]:
-    """A model that pods can reach; after the operator, so that it serves inside the cluster's network."""
-    with held_model() as found:
-        yield found
 
 
 def run_of(operator: Operator, model: HeldModel, name: str, tasks: int, **spec: Any) -> dict[str, Any]:

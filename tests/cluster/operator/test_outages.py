@@ -1,0 +1,117 @@
+"""What a run stands on goes away and comes back: nothing is lost, nothing is scored twice, nobody has to help."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cluster.cluster import Cluster
+from tests.cluster.conftest import S3
+from tests.cluster.kube import Kube
+from tests.cluster.operator.held_model import HeldModel
+from tests.cluster.operator.world import Operator, condition_of, evalrun, operating
+from tests.cluster.places import NODE_IP
+
+from opsgym_api.scores import RunResults
+
+pytestmark = pytest.mark.timeout(900)
+
+OUTAGE_S = 60
+"""How long the store is away."""
+OURS = "app.kubernetes.io/managed-by=opsgym-operator"
+
+
+def begin(operator: Operator, model: HeldModel, kube: Kube, tasks: int) -> None:
+    """Starts a run, and returns when two of its episodes wait for their model."""
+    model.hold()
+    models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=2)}]
+    kube.create(
+        evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": tasks}, models=models, trials=1)
+    )
+    operator.wait(lambda: model.asked >= 2, "has not begun two episodes", 240)
+
+
+def complete(operator: Operator, kube: Kube, tasks: int) -> RunResults:
+    """Waits for the end, and checks that every trial is scored once and nothing is left running."""
+    run = operator.await_end("r", 400)
+    assert condition_of(run, "Succeeded")["status"] == "True", run["status"]
+    assert run["status"]["progress"] == f"{tasks}/{tasks}"
+    results = operator.results("r")
+    assert len({trial.task_id for trial in results.trials}) == len(results.trials) == tasks
+    scored = Counter(item.task_id for item in results.attempts if item.outcome is not None and item.outcome.scored)
+    assert set(scored.values()) == {1}, "a trial was scored twice"
+    assert operator.metrics()["opsgym_trials_total"] == tasks
+    operator.wait(lambda: not operator.pods(), "left pods behind")
+    jobs = {job["metadata"]["name"] for job in kube.list("Job", operator.namespace)}
+    orders = {found["metadata"]["name"] for found in kube.list("ConfigMap", operator.namespace, OURS)}
+    assert orders <= jobs, "an order has no Job"
+    return results
+
+
+def test_a_run_survives_restarts_of_the_api_server_and_of_etcd(
+    operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster
+) -> None:
+    begin(operator, model, kube, 4)
+    cluster.stop("apiserver")
+    try:
+        # An episode ends while nobody can be told.
+        model.hold(after=1)
+        operator.wait(lambda: model.answered == 1, "has not gone on without API server")
+        assert operator.ask("/healthz") == 200
+    finally:
+        cluster.start("apiserver")
+    operator.wait(lambda: model.asked >= 3, "has not begun another episode", 120)
+    cluster.stop("etcd")
+    try:
+        model.hold(after=1)
+        operator.wait(lambda: model.answered == 2, "has not gone on without etcd")
+        assert operator.ask("/healthz") == 200
+    finally:
+        cluster.start("etcd")
+        cluster.await_ready("apiserver")
+    model.release()
+    results = complete(operator, kube, 4)
+    assert len(results.attempts) == 4, "a trial was run twice"
+
+
+def test_a_run_survives_a_store_that_refuses_for_a_minute(
+    operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster
+) -> None:
+    begin(operator, model, kube, 3)
+    cluster.stop("s3")
+    try:
+        back = time.monotonic() + OUTAGE_S
+        model.release()
+        message = operator.await_condition("r", "Stalled", "True", "StoreUnreachable", OUTAGE_S)
+        assert operator.s3.url in message
+        operator.wait(lambda: time.monotonic() > back, "has died", 2 * OUTAGE_S)
+        assert operator.ask("/healthz") == 200
+    finally:
+        cluster.start("s3")
+    complete(operator, kube, 3)
+
+
+def test_a_store_that_is_out_of_reach_is_named_and_awaited(
+    task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
+) -> None:
+    wrong = {
+        "name": "results",
+        "url": s3.url,
+        "endpointUrl": f"http://{NODE_IP}:1",
+        "region": s3.region,
+        "secret": s3.secret,
+    }
+    with operating(namespace, s3, tmp_path, kube, stores=[wrong]) as operator:
+        kube.create(evalrun(namespace, "r", suite={"builtin": "quickstart", "limit": 1}))
+        message = operator.await_condition("r", "Stalled", "True", "StoreUnreachable")
+        assert s3.url in message
+        assert s3.secret_access_key not in message
+        # What `helm upgrade` does; the run itself is not touched.
+        operator.stop()
+        operator.config.clear()
+        operator.start()
+        operator.await_condition("r", "Succeeded", "True", seconds=240)
+    assert [trial.trial for trial in operator.results("r").trials] == [0]
