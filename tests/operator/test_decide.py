@@ -15,7 +15,7 @@ from opsgym_api.evalrun import Budget, Condition, EvalRunSpec
 from opsgym_api.gate import CellRate, Standing
 from opsgym_api.orders import TrialRef
 from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell, Control
+from opsgym_api.records import AttemptRecord, Cell, Control, Timings
 from opsgym_operator.decide import plan
 from opsgym_operator.desired import Desired, JobPatch, Need, ObjectRef
 from opsgym_operator.observed import ObservedJob, ObservedNamespace, ObservedPod, PodTrouble, parse_indexes
@@ -301,6 +301,48 @@ def test_nothing_is_written_off_while_what_is_under_way_may_leave_money_over() -
     assert run.book.count(Outcome.BUDGET_SKIPPED) == 0
     fleet.run_out()
     assert (run.status.progress, run.status.cost) == ("20/20", "$2.80")
+
+
+def spend(run: SimRun, task_id: str, cost: float) -> None:
+    """Notes what an attempt that is under way has cost so far."""
+    record = AttemptRecord(
+        run="r",
+        cell=CELL,
+        task_id=task_id,
+        trial=0,
+        attempt=0,
+        cost_usd=cost,
+        timings=Timings(started_at=START.isoformat()),
+    )
+    run.book.note(record)
+
+
+def test_what_a_trial_under_way_has_spent_is_not_reserved_twice() -> None:
+    fleet, run = frozen(40, ceiling=2, ending=lambda *_: (Outcome.PASSED, 0.1), budget={"maxUsd": 1.55})
+    for index in range(2):
+        fleet.end(first_job(fleet), index)
+        fleet.plan()
+    [job] = fleet.jobs.values()
+    assert len(job.order.trials) == 10
+    for index in range(9):
+        fleet.end(first_job(fleet), index)
+    spend(run, job.order.trials[9].task_id, 0.09)
+    [_, following] = planned(fleet).create
+    assert following["spec"]["completions"] == 4, "1.10 is spent, 0.10 reserved for one under way, 0.35 left for four"
+
+
+def test_the_gate_stays_open_for_all_that_were_planned_while_they_spend_what_was_reserved() -> None:
+    fleet, run = frozen(40, ceiling=2, ending=lambda *_: (Outcome.PASSED, 0.1), budget={"maxUsd": 1.15})
+    for index in range(2):
+        fleet.end(first_job(fleet), index)
+        fleet.plan()
+    [job] = fleet.jobs.values()
+    assert len(job.order.trials) == 10
+    for index in job.pods:
+        spend(run, job.order.trials[index].task_id, 0.09)
+    assert planned(fleet).control is None
+    fleet.run_out()
+    assert run.status.cost == "$1.20"
 
 
 def test_a_large_rest_is_written_off_in_parts() -> None:

@@ -185,6 +185,32 @@ def test_a_preflight_that_broke_is_told_with_what_is_known() -> None:
     assert world.said("Stalled") == f"True PreflightBroke: {told}"
 
 
+def test_a_report_of_a_preflight_that_could_not_finish_does_not_count() -> None:
+    world = World()
+    name = world.ended()
+    failed = "container preflight exited with code 102"
+    world.preflights = (replace(world.preflights[0], failure=failed),)
+    world.stored = Stored(index=index(world))
+    assert world.plan().freeze is None
+    assert world.said("Stalled") == f"True PreflightBroke: Job {name}: {failed}"
+
+
+def test_rows_that_cannot_be_read_are_left_out_if_the_filters_leave_them_out() -> None:
+    world = World(suite={"builtin": "quickstart", "ids": ["a"]})
+    world.ended()
+    world.run.entries.append(entry("broken").model_copy(update={"problem": "row 3: verifiers: is required"}))
+    world.stored = Stored(index=index(world))
+    record = world.plan().freeze
+    assert record is not None
+    assert record.task_ids == ["a"]
+    everything = World()
+    everything.ended()
+    everything.stored = world.stored
+    record = everything.plan().freeze
+    assert record is not None
+    assert record.task_ids == ["a", "b"], "a row without a gym is in no Job"
+
+
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
