@@ -51,6 +51,7 @@ class HeldModel:
         """Answers so many more requests, and nothing from then on."""
         with self._change:
             self._allowed = self.answered + after
+            self._change.notify_all()
 
     def release(self) -> None:
         """Answers everything that waits, and all that comes."""

@@ -34,6 +34,12 @@ def begin(operator: Operator, model: HeldModel, kube: Kube, tasks: int) -> None:
     operator.wait(lambda: model.asked >= 2, "has not begun two episodes", 240)
 
 
+def lead(cluster: Cluster) -> None:
+    """Does what losing their leadership does to them: here they are the only ones, and would pause for a minute."""
+    for name in ("controller-manager", "scheduler"):
+        cluster.restart(name)
+
+
 def complete(operator: Operator, kube: Kube, tasks: int) -> RunResults:
     """Waits for the end, and checks that every trial is scored once and nothing is left running."""
     run = operator.await_end("r", 400)
@@ -63,6 +69,7 @@ def test_a_run_survives_restarts_of_the_api_server_and_of_etcd(
         assert operator.ask("/healthz") == 200
     finally:
         cluster.start("apiserver")
+    lead(cluster)
     operator.wait(lambda: model.asked >= 3, "has not begun another episode", 120)
     cluster.stop("etcd")
     try:
@@ -72,6 +79,7 @@ def test_a_run_survives_restarts_of_the_api_server_and_of_etcd(
     finally:
         cluster.start("etcd")
         cluster.await_ready("apiserver")
+    lead(cluster)
     model.release()
     results = complete(operator, kube, 4)
     assert len(results.attempts) == 4, "a trial was run twice"
