@@ -98,7 +98,7 @@ def test_runs_share_a_models_ceiling_and_neither_starves(operator: Operator, mod
     kind = {"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalModel"}
     kube.create({**kind, "metadata": metadata, "spec": model.inline(maxConcurrency=2)})
     shared = [{"name": "shared", "ref": "shared"}]
-    # More than a chunk of 5 × 2: slots of a live Job are never taken away, so the second run waits for one chunk at most.
+    # More than a chunk, which is 5 × 2: a live Job keeps its slots, so the second run waits for one chunk at most.
     suite = {"builtin": "quickstart", "limit": 7}
     with sampled(operator.namespace) as samples:
         kube.create(evalrun(operator.namespace, "first", suite=suite, trials=2, models=shared))
