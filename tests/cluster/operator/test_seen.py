@@ -1,0 +1,141 @@
+"""What people and Prometheus see of a run: kubectl, `opsgym results`, metrics, and all of them say the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cluster import binaries
+from tests.cluster.cluster import Cluster
+from tests.cluster.kube import Kube, Manifest
+from tests.cluster.operator.held_model import HeldModel
+from tests.cluster.operator.world import Operator, evalrun
+from tests.cluster.places import ADMIN, NODE_IP
+from tests.cluster.prometheus import scraping
+
+from opsgym_api.outcomes import Outcome
+from opsgym_api.results import list_runs, load_run
+
+pytestmark = pytest.mark.timeout(600)
+
+TASKS = 2
+COST = 0.1 * TASKS
+"""Of the held model's episodes; replayed ones cost nothing."""
+
+
+def both(namespace: str, model: HeldModel) -> Manifest:
+    """A run in which one model solves everything, and the other nothing, for ten cents a task."""
+    models: list[Any] = [
+        {"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": 2}},
+        {"name": "held", "inline": model.inline()},
+    ]
+    return evalrun(namespace, "r", suite={"builtin": "quickstart", "limit": TASKS}, models=models)
+
+
+def columns(cluster: Cluster, namespace: str) -> Mapping[str, str]:
+    """What `kubectl get er` shows of the only run, by column."""
+    titles, row = cluster.kubectl("get", "er", "-n", namespace).stdout.splitlines()
+    return dict(zip(titles.split(), row.split(), strict=True))
+
+
+def opsgym(operator: Operator, folder: Path, *arguments: str) -> str:
+    """What opsgym prints where the current context is the test's namespace."""
+    config = yaml.safe_load(ADMIN.read_text())
+    config["contexts"][0]["context"]["namespace"] = operator.namespace
+    config["current-context"] = config["contexts"][0]["name"]
+    (folder / "kubeconfig").write_text(yaml.safe_dump(config))
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries.program('kubectl').parent}:{os.environ['PATH']}",
+        "KUBECONFIG": str(folder / "kubeconfig"),
+        "AWS_ENDPOINT_URL_S3": operator.s3.endpoint_url,
+        "AWS_REGION": operator.s3.region,
+        "AWS_ACCESS_KEY_ID": operator.s3.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": operator.s3.secret_access_key,
+    }
+    command = [str(Path(sys.executable).with_name("opsgym")), *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_kubectl_and_opsgym_show_a_run_alike(
+    operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster, tmp_path: Path
+) -> None:
+    manifest = json.dumps(both(operator.namespace, model))
+    assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
+    waited = cluster.kubectl("wait", "-n", operator.namespace, "--for=condition=Succeeded", "er/r", "--timeout=240s")
+    assert waited.returncode == 0, waited.stderr
+
+    shown = dict(columns(cluster, operator.namespace))
+    assert shown.pop("AGE")
+    assert shown == {
+        "NAME": "r",
+        "MODELS": "gold,held",
+        "PROGRESS": f"{2 * TASKS}/{2 * TASKS}",
+        "SUCCESS": "50.0%",
+        "NOTSCORED": "0",
+        "COST": f"${COST:.4f}",
+        "PHASE": "Complete",
+    }
+    story = cluster.kubectl("describe", "er", "r", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
+    steps = ["Accepted", "PreflightRunning", "JobsCreated", "Complete"]
+    assert [line.split()[1] for line in story.splitlines() if len(line.split()) > 1 and line.split()[1] in steps] == (
+        steps
+    ), story
+
+    printed = opsgym(operator, tmp_path, "results", "r")
+    rows = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
+    assert "100.0%" in rows["gold"]
+    assert "0.0%" in rows["held"].split()
+    assert shown["COST"] in rows["total"]
+
+    # The same document once more, later: another run, and the old results stay.
+    (before,) = list_runs(operator.store())
+    cluster.kubectl("delete", "er", "r", "-n", operator.namespace)
+    assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
+    operator.await_end("r", 240)
+    old, new = list_runs(operator.store())
+    assert old == before
+    assert new.run != old.run
+    for run in (old, new):
+        assert len(load_run(operator.store(), run.run).trials) == 2 * TASKS
+
+
+def test_prometheus_counts_what_status_and_store_hold(operator: Operator, model: HeldModel, kube: Kube) -> None:
+    mine = f'namespace="{operator.namespace}",run="r"'
+    with scraping(f"{NODE_IP}:{operator.port}") as prometheus:
+        kube.create(both(operator.namespace, model))
+        run = operator.await_end("r", 240)
+        operator.wait(
+            lambda: prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS, "has not told Prometheus of all trials"
+        )
+        trials = operator.results("r").trials
+        counters = run["status"]["counters"]
+        for outcome in (Outcome.PASSED, Outcome.FAILED):
+            held = sum(trial.outcome is outcome for trial in trials)
+            assert held == counters[outcome.value] == TASKS
+            assert prometheus.value(f'sum(opsgym_trials_total{{outcome="{outcome}"}})') == held
+            assert prometheus.value(f'opsgym_run_trials{{{mine},outcome="{outcome}"}}') == held
+        assert prometheus.value("sum(opsgym_attempts_total)") == len(operator.results("r").attempts)
+        assert prometheus.value("sum(opsgym_cost_usd_total)") == pytest.approx(COST)
+        tokens = sum(trial.usage.prompt_tokens for trial in trials)
+        assert prometheus.value('sum(opsgym_tokens_total{kind="prompt"})') == tokens > 0
+        verifiers = sum(result.executed for trial in trials for result in trial.verifiers)
+        assert prometheus.value("sum(opsgym_verifiers_total)") == verifiers > 0
+        assert prometheus.value(f"opsgym_run_progress_ratio{{{mine}}}") == 1
+        assert prometheus.value(f"opsgym_run_success_ratio{{{mine}}}") == 0.5
+        assert prometheus.value(f"opsgym_run_cost_usd{{{mine}}}") == pytest.approx(COST)
+
+        kube.delete("EvalRun", "r", operator.namespace)
+        operator.wait(lambda: not prometheus.query(f"{{{mine}}}"), "still shows a run that is gone")
+        assert prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS
