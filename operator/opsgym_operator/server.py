@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -43,8 +44,14 @@ async def serving(metrics: Metrics, health: Health, ready: Callable[[], bool], p
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, port=port)
-        await site.start()
+        await web.SockSite(runner, _listening(port)).start()
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
+
+
+def _listening(port: int) -> socket.socket:
+    """One socket for IPv4 and IPv6, where there is the latter: pods have either or both."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", port))
