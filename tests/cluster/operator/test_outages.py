@@ -24,12 +24,12 @@ OUTAGE_S = 60
 OURS = "app.kubernetes.io/managed-by=opsgym-operator"
 
 
-def begin(operator: Operator, model: HeldModel, kube: Kube, tasks: int) -> None:
+def begin(operator: Operator, model: HeldModel, kube: Kube, tasks: int, **spec: Any) -> None:
     """Starts a run, and returns when two of its episodes wait for their model."""
     model.hold()
     models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=2)}]
     kube.create(
-        evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": tasks}, models=models, trials=1)
+        evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": tasks}, models=models, **spec)
     )
     operator.wait(lambda: model.asked >= 2, "has not begun two episodes", 240)
 
@@ -88,18 +88,20 @@ def test_a_run_survives_restarts_of_the_api_server_and_of_etcd(
 def test_a_run_survives_a_store_that_refuses_for_a_minute(
     operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster
 ) -> None:
-    begin(operator, model, kube, 3)
+    # With a budget the operator, too, has business with the store while episodes go on.
+    begin(operator, model, kube, 3, budget={"maxUsd": 5})
     cluster.stop("s3")
     try:
         back = time.monotonic() + OUTAGE_S
         model.release()
-        message = operator.await_condition("r", "Stalled", "True", "StoreUnreachable", OUTAGE_S)
-        assert operator.s3.url in message
+        assert operator.s3.url in operator.await_condition("r", "Stalled", "True", "StoreUnreachable")
         operator.wait(lambda: time.monotonic() > back, "has died", 2 * OUTAGE_S)
         assert operator.ask("/healthz") == 200
+        assert condition_of(operator.run("r"), "Succeeded")["status"] == "Unknown"
     finally:
         cluster.start("s3")
     complete(operator, kube, 3)
+    assert condition_of(operator.run("r"), "Stalled")["status"] == "False"
 
 
 def test_a_store_that_is_out_of_reach_is_named_and_awaited(
