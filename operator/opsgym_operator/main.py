@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class Workers:
         self.cluster: Cluster | None = None
         self.namespaces: dict[str, Namespace] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ready = False
 
     def wake(self, name: str) -> None:
         """Something of a namespace has changed."""
@@ -53,10 +55,16 @@ class Workers:
         """Passes that are under way."""
         return [(name, worker.began) for name, worker in self.namespaces.items() if worker.began is not None]
 
-    @property
-    def passed(self) -> bool:
-        """Whether every namespace was looked at once."""
-        return all(worker.passed for worker in self.namespaces.values())
+    def ready(self, namespaces: Iterable[str]) -> bool:
+        """Whether each of these namespaces was looked at once; if so, for ever.
+
+        Otherwise each new EvalRun would hide everybody's metrics until its store is read.
+        """
+        self._ready = self._ready or all(self._passed(name) for name in namespaces)
+        return self._ready
+
+    def _passed(self, name: str) -> bool:
+        return name in self.namespaces and self.namespaces[name].passed
 
     async def close(self) -> None:
         """Ends them; what is under way is safe to repeat."""
@@ -90,7 +98,7 @@ async def operate(config: OperatorConfig, port: int, mounted: Path = MOUNTED) ->
         health.add(longest_pass(workers.passes))
         checking = asyncio.create_task(check.run(), name="watch check")
         try:
-            async with serving(metrics, health, lambda: indexed.is_set() and workers.passed, port):
+            async with serving(metrics, health, lambda: indexed.is_set() and workers.ready(watched.namespaces()), port):
                 await kopf.operator(
                     registry=registry,
                     settings=settings,
