@@ -19,12 +19,15 @@ from opsgym_runner.endpoints import EndpointPool
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.litellm_lib import load_litellm
+from opsgym_runner.models import missing_key
 from opsgym_runner.prices import cost_of, mapped_cost, usage_of
 from opsgym_runner.retry import ModelFailure, Retrier, RetryPolicy, parse_retry_after
 from opsgym_runner.scrub import scrub
 
 REQUEST_TIMEOUT_S = 600.0
 """Seconds a request may take unless the model's parameters say otherwise; providers' own clients use the same."""
+NO_KEY = "none"
+"""Sent to endpoints of one's own that ask for no key: OpenAI's client insists on having one."""
 
 Message = dict[str, Any]
 
@@ -113,9 +116,8 @@ class ModelClient:
         arguments = {"timeout": REQUEST_TIMEOUT_S, **self._target.model.parameters, **fixed}
 
         async def request(endpoint: ModelEndpoint) -> Any:
-            key = None if endpoint.api_key is None else endpoint.api_key.get_secret_value()
             try:
-                response = await litellm.acompletion(api_base=endpoint.url, api_key=key, **arguments)
+                response = await litellm.acompletion(api_base=endpoint.url, api_key=self._key(endpoint), **arguments)
             except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
                 raise self._explained(litellm, error) from None
             if not response.choices:
@@ -125,6 +127,12 @@ class ModelClient:
             return response
 
         return self._reply(await self._retrier.call(request, deadline))
+
+    def _key(self, endpoint: ModelEndpoint) -> str | None:
+        """The key to send; None leaves it to litellm, which looks into the provider's usual variable."""
+        if endpoint.api_key is not None:
+            return endpoint.api_key.get_secret_value()
+        return NO_KEY if endpoint.url and missing_key(self._target.litellm_id) else None
 
     def _reply(self, response: Any) -> Reply:
         choice = response.choices[0]

@@ -16,6 +16,7 @@ from tests.runner.stub_model import CutConnection, StubModel, calls, completion,
 from opsgym_api.evalmodel import Prices
 from opsgym_api.evalrun import Agent, Limits
 from opsgym_api.records import AttemptRecord
+from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +66,20 @@ async def test_tools_reach_the_model_with_the_gyms_own_schema(store: MemoryStore
     assert list(offered) == ["add_note", "rename_note"]
     assert offered["rename_note"]["parameters"] == gym.tools[1]["inputSchema"]
     assert offered["rename_note"]["description"] == gym.tools[1]["description"]
+
+
+async def test_an_endpoint_of_ones_own_needs_no_key(
+    store: MemoryStore, gym_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    model = StubModel(*SOLUTION)
+
+    with serving(model.app) as url:
+        keyless = stub_model(url, endpoints=(ModelEndpoint(f"{url}/v1"),))
+        async with Runner(store, clock=FakeTime().clock, retry=NO_JITTER) as runner:
+            record = await runner.run(make_job(gym_url, model=keyless))
+
+    assert record.outcome == "passed"
 
 
 @pytest.mark.parametrize("asked", ["2", "Mon, 05 Jan 2026 08:00:02 GMT"])
