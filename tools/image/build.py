@@ -50,6 +50,11 @@ EXIT_CANNOT = 1
 EXIT_NO_BUILDER = 3
 
 
+PASSING_FAILURE = "sealing memfd copy"
+"""What buildah says when it could not start itself on a busy machine; the next try succeeds."""
+TRIES = 3
+
+
 class BuildError(Exception):
     """An image cannot be built, or is too large; the message says what to do."""
 
@@ -154,11 +159,13 @@ class Builder:
     def _run(self, *arguments: str) -> None:
         # The steps are only of interest when one fails.
         command = [self.program, *arguments]
-        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            raise BuildError(
-                f"{done.stdout[-4000:]}\n{self.program} {arguments[0]} failed (exit code {done.returncode})"
-            )
+        for left in reversed(range(TRIES)):
+            done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode == 0:
+                return
+            if not (left and PASSING_FAILURE in done.stdout):
+                break
+        raise BuildError(f"{done.stdout[-4000:]}\n{self.program} {arguments[0]} failed (exit code {done.returncode})")
 
 
 def find_builder() -> Builder:
