@@ -32,6 +32,6 @@ def test_a_builder_that_could_not_start_itself_is_started_again(tmp_path: Path) 
 @pytest.mark.parametrize(("failures", "message", "tries"), [(9, PASSING, 3), (1, "no space left on device", 1)])
 def test_a_build_that_fails_says_why(tmp_path: Path, failures: int, message: str, tries: int) -> None:
     broken, calls = builder(tmp_path, failures, message)
-    with pytest.raises(Exception, match=rf"{message}\n.*failed \(exit code 125\)"):
+    with pytest.raises(Exception, match=rf"(?s){message}.*failed \(exit code 125\)"):
         broken.build(tmp_path, "localhost/x:1")
     assert len(calls.read_text().splitlines()) == tries
