@@ -116,6 +116,12 @@ def test_a_store_that_is_out_of_reach_is_named_and_awaited(
     }
     with operating(namespace, s3, tmp_path, kube, stores=[wrong]) as operator:
         kube.create(evalrun(namespace, "r", suite={"builtin": "quickstart", "limit": 1}))
+
+        def told() -> bool:
+            assert operator.ask("/readyz") == 200, "a run whose store is not read yet hides the metrics of all"
+            return condition_of(operator.run("r"), "Stalled").get("reason") == "StoreUnreachable"
+
+        operator.wait(told, "does not say that the store is out of reach")
         message = operator.await_condition("r", "Stalled", "True", "StoreUnreachable")
         assert s3.url in message
         assert s3.secret_access_key not in message

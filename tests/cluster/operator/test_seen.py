@@ -126,7 +126,6 @@ def test_prometheus_counts_what_status_and_store_hold(operator: Operator, model:
             assert held == counters[outcome.value] == TASKS
             assert prometheus.value(f'sum(opsgym_trials_total{{outcome="{outcome}"}})') == held
             assert prometheus.value(f'opsgym_run_trials{{{mine},outcome="{outcome}"}}') == held
-        assert prometheus.value("min_over_time(up[5m])") == 1, "a run that begins hid the metrics"
         assert prometheus.value("sum(opsgym_attempts_total)") == len(operator.results("r").attempts)
         assert prometheus.value("sum(opsgym_cost_usd_total)") == pytest.approx(COST)
         tokens = sum(trial.usage.prompt_tokens for trial in trials)
