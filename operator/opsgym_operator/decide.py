@@ -34,6 +34,8 @@ from opsgym_operator.work import Work
 
 LOOK_AGAIN_S = 30.0
 """Between two plans of a run that is under way, should no event come."""
+SPEND_AGAIN_S = 5.0
+"""The same for a run with a budget: what its episodes have spent is looked at in every plan."""
 STORE_AGAIN_S = 10.0
 """Until a store that could not be reached is tried again."""
 
@@ -326,7 +328,9 @@ def _again(work: Work, now: datetime, *, more: bool, ended: bool) -> float | Non
         return 0.0
     if ended:
         return None
-    waits = [LOOK_AGAIN_S]
+    # Episodes that spend are asked what they have spent: the gate is to close while they can still stop.
+    watched = work.reserved.trials > 0 and work.accepted.spec.budget is not None
+    waits = [SPEND_AGAIN_S if watched else LOOK_AGAIN_S]
     at = now.timestamp()
     if work.book.breaker.open(at):
         waits.append(work.book.breaker.closes_in(at))

@@ -125,7 +125,6 @@ class Namespace:
         self._states: dict[str, RunState] = {}
         self._queues: frozenset[str] | None = None
         self._queues_at = float("-inf")
-        self._spend_at = float("-inf")
         self.began: float | None = None
         """When the pass that is under way began, by the monotonic clock; None between passes."""
         self.passed = False
@@ -375,9 +374,9 @@ class Namespace:
         pods = [pod for pod in _of(seen.pods, uid) if label(pod, LABEL_ROLE) == TASK]
         stopping = state.spec.suspend or "deletionTimestamp" in run["metadata"]
         await state.attempt(state.harvest.take(pods, tasks, seen.orders, suspended=stopping))
-        if state.spec.budget is not None and time.monotonic() - self._spend_at > SPEND_S and not state.paused:
+        if state.spec.budget is not None and time.monotonic() - state.spend_at > SPEND_S and not state.paused:
             await state.attempt(state.harvest.look_at_spend(seen.orders))
-            self._spend_at = time.monotonic()
+            state.spend_at = time.monotonic()
 
     # What is shown.
 

@@ -57,6 +57,8 @@ class RunState:
     """Asks for another pass: something was read."""
     stored: Stored | None = None
     baseline: Standing | Problem | None = None
+    spend_at: float = float("-inf")
+    """When it was last asked what the attempts under way have spent, by the monotonic clock."""
     trouble: str = ""
     """Why the store could not be read or written just now."""
     _failures: int = 0

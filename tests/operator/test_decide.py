@@ -289,6 +289,12 @@ def test_a_spent_budget_closes_the_gate_and_the_rest_is_written_off() -> None:
     assert "BudgetClosed" in [event.reason for event in run.events]
 
 
+def test_what_episodes_spend_is_looked_at_often_while_money_is_bounded() -> None:
+    fleet, _ = frozen(4, ceiling=2, ending=lambda *_: (Outcome.PASSED, 0.1), budget={"maxUsd": 3})
+    fleet.plan()
+    assert planned(fleet).again_s == 5
+
+
 def test_nothing_is_written_off_while_what_is_under_way_may_leave_money_over() -> None:
     def ending(cell: str, task: str, trial: int, attempt: int) -> Ending:
         return Outcome.PASSED, 0.9 if task == "t1" else 0.1
