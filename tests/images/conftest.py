@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
+import structlog
 from tests.images.built import ARCHIVES, ROOT, BuiltImage
 
 NO_BUILDER = 3
 """Exit code of the build where neither buildah nor Docker is."""
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """Undoes how a program called in this process has set its logs up: on a stderr that ends with the test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
