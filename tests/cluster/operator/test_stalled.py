@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cluster.conftest import S3
-from tests.cluster.kube import Kube
+from tests.cluster.kube import Kube, has_condition
 from tests.cluster.operator.world import Operator, evalrun, operating
+from tests.cluster.places import NODE
+
+from opsgym_domains import registry
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -62,35 +66,79 @@ def test_an_invalid_row_is_named_and_once_mended_runs(operator: Operator, kube: 
     message = operator.await_condition("r", "Stalled", "True")
     assert "ConfigMap tasks" in message
     assert "user_prompt" in message
+    row = registry.load_suite("quickstart")[0].model_dump_json()
+    kube.patch("ConfigMap", "tasks", operator.namespace, {"data": {"tasks.json": f"[{row}]"}})
+    operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
-def test_a_queue_that_is_not_there_is_named(operator: Operator, kube: Kube) -> None:
-    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, queueName="team-queue"))
+@pytest.fixture
+def local_queues(kube: Kube) -> Iterator[None]:
+    """Kueue's kind of queues, without Kueue: the test admits Jobs itself."""
+    group, plural = "kueue.x-k8s.io", "localqueues"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"kind": "LocalQueue", "listKind": "LocalQueueList", "plural": plural, "singular": "localqueue"}
+    version = {"name": "v1beta1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+    definition, name = "CustomResourceDefinition", f"{plural}.{group}"
+    kube.create({"apiVersion": "apiextensions.k8s.io/v1", "kind": definition, "metadata": {"name": name}, "spec": spec})
+    try:
+        kube.wait(definition, name, None, has_condition("Established"))
+        yield
+    finally:
+        kube.delete(definition, name)
+
+
+def test_a_queue_that_is_not_there_is_named_and_once_there_decides(
+    local_queues: None, operator: Operator, kube: Kube
+) -> None:
+    namespace = operator.namespace
+    kube.create(evalrun(namespace, "r", suite=ONE_TASK, queueName="team-queue"))
     assert "team-queue" in operator.await_condition("r", "Accepted", "False")
+    metadata = {"name": "team-queue", "namespace": namespace}
+    kube.create({"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": metadata, "spec": {}})
+    operator.await_condition("r", "Progressing", "True", "WaitingForQueue", seconds=120)
+    (job,) = kube.list("Job", namespace, "kueue.x-k8s.io/queue-name=team-queue")
+    assert operator.pods("r") == []
+    kube.patch("Job", job["metadata"]["name"], namespace, {"spec": {"suspend": False}})
+    operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
-def test_a_store_that_is_not_mounted_is_named(operator: Operator, kube: Kube) -> None:
+def test_a_store_that_is_not_mounted_is_named_and_once_it_is_runs(operator: Operator, kube: Kube) -> None:
     kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, resultStore="elsewhere"))
     message = operator.await_condition("r", "Accepted", "False")
     assert "elsewhere" in message
     assert "results" in message
+    operator.stop()
+    operator.mount("elsewhere")
+    operator.start()
+    operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
-def test_an_image_that_nobody_has_is_named(
+def test_an_image_that_nobody_has_is_named_and_another_one_runs(
     task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
 ) -> None:
     bad = {"runner": "localhost/no-such-runner:1", "domains": "localhost/opsgym-domains:dev", "pullPolicy": "Never"}
     with operating(namespace, s3, tmp_path, kube, images=bad) as operator:
         kube.create(evalrun(namespace, "r", suite=ONE_TASK))
         assert "localhost/no-such-runner:1" in operator.await_condition("r", "Stalled", "True")
+        operator.stop()
+        del operator.config["images"]
+        operator.start()
+        operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
-def test_pods_that_no_node_takes_wait_and_then_stall(
+def test_pods_that_no_node_takes_wait_then_stall_and_run_once_a_node_does(
     task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
 ) -> None:
-    pods = {"nodeSelector": {"opsgym.dev/no-such": "node"}}
+    label = f"opsgym.dev/{namespace}"
+    pods = {"nodeSelector": {label: "here"}}
     with operating(namespace, s3, tmp_path, kube, pods=pods) as operator:
         limits = {"taskTimeoutSeconds": 300, "pendingSeconds": 8}
         kube.create(evalrun(namespace, "r", suite=ONE_TASK, limits=limits))
         operator.await_condition("r", "Progressing", "True", "WaitingForCapacity")
         operator.await_condition("r", "Stalled", "True", "Unschedulable")
+        kube.patch("Node", NODE, None, {"metadata": {"labels": {label: "here"}}})
+        try:
+            operator.await_condition("r", "Succeeded", "True", seconds=300)
+        finally:
+            kube.patch("Node", NODE, None, {"metadata": {"labels": {label: None}}})

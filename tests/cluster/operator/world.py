@@ -48,15 +48,23 @@ class Operator:
     kube: Kube
     config: dict[str, Any] = field(default_factory=dict)
     """Fields of the configuration that differ from the usual."""
+    stores: list[str] = field(default_factory=list)
+    """Names under which it knows the test's place in the S3 server."""
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Starts it; returns when it has begun to watch."""
-        mounted = self.folder / "stores" / "results"
+    def mount(self, store: str) -> None:
+        """Gives it a store, from its next start on: the same bucket under one more name."""
+        mounted = self.folder / "stores" / store
         mounted.mkdir(parents=True, exist_ok=True)
         (mounted / "access-key-id").write_text(self.s3.access_key_id)
         (mounted / "secret-access-key").write_text(self.s3.secret_access_key)
+        self.stores.append(store)
+
+    def start(self) -> None:
+        """Starts it; returns when it has begun to watch."""
+        if not self.stores:
+            self.mount("results")
         config = self.folder / "config.yaml"
         config.write_text(yaml.safe_dump(self._config()))
         self.port = _free_port()
@@ -64,7 +72,7 @@ class Operator:
             **os.environ,
             "KUBECONFIG": str(ADMIN),
             "OPSGYM_OPERATOR_CONFIG": str(config),
-            "OPSGYM_STORES": str(mounted.parent),
+            "OPSGYM_STORES": str(self.folder / "stores"),
             "OPSGYM_METRICS_PORT": str(self.port),
         }
         with self.log.open("ab") as log:
@@ -168,14 +176,13 @@ class Operator:
 
     def _config(self) -> dict[str, Any]:
         store = {
-            "name": "results",
             "url": self.s3.url,
             "endpointUrl": self.s3.endpoint_url,
             "region": self.s3.region,
             "secret": self.s3.secret,
         }
         return {
-            "stores": [store],
+            "stores": [{"name": name, **store} for name in self.stores],
             "defaultStore": "results",
             "images": {"runner": "localhost/opsgym-runner:dev", "domains": "localhost/opsgym-domains:dev"},
             "pods": {"resources": {"agent": SMALL, "gym": SMALL, "postgres": SMALL}},
