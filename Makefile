@@ -26,7 +26,7 @@ test: lint .tools/chromium ## Checks and tests everything
 
 test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
 	@$(RUN) python -m tests.cluster.prepare
-	$(RUN) pytest tests/cluster $(PYTEST_ARGS)
+	$(RUN) pytest tests/cluster -n 2 --dist loadfile $(PYTEST_ARGS)
 
 cluster-up: .venv/.dev images ## Starts that Kubernetes with opsgym's images, and leaves it running
 	@$(RUN) python -m tests.cluster.up $(foreach name,$(IMAGES),--image .images/$(name).tar)

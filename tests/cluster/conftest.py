@@ -36,7 +36,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def cluster() -> Iterator[Cluster]:
     """A running cluster; the tests of this process are inside its network from now on.
 
-    One that `make cluster-up` has started is used as it is and stays; otherwise one is started for this test run.
+    One that `make cluster-up` has started is used as it is and stays; otherwise one is started for this test run. With
+    `-n` each process has its own.
     """
     try:
         clusters.check_machine()
@@ -45,7 +46,7 @@ def cluster() -> Iterator[Cluster]:
             raise
         pytest.skip(str(error))
     if clusters.owner() is not None:
-        pytest.fail("another test run uses the cluster; run cluster tests in one process (without -n)")
+        pytest.fail("another test run uses the cluster; wait for it, or set OPSGYM_CACHE to another folder")
     found = clusters.running()
     used = found or clusters.up(owner=os.getpid())
     try:

@@ -1,7 +1,7 @@
 """Where the test cluster keeps its files, and the addresses it uses.
 
-Invariant: there is one cluster for each cache folder. Everything it writes lies in `STATE`, and everything it runs lies
-in namespaces of its own, so clusters of several folders do not meet.
+Invariant: there is one cluster for each cache folder, and for each process of a test run that has several. Everything
+it writes lies in `STATE`, and everything it runs lies in namespaces of its own, so clusters do not meet.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("OPSGYM_CACHE") or Path.home() / ".cache" / "opsgym").absolute()
 PROGRAMS = CACHE / "bin"
-STATE = CACHE / "cluster"
+STATE = CACHE / "-".join(filter(None, ("cluster", os.environ.get("PYTEST_XDIST_WORKER"))))
 PKI = STATE / "pki"
 CONF = STATE / "conf"
 LOG = STATE / "log"

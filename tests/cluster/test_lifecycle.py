@@ -36,7 +36,8 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "OPSGYM_CACHE": str(self.cache), "PYTHONPATH": str(ROOT)}
+        usual = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+        return {**usual, "OPSGYM_CACHE": str(self.cache), "PYTHONPATH": str(ROOT)}
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *arguments]
