@@ -204,6 +204,8 @@ def _start(archives: Sequence[Path], owner: int | None) -> Cluster:
             _make_bucket()
             kube.wait("Node", NODE, None, has_condition("Ready"), seconds=PATIENCE)
             kube.wait("ServiceAccount", "default", "default", lambda _: True, seconds=PATIENCE)
+            # Names resolve from the first pod on.
+            kube.wait("Deployment", "coredns", "kube-system", has_condition("Available"), seconds=PATIENCE)
     return cluster
 
 
