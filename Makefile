@@ -21,6 +21,7 @@ run: .venv/.ready ## Runs the quickstart evaluation: live progress, score table,
 	 $(RUN) opsgym report quickstart --store $(STORE) --out report && exit $$code
 
 test: lint .tools/chromium ## Checks and tests everything
+	@$(RUN) python -m tests.cluster.prepare
 	$(RUN) pytest -n auto --dist loadgroup --ignore tests/cluster $(PYTEST_ARGS)
 	@$(MAKE) --no-print-directory test-cluster
 
