@@ -10,12 +10,11 @@ import random
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from opsgym_domains.itsm.matrix import priority_of
 from opsgym_domains.itsm.seeds.background import APPLICATIONS, DESK, FIELD, KINDS, PLATFORM, Kind
 from opsgym_domains.itsm.seeds.companies import Company
-from opsgym_domains.itsm.seeds.drawn import CONFIRMED
+from opsgym_domains.itsm.seeds.drawn import CONFIRMED, reported
 from opsgym_domains.itsm.seeds.organisations import FOUNDED
-from opsgym_domains.itsm.seeds.told import CONTACT, about
+from opsgym_domains.itsm.seeds.told import about
 from opsgym_domains.itsm.seeds.world import NOW, World
 from opsgym_domains.itsm.tables import (
     ConfigurationItem,
@@ -140,28 +139,15 @@ def _moment(dice: random.Random) -> datetime:
 
 def _reported(world: World, company: Company, kind: Kind, created: datetime, dice: random.Random) -> Incident:
     org_id = world.org(company.name).org_id
-    impact, urgency = dice.choice(kind.levels)
-    channel = dice.choice(tuple(CONTACT))
-    caller = dice.choice(_callers(world, company, org_id))
-    place = world.one(Location, location_id=caller.location_id).name
-    laptop = world.one(ConfigurationItem, owner_id=caller.user_id) if kind.service in {"Workplace", "Office Tools"} \
-        and kind.category == "hardware" else None  # fmt: skip
-    return Incident(
-        short_description=f"{kind.summary} ({place})" if dice.random() < PLACED_SHARE else kind.summary,
-        caller_id=caller.user_id,
-        **about(world, kind.service, laptop.name if laptop else None, org_id),
-        org_id=org_id,
-        category=kind.category,
-        description=kind.description,
-        impact=impact,
-        urgency=urgency,
-        priority=priority_of(impact, urgency),
-        channel=channel,
-        contact_type=CONTACT[channel],
-        status="new",
-        created_at=created,
-        updated_at=created,
-    )
+    incident = reported(world, kind, org_id, _callers(world, company, org_id), created, dice)
+    caller = world.one(User, user_id=incident.caller_id)
+    if dice.random() < PLACED_SHARE:
+        incident.short_description += f" ({world.one(Location, location_id=caller.location_id).name})"
+    if kind.service in {"Workplace", "Office Tools"} and kind.category == "hardware":
+        laptop = world.one(ConfigurationItem, owner_id=caller.user_id)
+        for field, value in about(world, kind.service, laptop.name, org_id).items():
+            setattr(incident, field, value)
+    return incident
 
 
 def _handle(world: World, company: Company, kind: Kind, incident: Incident, dice: random.Random) -> None:

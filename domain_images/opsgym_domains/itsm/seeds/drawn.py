@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from opsgym_domains.itsm.matrix import priority_of
@@ -34,7 +34,9 @@ def incidents(world: World, company: Company, count: int, dice: random.Random) -
     kinds = [kind for kind in KINDS if kind.company == company.name]
     for index in range(count):
         kind = kinds[index % len(kinds)]
-        incident = _reported(world, company, kind, _moment(index, dice), dice)
+        created = _moment(index, dice)
+        org_id = world.org(company.name).org_id
+        incident = reported(world, kind, org_id, _callers(world, company, org_id), created, dice)
         _handle(world, company, kind, incident, dice)
         yield incident
 
@@ -44,13 +46,15 @@ def _moment(index: int, dice: random.Random) -> datetime:
     return first + timedelta(minutes=dice.randrange(int((last - first).total_seconds() // 60)))
 
 
-def _reported(world: World, company: Company, kind: Kind, created: datetime, dice: random.Random) -> Incident:
-    org_id = world.org(company.name).org_id
+def reported(
+    world: World, kind: Kind, org_id: str, callers: Sequence[User], created: datetime, dice: random.Random
+) -> Incident:
+    """A usual incident as one of the callers reports it."""
     impact, urgency = dice.choice(kind.levels)
     channel = dice.choice(tuple(CONTACT))
     return Incident(
         short_description=kind.summary,
-        caller_id=dice.choice(_callers(world, company, org_id)).user_id,
+        caller_id=dice.choice(callers).user_id,
         **about(world, kind.service, None, org_id),
         org_id=org_id,
         category=kind.category,
