@@ -8,6 +8,7 @@ FROM ${BASE_IMAGE} AS build
 # Where packages come from is the builder's business; see tools/image/install.py.
 ARG UV_DEFAULT_INDEX
 ARG PIP_INDEX_URL
+ENV UV_CACHE_DIR=/var/cache/uv
 WORKDIR /src
 COPY tools/get_uv.py tools/get_uv.py
 COPY tools/image/install.py tools/image/install.py
@@ -20,33 +21,33 @@ COPY domain_images/pyproject.toml domain_images/
 COPY operator/pyproject.toml operator/
 
 FROM build AS operator-dependencies
-RUN --mount=type=secret,id=certificates --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "dependencies", "operator"]
 
 FROM build AS runner-dependencies
-RUN --mount=type=secret,id=certificates --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "dependencies", "runner"]
 
 FROM build AS domains-dependencies
-RUN --mount=type=secret,id=certificates --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "dependencies", "domains"]
 
 FROM build AS operator-code
 COPY crds/opsgym_api crds/opsgym_api
 COPY operator/opsgym_operator operator/opsgym_operator
-RUN --mount=type=secret,id=certificates --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "operator"]
 
 FROM build AS runner-code
 COPY crds/opsgym_api crds/opsgym_api
 COPY agent_runner/opsgym_runner agent_runner/opsgym_runner
-RUN --mount=type=secret,id=certificates --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "runner"]
 
 FROM build AS domains-code
 COPY crds/opsgym_api crds/opsgym_api
 COPY domain_images/opsgym_domains domain_images/opsgym_domains
-RUN --mount=type=secret,id=certificates --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "domains"]
 
 FROM ${BASE_IMAGE} AS runtime
