@@ -33,6 +33,16 @@ class RunKeys:
         return f"{self.root}control.json"
 
     @property
+    def gate_json(self) -> str:
+        """What the gate says once the run has ended."""
+        return f"{self.root}gate.json"
+
+    @property
+    def report(self) -> str:
+        """Prefix of the page about the run."""
+        return f"{self.root}report/"
+
+    @property
     def suite_index(self) -> str:
         """The frozen suite's rows in short; written after everything else of the suite."""
         return f"{self.root}suite/index.json"

@@ -6,7 +6,7 @@ attempt record, also when the attempt was killed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from opsgym_api.evalmodel import Prices
 from opsgym_api.outcomes import Outcome
 
 RECORD_VERSION = 1
+
+Verdict = Literal["GO", "NO-GO", "INCONCLUSIVE"]
+"""What a gate says: the run is good, it is not, or there are too few trials to tell."""
 
 
 class Cell(Stored):
@@ -85,6 +88,8 @@ class Timings(Stored):
     """Sessions opened and tools listed."""
     model_s: float = 0.0
     """Inside model calls, waits for retries included."""
+    wait_s: float = 0.0
+    """The part of `model_s` in which no request was under way: endpoints rested, or no slot was free."""
     tools_s: float = 0.0
     """Inside tool calls."""
     verify_s: float = 0.0
@@ -136,7 +141,39 @@ class AttemptRecord(Stored):
     """Model calls answered to the agent."""
     tool_calls: int = 0
     model_retries: int = 0
+    rate_limits: int = 0
+    """Requests that a model refused as too many (429)."""
     timings: Timings
+
+
+class RowDifference(Stored):
+    """A row that is not in the final database as it was in the seed."""
+
+    change: Literal["added", "changed", "removed"]
+    key: dict[str, Any]
+    """Primary key, by column."""
+    before: dict[str, Any] = {}
+    """The row in the seed; of a changed one, only the columns that differ. Empty for an added one."""
+    after: dict[str, Any] = {}
+    """The same in the final database. Empty for a removed one."""
+
+
+class TableDifference(Stored):
+    """What differs in a table."""
+
+    table: str
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    rows: list[RowDifference] = []
+    """In the order of keys; fewer than the counts say where the difference is too large to keep."""
+
+
+class StateDifference(Stored):
+    """How a gym server's final database differs from its seed. Counts are exact; rows and long values are bounded."""
+
+    tables: list[TableDifference] = []
+    """Tables that differ, by name."""
 
 
 class TrialRecord(Stored):
@@ -177,10 +214,14 @@ class TrialRecord(Stored):
     tool_calls: int
     tool_errors: int
     model_retries: int
+    rate_limits: int = 0
+    """Requests that a model refused as too many (429)."""
     timings: Timings
     versions: Versions
     database_times: dict[str, str] = {}
     """Time on each gym server's clock when verifiers ran, of those that keep one; rescoring sets it again."""
+    state_differences: dict[str, StateDifference] = {}
+    """What the episode did to each gym server's database, by the gym server's name, of those that tell it."""
     resources: dict[str, Any] = {}
     """Requests and limits of the pod; empty on one machine."""
 
@@ -251,8 +292,34 @@ class RunRecord(Stored):
     suite_digest: str
     opsgym: str
     created_at: str
+    schedule: str = ""
+    """EvalSchedule that made it; empty for a run that somebody made."""
     rescored_from: str = ""
     """Run whose final states were verified anew to make this one; empty for a run that was run."""
+
+
+class GateCheck(Stored):
+    """One condition of a gate, judged."""
+
+    condition: str
+    """The condition's name in the spec, for instance `minSuccessRate`."""
+    verdict: Verdict
+    told: str
+    """The condition with the numbers that decided it, for people."""
+
+
+class GateRecord(Stored):
+    """`gate.json`: what the gate of a finished run says; rewritten when a run that was ended goes on."""
+
+    version: int = RECORD_VERSION
+    run: str
+    verdict: Verdict
+    """`NO-GO` if any condition is, else `INCONCLUSIVE` if any is, else `GO`."""
+    checks: list[GateCheck]
+    baseline: str = ""
+    """Run it was compared with, by id; empty for none."""
+    decided_at: str
+    """UTC, RFC 3339."""
 
 
 class Control(Stored):

@@ -33,6 +33,7 @@ class Times:
     seed_s: float = 0.0
     connect_s: float = 0.0
     model_s: float = 0.0
+    wait_s: float = 0.0
     tools_s: float = 0.0
     verify_s: float = 0.0
     total_s: float = 0.0
@@ -79,6 +80,7 @@ class TrialRow:
     planner_usage: Tokens = NO_TOKENS
     judge_usage: Tokens = NO_TOKENS
     judge_cost_usd: float | None = 0.0
+    rate_limits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class AttemptRow:
     planner_usage: Tokens = NO_TOKENS
     judge_usage: Tokens = NO_TOKENS
     judge_cost_usd: float | None = 0.0
+    rate_limits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,7 @@ def trial_row(record: TrialRecord) -> TrialRow:
         planner_usage=_tokens(record.planner_usage),
         judge_usage=_tokens(record.judge_usage),
         judge_cost_usd=record.judge_cost_usd,
+        rate_limits=record.rate_limits,
     )
 
 
@@ -182,6 +186,7 @@ def attempt_row(record: AttemptRecord) -> AttemptRow:
         planner_usage=_tokens(record.planner_usage),
         judge_usage=_tokens(record.judge_usage),
         judge_cost_usd=record.judge_cost_usd,
+        rate_limits=record.rate_limits,
     )
 
 
