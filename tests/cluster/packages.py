@@ -29,6 +29,7 @@ PACKAGES = {
     "mount": "mount",
     "busybox": "busybox-static",
     "prometheus": "prometheus",
+    "promtool": "prometheus",
 }
 """Debian's package by program."""
 FOLDERS = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import httpx
 import yaml
@@ -16,31 +15,11 @@ from tests.cluster import packages, sandbox
 from tests.cluster.errors import ClusterError
 from tests.cluster.places import LOG, NODE_IP, RECORDS, STATE
 from tests.cluster.processes import Process, until
+from tests.support.prometheus import Prometheus
 
 ADDRESS = f"{NODE_IP}:9090"
 FOLDER = STATE / "prometheus"
 RECORD = RECORDS / "prometheus.json"
-
-
-class Prometheus:
-    """The running server."""
-
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        """Series that an expression gives now: `metric` has the labels, `value` time and value."""
-        parameters = {"query": expression}
-        answer = httpx.get(f"http://{ADDRESS}/api/v1/query", params=parameters, trust_env=False, timeout=10)
-        content = answer.json()
-        if content["status"] != "success":
-            raise ClusterError(f"Prometheus refuses {expression!r}: {content['error']}")
-        found: list[dict[str, Any]] = content["data"]["result"]
-        return found
-
-    def value(self, expression: str) -> float | None:
-        """Value of the only series that an expression gives; None if there is none."""
-        found = self.query(expression)
-        if len(found) > 1:
-            raise ClusterError(f"{expression!r} gives {len(found)} series")
-        return float(found[0]["value"][1]) if found else None
 
 
 @contextmanager
@@ -64,7 +43,7 @@ def scraping(*targets: str) -> Iterator[Prometheus]:
     try:
         if not until(_ready, 30):
             raise ClusterError(f"Prometheus does not answer; see {LOG / 'prometheus.log'}")
-        yield Prometheus()
+        yield Prometheus(f"http://{ADDRESS}")
     finally:
         _end()
 
