@@ -19,7 +19,7 @@ from opsgym.failures.trial import FailedTrial
 from opsgym.transcripts import read_transcript
 from opsgym_api.layout import RunKeys, TrialKeys
 from opsgym_api.outcomes import Outcome
-from opsgym_api.records import TrialRecord
+from opsgym_api.records import Transcript, TrialRecord
 from opsgym_api.scores import RunResults
 from opsgym_api.store import Store
 from opsgym_api.task import Task
@@ -53,22 +53,43 @@ def analyse_run(store: Store, results: RunResults) -> list[Analysed]:
 
     @cache
     def row(task_id: str) -> Task | None:
-        return _row(store, results.run.run, task_id)
+        return stored_row(store, results.run.run, task_id)
+
+    def analysed(record: TrialRecord) -> Analysed:
+        transcript = read_transcript(store, keys.trial(record.cell, record.task_id, record.trial).transcript)
+        return analyse_trial(store, keys, record, transcript, row(record.task_id))
 
     with ThreadPoolExecutor(READERS) as pool:
-        return list(pool.map(lambda record: _analysed(store, keys, record, row(record.task_id)), failed))
+        return list(pool.map(analysed, failed))
 
 
-def _analysed(store: Store, run: RunKeys, record: TrialRecord, task: Task | None) -> Analysed:
-    keys = run.trial(record.cell, record.task_id, record.trial)
-    transcript = read_transcript(store, keys.transcript)
+def analyse_trial(
+    store: Store, run: RunKeys, record: TrialRecord, transcript: Transcript | None, task: Task | None
+) -> Analysed:
+    """What was found in a failed trial.
+
+    Args:
+        store: Where it is.
+        run: Keys of the run that left its transcript and final databases.
+        record: The trial.
+        transcript: Its transcript; None if there is none.
+        task: The row that ran; None if it is not there any more.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
     if transcript is None:
         return Analysed(record, None, task is not None)
-    trial = FailedTrial(record, transcript, task, _states(store, keys, task))
-    return Analysed(record, analyse(trial), task is not None)
+    states = _states(store, run.trial(record.cell, record.task_id, record.trial), task)
+    return Analysed(record, analyse(FailedTrial(record, transcript, task, states)), task is not None)
 
 
-def _row(store: Store, run: str, task_id: str) -> Task | None:
+def stored_row(store: Store, run: str, task_id: str) -> Task | None:
+    """The row that ran; None where the store has it no more, or it cannot be used.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
     try:
         task, _ = read_frozen(store, run, task_id)
     except NotScored:
