@@ -5,9 +5,7 @@ Invariant: the comparison is that of `opsgym_api.compare`; here it is only put i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from opsgym.report.columns import TrialPlace
+from opsgym.report.columns import Positions, TrialPlace
 from opsgym.report.model import BaselineView, CellChangeView, ChangeView, FlipView
 from opsgym.report.views import interval_view, share_view
 from opsgym_api.compare import Change, TaskPair, compare
@@ -59,14 +57,13 @@ def comparable(before: RunRows, after: RunRows) -> RunRows:
     return before
 
 
-def baseline_view(before: RunRows, after: RunRows, cells: Mapping[str, int], tasks: Mapping[str, int]) -> BaselineView:
+def baseline_view(before: RunRows, after: RunRows, positions: Positions) -> BaselineView:
     """The comparison.
 
     Args:
         before: The baseline.
         after: The run that the page is about.
-        cells: Positions of its cells in the page, by key.
-        tasks: Positions of its tasks.
+        positions: Where its cells and tasks stand in the page.
     """
     found = compare(before, after)
     return BaselineView(
@@ -75,11 +72,13 @@ def baseline_view(before: RunRows, after: RunRows, cells: Mapping[str, int], tas
         created_at=before.run.created_at,
         same_suite=found.same_suite,
         total=_change_view(found.total),
-        cells=[CellChangeView(cell=cells[one.cell.key], change=_change_view(one.change)) for one in found.cells],
+        cells=[
+            CellChangeView(cell=positions.cells[one.cell.key], change=_change_view(one.change)) for one in found.cells
+        ],
         flips=[
             FlipView(
-                cell=cells[pair.cell.key],
-                task=tasks[pair.task_id],
+                cell=positions.cells[pair.cell.key],
+                task=positions.tasks[pair.task_id],
                 before=share_view(pair.before),
                 after=share_view(pair.after),
             )

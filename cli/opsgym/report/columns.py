@@ -6,13 +6,14 @@ has none, by its last attempt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from opsgym.report.model import TrialColumns
 from opsgym_api.outcomes import Outcome
-from opsgym_api.rows import AttemptRow, CellRows, RunRows, Times, TrialRow
+from opsgym_api.records import Cell
+from opsgym_api.rows import AttemptRow, CellRows, RunRows, TrialRow
 from opsgym_api.scores import PENDING, ending_of, last_attempts
 
 TrialPlace = tuple[str, str, int]
@@ -21,29 +22,52 @@ TrialPlace = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A trial that has ended, and where its cell and its task stand in the page."""
+    """A trial that has ended."""
 
-    cell: int
-    task: int
-    place: TrialPlace
+    cell: Cell
     row: TrialRow | AttemptRow
     """An attempt's, if the trial has no score."""
 
+    @property
+    def place(self) -> TrialPlace:
+        """Which trial it is."""
+        return self.cell.key, self.row.task_id, self.row.trial
 
-def ended_trials(rows: RunRows, cells: Mapping[str, int], tasks: Mapping[str, int]) -> list[Ended]:
-    """Trials that have ended, in the order of the plan.
+
+@dataclass(frozen=True)
+class Positions:
+    """Where cells and tasks stand in a page."""
+
+    cells: Mapping[str, int]
+    """By key, as `opsgym_api.scores.summarise` orders them: those of the plan, then those that nobody planned."""
+    tasks: Mapping[str, int]
+    """By id, likewise."""
+
+    @classmethod
+    def of(cls, rows: RunRows) -> Positions:
+        """Those of a run."""
+        cells = [*(plan.cell.key for plan in rows.run.cells), *(cell.cell.key for cell in rows.cells)]
+        tasks = [*rows.run.task_ids, *(row.task_id for cell in rows.cells for row in cell.all)]
+        return cls(_places(cells), _places(tasks))
+
+
+def _places(names: Iterable[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def ended_trials(rows: RunRows, *, live: bool = False) -> list[Ended]:
+    """Trials that have ended.
 
     Args:
         rows: The run.
-        cells: Positions of cells by key.
-        tasks: Positions of tasks by id.
+        live: Whether trials may still end. They are then in the order in which they ended, so that the table grows at
+            its end; otherwise in the order in which people look: what failed first, then what is not scored, then what
+            passed, and inside each in the order of the plan.
     """
-    found = [
-        Ended(cells[cell.cell.key], tasks[row.task_id], (cell.cell.key, row.task_id, row.trial), row)
-        for cell in rows.cells
-        for row in _ended_rows(cell)
-    ]
-    return sorted(found, key=lambda trial: (trial.cell, trial.task, trial.row.trial))
+    found = [Ended(cell.cell, row) for cell in rows.cells for row in _ended_rows(cell)]
+    positions = Positions.of(rows)
+    found.sort(key=lambda trial: (positions.cells[trial.cell.key], positions.tasks[trial.row.task_id], trial.row.trial))
+    return sorted(found, key=_end if live else _rank)
 
 
 def _ended_rows(cell: CellRows) -> Iterator[TrialRow | AttemptRow]:
@@ -51,20 +75,15 @@ def _ended_rows(cell: CellRows) -> Iterator[TrialRow | AttemptRow]:
     yield from (row for row in last_attempts(cell).values() if ending_of(row) != PENDING)
 
 
-def by_outcome(trials: Sequence[Ended]) -> list[Ended]:
-    """What failed first, then what is not scored, then what passed: in the order in which people look."""
-    return sorted(trials, key=lambda trial: _RANK.get(trial.row.outcome, 1))
-
-
 _RANK: Mapping[Outcome | None, int] = {Outcome.FAILED: 0, Outcome.PASSED: 2}
 
 
-def by_end(trials: Sequence[Ended]) -> list[Ended]:
-    """In the order in which they ended, so that a table of a run that goes on grows at its end."""
-    return sorted(trials, key=lambda trial: _end(trial.row.timings))
+def _rank(trial: Ended) -> int:
+    return _RANK.get(trial.row.outcome, 1)
 
 
-def _end(times: Times) -> float:
+def _end(trial: Ended) -> float:
+    times = trial.row.timings
     return datetime.fromisoformat(times.started_at).timestamp() + times.total_s
 
 
@@ -79,21 +98,22 @@ def reasons_of(trials: Sequence[Ended]) -> list[str]:
 
 
 def columns_of(
-    trials: Sequence[Ended], modes: Mapping[TrialPlace, int], before: Mapping[TrialPlace, int]
+    trials: Sequence[Ended], positions: Positions, modes: Mapping[TrialPlace, int], before: Mapping[TrialPlace, int]
 ) -> TrialColumns:
     """The table.
 
     Args:
         trials: Its rows.
+        positions: Where cells and tasks stand in the page.
         modes: Failure modes of failed trials, as bits.
-        before: Mapping[TrialPlace, int] of the baseline; empty for none.
+        before: Scores of the baseline; empty for none.
     """
     outcomes, reasons = _places(outcomes_of(trials)), _places(reasons_of(trials))
     rows = [trial.row for trial in trials]
     executed = [_executed(row) for row in rows]
     return TrialColumns(
-        cell=[trial.cell for trial in trials],
-        task=[trial.task for trial in trials],
+        cell=[positions.cells[trial.cell.key] for trial in trials],
+        task=[positions.tasks[row.task_id] for row in rows],
         trial=[row.trial for row in rows],
         outcome=[outcomes[row.outcome.value] if row.outcome else 0 for row in rows],
         reason=[reasons[row.reason] for row in rows],
@@ -109,10 +129,6 @@ def columns_of(
         modes=[modes.get(trial.place, 0) for trial in trials],
         flip=list(_flips(trials, before)),
     )
-
-
-def _places(names: Sequence[str]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(names)}
 
 
 def _executed(row: TrialRow | AttemptRow) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from opsgym.report.baseline import baseline_rows, baseline_view, scores_of
-from opsgym.report.columns import by_end, by_outcome, columns_of, ended_trials, outcomes_of, reasons_of
+from opsgym.report.columns import Positions, columns_of, ended_trials, outcomes_of, reasons_of
 from opsgym.report.model import PageData, RunView, TaskView
 from opsgym.report.modes import Findings, analyse_sample, mode_bits, modes_view
 from opsgym.report.suite import task_summaries
@@ -57,11 +57,9 @@ class About:
 def page_data(rows: RunRows, about: About) -> PageData:
     """The data of a page about a run."""
     summary = summarise(rows)
-    cells = {found.cell.key: place for place, found in enumerate(summary.cells)}
-    tasks = {task_id: place for place, task_id in enumerate(_task_ids(rows))}
-    plan = ended_trials(rows, cells, tasks)
-    trials = by_end(plan) if about.live else by_outcome(plan)
-    modes = None if about.findings is None else modes_view(about.findings, summary.total.failed, cells)
+    positions = Positions.of(rows)
+    trials = ended_trials(rows, live=about.live)
+    modes = None if about.findings is None else modes_view(about.findings, summary.total.failed, positions.cells)
     then = about.baseline
     return PageData(
         run=_run_view(rows.run, about),
@@ -69,12 +67,13 @@ def page_data(rows: RunRows, about: About) -> PageData:
         cells=[cell_view(found) for found in summary.cells],
         agents=[agent_view(found) for found in summary.agents],
         failure_modes=modes,
-        baseline=None if then is None else baseline_view(then, rows, cells, tasks),
-        tasks=[TaskView(id=task_id, summary=about.summaries.get(task_id, "")) for task_id in tasks],
+        baseline=None if then is None else baseline_view(then, rows, positions),
+        tasks=[TaskView(id=task_id, summary=about.summaries.get(task_id, "")) for task_id in positions.tasks],
         outcomes=outcomes_of(trials),
         reasons=reasons_of(trials),
         trials=columns_of(
             trials,
+            positions,
             {} if about.findings is None or modes is None else mode_bits(about.findings, modes),
             {} if then is None else scores_of(then),
         ),
@@ -124,12 +123,6 @@ def load_about(store: Store, rows: RunRows, *, written_at: str, baseline: str | 
         summaries=task_summaries(store, rows.run.run, rows.run.task_ids),
         baseline=baseline_rows(store, rows, baseline, gate),
     )
-
-
-def _task_ids(rows: RunRows) -> list[str]:
-    """Tasks in the order of the suite, then those that nobody planned."""
-    found = (row.task_id for cell in rows.cells for row in cell.all)
-    return list(dict.fromkeys((*rows.run.task_ids, *found)))
 
 
 def _run_view(run: RunRecord, about: About) -> RunView:

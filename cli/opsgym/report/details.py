@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from opsgym.failures.findings import Finding
 from opsgym.failures.stored import analyse_trial, stored_row
-from opsgym.report import model
-from opsgym.report.model import FindingView, Said, TrialDetail
+from opsgym.report.model import Said, TrialDetail
+from opsgym.report.modes import finding_views
 from opsgym.report.texts import shown
 from opsgym.transcripts import read_transcript
 from opsgym_api.layout import RunKeys, TrialKeys, is_attempt_record
@@ -58,7 +58,7 @@ def load_detail(store: Store, record: RunRecord, cell: Cell, task_id: str, trial
             scored=None if scored is None else scored.model_copy(update={"state_differences": {}}),
             attempts=attempts,
             differences={} if scored is None else scored.state_differences,
-            findings=[_finding_view(found) for found in findings],
+            findings=finding_views(findings),
             tools=[] if transcript is None else transcript.tools,
             said=[] if transcript is None else [Said(event=event) for event in transcript.events],
         )
@@ -82,15 +82,6 @@ def _transcript(
         return read_transcript(store, keys.transcript)
     left = (read_transcript(store, keys.failed_transcript(attempt.attempt)) for attempt in reversed(attempts))
     return next((transcript for transcript in left if transcript is not None), None)
-
-
-def _finding_view(found: Finding) -> FindingView:
-    return FindingView(
-        mode=found.mode.value,
-        primary=found.primary,
-        basis=found.basis.value,
-        evidence=[model.Evidence(**vars(evidence)) for evidence in found.evidence],
-    )
 
 
 def _readable(detail: TrialDetail) -> TrialDetail:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice, zip_longest
@@ -16,7 +16,7 @@ from opsgym.failures.findings import Finding, Mode
 from opsgym.failures.modes import MODULES
 from opsgym.failures.stored import analyse_run
 from opsgym.report.columns import TrialPlace
-from opsgym.report.model import FailureModesView, FailureModeView
+from opsgym.report.model import Evidence, FailureModesView, FailureModeView, FindingView
 from opsgym_api.layout import RunKeys
 from opsgym_api.objects import READERS, read_object
 from opsgym_api.outcomes import Outcome
@@ -28,7 +28,7 @@ from opsgym_api.store import Store
 SAMPLE = 2_000
 """Failed trials that are looked into; each is a transcript and final databases to read."""
 
-Findings = Mapping[TrialPlace, Sequence[Finding]]
+Findings = Mapping[TrialPlace, Sequence[FindingView]]
 """What was found in failed trials, nothing included; those that nobody looked into are absent."""
 
 
@@ -49,7 +49,7 @@ def analyse_sample(store: Store, rows: RunRows, most: int = SAMPLE) -> Findings:
         records = list(pool.map(partial(_record, store, rows.run.run), chosen))
     results = RunResults(rows.run, [record for record in records if record is not None])
     return {
-        (found.record.cell.key, found.record.task_id, found.record.trial): found.findings
+        (found.record.cell.key, found.record.task_id, found.record.trial): finding_views(found.findings)
         for found in analyse_run(store, results)
         if found.findings is not None
     }
@@ -75,6 +75,19 @@ def _record(store: Store, run: str, trial: tuple[Cell, str, int]) -> TrialRecord
     return read_object(store, RunKeys(run).trial(*trial).record, TrialRecord)
 
 
+def finding_views(findings: Iterable[Finding]) -> list[FindingView]:
+    """Findings of a trial, as a page has them."""
+    return [
+        FindingView(
+            mode=found.mode.value,
+            primary=found.primary,
+            basis=found.basis.value,
+            evidence=[Evidence(**vars(evidence)) for evidence in found.evidence],
+        )
+        for found in findings
+    ]
+
+
 def modes_view(found: Findings, failed: int, cells: Mapping[str, int]) -> FailureModesView:
     """Counts of modes, the most frequent first.
 
@@ -83,18 +96,18 @@ def modes_view(found: Findings, failed: int, cells: Mapping[str, int]) -> Failur
         failed: Failed trials in all.
         cells: Positions of cells by key.
     """
-    trials: defaultdict[Mode, list[int]] = defaultdict(lambda: [0] * len(cells))
-    primary: defaultdict[Mode, list[int]] = defaultdict(lambda: [0] * len(cells))
+    trials: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(cells))
+    primary: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(cells))
     for (cell, _, _), findings in found.items():
         for finding in findings:
             trials[finding.mode][cells[cell]] += 1
             primary[finding.mode][cells[cell]] += finding.primary
-    ranked = sorted(trials, key=lambda mode: (-sum(trials[mode]), list(Mode).index(mode)))
+    ranked = sorted(trials, key=lambda mode: (-sum(trials[mode]), list(Mode).index(Mode(mode))))
     return FailureModesView(
         analysed=len(found),
         failed=failed,
         modes=[
-            FailureModeView(mode=mode.value, description=_told(mode), trials=trials[mode], primary=primary[mode])
+            FailureModeView(mode=mode, description=_told(Mode(mode)), trials=trials[mode], primary=primary[mode])
             for mode in ranked
         ],
     )
@@ -108,4 +121,4 @@ def _told(mode: Mode) -> str:
 def mode_bits(found: Findings, view: FailureModesView) -> dict[TrialPlace, int]:
     """Modes of each trial as bits, by their position in the view."""
     bits = {mode.mode: 1 << place for place, mode in enumerate(view.modes)}
-    return {place: sum(bits[finding.mode.value] for finding in findings) for place, findings in found.items()}
+    return {place: sum(bits[finding.mode] for finding in findings) for place, findings in found.items()}
