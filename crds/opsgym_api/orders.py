@@ -208,4 +208,6 @@ class AttemptSummary(Stored):
     cost_usd: float | None = 0.0
     steps: int = 0
     tool_calls: int = 0
+    model_retries: int = 0
+    rate_limits: int = 0
     timings: Timings

@@ -32,6 +32,11 @@ class Timed(Protocol):
         """Seconds it took, or has taken so far."""
         ...
 
+    @property
+    def wait_s(self) -> float:
+        """Seconds it waited for its model without a request under way."""
+        ...
+
 
 class Attempted(Protocol):
     """An attempt as `AttemptSummary`, `AttemptRecord` and `StoredAttempt` tell it."""
@@ -77,6 +82,26 @@ class Attempted(Protocol):
         ...
 
     @property
+    def steps(self) -> int:
+        """Model calls answered to the agent."""
+        ...
+
+    @property
+    def tool_calls(self) -> int:
+        """Tool calls of the agent."""
+        ...
+
+    @property
+    def model_retries(self) -> int:
+        """Requests to models that were sent again."""
+        ...
+
+    @property
+    def rate_limits(self) -> int:
+        """Requests that models refused as too many."""
+        ...
+
+    @property
     def usage(self) -> object:
         """Tokens by the names of `Usage`."""
         ...
@@ -118,7 +143,8 @@ class Book:
         self._attempts: dict[tuple[TrialKey, int], tuple[bool, float | None]] = {}
         """By attempt: whether it has ended, and its cost."""
         self._settled: Counter[str] = Counter()
-        self._outcomes: Counter[Outcome] = Counter()
+        self._outcomes: Counter[tuple[str, Outcome]] = Counter()
+        """Trials by cell and outcome."""
         self._tasks: dict[tuple[str, str], tuple[int, int]] = {}
         """Passed and scored trials of a task in a cell."""
         self._rates: dict[str, tuple[float, int]] = {}
@@ -173,8 +199,8 @@ class Book:
     def _replace(self, key: TrialKey, state: TrialState, attempt: Attempted, outcome: Outcome) -> None:
         """Lets an attempt speak for its trial."""
         if state.outcome is not None:
-            self._outcomes[state.outcome] -= 1
-        self._outcomes[outcome] += 1
+            self._outcomes[key[0], state.outcome] -= 1
+        self._outcomes[key[0], outcome] += 1
         state.outcome, state.reason, state.latest = outcome, sys.intern(attempt.reason), attempt.attempt
         if outcome.scored:
             passed, scored = self._tasks.get(key[:2], (0, 0))
@@ -208,7 +234,11 @@ class Book:
 
     def count(self, outcome: Outcome) -> int:
         """Trials that ended so; those that may be tried again included."""
-        return self._outcomes[outcome]
+        return sum(count for (_, found), count in self._outcomes.items() if found is outcome)
+
+    def count_in(self, cell: str, outcome: Outcome) -> int:
+        """The same of a cell, by its key."""
+        return self._outcomes[cell, outcome]
 
     @property
     def scored(self) -> int:

@@ -25,6 +25,8 @@ class Need(StrEnum):
     """Everything: `run.json`, the suite's index, `control.json`, all attempts."""
     SUITE = "suite"
     """The suite's index again: a preflight has just written it."""
+    FIGURES = "figures"
+    """What a run came to that had ended before the operator started: for its metrics alone."""
     BASELINE = "baseline"
     """The run that `spec.gate.baseline` names; see `opsgym_api.gate`."""
 

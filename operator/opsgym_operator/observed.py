@@ -15,7 +15,7 @@ from functools import cached_property
 from opsgym_api.errors import Problem
 from opsgym_api.evalmodel import EvalModel, ModelSpec
 from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus
-from opsgym_api.gate import Standing
+from opsgym_api.gate import Baseline
 from opsgym_api.orders import PreflightReport, SuiteIndex, TrialRef
 from opsgym_api.records import Control, RunRecord
 from opsgym_operator.book import Book
@@ -137,9 +137,7 @@ class Stored:
     @cached_property
     def cells(self) -> Mapping[str, int]:
         """Trials by cell key; empty before it is frozen."""
-        if self.record is None:
-            return {}
-        return {planned.cell.key: len(planned.task_ids) * self.record.trials for planned in self.record.cells}
+        return {cell.key: trials for cell, trials in planned_trials(self.record).items()}
 
     @cached_property
     def models(self) -> Mapping[str, ModelSpec]:
@@ -201,6 +199,13 @@ def parse_indexes(text: str) -> frozenset[int]:
     """Indexes as a Job's status writes them: `0,2-5,9`."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
+def planned_trials(record: RunRecord | None) -> dict[Cell, int]:
+    """Trials of each cell; none before a run is frozen."""
+    if record is None:
+        return {}
+    return {planned.cell: len(planned.task_ids) * record.trials for planned in record.cells}
+
+
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return frozenset(found)

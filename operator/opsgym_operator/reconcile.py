@@ -34,7 +34,7 @@ from opsgym_operator.client import (
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.decide import plan
 from opsgym_operator.desired import Desired, Need
-from opsgym_operator.metrics import Metrics, RunFigures
+from opsgym_operator.metrics import Metrics, RunCondition
 from opsgym_operator.names import (
     ANNOTATION_CELL,
     LABEL_EVAL_MODEL,
@@ -63,6 +63,7 @@ from opsgym_operator.read import (
 )
 from opsgym_operator.runs import RunState
 from opsgym_operator.schedules import follow_schedules
+from opsgym_operator.status import condition_of
 from opsgym_operator.stores import Stores
 from opsgym_operator.watch import Watched
 
@@ -72,7 +73,7 @@ VERSION = version("opsgym-operator")
 TOGETHER_S = 0.5
 """Pause before a pass, so that what happens together is looked at together."""
 LONGEST_S = 60.0
-"""Seconds after which a namespace with runs is looked at anyway."""
+"""Seconds after which a namespace is looked at anyway: that it was tells that the operator is well."""
 BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses after passes that failed, one after the other."""
 SPEND_S = 5.0
@@ -123,6 +124,8 @@ class Namespace:
         self._cluster = cluster
         self._event = asyncio.Event()
         self._states: dict[str, RunState] = {}
+        self._shown: dict[str, str] = {}
+        """Names of the runs that metrics show, by uid."""
         self._queues: frozenset[str] | None = None
         self._queues_at = float("-inf")
         self.began: float | None = None
@@ -142,7 +145,7 @@ class Namespace:
             await self._sleep(again)
             self.began = time.monotonic()
             try:
-                with self._cluster.metrics.passes.time():
+                with self._cluster.metrics.timed_pass():
                     again = await self._pass()
                 failures = 0
             except ApiError as error:
@@ -157,7 +160,7 @@ class Namespace:
                 self.began = None
 
     def _failed(self, cause: str, error: Exception) -> None:
-        self._cluster.metrics.errors.labels(cause).inc()
+        self._cluster.metrics.count_error(cause)
         trace = None if isinstance(error, ApiError) else error
         log.error("a pass failed", namespace=self.name, problem=str(error), exc_info=trace)
 
@@ -171,7 +174,7 @@ class Namespace:
             await asyncio.sleep(TOGETHER_S)
         self._event.clear()
 
-    async def _pass(self) -> float | None:
+    async def _pass(self) -> float:
         """Plans and applies every run once; seconds until the next pass, whatever happens."""
         seen = self._look()
         self._forget_gone(seen)
@@ -180,7 +183,7 @@ class Namespace:
             await self._harvest(run, states[run["metadata"]["uid"]], seen)
         seen = self._look()
         plans = await self._plan(seen)
-        waits = [LONGEST_S] if plans else []
+        waits = [LONGEST_S]
         for run in seen.runs:
             if (desired := plans.get(run["metadata"]["uid"])) is not None:
                 waits += await self._carry_out(run, desired)
@@ -189,7 +192,7 @@ class Namespace:
         self._show_models(seen)
         waiting = [uid for uid, desired in plans.items() if Need.STORED in desired.needs]
         self.passed = all(state.trouble for uid in waiting if (state := states[uid]) is not None)
-        return min(waits, default=None)
+        return min(waits)
 
     async def _carry_out(self, run: Manifest, desired: Desired) -> list[float]:
         """Does what one run's plan wants; seconds after which to look again."""
@@ -358,10 +361,11 @@ class Namespace:
         return self._states[uid]
 
     def _forget_gone(self, seen: Seen) -> None:
-        for uid in self._states.keys() - {run["metadata"]["uid"] for run in seen.runs}:
-            state = self._states.pop(uid)
-            state.close()
-            self._cluster.metrics.forget_run(self.name, state.id.split(".", 1)[1].rpartition(".")[0])
+        there = {run["metadata"]["uid"] for run in seen.runs}
+        for uid in self._states.keys() - there:
+            self._states.pop(uid).close()
+        for uid in self._shown.keys() - there:
+            self._cluster.metrics.forget_run(self.name, self._shown.pop(uid))
 
     async def _harvest(self, run: Manifest, state: RunState | None, seen: Seen) -> None:
         if state is None:
@@ -383,20 +387,23 @@ class Namespace:
     # What is shown.
 
     def _show_run(self, there: Manifest, state: RunState | None, desired: Desired) -> None:
-        if state is None or state.stored is None:
-            return
-        counters = dict((desired.status or read_status(there)).counters)
-        total = counters.pop("total", 0)
-        budget = state.spec.budget
-        figures = RunFigures(
-            trials=counters,
-            passed=counters.get("passed", 0),
-            scored=state.stored.book.scored,
-            total=total,
-            spent_usd=state.stored.book.spent,
-            budget_usd=budget.max_usd if budget else None,
+        metrics, name, uid = self._cluster.metrics, there["metadata"]["name"], there["metadata"]["uid"]
+        self._shown[uid] = name
+        status = desired.status or read_status(there)
+        stalled = condition_of(status, "Stalled")
+        pods = _of(self._cluster.watched.objects(PODS, self.name), uid)
+        condition = RunCondition(
+            stalled=stalled.reason if stalled is not None and stalled.status == "True" else "",
+            pods_pending=sum(pod["status"].get("phase") == "Pending" for pod in pods),
+            finished_at=status.finished_at,
         )
-        self._cluster.metrics.show_run(self.name, there["metadata"]["name"], figures)
+        metrics.show_condition(self.name, name, condition)
+        if state is None:
+            return
+        if state.figures is not None:
+            metrics.show_run(self.name, name, state.figures)
+        elif status.finished_at is not None:
+            state.read([Need.FIGURES])
 
     def _show_models(self, seen: Seen) -> None:
         busy = Counter(model for pod in seen.pods if not pod_ended(pod) and (model := label(pod, LABEL_EVAL_MODEL)))

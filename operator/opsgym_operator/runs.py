@@ -26,10 +26,10 @@ from opsgym_operator.book import Book
 from opsgym_operator.client import Manifest
 from opsgym_operator.desired import Desired, Need
 from opsgym_operator.harvest import Harvest
-from opsgym_operator.metrics import Metrics
-from opsgym_operator.observed import Stored
+from opsgym_operator.metrics import Metrics, RunFigures, run_figures
+from opsgym_operator.observed import Stored, planned_trials
 from opsgym_operator.read import Order
-from opsgym_operator.shelf import put_attempt, put_job, put_run, read_index, read_shelf
+from opsgym_operator.shelf import Shelf, put_attempt, put_job, put_run, read_index, read_shelf
 from opsgym_operator.stores import Stores
 
 log = structlog.get_logger(__name__)
@@ -66,6 +66,8 @@ class RunState:
     """When it was last asked what the attempts under way have spent, by the monotonic clock."""
     trouble: str = ""
     """Why the store could not be read or written just now."""
+    _ended: RunFigures | None = None
+    """What it came to, if it had ended before this process started."""
     _failures: int = 0
     _not_before: float = 0.0
     _reading: dict[Need, asyncio.Task[None]] = field(default_factory=dict)
@@ -82,6 +84,13 @@ class RunState:
     def harvest(self) -> Harvest | None:
         """Its harvest; None until the store was read."""
         return self._harvest
+
+    @property
+    def figures(self) -> RunFigures | None:
+        """Its numbers; None until the store was read, or before it is frozen."""
+        if self.stored is None:
+            return self._ended
+        return _figures(self.stored.book, self.stored.record, self.spec)
 
     @property
     def paused(self) -> bool:
@@ -161,6 +170,11 @@ class RunState:
         if wanted is not None:
             self.baseline = await self.stores.ask(self.store, _baseline, wanted, self.id)
 
+    async def _read_figures(self) -> None:
+        shelf = await self.stores.ask(self.store, read_shelf, self.id)
+        # Nothing of it is kept but these numbers: there may be many runs that have ended.
+        self._ended = await asyncio.to_thread(_figures_of, shelf, self.spec)
+
     def compact(self, jobs: Iterable[Manifest], pods: Sequence[Manifest], orders: Mapping[str, Order]) -> None:
         """Begins to repeat in chunks what is stored of Jobs that are over.
 
@@ -223,6 +237,19 @@ def _put_control(store: Store, run: str, control: Control) -> None:
 
 
 def _baseline(store: Store, wanted: str, own: str) -> Standing | Problem:
+def _figures(book: Book, record: RunRecord | None, spec: EvalRunSpec) -> RunFigures | None:
+    if record is None:
+        return None
+    return run_figures(book, planned_trials(record), spec.budget.max_usd if spec.budget else None)
+
+
+def _figures_of(shelf: Shelf, spec: EvalRunSpec) -> RunFigures | None:
+    book = Book(spec.limits.infra_retries)
+    for attempt in shelf.attempts:
+        book.note(attempt)
+    return _figures(book, shelf.record, spec)
+
+
     try:
         return find_baseline(store, wanted, own)
     except InputError as error:

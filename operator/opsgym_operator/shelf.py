@@ -73,6 +73,26 @@ class StoredAttempt:
         return self.row.cost_usd
 
     @property
+    def steps(self) -> int:
+        """Model calls answered to the agent."""
+        return self.row.steps
+
+    @property
+    def tool_calls(self) -> int:
+        """Tool calls of the agent."""
+        return self.row.tool_calls
+
+    @property
+    def model_retries(self) -> int:
+        """Requests to models that were sent again."""
+        return self.row.model_retries
+
+    @property
+    def rate_limits(self) -> int:
+        """Requests that models refused as too many."""
+        return self.row.rate_limits
+
+    @property
     def usage(self) -> Tokens:
         """Tokens."""
         return self.row.usage

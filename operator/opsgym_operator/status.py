@@ -228,9 +228,10 @@ def tally_of(book: Book, cells: Mapping[str, int]) -> Tally:
 
     Args:
         book: The run's attempts.
-        cells: Trials by cell key.
+        cells: Trials by cell key; only these are counted.
     """
-    passed, failed, config = (book.count(end) for end in (Outcome.PASSED, Outcome.FAILED, Outcome.CONFIG_ERROR))
+    ends = (Outcome.PASSED, Outcome.FAILED, Outcome.CONFIG_ERROR, Outcome.BUDGET_SKIPPED)
+    passed, failed, config, skipped = (sum(book.count_in(cell, end) for cell in cells) for end in ends)
     settled = sum(book.settled_in(cell) for cell in cells)
     return Tally(
         total=sum(cells.values()),
@@ -238,7 +239,7 @@ def tally_of(book: Book, cells: Mapping[str, int]) -> Tally:
         failed=failed,
         infra_error=settled - passed - failed - config,
         config_error=config,
-        budget_skipped=book.count(Outcome.BUDGET_SKIPPED),
+        budget_skipped=skipped,
     )
 
 

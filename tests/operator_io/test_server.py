@@ -63,14 +63,10 @@ def test_no_metric_names_a_task_or_a_pod() -> None:
 
 def test_the_gauges_of_a_run_go_with_it() -> None:
     metrics = Metrics()
-    metrics.show_run("team", "nightly", RunFigures({"passed": 1, "pending": 3}, 1, 1, 4, 0.5, 2.0))
-    metrics.show_run("team", "nightly", RunFigures({"passed": 4}, 4, 4, 4, 1.0, 2.0))
-    assert (
-        metrics.registry.get_sample_value(
-            "opsgym_run_trials", {"namespace": "team", "run": "nightly", "outcome": "pending"}
-        )
-        == 0
-    )
+    metrics.show_run("team", "nightly", RunFigures({CELL: {"passed": 1, "pending": 3}}, 1.0, 0.5, 2.0))
+    metrics.show_run("team", "nightly", RunFigures({CELL: {"passed": 4, "pending": 0}}, 1.0, 1.0, 2.0))
+    labels = {"namespace": "team", "run": "nightly", **CELL.model_dump(), "outcome": "pending"}
+    assert metrics.registry.get_sample_value("opsgym_run_trials", labels) == 0
     metrics.forget_run("team", "nightly")
     assert 'run="nightly"' not in metrics.text().decode()
 
