@@ -20,7 +20,7 @@ from opsgym_runner.errors import NotScored
 from opsgym_runner.gate import require_open
 from opsgym_runner.job import Job
 from opsgym_runner.results import write_scored, write_transcript
-from opsgym_runner.scrub import scrub
+from opsgym_api.scrub import scrub
 
 log = structlog.get_logger()
 

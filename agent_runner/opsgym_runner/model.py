@@ -22,7 +22,7 @@ from opsgym_runner.models import missing_key
 from opsgym_runner.prices import cost_of, mapped_cost, usage_of
 from opsgym_runner.prompt_cache import OWN_MARKS, wants_marks, with_marks
 from opsgym_runner.retry import ModelFailure, Retrier, parse_retry_after
-from opsgym_runner.scrub import scrub
+from opsgym_api.scrub import scrub
 
 REQUEST_TIMEOUT_S = 600.0
 """Seconds a request may take unless the model's parameters say otherwise; providers' own clients use the same."""

@@ -22,6 +22,7 @@ import uvicorn
 import uvloop
 from starlette.applications import Starlette
 
+from opsgym_api.logs import configure_logs
 from opsgym_domains import registry
 from opsgym_domains.explore.routes import explore_middleware, explore_routes
 from opsgym_domains.kit.databases import Databases, PostgresServer
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(domain: Domain, host: str, port: int, *, explore: bool = False, ready: Ready | None = None) -> int:
     """Serves in an event loop of its own, see `serve`; says on stderr why it cannot. The exit code."""
-    configure_logs()
+    configure_logs(os.environ)  # on stderr: stdout carries the ready line
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(serve(domain, host, port, explore=explore, ready=ready))
@@ -193,19 +194,6 @@ async def _watch(server: uvicorn.Server, postgres: EmbeddedPostgres | None) -> N
     code = await postgres.wait()
     log.error("postgres_ended", exit_code=code)
     server.should_exit = True
-
-
-def configure_logs() -> None:
-    """Structured logs on stderr: stdout carries the ready line."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
 
 
 if __name__ == "__main__":

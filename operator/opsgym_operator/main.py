@@ -12,10 +12,10 @@ import kopf
 import structlog
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.logs import configure_logs
 from opsgym_operator.client import EVALRUNS, ApiError, Client
 from opsgym_operator.config import OperatorConfig, parse_config
 from opsgym_operator.liveness import Health, WatchCheck, longest_pass
-from opsgym_operator.logs import log_as_json
 from opsgym_operator.metrics import Metrics
 from opsgym_operator.reconcile import Cluster, Namespace
 from opsgym_operator.server import serving
@@ -127,7 +127,7 @@ async def _require_kinds(client: Client, namespaces: list[str]) -> None:
 
 def main() -> int:
     """Runs the operator as the environment says; its exit code."""
-    log_as_json(os.environ.get("OPSGYM_LOG_LEVEL", "INFO"))
+    configure_logs(os.environ, quote_errors=True)
     path = Path(os.environ.get("OPSGYM_OPERATOR_CONFIG", CONFIG))
     try:
         config = parse_config(path.read_text(encoding="utf-8"), str(path))

@@ -20,7 +20,7 @@ from opsgym_api.orders import (
     PreflightReport,
 )
 from opsgym_api.records import AttemptRecord, TrialRecord
-from opsgym_runner.scrub import scrub
+from opsgym_api.scrub import scrub
 
 _DEFAULT_FILE = "/dev/termination-log"
 log = structlog.get_logger()

@@ -14,6 +14,7 @@ import structlog
 
 from opsgym_api.evalrun import Agent
 from opsgym_api.layout import RunKeys
+from opsgym_api.logs import configure_logs
 from opsgym_api.orders import ENV_SUITE, Exit, Finding, OrderedModel, PreflightOrder, PreflightReport
 from opsgym_api.store import Store, StoreError
 from opsgym_runner.episode import approach_of
@@ -28,7 +29,6 @@ from opsgym_runner.models import (
     unpriced,
     wanted_key,
 )
-from opsgym_runner.pod.logs import configure_logs
 from opsgym_runner.pod.message import fitted_report, leave, leave_words, room
 from opsgym_runner.pod.orders import UnusableOrder, read_order, recordings_folder, result_store, suite_store
 from opsgym_runner.pod.suite import Frozen, fetched, mounted, read_suite
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 def main(environment: Mapping[str, str]) -> int:
     """Checks a run; the exit code."""
-    configure_logs()
+    configure_logs(environment)
     try:
         order = read_order(environment, PreflightOrder)
         store = result_store(environment)

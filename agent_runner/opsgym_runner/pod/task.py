@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 import structlog
 
 from opsgym_api.layout import RunKeys, TrialKeys
+from opsgym_api.logs import configure_logs
 from opsgym_api.orders import Exit, JobOrder, TrialRef
 from opsgym_api.outcomes import InfraReason, Outcome
 from opsgym_api.records import AttemptRecord, Timings, TrialRecord
@@ -26,7 +27,6 @@ from opsgym_runner.errors import NotScored
 from opsgym_runner.gate import StoreGate
 from opsgym_runner.litellm_lib import load_litellm
 from opsgym_runner.pod.job import job_of
-from opsgym_runner.pod.logs import configure_logs
 from opsgym_runner.pod.message import fitted_summary, leave, leave_words, room, summary_of
 from opsgym_runner.pod.orders import UnusableOrder, read_order, result_store, trial_of
 from opsgym_runner.pod.patience import PatientStore
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 def main(environment: Mapping[str, str]) -> int:
     """Runs the attempt; the exit code."""
-    configure_logs()
+    configure_logs(environment)
     try:
         order = read_order(environment, JobOrder)
         ref = trial_of(order, environment)

@@ -38,6 +38,9 @@ SETTINGS = {
     "listen_addresses": "",
     # Databases are copied from templates all the time, each copy asks for a checkpoint: keep the WAL small.
     "max_wal_size": "256MB",
+    # What a statement did wrong is the tool's to tell; the message would repeat its values, and statements them all.
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
 }
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
