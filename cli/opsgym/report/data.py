@@ -132,7 +132,7 @@ def _run_view(run: RunRecord, about: About) -> RunView:
         schedule=run.schedule,
         created_at=run.created_at,
         opsgym=run.opsgym,
-        suite=printable(_suite(run.spec)),
+        suite=printable(suite_name(run.spec)),
         rescored_from=run.rescored_from,
         trials=run.trials,
         gate=about.gate,
@@ -145,7 +145,7 @@ def _run_view(run: RunRecord, about: About) -> RunView:
     )
 
 
-def _suite(spec: Mapping[str, Any]) -> str:
+def suite_name(spec: Mapping[str, Any]) -> str:
     """Where the tasks come from, in a word."""
     suite = _part(spec, "suite")
     elsewhere = _part(suite, "objectStore") or _part(suite, "configMap")
