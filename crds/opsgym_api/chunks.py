@@ -17,7 +17,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -90,9 +90,14 @@ def read_trials(store: Store, run: str, cell: Cell, trials: Iterable[TrialRef]) 
     return next((final_rows(found) for found in gathered.rows()), CellRows(cell, (), ()))
 
 
-def final_rows(cell: CellRows) -> CellRows:
-    """Those rows of a cell that never change any more."""
-    scored = {(trial.task_id, trial.trial) for trial in cell.trials}
+def final_rows(cell: CellRows, scored_before: Iterable[tuple[str, int]] = ()) -> CellRows:
+    """Those rows of a cell that never change any more.
+
+    Args:
+        cell: The rows.
+        scored_before: Task and number of trials that are scored although no row here says so.
+    """
+    scored = {(trial.task_id, trial.trial) for trial in cell.trials}.union(scored_before)
     final = (row for row in cell.attempts if row.outcome is not None or (row.task_id, row.trial) in scored)
     return CellRows(cell.cell, cell.trials, tuple(final))
 
@@ -123,6 +128,41 @@ def gather(store: Store, run: str, record: RunRecord | None, *, verifiers: bool 
             for rows in filter(None, pool.map(partial(_row, store), batch)):
                 loose.add(rows if verifiers else _without_verifiers(rows))
     return chunked, loose
+
+
+def gather_new(store: Store, record: RunRecord, known: Gathered, chunks: set[str]) -> Gathered:
+    """Adds what a run has that is final and not known yet; gives what is not final, as it is now.
+
+    Nothing that is known is read again, so a run that goes on can be followed at the cost of what is new and a list of
+    its keys.
+
+    Args:
+        store: The store.
+        record: The run's record.
+        known: Final rows that earlier calls found; this call's are added.
+        chunks: Keys of the chunks that earlier calls read; this call's are added.
+
+    Raises:
+        InputError: A chunk or a record cannot be read.
+        StoreError: The store cannot be reached.
+    """
+    keys = RunKeys(record.run)
+    found, unsettled = Gathered(), Gathered()
+    with _no_garbage_collection(), ThreadPoolExecutor(READERS) as pool:
+        fresh = [key for key in store.keys(keys.chunks) if key not in chunks]
+        for cell in chain.from_iterable(pool.map(partial(read_chunk, store), fresh)):
+            known.add(cell)
+        chunks.update(fresh)
+        unread = _unread(store, keys, record, known, pool)
+        while batch := list(islice(unread, CHUNK_ROWS)):
+            for rows in filter(None, pool.map(partial(_row, store), batch)):
+                found.add(rows)
+    for cell in found.rows():
+        final = final_rows(cell, known.scored(cell.cell.key))
+        known.add(final)
+        there = set(final.attempts)
+        unsettled.add(CellRows(cell.cell, (), tuple(row for row in cell.attempts if row not in there)))
+    return unsettled
 
 
 def compact(store: Store, record: RunRecord) -> int:
