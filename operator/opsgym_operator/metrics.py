@@ -257,17 +257,40 @@ class Metrics:
     # Gauges of a run
 
     def show_run(self, namespace: str, run: str, figures: RunFigures) -> None:
-        """Sets the gauges of a run."""
-        self._progress.labels(namespace, run).set(figures.scored / figures.total if figures.total else 0.0)
-        self._run_cost.labels(namespace, run).set(figures.spent_usd)
-        if figures.scored:
-            self._success.labels(namespace, run).set(figures.passed / figures.scored)
-        if figures.budget_usd is not None:
-            self._budget.labels(namespace, run).set(figures.budget_usd)
-        seen = self._outcomes.setdefault((namespace, run), set())
-        seen.update(figures.trials)
-        for outcome in seen:
-            self._run_trials.labels(namespace, run, outcome).set(figures.trials.get(outcome, 0))
+        """Shows a run's numbers, in place of those shown before."""
+        owner = (namespace, run)
+        for cell in figures.cells:
+            self._begin(cell)
+        trials: dict[Owner, float] = {
+            (*_labels(cell), outcome): count
+            for cell, counts in figures.cells.items()
+            for outcome, count in counts.items()
+        }
+        self._shown[defined.RUN_TRIALS.name].show(owner, trials)
+        self._show_one(defined.RUN_PROGRESS, owner, figures.scored / figures.total if figures.total else 0.0)
+        self._show_one(defined.RUN_SUCCESS, owner, figures.success)
+        self._show_one(defined.RUN_COST, owner, figures.spent_usd)
+        self._show_one(defined.RUN_BUDGET, owner, figures.budget_usd)
+
+    def show_condition(self, namespace: str, run: str, condition: RunCondition) -> None:
+        """Shows how a run fares, in place of what was shown before."""
+        owner = (namespace, run)
+        self._shown[defined.RUN_STALLED.name].show(owner, {(condition.stalled,): 1.0} if condition.stalled else {})
+        self._show_one(defined.RUN_PODS_PENDING, owner, condition.pods_pending)
+        self._show_one(defined.RUN_FINISHED, owner, _seconds(condition.finished_at))
+
+    def show_gate(self, namespace: str, run: str, verdict: Verdict | None, regression: float | None) -> None:
+        """Shows what a run's gate says, in place of what was shown before.
+
+        Args:
+            namespace: The run's namespace.
+            run: The run's name.
+            verdict: None while it is not decided, or if there is no gate.
+            regression: Drop of the worst cell against the baseline, above 0 if it fell; None without a baseline.
+        """
+        owner = (namespace, run)
+        self._shown[defined.RUN_GATE.name].show(owner, {(verdict,): 1.0} if verdict else {})
+        self._show_one(defined.RUN_REGRESSION, owner, regression if verdict else None)
 
     def forget_run(self, namespace: str, run: str) -> None:
         """Removes the series of a run that is gone."""
