@@ -63,11 +63,9 @@ async def ask_supporter(client: ModelClient, messages: Sequence[Message], desk: 
     """
     step = desk.journal.steps
     desk.transcriber.told("user", str(messages[-1]["content"]), step, by)
-    began, retries = desk.clock.monotonic(), client.retries
-    try:
+    began = desk.clock.monotonic()
+    with desk.journal.traffic_of(client, supporter=True):
         reply = await client.complete(messages, (), began + SUPPORT_TIMEOUT_S)
-    finally:
-        desk.journal.model_retries += client.retries - retries
     desk.journal.book(reply, by)
     desk.transcriber.reply(step, reply, desk.clock.monotonic() - began, by)
     await desk.journal.step()

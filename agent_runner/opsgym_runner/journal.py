@@ -17,7 +17,7 @@ from opsgym_api.records import AttemptRecord, Timings, Usage
 from opsgym_api.store import Store
 from opsgym_runner.clock import Clock, utc_text
 from opsgym_runner.job import Job
-from opsgym_runner.model import Reply
+from opsgym_runner.model import ModelClient, Reply
 
 SAVE_EVERY_S = 1.0
 """Seconds between two writes of a running attempt's record."""
@@ -62,6 +62,10 @@ class Journal:
         self.tool_errors = 0
         self.model_retries = 0
         """Requests to models that were sent again."""
+        self.rate_limits = 0
+        """Requests to models that were refused as too many."""
+        self._wait_s = 0.0
+        """The part of `model_s` in which no request was under way."""
 
     @contextmanager
     def phase(self, phase: Phase) -> Iterator[None]:
@@ -71,6 +75,23 @@ class Journal:
             yield
         finally:
             self._seconds[phase] = self._seconds.get(phase, 0.0) + self._clock.monotonic() - began
+
+    @contextmanager
+    def traffic_of(self, client: ModelClient, *, supporter: bool = False) -> Iterator[None]:
+        """Books what becomes of a client's requests inside, besides answers.
+
+        Args:
+            client: Whose requests.
+            supporter: Whether it is asked outside the agent's steps: what it waits is no part of `model_s`.
+        """
+        before = client.traffic
+        try:
+            yield
+        finally:
+            met = client.traffic - before
+            self.model_retries += met.retries
+            self.rate_limits += met.rate_limits
+            self._wait_s += 0.0 if supporter else met.wait_s
 
     def book(self, reply: Reply, by: str = "") -> None:
         """Books what a reply cost; once one is unknown, the sum is.
@@ -92,7 +113,7 @@ class Journal:
         """Seconds by phase up to now."""
         seconds = {phase: round(spent, 4) for phase, spent in self._seconds.items()}
         total = round(self._clock.monotonic() - self._started, 4)
-        return Timings(started_at=self._started_at, total_s=total, **seconds)
+        return Timings(started_at=self._started_at, total_s=total, wait_s=round(self._wait_s, 4), **seconds)
 
     def record(self, outcome: Outcome | None = None, reason: str = "", message: str = "") -> AttemptRecord:
         """The attempt as it stands."""
@@ -113,6 +134,7 @@ class Journal:
             steps=self.steps,
             tool_calls=self.tool_calls,
             model_retries=self.model_retries,
+            rate_limits=self.rate_limits,
             timings=self.timings(),
         )
 

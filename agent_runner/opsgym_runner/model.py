@@ -21,7 +21,7 @@ from opsgym_runner.litellm_lib import load_litellm
 from opsgym_runner.models import missing_key
 from opsgym_runner.prices import cost_of, mapped_cost, usage_of
 from opsgym_runner.prompt_cache import OWN_MARKS, wants_marks, with_marks
-from opsgym_runner.retry import ModelFailure, Retrier, parse_retry_after
+from opsgym_runner.retry import ModelFailure, Retrier, Traffic, parse_retry_after
 from opsgym_api.scrub import scrub
 
 REQUEST_TIMEOUT_S = 600.0
@@ -81,9 +81,9 @@ class ModelClient:
         self._retrier = retrier
 
     @property
-    def retries(self) -> int:
-        """Requests that were sent again."""
-        return self._retrier.retries
+    def traffic(self) -> Traffic:
+        """What became of its requests so far, besides answers."""
+        return self._retrier.traffic
 
     @property
     def trouble(self) -> ModelFailure | None:

@@ -51,6 +51,7 @@ def trial_record(job: Job, finding: Finding, journal: Journal) -> TrialRecord:
         tool_calls=journal.tool_calls,
         tool_errors=journal.tool_errors,
         model_retries=journal.model_retries,
+        rate_limits=journal.rate_limits,
         timings=journal.timings(),
         versions=_versions(job.task, finding.catalogue_digest),
         database_times={

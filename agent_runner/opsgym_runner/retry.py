@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -45,6 +45,24 @@ class ModelFailure(Exception):
     def final(self) -> NotScored:
         """The failure as the end of the attempt."""
         return infra_error(self.reason, str(self))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What became of requests to a model, besides answers."""
+
+    retries: int = 0
+    """Requests that were sent again."""
+    rate_limits: int = 0
+    """Requests that were refused as too many (429)."""
+    wait_s: float = 0.0
+    """Seconds without a request under way: endpoints rested, or no slot was free."""
+
+    def __sub__(self, before: Traffic) -> Traffic:
+        """What came since."""
+        return Traffic(
+            self.retries - before.retries, self.rate_limits - before.rate_limits, self.wait_s - before.wait_s
+        )
 
 
 @dataclass(frozen=True)
@@ -84,8 +102,8 @@ class Retrier:
         self._limiter = limiter
         self._policy = policy
         self._clock = clock
-        self.retries = 0
-        """Requests that were sent again."""
+        self.traffic = Traffic()
+        """Of all its calls so far."""
         self.trouble: ModelFailure | None = None
         """Why the request now under way is not answered yet, if not through its model alone; None once it is."""
 
@@ -99,8 +117,16 @@ class Retrier:
         Raises:
             ModelFailure: It cannot be answered, or not in time.
         """
-        failures, waited, backoff = 0, 0.0, 0.0
         self.trouble = None
+        idle = _Idle(self._clock)
+        try:
+            return await self._call(request, deadline, idle)
+        finally:
+            # Also of a call whose task's time ran out while it waited.
+            self._met(wait_s=idle.stop())
+
+    async def _call(self, request: Callable[[ModelEndpoint], Awaitable[T]], deadline: float, idle: _Idle) -> T:
+        failures, waited, backoff = 0, 0.0, 0.0
         while True:
             wait = self._pool.wait_s(backoff)
             if wait > 0:
@@ -111,13 +137,14 @@ class Retrier:
             async with self._slot() as slot:
                 if self._pool.wait_s(backoff) > 0:
                     continue  # so they did while this one waited for its slot
-                self.retries += failures > 0
+                self._met(retries=int(failures > 0))
                 endpoint = self._pool.pick()
                 try:
-                    with endpoint.busy() as address:
+                    with endpoint.busy() as address, idle.interrupted():
                         answer = await request(address)
                 except ModelFailure as failure:
                     self.trouble = failure
+                    self._met(rate_limits=int(failure.reason is InfraReason.MODEL_RATE_LIMITED))
                     if not failure.transient:
                         raise
                     failures += 1
@@ -126,6 +153,10 @@ class Retrier:
                     self.trouble = None
                     slot.answered()
                     return answer
+
+    def _met(self, *, retries: int = 0, rate_limits: int = 0, wait_s: float = 0.0) -> None:
+        known = self.traffic
+        self.traffic = Traffic(known.retries + retries, known.rate_limits + rate_limits, known.wait_s + wait_s)
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[Slot]:
@@ -158,6 +189,31 @@ class Retrier:
         found = self.trouble or ModelFailure(InfraReason.MODEL_RATE_LIMITED, "every endpoint rests", transient=True)
         message = f"{found} (next try in {wait:.0f} s, but {bound})"
         raise ModelFailure(found.reason, message, transient=True, retry_after_s=found.retry_after_s)
+
+
+class _Idle:
+    """Adds up the seconds of a call in which no request is under way."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: float | None = clock.monotonic()
+        self._seconds = 0.0
+
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Around a request."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self._since = self._clock.monotonic()
+
+    def stop(self) -> float:
+        """The seconds up to now."""
+        if self._since is not None:
+            self._seconds += self._clock.monotonic() - self._since
+            self._since = None
+        return self._seconds
 
 
 def _standing(limiter: ConcurrencyLimiter) -> str:

@@ -174,12 +174,9 @@ class EpisodeSession:
     ) -> tuple[Reply, float]:
         """The reply, and the seconds it took."""
         desk, client = self._desk, self._models.planner if by == PLANNER else self._models.agent
-        began, retries = desk.clock.monotonic(), client.retries
-        try:
-            with desk.journal.phase("model_s"):
-                reply = await client.complete(messages, [dict(tool) for tool in tools], self._deadline)
-        finally:
-            desk.journal.model_retries += client.retries - retries
+        began = desk.clock.monotonic()
+        with desk.journal.phase("model_s"), desk.journal.traffic_of(client):
+            reply = await client.complete(messages, [dict(tool) for tool in tools], self._deadline)
         return reply, desk.clock.monotonic() - began
 
     def _transcribe(self, messages: Sequence[Message], by: str) -> None:

@@ -13,7 +13,7 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.endpoints import EndpointPool
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.limiter import ConcurrencyLimiter
-from opsgym_runner.retry import ModelFailure, Retrier, RetryPolicy, parse_retry_after
+from opsgym_runner.retry import ModelFailure, Retrier, RetryPolicy, Traffic, parse_retry_after
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +136,7 @@ async def test_a_call_that_is_answered_leaves_no_trouble_behind() -> None:
 
     assert await calls.call(Scripted(time, a=[failure()]), FAR) == "answer"
 
-    assert (calls.trouble, calls.retries) == (None, 1)
+    assert (calls.trouble, calls.traffic) == (None, Traffic(retries=1, wait_s=0.5))
 
 
 async def test_a_429_lowers_what_all_episodes_may_send_and_a_call_that_rests_holds_no_slot() -> None:
