@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import SecretStr
@@ -287,7 +287,9 @@ class S3Store:
     def put(self, key: str, content: bytes) -> None:
         """Writes the object, replacing an older one."""
         with self._access(key):
-            self._client.put_object(Bucket=self.bucket, Key=self._full(key), Body=content)
+            self._client.put_object(
+                Bucket=self.bucket, Key=self._full(key), Body=content, ContentType=_content_type(key)
+            )
 
     def put_once(self, key: str, content: bytes) -> bool:
         """Writes the object unless there is one; the server decides between several writers.
@@ -338,6 +340,14 @@ class S3Store:
             kind = type(error).__name__
             advice = _BOTO_ADVICE.get(kind, "the server could not be asked; check AWS_ENDPOINT_URL_S3 and the network")
             raise StoreError(self.name, key, f"{advice} ({kind})") from None
+
+
+_CONTENT_TYPES: Mapping[str, str] = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+"""Of what browsers open; nobody asks for the type of anything else."""
+
+
+def _content_type(key: str) -> str:
+    return _CONTENT_TYPES.get(PurePosixPath(key).suffix, "application/octet-stream")
 
 
 # HTTP 412 and 409: there is an object of that key already, or another writer is just making it.

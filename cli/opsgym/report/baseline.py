@@ -18,13 +18,14 @@ from opsgym_api.rows import RunRows
 from opsgym_api.store import Store
 
 
-def baseline_rows(store: Store, rows: RunRows, wanted: str | None, gate: GateRecord | None) -> RunRows | None:
+def baseline_rows(store: Store, rows: RunRows, wanted: str | RunRows | None, gate: GateRecord | None) -> RunRows | None:
     """The run to compare with: the one that is wanted, otherwise the one that the gate compared with.
 
     Args:
         store: Where both are.
         rows: The run that the page is about.
-        wanted: A run's id, the beginning of one, or a name, see `opsgym_api.results.find_run`; None for the gate's.
+        wanted: A run's rows, or its id, the beginning of one, or a name, see `opsgym_api.results.find_run`; None for
+            the gate's.
         gate: What the run's gate said; None if it said nothing.
 
     Returns:
@@ -34,19 +35,17 @@ def baseline_rows(store: Store, rows: RunRows, wanted: str | None, gate: GateRec
         InputError: There is no such run, or it cannot be compared with.
         StoreError: The store cannot be read.
     """
+    if isinstance(wanted, str):
+        wanted = load_rows(store, find_run(store, wanted))
     if wanted is not None:
-        return comparable(load_rows(store, find_run(store, wanted)), rows)
+        _require_comparable(wanted, rows)
+        return wanted
     if gate is None or not gate.baseline or store.get(RunKeys(gate.baseline).run_json) is None:
         return None
     return load_rows(store, gate.baseline)
 
 
-def comparable(before: RunRows, after: RunRows) -> RunRows:
-    """The first run, if it makes sense to set the second against it.
-
-    Raises:
-        InputError: It is the same run, or they have no cell in common.
-    """
+def _require_comparable(before: RunRows, after: RunRows) -> None:
     if before.run.run == after.run.run:
         raise InputError(before.run.run, [Problem("baseline", "is the run itself; name an earlier one")])
     found = compare(before, after)
@@ -54,7 +53,6 @@ def comparable(before: RunRows, after: RunRows) -> RunRows:
         theirs, ours = (", ".join(map(cell_name, cells)) or "none" for cells in (found.only_before, found.only_after))
         told = f"has no cell in common with {after.run.run}; its cells: {theirs}; those of the run: {ours}"
         raise InputError(before.run.run, [Problem("baseline", told)])
-    return before
 
 
 def baseline_view(before: RunRows, after: RunRows, positions: Positions) -> BaselineView:

@@ -89,7 +89,7 @@ def _end(trial: Ended) -> float:
 
 def outcomes_of(trials: Sequence[Ended]) -> list[str]:
     """Outcomes that there are, as they first occur."""
-    return list(dict.fromkeys(trial.row.outcome.value for trial in trials if trial.row.outcome))
+    return list(dict.fromkeys(str(trial.row.outcome) for trial in trials))
 
 
 def reasons_of(trials: Sequence[Ended]) -> list[str]:
@@ -115,7 +115,7 @@ def columns_of(
         cell=[positions.cells[trial.cell.key] for trial in trials],
         task=[positions.tasks[row.task_id] for row in rows],
         trial=[row.trial for row in rows],
-        outcome=[outcomes[row.outcome.value] if row.outcome else 0 for row in rows],
+        outcome=[outcomes[str(row.outcome)] for row in rows],
         reason=[reasons[row.reason] for row in rows],
         cost_usd=[row.cost_usd for row in rows],
         steps=[row.steps for row in rows],

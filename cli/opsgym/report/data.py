@@ -101,7 +101,7 @@ def load_page(store: Store, run: str, *, written_at: str, baseline: str | None =
     return page_data(rows, replace(about, findings=analyse_sample(store, rows), details="server"))
 
 
-def load_about(store: Store, rows: RunRows, *, written_at: str, baseline: str | None = None) -> About:
+def load_about(store: Store, rows: RunRows, *, written_at: str, baseline: str | RunRows | None = None) -> About:
     """What the store tells besides a run's rows: its gate, what its tasks ask for, and the run to compare with.
 
     Nobody looks into failed trials yet, and no details are promised: set `findings` and `details` for that.
@@ -110,7 +110,7 @@ def load_about(store: Store, rows: RunRows, *, written_at: str, baseline: str | 
         store: Where the run is.
         rows: The run.
         written_at: Now.
-        baseline: As for `load_page`.
+        baseline: Run to compare with, see `baseline.baseline_rows`.
 
     Raises:
         InputError: There is no such baseline, or an object cannot be read as what it should be.

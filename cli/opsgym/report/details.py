@@ -20,7 +20,9 @@ from opsgym_api.records import AttemptRecord, Cell, RunRecord, Transcript, Trial
 from opsgym_api.store import Store
 
 
-def load_detail(store: Store, record: RunRecord, cell: Cell, task_id: str, trial: int) -> TrialDetail | None:
+def load_detail(
+    store: Store, record: RunRecord, cell: Cell, task_id: str, trial: int, *, findings: bool = True
+) -> TrialDetail | None:
     """Everything about a trial, its transcript and findings included.
 
     Args:
@@ -29,6 +31,7 @@ def load_detail(store: Store, record: RunRecord, cell: Cell, task_id: str, trial
         cell: The trial's cell.
         task_id: Its task.
         trial: Its number, counted from 0.
+        findings: Whether to look into it, if it failed.
 
     Returns:
         The detail, long texts cut; None if the run has no such trial, or nothing was written of it.
@@ -46,10 +49,9 @@ def load_detail(store: Store, record: RunRecord, cell: Cell, task_id: str, trial
         return None
     origin = RunKeys(record.rescored_from or record.run)  # rescoring leaves transcripts and states where they are
     transcript = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts)
-    findings: Sequence[Finding] = ()
-    if scored is not None and scored.outcome is Outcome.FAILED:
-        task = stored_row(store, record.run, task_id)
-        findings = analyse_trial(store, origin, scored, transcript, task).findings or ()
+    analysed: Sequence[Finding] | None = None
+    if findings and scored is not None and scored.outcome is Outcome.FAILED:
+        analysed = analyse_trial(store, origin, scored, transcript, stored_row(store, record.run, task_id)).findings
     return _readable(
         TrialDetail(
             cell=cell,
@@ -58,7 +60,7 @@ def load_detail(store: Store, record: RunRecord, cell: Cell, task_id: str, trial
             scored=None if scored is None else scored.model_copy(update={"state_differences": {}}),
             attempts=attempts,
             differences={} if scored is None else scored.state_differences,
-            findings=finding_views(findings),
+            findings=finding_views(analysed or ()),
             tools=[] if transcript is None else transcript.tools,
             said=[] if transcript is None else [Said(event=event) for event in transcript.events],
         )
