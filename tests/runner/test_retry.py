@@ -192,3 +192,54 @@ async def test_an_endpoint_that_closed_while_a_call_waited_for_its_slot_gets_no_
     await waiting
 
     assert request.sent == [(30, "a")]
+
+
+async def test_what_a_call_waits_and_what_refused_it_is_counted() -> None:
+    time = FakeTime()
+    calls = retrier(pool(time, "a"), time)
+    request = Scripted(time, a=[failure(retry_after_s=4), failure(), failure(retry_after_s=1)])
+
+    await calls.call(request, FAR)
+
+    assert calls.traffic == Traffic(retries=3, rate_limits=2, wait_s=sum(time.slept))
+    assert sum(time.slept) == 4 + 1 + 1
+
+
+async def test_the_time_that_requests_take_is_no_wait() -> None:
+    time = FakeTime()
+    calls = retrier(pool(time, "a"), time)
+    failures = [failure(retry_after_s=2)]
+
+    async def slow(_: ModelEndpoint) -> str:
+        time.seconds += 10
+        if failures:
+            raise failures.pop()
+        return "answer"
+
+    await calls.call(slow, FAR)
+
+    assert (time.seconds, calls.traffic) == (1022.0, Traffic(retries=1, rate_limits=1, wait_s=2.0))
+
+
+async def test_the_wait_for_a_slot_counts_also_when_the_tasks_time_ends_in_it() -> None:
+    time, limiter = FakeTime(), ConcurrencyLimiter(1)
+    calls = retrier(pool(time, "a"), time, limiter=limiter)
+    async with limiter.slot():
+        waiting = asyncio.create_task(calls.call(Scripted(time), FAR))
+        await asyncio.sleep(0)
+        time.seconds += 7
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    assert calls.traffic == Traffic(wait_s=7.0)
+
+
+async def test_giving_up_for_lack_of_time_is_no_refusal_of_the_model() -> None:
+    time = FakeTime()
+    calls = retrier(pool(time, "a"), time)
+
+    with pytest.raises(ModelFailure, match="the task's time would be over"):
+        await calls.call(Scripted(time, a=[failure(retry_after_s=30)]), deadline=time.seconds + 10)
+
+    assert calls.traffic == Traffic(rate_limits=1)
