@@ -187,7 +187,8 @@ class Namespace:
         for run in seen.runs:
             if (desired := plans.get(run["metadata"]["uid"])) is not None:
                 waits += await self._carry_out(run, desired)
-        coming = await follow_schedules(self._cluster.client, self._cluster.watched, self.name, self._cluster.now())
+        cluster = self._cluster
+        coming = await follow_schedules(cluster.client, cluster.watched, cluster.metrics, self.name, cluster.now())
         waits += [] if coming is None else [min(coming, LONGEST_S)]
         self._show_models(seen)
         waiting = [uid for uid, desired in plans.items() if Need.STORED in desired.needs]

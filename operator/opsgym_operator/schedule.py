@@ -19,6 +19,7 @@ from opsgym_api.evalmodel import API_VERSION
 from opsgym_api.evalrun import Condition
 from opsgym_api.evalschedule import ConcurrencyPolicy, EvalScheduleSpec, EvalScheduleStatus
 from opsgym_operator.desired import Event, Manifest, ObjectRef
+from opsgym_operator.metrics import ScheduleTimes
 from opsgym_operator.names import LABEL_MANAGED_BY, LABEL_PART_OF, MANAGER
 
 LABEL_SCHEDULE = "opsgym.dev/schedule"
@@ -160,6 +161,25 @@ def next_after(spec: EvalScheduleSpec, now: datetime) -> datetime:
     times = CronSim(spec.schedule, now.astimezone(ZoneInfo(spec.time_zone)))
     # In the hour that the clock repeats, the first one found may be past.
     return next(at for found in times if (at := found.astimezone(UTC)) > now)
+
+
+def times_of(schedule: ObservedSchedule, desired: DesiredSchedule) -> ScheduleTimes:
+    """Times that metrics show of a schedule.
+
+    Args:
+        schedule: The schedule.
+        desired: What is done for it now.
+    """
+    status = desired.status or schedule.status
+    return ScheduleTimes(status.last_schedule_time, status.last_successful_time, _next(schedule, status))
+
+
+def _next(schedule: ObservedSchedule, status: EvalScheduleStatus) -> datetime | None:
+    """The first time that nothing was made for: in the past while it is missed."""
+    spec = schedule.spec
+    if spec is None or spec.suspend or _fault(schedule) is not None:
+        return None
+    return next_after(spec, status.last_schedule_time or schedule.created_at)
 
 
 def _run(schedule: ObservedSchedule, spec: EvalScheduleSpec, at: datetime) -> Manifest:

@@ -17,8 +17,10 @@ from opsgym_operator.schedule import ANNOTATION_TIME, ObservedSchedule, OwnedRun
 from opsgym_operator.watch import Watched
 
 
-async def follow_schedules(client: Client, watched: Watched, namespace: str, now: datetime) -> float | None:
-    """Does what each schedule of a namespace wants; seconds until one of them wants something again.
+async def follow_schedules(
+    client: Client, watched: Watched, metrics: Metrics, namespace: str, now: datetime
+) -> float | None:
+    """Does what each schedule of a namespace wants, and shows them; seconds until one wants something again.
 
     Raises:
         ApiError: The API server refused something; what follows it was not tried.
@@ -26,8 +28,12 @@ async def follow_schedules(client: Client, watched: Watched, namespace: str, now
     runs = watched.objects(EVALRUNS, namespace)
     waits: list[float] = []
     for there in watched.objects(EVALSCHEDULES, namespace):
-        desired = plan_schedule(read_schedule(there, runs, now), now)
+        schedule = read_schedule(there, runs, now)
+        desired = plan_schedule(schedule, now)
+        if not schedule.deleting:
+            times[schedule.name] = times_of(schedule, desired)
         for ref in desired.delete:
+    times: dict[str, ScheduleTimes] = {}
             await delete(client, watched, namespace, ref)
         for manifest in desired.create:
             await create(client, watched, dict(manifest))
@@ -40,6 +46,7 @@ async def follow_schedules(client: Client, watched: Watched, namespace: str, now
     return min(waits, default=None)
 
 
+    metrics.show_schedules(namespace, times)
 def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -> ObservedSchedule:
     """A schedule and the EvalRuns that it owns."""
     metadata = manifest["metadata"]
@@ -61,7 +68,7 @@ def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -
 
 def _owner(run: Manifest) -> str:
     owners = run["metadata"].get("ownerReferences") or ()
-    return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")
+    return next((owner for owner in owners if owner.get("controller")), {})
 
 
 def _owned(run: Manifest, now: datetime) -> OwnedRun:
