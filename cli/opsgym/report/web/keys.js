@@ -1,0 +1,84 @@
+// Keys, and light or dark. Invariant: nothing needs a key, and no key is taken from a field that is being typed in.
+
+const typing = (target) => target.closest?.("input, select, textarea, [contenteditable]");
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape") return escape(event);
+  if (typing(event.target)) return;
+  const inTrial = !byId("trial").hidden;
+  const deed = { "/": toSearch, "?": () => byId("keys").showModal(), ...(inTrial ? IN_TRIAL : IN_TABLE) }[event.key];
+  if (!deed || deed(event) === false) return;
+  event.preventDefault();
+}
+
+const IN_TRIAL = { n: () => takeWay("Next failed"), p: () => takeWay("Previous failed") };
+const IN_TABLE = {
+  j: () => move(1), k: () => move(-1),
+  ArrowDown: (event) => event.target.closest("tr[data-row]") ? move(1) : false,
+  ArrowUp: (event) => event.target.closest("tr[data-row]") ? move(-1) : false,
+};
+
+function takeWay(label) {
+  const link = byId("trial").querySelector(`[data-way="${label}"]`);
+  if (!link) return false;
+  link.click();
+  return true;
+}
+
+function escape(event) {
+  if (!byId("trial").hidden) goBack(event);
+  else if (event.target.id === "search") event.target.blur();
+}
+
+function toSearch() {
+  if (!byId("trial").hidden) goBack();
+  byId("search").focus();
+  byId("search").select();
+}
+
+/** Moves the focus by so many rows of the table. */
+function move(by) {
+  const links = [...byId("rows").querySelectorAll("tr[data-row] td.task a")];
+  const at = links.findIndex((link) => link.closest("tr").contains(document.activeElement));
+  const next = links[at === -1 ? 0 : at + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+  return Boolean(next);
+}
+
+// --- light and dark ---
+
+const LOOK = "opsgym-look";
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+function rememberedLook() {
+  try {
+    return localStorage.getItem(LOOK);
+  } catch { // a browser that keeps nothing for this page
+    return null;
+  }
+}
+
+function applyLook(wanted) {
+  const dark = wanted ? wanted === "dark" : prefersDark.matches;
+  document.documentElement.dataset.look = dark ? "dark" : "light";
+  byId("theme").textContent = dark ? "Light" : "Dark";
+  drawAll();
+}
+
+function toggleLook() {
+  const wanted = document.documentElement.dataset.look === "dark" ? "light" : "dark";
+  try {
+    localStorage.setItem(LOOK, wanted);
+  } catch { // then it holds until the page is closed
+  }
+  applyLook(wanted);
+}
+
+function startKeys() {
+  addEventListener("keydown", onKey);
+  byId("help").addEventListener("click", () => byId("keys").showModal());
+  byId("theme").addEventListener("click", toggleLook);
+  prefersDark.addEventListener("change", () => applyLook(rememberedLook()));
+}

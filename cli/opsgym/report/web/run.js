@@ -1,0 +1,91 @@
+// The run: its data with what is computed once, and what an update changes of it.
+
+const COLUMNS = [
+  "cell", "task", "trial", "outcome", "reason", "cost_usd", "steps", "tool_calls", "tool_errors", "seconds",
+  "verifiers_passed", "verifiers", "horizon", "published_score", "modes", "flip",
+];
+
+/** A run as the page uses it. */
+function runOf(data) {
+  const run = { data, version: 0 };
+  index(run);
+  return run;
+}
+
+/** Takes over a page whose trials go on from `trials.offset`. */
+function update(run, data) {
+  const { offset } = data.trials;
+  const trials = { offset: 0 };
+  for (const column of COLUMNS) {
+    const rows = run.data.trials[column];
+    rows.length = Math.min(rows.length, offset);
+    for (const value of data.trials[column]) rows.push(value);
+    trials[column] = rows;
+  }
+  run.data = { ...data, trials };
+  run.version++;
+  index(run);
+}
+
+function index(run) {
+  const { cells, tasks, reasons } = run.data;
+  run.size = run.data.trials.cell.length;
+  run.cellNames = cells.map(({ cell }) => cellName(cell));
+  run.cellKeys = cells.map(({ cell }) => cellKey(cell));
+  run.taskWords = tasks.map((task) => `${task.id}\n${task.summary}`.toLowerCase());
+  run.reasonWords = reasons.map((reason) => reason.toLowerCase());
+  run.modes = run.data.failure_modes?.modes ?? [];
+  run.agents = run.data.agents.map(({ model, agent, mode }) => agentName({ model, agent, mode }));
+  run.rows = null;
+  run.byTask = null;
+}
+
+const cellName = ({ model, agent, mode, domain }) => `${model}/${agent}/${mode}/${domain}`;
+const cellKey = ({ model, agent, mode, domain }) => `${model}_${agent}_${mode}_${domain}`;
+const agentName = ({ model, agent, mode }) => `${model} / ${agent} / ${mode}`;
+
+/** Row of a trial; -1 if it is not in the table. */
+function rowOf(run, key, task, trial) {
+  run.rows ??= rowsByName(run);
+  return run.rows.get(rowName(run.cellKeys.indexOf(key), task, trial)) ?? -1;
+}
+
+const rowName = (cell, task, trial) => `${cell}\n${trial}\n${task}`;
+
+function rowsByName(run) {
+  const { cell, task, trial } = run.data.trials;
+  const rows = new Map();
+  for (let row = 0; row < run.size; row++) {
+    rows.set(rowName(cell[row], run.data.tasks[task[row]].id, trial[row]), row);
+  }
+  return rows;
+}
+
+/** Path of a trial's own place. */
+function trialPath(run, row) {
+  const { cell, task, trial } = run.data.trials;
+  return ["trial", run.cellKeys[cell[row]], run.data.tasks[task[row]].id, String(trial[row])];
+}
+
+const outcomeOf = (run, row) => run.data.outcomes[run.data.trials.outcome[row]];
+const reasonOf = (run, row) => run.data.reasons[run.data.trials.reason[row]];
+
+/** Failure modes of a row, by position in `run.modes`. */
+const modesOf = (run, row) => run.modes.map((_, i) => i).filter((i) => run.data.trials.modes[row] >>> i & 1);
+
+/** Rows of a task in a cell. */
+function rowsOf(run, cell, task) {
+  run.byTask ??= rowsByTask(run);
+  return run.byTask.get(cell * run.data.tasks.length + task) ?? [];
+}
+
+function rowsByTask(run) {
+  const { cell, task } = run.data.trials;
+  const found = new Map();
+  for (let row = 0; row < run.size; row++) {
+    const key = cell[row] * run.data.tasks.length + task[row];
+    if (found.has(key)) found.get(key).push(row);
+    else found.set(key, [row]);
+  }
+  return found;
+}

@@ -1,0 +1,143 @@
+// Score tables and the figures beside them. Invariant: a figure's numbers are also in a table, and a section without
+// data is not there.
+
+const HEADS = [
+  "success (95% interval)", ["passed", "n"], ["failed", "n"], "not scored", ["verifiers", "n"], ["steps", "n"], ["time", "n"],
+  ["cost", "n"], ["a task", "n"], ["a success", "n"],
+];
+
+function numbersOf(score) {
+  const { verifiers } = score;
+  return [
+    rateCell(score.success), count(score.passed), count(score.failed), endings(score.not_scored),
+    verifiers.total ? percent(verifiers.passed / verifiers.total) : NOTHING, number(score.mean_steps),
+    seconds(score.mean_seconds), dollars(score.cost_usd), score.cost_per_task == null ? NOTHING : dollars(score.cost_per_task),
+    score.cost_per_success == null ? NOTHING : dollars(score.cost_per_success),
+  ];
+}
+
+function scores({ data }) {
+  const names = ({ model, agent, mode, domain }) => [model, agent, mode, domain];
+  const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
+  const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.mode,
+    rateCell(agent.score.success), rateCell({ rate: agent.over_domains, interval: agent.domains_interval }),
+    endings(agent.score.not_scored), dollars(agent.score.cost_usd)]);
+  return [
+    tableOf("Scores by cell", ["model", "agent", "mode", "domain", ...HEADS], cells),
+    averages.length > 0 && [h("h3", {}, "Averages"),
+      tableOf("Averages by model, agent and mode",
+        ["model", "agent", "mode", "mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
+  ];
+}
+
+/** Success by domain (columns) and model, with agent and mode where there are several. */
+function heatMap(run) {
+  const { cells } = run.data;
+  const domains = distinct(cells.map(({ cell }) => cell.domain));
+  const several = (part) => distinct(cells.map(({ cell }) => cell[part])).length > 1;
+  const parts = ["model", "agent", "mode"].filter((part) => part === "model" || several(part));
+  const name = (cell) => parts.map((part) => cell[part]).join(" / ");
+  const rows = distinct(cells.map(({ cell }) => name(cell)));
+  if (domains.length < 2) return null;
+  const at = new Map(cells.map(({ cell, score }) => [`${name(cell)}\n${cell.domain}`, score.success]));
+  const table = rows.map((row) => [row, ...domains.map((domain) => percent(at.get(`${row}\n${domain}`)?.rate))]);
+  return figure("heat", "Success by domain and model, as colours",
+    { domains, rows, at }, heatOption, 90 + 34 * rows.length, tableOf("Success by domain and model", [parts.join(" / "), ...domains], table));
+}
+
+const distinct = (list) => [...new Set(list)];
+
+function horizons(run) {
+  const agents = run.data.agents.filter(({ score }) => Object.keys(score.horizons).some((bin) => bin !== "unknown"));
+  if (!agents.length) return null;
+  const bins = Object.keys(run.data.total.horizons);
+  const rows = agents.map((agent) => [agentName(agent), ...bins.map((bin) => withInterval(agent.score.horizons[bin]))]);
+  return figure("horizon", "Success by number of steps of the reference solution, with 95% intervals",
+    { bins, agents: shownAgents(run) }, horizonOption, 340, tableOf("Success by horizon", ["model / agent / mode", ...bins], rows));
+}
+
+function withInterval(success) {
+  return success?.rate == null ? NOTHING : `${percent(success.rate)} (${interval(success.interval)}; ${plural(success.tasks, "task")})`;
+}
+
+/** Cost of a task against success: the front are those that no other beats in both. */
+function pareto(run) {
+  const known = run.data.agents.map((agent, i) => ({ ...agent, i }))
+    .filter(({ score }) => score.cost_per_task != null && score.success.rate != null);
+  if (known.length < 2) return null;
+  const front = frontOf(known);
+  const rows = [...known].sort((a, b) => a.score.cost_per_task - b.score.cost_per_task).map((agent) =>
+    [agentName(agent), dollars(agent.score.cost_per_task), rateCell(agent.score.success), front.includes(agent) ? "on the front" : ""]);
+  const missing = run.data.agents.length - known.length;
+  return [
+    figure("pareto", "Cost of a task against success; the line joins those that none beats in both",
+      { known, front }, paretoOption, 380, tableOf("Cost and success", ["model / agent / mode", ["cost a task", "n"], "success", "front"], rows)),
+    missing > 0 && h("p", { class: "quiet" }, `Not shown, without a known cost or score: ${missing}.`),
+  ];
+}
+
+function frontOf(agents) {
+  const sorted = [...agents].sort((a, b) =>
+    a.score.cost_per_task - b.score.cost_per_task || b.score.success.rate - a.score.success.rate);
+  let best = -1;
+  return sorted.filter(({ score }) => {
+    if (score.success.rate <= best) return false;
+    best = score.success.rate;
+    return true;
+  });
+}
+
+function categories(run) {
+  const { total, agents } = run.data;
+  const names = Object.keys(total.categories);
+  if (!names.length) return null;
+  const told = (share) => share ? `${percent(rateOf(share))} (${shareOf(share)})` : NOTHING;
+  const rows = agents.map((agent) => [agentName(agent), ...names.map((name) => told(agent.score.categories[name]))]);
+  return figure("categories", "Share of verifiers that passed, by category",
+    { names, agents: shownAgents(run) }, categoriesOption, 340,
+    tableOf("Verifiers by category", ["model / agent / mode", ...names.map(words)], rows));
+}
+
+function failureModes(run) {
+  const found = run.data.failure_modes;
+  if (!found) return null;
+  const sampled = found.analysed < found.failed;
+  const told = h("p", { class: "quiet" },
+    `${sampled ? `${count(found.analysed)} of ` : ""}${plural(found.failed, "failed trial")} looked into. A trial can fail in several ways.`);
+  if (!found.modes.length) return [told, h("p", {}, "No failure mode was found.")];
+  const rows = found.modes.map((mode, i) => [modeLink(run, i), count(total(mode.trials)), count(total(mode.primary)), mode.description]);
+  return [told,
+    figure("modes", "Failed trials by failure mode; choose one to see its trials", { found, run }, modesOption,
+      70 + 34 * found.modes.length, byCell(run, found), (clicked) => { location.hash = modeAddress(run, clicked.dataIndex); }),
+    tableOf("Failure modes", ["failure mode", ["trials", "n"], ["primary", "n"], ["what it is", "prose"]], rows)];
+}
+
+const total = (list) => list.reduce((all, one) => all + one, 0);
+
+const modeAddress = (run, i) => addressOf(["trials"], new URLSearchParams({ failure: run.modes[i].mode }));
+
+function modeLink(run, i) {
+  return h("a", { href: modeAddress(run, i) }, words(run.modes[i].mode));
+}
+
+function byCell(run, found) {
+  const cells = run.cellNames.map((name, i) => ({ name, i })).filter(({ i }) => found.modes.some((mode) => mode.trials[i]));
+  const rows = found.modes.map((mode) => [words(mode.mode), ...cells.map(({ i }) => `${mode.trials[i]} (${mode.primary[i]})`)]);
+  return tableOf("Failure modes by cell, primary ones in brackets", ["failure mode", ...cells.map(({ name }) => [name, "n"])], rows);
+}
+
+const MODES = ["oracle", "plus_5_tools", "plus_10_tools", "plus_15_tools", "all_tools"];
+
+/** Success as more and more tools are shown. */
+function overload(run) {
+  const { agents } = run.data;
+  const modes = distinct(agents.map(({ mode }) => mode)).sort((a, b) => MODES.indexOf(a) - MODES.indexOf(b));
+  if (modes.length < 2) return null;
+  const lines = distinct(agents.map(({ model, agent }) => `${model} / ${agent}`)).map((name) => ({
+    name, points: modes.map((mode) => agents.find((one) => `${one.model} / ${one.agent}` === name && one.mode === mode)?.score.success),
+  }));
+  const rows = lines.map(({ name, points }) => [name, ...points.map(withInterval)]);
+  return figure("overload", "Success by the tools that are shown, from those needed to all, with 95% intervals",
+    { modes, lines: lines.slice(0, SERIES) }, overloadOption, 320,
+    tableOf("Success by mode", ["model / agent", ...modes.map(words)], rows));
+}

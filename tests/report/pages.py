@@ -1,0 +1,467 @@
+"""Data of pages about made-up runs, large or small; the same every time."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from opsgym.report.model import (
+    AgentView,
+    BaselineView,
+    CellChangeView,
+    CellView,
+    ChangeView,
+    Evidence,
+    FailureModesView,
+    FailureModeView,
+    FindingView,
+    FlipView,
+    IntervalView,
+    PageData,
+    RunView,
+    Said,
+    ScoreView,
+    ShareView,
+    SuccessView,
+    TaskView,
+    TrialColumns,
+    TrialDetail,
+)
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import (
+    AttemptRecord,
+    Cell,
+    GateCheck,
+    GateRecord,
+    RowDifference,
+    StateDifference,
+    TableDifference,
+    Timings,
+    TranscriptEvent,
+    TrialRecord,
+    Usage,
+    VerifierResult,
+    Versions,
+)
+
+RUN = "nightly.0123456789ab"
+BEFORE = "nightly.00aa11bb22cc"
+MODELS = ("gpt-large", "gpt-small", "claude-mid", "open-70b")
+MODES = ("oracle", "plus_10_tools", "all_tools")
+DOMAINS = ("itsm", "csm")
+OUTCOMES = ["passed", "failed", "infra_error"]
+REASONS = ["", "verifiers", "step_limit", "gym_lost"]
+CATEGORIES = ("task_completion", "integrity", "permission_process", "side_effect", "refusal")
+BINS = {"<=4": (1, 4), "5-8": (5, 8), "9-12": (9, 12), "13-16": (13, 16), ">=17": (17, 34)}
+FAILURE_MODES = {
+    "missed_follow_up": "The agent did most of the task, and left out a change that had to follow.",
+    "incorrect_id": "The agent named a record that is not the one that was meant.",
+    "looping": "The agent repeated itself without getting any further.",
+}
+PROMPTS = ["You are the service desk assistant.\nKeep the policy.", "Please put the printer incident on hold."]
+_WORK = ("Close the login incident", "Reset the shop's password", "Escalate the late refund", "Link the outage problem")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A row of the table, before it is a row."""
+
+    cell: int
+    task: int
+    trial: int
+    outcome: str
+    reason: str
+    modes: int
+    flip: int
+    cost: float
+    horizon: int
+    checks: int
+    checked: int
+
+
+def plan(models: int, modes: int, tasks: int, trials: int) -> tuple[list[Cell], list[Trial]]:
+    """Cells, and trials with an outcome that depends on model, mode and horizon."""
+    dice = random.Random(20_260_101)
+    cells = [
+        Cell(model=model, agent="react", mode=mode, domain=domain)
+        for model, mode, domain in product(_models(models), MODES[:modes], DOMAINS)
+    ]
+    rows = [
+        _trial(dice, cells, cell, task, trial)
+        for cell, task, trial in product(range(len(cells)), range(tasks), range(trials))
+    ]
+    return cells, rows
+
+
+def _models(many: int) -> list[str]:
+    return [*MODELS, *(f"model-{number}" for number in range(5, many + 1))][:many]
+
+
+def _trial(dice: random.Random, cells: Sequence[Cell], cell: int, task: int, trial: int) -> Trial:
+    horizon = 2 + task * 7 % 20
+    rank = _models(len(cells)).index(cells[cell].model)
+    chance = max(0.08, 0.85 - 0.13 * (rank % 5) - 0.02 * horizon - 0.08 * MODES.index(cells[cell].mode))
+    thrown = dice.random()
+    outcome = "infra_error" if thrown > 0.985 else "passed" if thrown < chance else "failed"
+    reason = {"passed": "", "infra_error": "gym_lost"}.get(outcome) or dice.choice(["verifiers"] * 5 + ["step_limit"])
+    checks = 3 + task % 5
+    return Trial(
+        cell=cell,
+        task=task,
+        trial=trial,
+        outcome=outcome,
+        reason="" if outcome == "passed" else reason,
+        modes=dice.randrange(1, 2 ** len(FAILURE_MODES)) if outcome == "failed" else 0,
+        flip=0,
+        cost=round(0.002 * (1 + 3 / (1 + rank)) * horizon * (0.7 + dice.random()), 6),
+        horizon=horizon,
+        checks=checks,
+        checked=checks if outcome == "passed" else dice.randrange(checks),
+    )
+
+
+def page_of(  # noqa: PLR0917 - a call names what it wants
+    models: int = 3,
+    modes: int = 3,
+    tasks: int = 12,
+    trials: int = 1,
+    *,
+    details: Any = "inline",
+    texts: Sequence[str] = (),
+    **run: Any,
+) -> PageData:
+    """A page about a run of this shape, compared with a baseline and judged by a gate.
+
+    Args:
+        models: Number of models.
+        modes: Number of modes.
+        tasks: Tasks of each cell.
+        trials: Trials of each task.
+        details: Where details are.
+        texts: Texts that details share.
+        run: Fields of the run that are otherwise.
+    """
+    cells, rows = plan(models, modes, tasks, trials)
+    flips = [row for row in rows if row.outcome != "infra_error"][:: max(1, len(rows) // 7)]
+    flipped = {(row.cell, row.task, row.trial): 1 if row.outcome == "passed" else -1 for row in flips}
+    agents = list(dict.fromkeys((cell.model, cell.agent, cell.mode) for cell in cells))
+    return PageData(
+        run=_run(trials, run),
+        total=score(rows),
+        cells=[CellView(cell=cell, score=score(of_cell(rows, {i}))) for i, cell in enumerate(cells)],
+        agents=[_agent(agent, cells, rows) for agent in agents],
+        failure_modes=_failure_modes(cells, rows),
+        baseline=_baseline(cells, rows, flipped),
+        tasks=[TaskView(id=f"task-{n:04}", summary=f"{_WORK[n % 4]} of customer {n}, politely.") for n in range(tasks)],
+        outcomes=OUTCOMES,
+        reasons=REASONS,
+        trials=columns(rows, flipped),
+        texts=list(texts),
+        details=details,
+        details_per_file=2 if details == "beside" else 0,
+    )
+
+
+def of_cell(rows: Iterable[Trial], cells: set[int]) -> list[Trial]:
+    return [row for row in rows if row.cell in cells]
+
+
+def columns(rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int], offset: int = 0) -> TrialColumns:
+    """Rows as columns."""
+    scored = [row.outcome != "infra_error" for row in rows]
+    return TrialColumns(
+        offset=offset,
+        cell=[row.cell for row in rows],
+        task=[row.task for row in rows],
+        trial=[row.trial for row in rows],
+        outcome=[OUTCOMES.index(row.outcome) for row in rows],
+        reason=[REASONS.index(row.reason) for row in rows],
+        cost_usd=[row.cost for row in rows],
+        steps=[row.horizon + 2 for row in rows],
+        tool_calls=[row.horizon + 1 for row in rows],
+        tool_errors=[int(row.outcome == "failed" and row.task % 3 == 0) for row in rows],
+        seconds=[round(1.5 * row.horizon, 2) for row in rows],
+        verifiers_passed=[row.checked for row in rows],
+        verifiers=[row.checks for row in rows],
+        horizon=[row.horizon for row in rows],
+        published_score=[int(row.outcome == "passed") if known else None for row, known in zip(rows, scored, strict=True)],
+        modes=[row.modes for row in rows],
+        flip=[flipped.get((row.cell, row.task, row.trial), 0) for row in rows],
+    )  # fmt: skip
+
+
+def score(rows: Sequence[Trial]) -> ScoreView:
+    """What rows add up to."""
+    ended = Counter(row.outcome for row in rows)
+    scored = [row for row in rows if row.outcome != "infra_error"]
+    cost = sum(row.cost for row in rows)
+    lost = ended["infra_error"]
+    return ScoreView(
+        total=len(rows),
+        passed=ended["passed"],
+        failed=ended["failed"],
+        fail_reasons=dict(Counter(row.reason for row in rows if row.outcome == "failed")),
+        not_scored={"infra_error/gym_lost": lost} if lost else {},
+        success=success(scored),
+        published_rate=success(scored).rate,
+        horizons=_horizons(scored),
+        verifiers=ShareView(passed=sum(row.checked for row in scored), total=sum(row.checks for row in scored)),
+        categories={
+            name: ShareView(passed=sum(row.checked > i for row in scored), total=len(scored))
+            for i, name in enumerate(CATEGORIES)
+        },
+        usage=Usage(model_calls=9 * len(rows), prompt_tokens=9100 * len(rows), completion_tokens=700 * len(rows)),
+        cost_usd=cost,
+        cost_per_task=cost / len(scored) if scored else None,
+        cost_per_success=cost / ended["passed"] if ended["passed"] else None,
+        mean_steps=9.4,
+        mean_tool_calls=8.4,
+        mean_seconds=21.0,
+    )
+
+
+def _horizons(scored: Sequence[Trial]) -> dict[str, SuccessView]:
+    bins = {name: [row for row in scored if low <= row.horizon <= high] for name, (low, high) in BINS.items()}
+    return {name: success(rows) for name, rows in bins.items() if rows}
+
+
+def success(scored: Sequence[Trial]) -> SuccessView:
+    passed = sum(row.outcome == "passed" for row in scored)
+    by_task = defaultdict(list)
+    for row in scored:
+        by_task[row.cell, row.task].append(row.outcome == "passed")
+    rate = passed / len(scored) if scored else None
+    half = 0 if rate is None else 1.96 * (rate * (1 - rate) / len(scored)) ** 0.5
+    interval = None if rate is None else IntervalView(low=max(0, rate - half), high=min(1, rate + half))
+    return SuccessView(tasks=len(by_task), passed=passed, scored=len(scored), rate=rate, interval=interval)
+
+
+def _agent(agent: tuple[str, str, str], cells: Sequence[Cell], rows: Sequence[Trial]) -> AgentView:
+    model, name, mode = agent
+    own = {i for i, cell in enumerate(cells) if (cell.model, cell.agent, cell.mode) == agent}
+    got = score(of_cell(rows, own))
+    return AgentView(
+        model=model, agent=name, mode=mode, score=got, over_domains=got.success.rate, domains_interval=got.success.interval
+    )  # fmt: skip
+
+
+def _run(trials: int, given: dict[str, Any]) -> RunView:
+    checks = [
+        GateCheck(condition="minSuccessRate", verdict="GO", told="success 47.1% (40.2–54.0%), at least 40.0%"),
+        GateCheck(condition="maxRegression", verdict="NO-GO", told="down 9.0 pp (3.1 to 14.8), at most 5.0 pp"),
+    ]
+    fields: dict[str, Any] = {
+        "id": RUN,
+        "name": "nightly",
+        "schedule": "",
+        "created_at": "2026-01-01T02:00:00Z",
+        "opsgym": "0.1.0",
+        "suite": "core",
+        "rescored_from": "",
+        "trials": trials,
+        "gate": GateRecord(run=RUN, verdict="NO-GO", checks=checks, baseline=BEFORE, decided_at="2026-01-01T03:00:00Z"),
+        "live": False,
+        "phase": None,
+        "message": "",
+        "budget_usd": 25.0,
+        "written_by": "0.1.0",
+        "written_at": "2026-01-01T03:05:00Z",
+        **given,
+    }
+    return RunView(**fields)
+
+
+def _failure_modes(cells: Sequence[Cell], rows: Sequence[Trial]) -> FailureModesView:
+    failed = [row for row in rows if row.outcome == "failed"]
+
+    def per_cell(chosen: Sequence[Trial]) -> list[int]:
+        counts = Counter(row.cell for row in chosen)
+        return [counts[i] for i in range(len(cells))]
+
+    views = [
+        FailureModeView(
+            mode=mode,
+            description=told,
+            trials=per_cell([row for row in failed if row.modes >> bit & 1]),
+            primary=per_cell([row for row in failed if row.modes & -row.modes == 1 << bit]),
+        )
+        for bit, (mode, told) in enumerate(FAILURE_MODES.items())
+    ]
+    return FailureModesView(analysed=len(failed), failed=len(failed), modes=views)
+
+
+def _baseline(cells: Sequence[Cell], rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int]) -> BaselineView:
+    one, none = ShareView(passed=1, total=1), ShareView(passed=0, total=1)
+    ways = sorted(flipped.items(), key=lambda item: item[1])
+    flips = [
+        FlipView(cell=cell, task=task, before=one if way < 0 else none, after=none if way < 0 else one)
+        for (cell, task, _), way in ways
+    ]
+    return BaselineView(
+        run=BEFORE,
+        name="nightly",
+        created_at="2025-12-31T02:00:00Z",
+        same_suite=True,
+        total=_change(rows, list(flipped.values())),
+        cells=[
+            CellChangeView(
+                cell=i,
+                change=_change(of_cell(rows, {i}), [way for (cell, _, _), way in flipped.items() if cell == i]),
+            )
+            for i in range(len(cells))
+        ],
+        flips=flips,
+    )
+
+
+def _change(rows: Sequence[Trial], ways: Sequence[int]) -> ChangeView:
+    after = success([row for row in rows if row.outcome != "infra_error"]).rate or 0.0
+    moved = sum(ways) / len(rows)
+    return ChangeView(
+        tasks=len(rows),
+        lost=ways.count(-1),
+        won=ways.count(1),
+        before=after - moved,
+        after=after,
+        difference=moved,
+        interval=IntervalView(low=moved - 0.03, high=moved + 0.03),
+        p_value=0.031,
+    )
+
+
+# --- details ---------------------------------------------------------------------------------------------------------
+
+
+def detail_of(page: PageData, row: int, words: str = "", *, shared: bool = True) -> TrialDetail:
+    """Everything about a trial, in keeping with its row.
+
+    Args:
+        page: The page it belongs to.
+        row: Its row.
+        words: Said wherever somebody says something, instead of the usual words.
+        shared: Whether prompts are in the page's texts, not in the detail's own.
+    """
+    trials = page.trials
+    cell, task = page.cells[trials.cell[row]].cell, page.tasks[trials.task[row]].id
+    number = trials.trial[row]
+    outcome = Outcome(page.outcomes[trials.outcome[row]])
+    scored = outcome in {Outcome.PASSED, Outcome.FAILED}
+    names = {"run": page.run.id, "cell": cell, "task_id": task, "trial": number}
+    reason = page.reasons[trials.reason[row]]
+    return TrialDetail(
+        cell=cell,
+        task_id=task,
+        trial=number,
+        scored=_record(names, outcome, reason, words) if scored else None,
+        attempts=[
+            AttemptRecord.model_validate(
+                {**names, "attempt": 0, "outcome": Outcome.INFRA_ERROR, "reason": "gym_lost", "timings": TIMINGS}
+                | {"message": words or "The gym server is gone; the trial is tried again."}
+            ),
+            AttemptRecord.model_validate(
+                {**names, "attempt": 1, "outcome": outcome, "reason": reason, "cost_usd": 0.02, "timings": TIMINGS}
+            ),
+        ],
+        differences={words or "gym-itsm-mcp": _difference(words)},
+        findings=_findings(words) if outcome is Outcome.FAILED else [],
+        tools=["get_incident", "update_incident", words or "list_users"],
+        said=_said(words),
+        texts=[] if shared else PROMPTS,
+    )
+
+
+TIMINGS = Timings(
+    started_at="2026-01-01T02:10:00Z", seed_s=0.1, connect_s=0.3, model_s=9.0, wait_s=2.0, tools_s=1.2, verify_s=0.2,
+    total_s=11.0,
+)  # fmt: skip
+
+
+def _record(names: dict[str, Any], outcome: Outcome, reason: str, words: str) -> TrialRecord:
+    passed = outcome is Outcome.PASSED
+    checks = [
+        verifier(0, words or "incident_on_hold", passed=True),
+        verifier(1, words or "sla_paused", passed=passed, expected=1, actual=int(passed), query=words or SLA_QUERY),
+        verifier(2, words or "caller_told", passed=passed, published_passed=True, expected=words or ["a", "b"]),
+    ]
+    return TrialRecord.model_validate(
+        names
+        | {"attempt": 1, "outcome": outcome, "reason": reason, "score": int(passed), "published_score": int(passed)}
+        | {"verifiers": checks, "answer": words or "The incident is on hold.", "stopped_by": "answer"}
+        | {"usage": Usage(model_calls=4, prompt_tokens=9000, completion_tokens=600), "cost_usd": 0.02, "steps": 4}
+        | {"tool_calls": 3, "tool_errors": 1, "model_retries": 0, "timings": TIMINGS}
+        | {"versions": Versions(opsgym="0.1.0", python="3.11", litellm="1.80", task_digest="0a1b")}
+    )
+
+
+SLA_QUERY = "SELECT COUNT(*) FROM incident_sla\nWHERE incident_id = 'INC_007' AND stage = 'paused'"
+
+
+def verifier(index: int, name: str, *, passed: bool, **fields: Any) -> VerifierResult:
+    """A verifier's result."""
+    values: dict[str, Any] = {
+        "index": index,
+        "name": name,
+        "verifier_type": "database_state",
+        "category": "task_completion",
+        "gym_name": "gym-itsm-mcp",
+        "executed": True,
+        "passed": passed,
+        "published_passed": passed,
+        "expected": 1,
+        "actual": 1,
+        "comparison": "equals",
+        "query": "SELECT 1",
+    }
+    return VerifierResult(**{**values, **fields})
+
+
+def _findings(words: str) -> list[FindingView]:
+    evidence = [
+        Evidence(detail=words or "update_incident_sla was never called", verifier=1),
+        Evidence(detail=words or "INC_9999 does not exist", step=2, call=1, tool="update_incident"),
+    ]
+    return [FindingView(mode="missed_follow_up", primary=True, basis="verifiers", evidence=evidence)]
+
+
+def _said(words: str) -> list[Said]:
+    result = '{"content": [{"type": "text", "text": "{\\"incident_id\\": \\"INC_007\\", \\"status\\": \\"new\\"}"}]}'
+    refused = '{"content": [{"type": "text", "text": "NOT_FOUND: there is no incident INC_9999"}], "isError": true}'
+    long = "\n".join(f"line {n}: {words}" for n in range(200))
+    asked = [{"id": "1", "name": words or "get_incident", "arguments": {}}]
+    events = [
+        TranscriptEvent(kind="assistant", by="planner", content=words or "1. Read it. 2. Put it on hold.", step=1),
+        TranscriptEvent(kind="assistant", content=words or "I look first.", step=1, seconds=2.1, tool_calls=asked),
+        _call("get_incident", {"incident_id": words or "INC_007"}, words or result, step=1),
+        TranscriptEvent(kind="assistant", content="", step=2, seconds=1.9, tool_calls=asked),
+        _call("update_incident", {"incident_id": "INC_9999", words: words}, refused, step=2, is_error=True),
+        TranscriptEvent(kind="assistant", content="", step=3, seconds=1.5, tool_calls=asked),
+        _call("list_users", {}, long, step=3),
+        TranscriptEvent(kind="assistant", content=words or "The incident is on hold.", step=4, seconds=1.0),
+        TranscriptEvent(kind="note", content=words or "The agent answered.", step=4),
+    ]
+    prompts = [TranscriptEvent(kind="system"), TranscriptEvent(kind="user")]
+    return [*(Said(event=event, text=i) for i, event in enumerate(prompts)), *(Said(event=event) for event in events)]
+
+
+def _call(tool: str, arguments: dict[str, Any], content: str, step: int, *, is_error: bool = False) -> TranscriptEvent:
+    return TranscriptEvent(
+        kind="tool", tool_name=tool, arguments=arguments, content=content, step=step, seconds=0.02, is_error=is_error
+    )
+
+
+def _difference(words: str) -> StateDifference:
+    changed = RowDifference(
+        change="changed", key={"incident_id": "INC_007"}, before={"status": words or "new", "reason": None},
+        after={"status": words or "on_hold", "reason": "waiting"},
+    )  # fmt: skip
+    added = RowDifference(change="added", key={"note_id": 12}, after={"note_id": 12, "text": words or "Put on hold."})
+    return StateDifference(
+        tables=[
+            TableDifference(table=words or "incident", changed=1, rows=[changed]),
+            TableDifference(table="incident_note", added=3, rows=[added]),
+        ]
+    )
