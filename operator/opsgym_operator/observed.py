@@ -195,10 +195,6 @@ class ObservedNamespace:
     """Kueue LocalQueues; None if Kueue is not installed."""
 
 
-def parse_indexes(text: str) -> frozenset[int]:
-    """Indexes as a Job's status writes them: `0,2-5,9`."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
 def planned_trials(record: RunRecord | None) -> dict[Cell, int]:
     """Trials of each cell; none before a run is frozen."""
     if record is None:
@@ -206,6 +202,10 @@ def planned_trials(record: RunRecord | None) -> dict[Cell, int]:
     return {planned.cell: len(planned.task_ids) * record.trials for planned in record.cells}
 
 
+def parse_indexes(text: str) -> frozenset[int]:
+    """Indexes as a Job's status writes them: `0,2-5,9`."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return frozenset(found)

@@ -5,15 +5,18 @@ Invariant: an EvalRun belongs to a schedule by its owner reference, not by its n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from opsgym_api.evalschedule import EvalScheduleSpec, EvalScheduleStatus
 from opsgym_operator.apply import apply_status, create, delete
 from opsgym_operator.client import EVALRUNS, EVALSCHEDULES, Client, Manifest
 from opsgym_operator.events import tell
-from opsgym_operator.read import annotation, condition_is, parse, read_status, time_of
-from opsgym_operator.schedule import ANNOTATION_TIME, ObservedSchedule, OwnedRun, plan_schedule
+from opsgym_operator.metrics import Metrics, ScheduleTimes
+from opsgym_operator.read import annotation, parse, read_status, time_of
+from opsgym_operator.schedule import ANNOTATION_TIME, ObservedSchedule, OwnedRun, plan_schedule, times_of
+from opsgym_operator.status import went_well
 from opsgym_operator.watch import Watched
 
 
@@ -27,13 +30,13 @@ async def follow_schedules(
     """
     runs = watched.objects(EVALRUNS, namespace)
     waits: list[float] = []
+    times: dict[str, ScheduleTimes] = {}
     for there in watched.objects(EVALSCHEDULES, namespace):
         schedule = read_schedule(there, runs, now)
         desired = plan_schedule(schedule, now)
         if not schedule.deleting:
             times[schedule.name] = times_of(schedule, desired)
         for ref in desired.delete:
-    times: dict[str, ScheduleTimes] = {}
             await delete(client, watched, namespace, ref)
         for manifest in desired.create:
             await create(client, watched, dict(manifest))
@@ -43,10 +46,10 @@ async def follow_schedules(
             await tell(client, there, event, now)
         if desired.again_s is not None:
             waits.append(desired.again_s)
+    metrics.show_schedules(namespace, times)
     return min(waits, default=None)
 
 
-    metrics.show_schedules(namespace, times)
 def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -> ObservedSchedule:
     """A schedule and the EvalRuns that it owns."""
     metadata = manifest["metadata"]
@@ -61,23 +64,29 @@ def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -
         spec=spec if isinstance(spec, EvalScheduleSpec) else None,
         problems=() if isinstance(spec, EvalScheduleSpec) else spec,
         status=status if isinstance(status, EvalScheduleStatus) else EvalScheduleStatus(),
-        runs=tuple(_owned(run, now) for run in runs if _owner(run) == metadata["uid"]),
+        runs=tuple(_owned(run, now) for run in runs if _owner(run).get("uid") == metadata["uid"]),
         deleting="deletionTimestamp" in metadata,
     )
 
 
-def _owner(run: Manifest) -> str:
+def schedule_of(run: Manifest) -> str:
+    """Name of the EvalSchedule that made an EvalRun; empty if somebody else did."""
+    owner = _owner(run)
+    return str(owner["name"]) if owner.get("kind") == "EvalSchedule" else ""
+
+
+def _owner(run: Manifest) -> Mapping[str, Any]:
     owners = run["metadata"].get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller")), {})
 
 
 def _owned(run: Manifest, now: datetime) -> OwnedRun:
-    metadata = run["metadata"]
+    metadata, status = run["metadata"], read_status(run)
     return OwnedRun(
         name=metadata["name"],
         scheduled_at=_time(annotation(run, ANNOTATION_TIME)) or time_of(metadata["creationTimestamp"]) or now,
-        finished_at=read_status(run).finished_at,
-        good=condition_is(run, "Succeeded", "True") and not condition_is(run, "GatePassed", "False"),
+        finished_at=status.finished_at,
+        good=went_well(status),
         deleting="deletionTimestamp" in metadata,
     )
 
