@@ -1,0 +1,1 @@
+"""Makes the Grafana dashboards of the chart with the types of Grafana's own SDK."""

@@ -1,0 +1,190 @@
+"""One run, live: how far it is, how good, what it costs, and what holds it up.
+
+Counters have no label for a run, so that their number stays bounded. What they tell is shown for the run's cells;
+another run of the same cells at the same time is in it, and the descriptions say so.
+"""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders import dashboard as boards
+from tools.dashboards import panels as p
+
+RUN = 'namespace="$namespace", run="$run"'
+CELL = "model, agent, mode, domain"
+SHARED = "Of the run's cells: other runs of the same cells at the same time are in it."
+STATES: p.WORDS = {"0": ("running", "blue"), "1": ("finished", "green"), "2": ("stalled", "red")}
+GATES: p.WORDS = {"1": ("GO", "green"), "2": ("INCONCLUSIVE", "orange"), "3": ("NO-GO", "red")}
+
+
+def of_cells(metric: str, by: str, more: str = "", over: str = "$__rate_interval") -> str:
+    """What a counter of the run's cells grew by."""
+    selected = f"{{{more}}}" if more else ""
+    return f"sum by ({by}) (increase({metric}{selected}[{over}]) and on ({CELL}) opsgym_run_trials{{{RUN}}})"
+
+
+def dashboard() -> boards.Dashboard:
+    """The dashboard."""
+    board = (
+        p.board(
+            "opsgym-run",
+            "opsgym / One run",
+            "A run while it goes on: progress, success by cell, spend against budget, and what holds it up.",
+            "now-3h",
+            "10s",
+        )
+        .with_variable(p.variable("namespace", "Namespace", "opsgym_run_progress_ratio", many=False))
+        .with_variable(p.variable("run", "Run", 'opsgym_run_progress_ratio{namespace="$namespace"}', many=False))
+    )
+    return p.place(board, *_summary(), _cells(), _outcomes(), *_money(), *_speed())
+
+
+def _summary() -> list[p.Stat]:
+    state = (
+        f"2 * max(opsgym_run_stalled{{{RUN}}}) or (max(opsgym_run_finished_timestamp_seconds{{{RUN}}}) > bool 0) "
+        f"or 0 * max(opsgym_run_progress_ratio{{{RUN}}})"
+    )
+    gate = " or ".join(
+        f'{number} * max(opsgym_run_gate{{{RUN}, verdict="{verdict}"}})'
+        for number, verdict in ((1, "GO"), (2, "INCONCLUSIVE"), (3, "NO-GO"))
+    )
+    return [
+        p.number(
+            "State",
+            "Stalled means that somebody has to mend something; `kubectl describe` says what.",
+            state,
+            "none",
+            words=STATES,
+        ),
+        p.number(
+            "Progress",
+            "Scored trials of all trials.",
+            f"max(opsgym_run_progress_ratio{{{RUN}}})",
+            "percentunit",
+            p.BLUE,
+        ).decimals(0),
+        p.number(
+            "Success",
+            "Mean over tasks of what is scored so far.",
+            f"max(opsgym_run_success_ratio{{{RUN}}})",
+            "percentunit",
+            p.BLUE,
+        ).decimals(1),
+        p.number("Gate", "What the gate says, once the run has ended.", gate, "none", words=GATES),
+        p.number(
+            "Budget spent",
+            "Spend of budget.maxUsd. At 100 % no further trial starts.",
+            f"max(opsgym_run_cost_usd{{{RUN}}}) / max(opsgym_run_budget_usd{{{RUN}}})",
+            "percentunit",
+            p.NEAR_THE_CAP,
+        ).decimals(0),
+        p.number(
+            "Not scored",
+            "Trials that will not be tried again: infra errors that stayed, unusable rows, budget, cancelled.",
+            f'sum(opsgym_run_trials{{{RUN}, outcome!~"passed|failed|pending"}}) or vector(0)',
+            "short",
+            p.NONE_IS_FINE,
+        ),
+    ]
+
+
+def _cells() -> p.Table:
+    def trials(outcomes: str) -> str:
+        return f'sum by ({CELL}) (opsgym_run_trials{{{RUN}, outcome=~"{outcomes}"}})'
+
+    passed, scored = trials("passed"), trials("passed|failed")
+    titles = {"model": "Model", "agent": "Agent", "mode": "Mode", "domain": "Domain"}
+    return (
+        p.rows(
+            "Success by cell",
+            "A cell is a model, an agent, a mode and a domain. What was not scored is not in success.",
+            titles,
+            [
+                p.Column("Success", f"({passed} or 0 * {scored}) / ({scored} > 0)", "percentunit", p.GRADES),
+                p.Column("Scored", scored, "short"),
+                p.Column("Pending", trials("pending"), "short"),
+                p.Column("All", trials(".+"), "short"),
+            ],
+        )
+        .span(14)
+        .height(9)
+    )
+
+
+def _outcomes() -> p.TimeSeries:
+    return (
+        p.lines(
+            "Trials by outcome",
+            "Every trial of the run, pending ones included.",
+            [p.Query(f"sum by (outcome) (opsgym_run_trials{{{RUN}}})", "{{outcome}}")],
+            "short",
+            stacked=True,
+        )
+        .span(10)
+        .height(9)
+    )
+
+
+def _money() -> list[p.TimeSeries]:
+    return [
+        p.lines(
+            "Spend against budget",
+            "Dollars so far, and budget.maxUsd.",
+            [
+                p.Query(f"max(opsgym_run_cost_usd{{{RUN}}})", "spent"),
+                p.Query(f"max(opsgym_run_budget_usd{{{RUN}}})", "budget"),
+            ],
+            "currencyUSD",
+        ),
+        p.lines(
+            "Success",
+            "Mean over tasks of what is scored so far.",
+            [p.Query(f"max(opsgym_run_success_ratio{{{RUN}}})", "success")],
+            "percentunit",
+            most=1,
+        ),
+        p.lines(
+            "Tokens",
+            f"Tokens of attempts that ended between two points, by kind. {SHARED}",
+            [p.Query(of_cells("opsgym_tokens_total", "kind", 'kind=~"prompt|completion"'), "{{kind}}")],
+            "short",
+            stacked=True,
+        ),
+    ]
+
+
+def _speed() -> list[p.TimeSeries | p.BarGauge]:
+    durations = "opsgym_trial_duration_seconds"
+    seconds = of_cells(f"{durations}_sum", "phase", over="$__range")
+    count = of_cells(f"{durations}_count", "phase", over="$__range")
+    trouble = [
+        p.Query(of_cells("opsgym_rate_limits_total", "model"), "429 of {{model}}"),
+        p.Query(of_cells("opsgym_model_retries_total", "model"), "retries of {{model}}"),
+    ]
+    model = f"max by (model) (opsgym_run_trials{{{RUN}}})"
+    return [
+        p.bars(
+            "Duration by phase",
+            f"Mean seconds of a scored attempt in each phase, over the time range. {SHARED}",
+            p.Query(f"{seconds} / ({count} > 0)", "{{phase}}"),
+            "s",
+        ),
+        p.lines(
+            "Retries and rate limits",
+            f"Requests that models refused with 429, and requests sent again, between two points. {SHARED}",
+            trouble,
+            "short",
+            stacked=True,
+        ),
+        p.lines(
+            "Pods pending and episodes in flight",
+            "Pods that wait for a node or an image, and episodes that may use the run's models (all runs).",
+            [
+                p.Query(f"max(opsgym_run_pods_pending{{{RUN}}})", "pods pending"),
+                p.Query(
+                    f'max by (model) (opsgym_model_in_flight{{namespace="$namespace"}}) and on (model) {model}',
+                    "in flight: {{model}}",
+                ),
+            ],
+            "short",
+        ),
+    ]

@@ -1,0 +1,132 @@
+"""Operator health: does it look at its namespaces, how long does that take, and what does it cost?"""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders import dashboard as boards
+from grafana_foundation_sdk.models.common import BigValueTextMode
+from tools.dashboards import panels as p
+
+JOB = 'job=~"$job"'
+ANSWERS: p.WORDS = {"0": ("down", "red"), "1": ("up", "green")}
+LATE: p.Steps = {None: "green", 120: "orange", 600: "red"}
+"""Seconds since a pass ended well. A namespace that has anything is looked at every minute."""
+
+
+def dashboard() -> boards.Dashboard:
+    """The dashboard."""
+    board = p.board(
+        "opsgym-operator",
+        "opsgym / Operator health",
+        "Does the operator look at its namespaces, how long does that take, and what does it cost?",
+        "now-6h",
+        "30s",
+    ).with_variable(p.variable("job", "Job", "opsgym_reconcile_duration_seconds_count", many=True))
+    return p.place(board, *_summary(), *_passes(), *_work(), *_process())
+
+
+def _summary() -> list[p.Stat]:
+    version = p.number("Version", "What runs.", f"opsgym_build_info{{{JOB}}}", "none")
+    return [
+        p.number("Operator", "Whether Prometheus can read its metrics.", f"min(up{{{JOB}}})", "none", words=ANSWERS),
+        p.number(
+            "Last good pass",
+            "Seconds since a pass over a namespace last ended well. There is one a minute where there is anything.",
+            f"time() - max(opsgym_reconcile_last_success_timestamp_seconds{{{JOB}}})",
+            "s",
+            LATE,
+        ),
+        p.number(
+            "Failed passes",
+            "In the last 15 minutes. A failed pass is repeated; the log has the error.",
+            f"sum(increase(opsgym_reconcile_errors_total{{{JOB}}}[15m])) or vector(0)",
+            "short",
+            {None: "green", 1: "orange", 4: "red"},
+        ),
+        p.number(
+            "Restarts",
+            "Of the operator's process in the time range. Runs go on after each.",
+            f"sum(changes(process_start_time_seconds{{{JOB}}}[$__range]))",
+            "short",
+            {None: "green", 1: "orange"},
+        ),
+        p.number("Memory", "Resident memory now.", f"sum(process_resident_memory_bytes{{{JOB}}})", "bytes").decimals(0),
+        version.text_mode(BigValueTextMode.NAME).targets(
+            [p.instant(f"max by (version) (opsgym_build_info{{{JOB}}})", "{{version}}")]
+        ),
+    ]
+
+
+def _passes() -> list[p.TimeSeries]:
+    buckets = f"sum by (le) (rate(opsgym_reconcile_duration_seconds_bucket{{{JOB}}}[$__rate_interval]))"
+    return [
+        p.lines(
+            "Duration of passes",
+            "Seconds that a pass over a namespace takes.",
+            [
+                p.Query(f"histogram_quantile(0.5, {buckets}) >= 0", "median"),
+                p.Query(f"histogram_quantile(0.95, {buckets}) >= 0", "95 %"),
+            ],
+            "s",
+        ),
+        p.lines(
+            "Passes",
+            "Passes in a second.",
+            [p.Query(f"sum(rate(opsgym_reconcile_duration_seconds_count{{{JOB}}}[$__rate_interval]))", "passes")],
+            "ops",
+        ),
+        p.lines(
+            "Failed passes by cause",
+            "Between two points.",
+            [
+                p.Query(
+                    f"sum by (cause) (increase(opsgym_reconcile_errors_total{{{JOB}}}[$__rate_interval]))", "{{cause}}"
+                )
+            ],
+            "short",
+            stacked=True,
+        ),
+    ]
+
+
+def _work() -> list[p.TimeSeries]:
+    return [
+        p.lines(
+            "Episodes in flight against ceilings",
+            "Episodes that may use a model now, and the model's maxConcurrency. A reached ceiling holds runs up.",
+            [
+                p.Query(f"max by (namespace, model) (opsgym_model_in_flight{{{JOB}}})", "{{model}} in flight"),
+                p.Query(f"max by (namespace, model) (opsgym_model_ceiling{{{JOB}}})", "{{model}} ceiling"),
+            ],
+            "short",
+        ).span(12),
+        p.lines(
+            "Notices",
+            "Notices to webhooks between two points, and whether they arrived.",
+            [p.Query(f"sum by (outcome) (increase(opsgym_notices_total{{{JOB}}}[$__rate_interval]))", "{{outcome}}")],
+            "short",
+            stacked=True,
+        ).span(12),
+    ]
+
+
+def _process() -> list[p.TimeSeries]:
+    return [
+        p.lines(
+            "Seconds since a good pass",
+            "Rises while nothing is looked at; under a minute is normal, and an operator without any work rests.",
+            [p.Query(f"time() - max by (job) (opsgym_reconcile_last_success_timestamp_seconds{{{JOB}}})", "{{job}}")],
+            "s",
+        ),
+        p.lines(
+            "Memory",
+            "Resident memory of the operator's process. The chart limits it to operator.resources.limits.memory.",
+            [p.Query(f"sum by (job) (process_resident_memory_bytes{{{JOB}}})", "{{job}}")],
+            "bytes",
+        ),
+        p.lines(
+            "CPU",
+            "Cores that the operator's process uses.",
+            [p.Query(f"sum by (job) (rate(process_cpu_seconds_total{{{JOB}}}[$__rate_interval]))", "{{job}}")],
+            "none",
+        ),
+    ]
