@@ -1,0 +1,58 @@
+"""What has been read of a run, and what is new of it.
+
+Invariant: an object that never changes (a scored trial, an attempt that has ended, a chunk) is read once. Everything
+here blocks; it is run in threads, by one caller at a time.
+"""
+
+from __future__ import annotations
+
+from opsgym_api.chunks import gather_new
+from opsgym_api.layout import RunKeys
+from opsgym_api.objects import read_object
+from opsgym_api.records import GateRecord, RunRecord
+from opsgym_api.rows import Gathered, RunRows
+from opsgym_api.store import Store
+
+
+class Reading:
+    """A run, as far as it has been read.
+
+    Args:
+        record: The run's record; it is written once.
+    """
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+        self.gate: GateRecord | None = None
+        """What its gate said last."""
+        self.rows = RunRows(record, [])
+        """What scores go by, attempts that are not over included."""
+        self.version = 0
+        """Counts what was new."""
+        self._known = Gathered()
+        self._chunks: set[str] = set()
+
+    def read_new(self, store: Store) -> None:
+        """Reads what is new.
+
+        Raises:
+            InputError: An object cannot be read as what it should be.
+            StoreError: The store cannot be reached.
+        """
+        gate = (
+            read_object(store, RunKeys(self.record.run).gate_json, GateRecord) if self.record.spec.get("gate") else None
+        )
+        unsettled = gather_new(store, self.record, self._known, self._chunks)
+        both = Gathered()
+        for part in (self._known, unsettled):
+            for cell in part.rows():
+                both.add(cell)
+        rows = list(both.rows())
+        if self.version == 0 or rows != self.rows.cells or gate != self.gate:
+            self.gate, self.rows = gate, RunRows(self.record, rows)
+            self.version += 1
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return sum(len(cell.trials) + len(cell.attempts) for cell in self.rows.cells)
