@@ -13,6 +13,7 @@ import structlog
 
 from opsgym_api.outcomes import InfraReason, Outcome
 from opsgym_api.records import AttemptRecord
+from opsgym_api.scrub import scrub
 from opsgym_api.store import Store, StoreError
 from opsgym_runner.asking import Desk
 from opsgym_runner.episode import Finding
@@ -20,7 +21,6 @@ from opsgym_runner.errors import NotScored
 from opsgym_runner.gate import require_open
 from opsgym_runner.job import Job
 from opsgym_runner.results import write_scored, write_transcript
-from opsgym_api.scrub import scrub
 
 log = structlog.get_logger()
 
@@ -92,6 +92,5 @@ class Attempt:
 
     def _broken(self, error: Exception) -> AttemptRecord:
         message = scrub(f"unexpected {type(error).__name__}: {error}", self._job.secrets)
-        job = self._job
-        log.error("attempt broke", task_id=job.task.task_id, trial=job.trial, attempt=job.attempt, error=message)
+        log.error("attempt broke", exc_info=error)
         return self._desk.journal.record(Outcome.INFRA_ERROR, InfraReason.RUNNER_ERROR, message)

@@ -59,7 +59,8 @@ class ModelClients:
             NotScored: The replay model has nothing to play.
         """
         if not model.model.startswith(REPLAY):
-            yield ModelClient(Target(model, model.model), self._retrier_of(model, model.endpoints), self._clock)
+            target = Target(model, model.model, part=by)
+            yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
             return
         faults = faults_of(model, job, by) if model.model == FLAKY else None
         script = script_for(f"{REPLAY}{faults.parameters.of}" if faults else model.model, job.task, by)
@@ -67,7 +68,7 @@ class ModelClients:
         with self._replay.playing(script, faults) as headers:
             called = replace(model, parameters={"timeout": faults.parameters.timeout}) if faults else model
             retrier = self._retrier_of(model, (ModelEndpoint(self._replay.url, _REPLAY_KEY),))
-            yield ModelClient(Target(called, f"openai/{model.name}", headers), retrier, self._clock)
+            yield ModelClient(Target(called, f"openai/{model.name}", headers, by), retrier, self._clock)
 
     @property
     def limits(self) -> Mapping[str, LimitState]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from opsgym_api.outcomes import FailReason, InfraReason
 from opsgym_api.records import Usage
+from opsgym_api.scrub import scrub
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
@@ -22,7 +25,15 @@ from opsgym_runner.models import missing_key
 from opsgym_runner.prices import cost_of, mapped_cost, usage_of
 from opsgym_runner.prompt_cache import OWN_MARKS, wants_marks, with_marks
 from opsgym_runner.retry import ModelFailure, Retrier, Traffic, parse_retry_after
-from opsgym_api.scrub import scrub
+from opsgym_runner.spans import (
+    REQUEST,
+    chat_attributes,
+    chat_content,
+    reply_attributes,
+    reply_content,
+    request_attributes,
+)
+from opsgym_runner.tracing import Span, span
 
 REQUEST_TIMEOUT_S = 600.0
 """Seconds a request may take unless the model's parameters say otherwise; providers' own clients use the same."""
@@ -70,6 +81,8 @@ class Target:
     """Model id for litellm; differs from the model's own for replay models."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Extra headers of every request."""
+    part: str = ""
+    """Whose part it plays: `PLANNER`, `JUDGE`, or empty for the agent's."""
 
 
 class ModelClient:
@@ -106,21 +119,50 @@ class ModelClient:
             AgentFailed: The conversation outgrew the model, or the provider's filter stopped it.
             ModelFailure: The model cannot be reached, or not in time.
         """
+        model, tries = self._target.model, count(1)
+        with span(f"chat {model.name}", client=True) as traced:
+            if traced.recording:
+                traced.set(chat_attributes(model, self._target.part))
+            if traced.content:
+                traced.set(chat_content(messages))
+            arguments = self._arguments(messages, tools)
+
+            async def request(endpoint: ModelEndpoint) -> Any:
+                with self._told(traced, next(tries), endpoint):
+                    return await self._send(endpoint, arguments)
+
+            response = await self._retrier.call(request, deadline)
+            reply = self._reply(response)
+            if traced.recording:
+                traced.set(reply_attributes(reply, response))
+            if traced.content:
+                traced.set(reply_content(reply.message, str(response.choices[0].finish_reason)))
+            return reply
+
+    @contextmanager
+    def _told(self, traced: Span, number: int, endpoint: ModelEndpoint) -> Iterator[None]:
+        """Tells a span what became of a request."""
+        began, failure = self._clock.monotonic(), None
+        try:
+            yield
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if traced.recording:
+                seconds = self._clock.monotonic() - began
+                traced.event(REQUEST, request_attributes(number, endpoint, seconds, failure))
+
+    async def _send(self, endpoint: ModelEndpoint, arguments: Mapping[str, Any]) -> Any:
+        """The response to one request; it has a choice."""
         litellm = load_litellm()
-        arguments = self._arguments(messages, tools)
-
-        async def request(endpoint: ModelEndpoint) -> Any:
-            try:
-                response = await litellm.acompletion(api_base=endpoint.url, **self._key(endpoint), **arguments)
-            except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
-                raise self._explained(litellm, error) from None
-            if not response.choices:
-                raise ModelFailure(
-                    InfraReason.MODEL_UNAVAILABLE, "the model sent a reply without choices", transient=True
-                )
-            return response
-
-        return self._reply(await self._retrier.call(request, deadline))
+        try:
+            response = await litellm.acompletion(api_base=endpoint.url, **self._key(endpoint), **arguments)
+        except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
+            raise self._explained(litellm, error) from None
+        if not response.choices:
+            raise ModelFailure(InfraReason.MODEL_UNAVAILABLE, "the model sent a reply without choices", transient=True)
+        return response
 
     def _arguments(self, messages: Sequence[Message], tools: Sequence[Message]) -> dict[str, Any]:
         """What every try of a request says, wherever it goes."""

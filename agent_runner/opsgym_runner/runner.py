@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
+
+import structlog
 
 from opsgym_api.records import AttemptRecord
 from opsgym_api.store import Store
@@ -28,9 +30,13 @@ from opsgym_runner.limiter import LimitState
 from opsgym_runner.plans import Plans
 from opsgym_runner.prices import FREE, REPLAY
 from opsgym_runner.retry import RetryPolicy
+from opsgym_runner.spans import episode_attributes, episode_name, outcome_attributes, shared_attributes
+from opsgym_runner.tracing import Span, Tracing
 from opsgym_runner.transcript import Onlooker, Transcriber
 
 __all__ = ["Gate", "Runner", "RunnerEvent"]
+
+log = structlog.get_logger()
 
 
 class Runner:
@@ -43,6 +49,7 @@ class Runner:
         retry: How long model calls are retried.
         on_event: Told of every attempt's start, steps and end, in the event loop; must not block.
         onlooker: Told of every transcript's entries as they happen.
+        tracing: Where spans go; nowhere if None.
     """
 
     def __init__(
@@ -54,12 +61,14 @@ class Runner:
         retry: RetryPolicy | None = None,
         on_event: Callable[[RunnerEvent], None] | None = None,
         onlooker: Onlooker | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._store = store
         self._gate = gate
         self._clock = clock or Clock()
         self._on_event = on_event
         self._onlooker = onlooker
+        self._tracing = tracing or Tracing()
         self._http = http_client()
         self._models = ModelClients(retry or RetryPolicy(), self._clock)
         self._plans = Plans(store)
@@ -99,12 +108,18 @@ class Runner:
         transcriber = Transcriber(job.task.task_id, self._onlooker)
         desk = Desk(journal, transcriber, self._gate_of(job.run), self._clock, self._cleanups)
         attempt = Attempt(self._store, job, desk)
-        try:
-            record = await attempt.run(lambda: self._episode(job, desk))
-        except asyncio.CancelledError:
-            journal.finished(await asyncio.shield(attempt.cancel()))
-            raise
-        journal.finished(record)
+        with _bound(job), self._tracing.episode(episode_name(job), shared_attributes(job), job.secrets) as traced:
+            traced.set(episode_attributes(job))
+            log.info("attempt begins", model=job.model.model)
+            try:
+                record = await attempt.run(lambda: self._episode(job, desk))
+            except asyncio.CancelledError:
+                record = await asyncio.shield(attempt.cancel())
+                _tell_end(record, traced)
+                journal.finished(record)
+                raise
+            _tell_end(record, traced)
+            journal.finished(record)
         return record
 
     async def _episode(self, job: Job, desk: Desk) -> Finding:
@@ -131,6 +146,22 @@ class Runner:
         if self._gate is not None:
             return self._gate
         return self._gates.setdefault(run, StoreGate(self._store, run, self._clock))
+
+
+def _bound(job: Job) -> AbstractContextManager[None]:
+    """Has log lines say whose they are, those of libraries too."""
+    return structlog.contextvars.bound_contextvars(
+        run=job.run, cell=job.cell.key, task=job.task.task_id, trial=job.trial, attempt=job.attempt
+    )
+
+
+def _tell_end(record: AttemptRecord, traced: Span) -> None:
+    """Logs how an attempt ended, and has its span say so; its message may quote, and is in the record."""
+    outcome = record.outcome
+    log.info("attempt ends", outcome=outcome, reason=record.reason, steps=record.steps, tool_calls=record.tool_calls)
+    traced.set(outcome_attributes(record))
+    if outcome is not None and not outcome.scored:
+        traced.fail(record.reason or outcome.value)
 
 
 def _with_replay_prices(job: Job) -> Job:

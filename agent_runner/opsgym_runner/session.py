@@ -25,6 +25,8 @@ from opsgym_runner.journal import PLANNER
 from opsgym_runner.model import Message, Reply, ToolRequest
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
+from opsgym_runner.spans import TOOL_ERROR, tool_attributes, tool_content
+from opsgym_runner.tracing import span
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Toolbox:
             known = ", ".join(self.catalogue.names) or "none"
             return error_result(f"Error: there is no tool {request.name!r}. Tools: {known}")
         return await self.gyms[ref.gym].call_tool(ref.name, request.arguments)
+
+    def gym_of(self, request: ToolRequest) -> str | None:
+        """Gym server that a call goes to; None if none has the tool."""
+        ref = self.catalogue.refs.get(request.name)
+        return None if ref is None else ref.gym
 
     def renamed(self, request: ToolRequest) -> ToolRequest:
         """A call by the gym's own name of its tool, as transcript and verifiers know it."""
@@ -217,8 +224,14 @@ class EpisodeSession:
         known = self._toolbox.renamed(request)
         self.tools_called.append(known.name)
         desk.journal.tool_calls += 1
-        with desk.journal.phase("tools_s"):
+        with desk.journal.phase("tools_s"), span(f"execute_tool {known.name}") as traced:
+            if traced.recording:
+                traced.set(tool_attributes(known.name, request.id, self._toolbox.gym_of(request)))
             result = await self._toolbox.carry_out(request)
+            if traced.content:
+                traced.set(tool_content(request.arguments, result.raw))
+            if result.is_error:
+                traced.fail(TOOL_ERROR)
         desk.journal.tool_errors += result.is_error
         desk.transcriber.tool(self._step, known, result, desk.clock.monotonic() - began, by)
         return result.rendered

@@ -31,6 +31,7 @@ from opsgym_runner.pod.message import fitted_summary, leave, leave_words, room, 
 from opsgym_runner.pod.orders import UnusableOrder, read_order, result_store, trial_of
 from opsgym_runner.pod.patience import PatientStore
 from opsgym_runner.runner import Runner, RunnerEvent
+from opsgym_runner.tracing import Tracing, start_tracing
 
 GRACE_S = 18.0
 """Seconds from SIGTERM to the end, whatever hangs; Kubernetes kills after 30."""
@@ -56,7 +57,11 @@ def main(environment: Mapping[str, str]) -> int:
     log.info("task pod begins", model=order.model.model)
     # The slowest part of a start by far; gyms are seeded meanwhile.
     threading.Thread(target=load_litellm, daemon=True).start()
-    return asyncio.run(TaskPod(order, ref, store, stopping, environment).run())
+    tracing = start_tracing(environment)
+    try:
+        return asyncio.run(TaskPod(order, ref, store, stopping, environment, tracing).run())
+    finally:
+        tracing.close()
 
 
 def next_attempt(keys: Iterable[str]) -> int:
@@ -88,12 +93,14 @@ class TaskPod:
         store: PatientStore,
         stopping: threading.Event,
         environment: Mapping[str, str],
+        tracing: Tracing,
     ) -> None:
         self._order = order
         self._ref = ref
         self._store = store
         self._stopping = stopping
         self._environment = environment
+        self._tracing = tracing
         self._keys: TrialKeys = RunKeys(order.run).trial(order.cell, ref.task_id, ref.trial)
         self._latest: AttemptRecord | None = None
         """The attempt as it stands."""
@@ -123,7 +130,8 @@ class TaskPod:
             return Exit.DONE
         record = await self._attempt(next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts)))
         self._leave(record)
-        log.info("task pod ends", outcome=record.outcome, reason=record.reason, message=record.message)
+        key = self._keys.attempt(record.attempt)  # where its message is, which may quote what was said
+        log.info("task pod ends", outcome=record.outcome, reason=record.reason, record=key)
         return exit_of(record)
 
     async def _attempt(self, number: int) -> AttemptRecord:
@@ -135,7 +143,7 @@ class TaskPod:
             return await self._write_unrun(number, end)
         gate = StoreGate(self._store, self._order.run, Clock())
         await _wait_for_breaker(gate)
-        async with Runner(self._store, gate=gate, on_event=self._heard) as runner:
+        async with Runner(self._store, gate=gate, on_event=self._heard, tracing=self._tracing) as runner:
             return await runner.run(job)
 
     async def _write_unrun(self, number: int, end: NotScored) -> AttemptRecord:
@@ -157,7 +165,8 @@ class TaskPod:
 
     def _heard(self, event: RunnerEvent) -> None:
         self._latest = record = event.record
-        log.info(event.kind, steps=record.steps, tool_calls=record.tool_calls, cost_usd=record.cost_usd)
+        if event.kind == "step":
+            log.info("step", steps=record.steps, tool_calls=record.tool_calls, cost_usd=record.cost_usd)
 
     def _stop(self, work: asyncio.Future[Exit]) -> None:
         if self._stopping.is_set():
