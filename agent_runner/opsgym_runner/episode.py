@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -17,7 +17,7 @@ import structlog
 
 from opsgym_api.evalrun import Agent, Mode
 from opsgym_api.outcomes import ConfigReason, FailReason, InfraReason, Outcome
-from opsgym_api.records import VerifierResult
+from opsgym_api.records import StateDifference, VerifierResult
 from opsgym_runner.asking import Desk, EpisodeModels
 from opsgym_runner.catalogue import Offer, build_catalogue
 from opsgym_runner.errors import AgentFailed, NotScored, config_error, infra_error
@@ -30,6 +30,8 @@ from opsgym_runner.plans import Plans, prompts_of_source, require_plan
 from opsgym_runner.prompting import Prompts
 from opsgym_runner.retry import ModelFailure
 from opsgym_runner.session import EpisodeSession, Toolbox
+from opsgym_runner.spans import EVALUATION, evaluation_attributes
+from opsgym_runner.tracing import span
 from opsgym_runner.verifiers import Conduct, published_score, require_judge, verify
 
 log = structlog.get_logger()
@@ -49,6 +51,8 @@ class Finding:
     catalogue_digest: str
     message: str = ""
     """Why the agent's loop could not go on."""
+    differences: Mapping[str, StateDifference] = field(default_factory=dict)
+    """How final databases differ from their seeds, by gym server, of those that tell it."""
 
     @property
     def passed(self) -> bool:
@@ -136,7 +140,7 @@ async def run_episode(
         StoreError: The store cannot be read or written.
     """
     async with _databases(job, http, desk) as gyms:
-        with desk.journal.phase("connect_s"):
+        with desk.journal.phase("connect_s"), span("connect"):
             offers = [await _connect(gym) for gym in gyms.values()]
             events = Events(job.task, gyms, desk.transcriber)
             await events.check()
@@ -148,11 +152,28 @@ async def run_episode(
         events.close()
         if message:
             desk.transcriber.note(message)
-        with desk.journal.phase("verify_s"):
+        with desk.journal.phase("verify_s"), span("verify") as traced:
             judge = Judge(job.judge, models.judge, desk) if job.judge and models.judge else None
             verifiers = await verify(job.task, gyms, Conduct(session.tools_called, ending.answer), judge)
+            for result in verifiers:
+                traced.event(EVALUATION, evaluation_attributes(result))
             snapshots = {name: found for name, gym in gyms.items() if (found := await gym.snapshot()) is not None}
-        return Finding(ending, verifiers, snapshots, catalogue.digest, message)
+            differences = await _differences(gyms)
+        return Finding(ending, verifiers, snapshots, catalogue.digest, message, differences)
+
+
+async def _differences(gyms: Mapping[str, GymClient]) -> dict[str, StateDifference]:
+    """What the episode did to each database. It is for people: one that cannot be had spoils no score."""
+    found: dict[str, StateDifference] = {}
+    for name, gym in gyms.items():
+        try:
+            difference = await gym.state_difference()
+        except NotScored as error:
+            log.warning("state difference left out", gym=name, reason=error.reason)
+            continue
+        if difference is not None:
+            found[name] = difference
+    return found
 
 
 def _plannable(offers: Sequence[Offer], job: Job) -> Sequence[Mapping[str, Any]]:
@@ -166,7 +187,7 @@ async def _databases(job: Job, http: httpx.AsyncClient, desk: Desk) -> AsyncIter
     gyms = {s.mcp_server_name: GymClient(http, job.gyms[s.domain], s) for s in job.task.gym_servers_config}
     touched: list[GymClient] = []
     try:
-        with desk.journal.phase("seed_s"):
+        with desk.journal.phase("seed_s"), span("seed"):
             for name, gym in gyms.items():
                 touched.append(gym)  # before seeding: a server may leave a database behind that it failed to fill
                 await gym.seed(job.seeds[name], job.task.access_in(job.access))
@@ -183,7 +204,7 @@ async def _delete(gyms: Sequence[GymClient]) -> None:
         try:
             await gym.delete()
         except NotScored as error:
-            log.warning("database left behind", gym=gym.name, database_id=gym.database_id, error=str(error))
+            log.warning("database left behind", gym=gym.name, database_id=gym.database_id, reason=error.reason)
 
 
 async def _connect(gym: GymClient) -> Offer:

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from pydantic import ValidationError
 
 from opsgym_api.evalrun import Access
 from opsgym_api.outcomes import ConfigReason, InfraReason
+from opsgym_api.records import StateDifference
 from opsgym_api.task import GymServer
 from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.job import Seed
+from opsgym_runner.tracing import trace_headers
 
 PROTOCOL = "2024-11-05"
 CALL_TIMEOUT_S = 30.0
@@ -233,6 +236,21 @@ class GymClient:
         self._require_ok(response)
         return Snapshot(response.content, response.headers.get("x-database-time"))
 
+    async def state_difference(self) -> StateDifference | None:
+        """How the database differs from its seed; None if the server does not tell, as published ones do not.
+
+        Raises:
+            NotScored: The gym is lost.
+        """
+        response = await self._send("GET", "/api/state-difference")
+        if response.status_code in (404, 405):
+            return None
+        reply = self._json(response)
+        try:
+            return StateDifference.model_validate(reply)
+        except ValidationError:
+            raise self._lost("answered /api/state-difference with something else") from None
+
     async def delete(self) -> None:
         """Deletes the database; servers that do not offer it, or have lost it, are content already.
 
@@ -259,7 +277,7 @@ class GymClient:
     async def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, patience: httpx.Timeout | None = None
     ) -> httpx.Response:
-        headers = {**_JSON_RPC, **self._headers, **self._session}
+        headers = {**_JSON_RPC, **self._headers, **self._session, **trace_headers()}
         content = None if body is None else json.dumps(body).encode()
         patience = patience or self._http.timeout
         try:

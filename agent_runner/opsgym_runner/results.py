@@ -57,6 +57,7 @@ def trial_record(job: Job, finding: Finding, journal: Journal) -> TrialRecord:
         database_times={
             gym: snapshot.database_time for gym, snapshot in finding.snapshots.items() if snapshot.database_time
         },
+        state_differences=dict(finding.differences),
         resources=dict(job.resources),
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.pages import read_report
 from tests.cli.world import HeldModel, World, row
 
 from opsgym_api.layout import RunKeys
@@ -17,6 +18,7 @@ from opsgym_api.results import load_run
 from opsgym_api.scores import RunResults
 
 shares_a_run = pytest.mark.xdist_group("rescored run")
+MOVED = "UPDATE incident SET category = 'network' WHERE incident_id = 'INC_001'"
 SAYS = {"verifier_type": "answer_match", "name": "answers", "validation_config": {"patterns": ["done"]}}
 
 
@@ -38,7 +40,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     world = World(tmp_path_factory.mktemp("rescored"))
     wrong = asks("resolved", "SELECT status FROM incident WHERE incident_id = 'INC_001'", "resolved", "postgres")
     called = {"verifier_type": "tool_execution", "name": "looked", "validation_config": {"minimum_tool_calls": 1}}
-    looked = row("looked")
+    looked = row("looked", events=[{"after_step": 0, "sql": [MOVED]}])
     world.write_suite(
         [
             looked | {"verifiers": [*looked["verifiers"], called]},
@@ -89,6 +91,8 @@ def test_the_same_rows_give_the_same_records_but_for_the_run(world: World) -> No
     assert {task: trial.model_copy(update={"run": ""}) for task, trial in by_task(after).items()} == {
         task: trial.model_copy(update={"run": ""}) for task, trial in by_task(before).items()
     }
+    (moved,) = by_task(after)["looked"].state_differences["gym-itsm-mcp"].tables
+    assert (moved.table, moved.changed, moved.rows[0].after) == ("incident", 1, {"category": "network"})
     assert [attempt.cost_usd for attempt in after.attempts] == [attempt.cost_usd for attempt in before.attempts]
 
 
@@ -139,7 +143,9 @@ def test_the_report_of_a_rescored_run_shows_what_the_agent_did(world: World) -> 
     after, _ = rescore(world)
     done = world.inline("report", after.run.run, "--out", "again")
     assert done.returncode == 0, done.stderr
-    assert "Look at incident INC_001 for looked." in (world.folder / "again" / "index.html").read_text()
+    page = read_report(world.folder / "again")
+    assert "Look at incident INC_001 for looked." in page.said(page.row("looked"))
+    assert page.page.run.rescored_from == after.run.rescored_from != ""
 
 
 @shares_a_run

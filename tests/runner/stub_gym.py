@@ -38,6 +38,8 @@ class StubGym:
     """Answers /mcp with server-sent events."""
     downloads: bool = True
     """Hands out database files."""
+    difference: Response | None = None
+    """Answer to what was done to a database; as a server that does not tell if None."""
     sessions: bool = False
     """Gives out MCP session ids and insists on them."""
     forgets_politely: bool = True
@@ -61,6 +63,7 @@ class StubGym:
                 Route("/api/sql-runner", self.sql, methods=["POST"]),
                 Route("/api/delete-database", self.delete, methods=["DELETE"]),
                 Route("/api/download-db-file", self.download, methods=["GET"]),
+                Route("/api/state-difference", self.state_difference, methods=["GET"]),
             ]
         )
 
@@ -160,6 +163,11 @@ class StubGym:
         content = self.databases[request.headers["x-database-id"]].serialize()
         headers = {"x-database-time": "2026-01-05T08:00:00Z"}
         return Response(content, media_type="application/octet-stream", headers=headers)
+
+    async def state_difference(self, _request: Request) -> Response:
+        if self.difference is None:
+            return JSONResponse({"detail": "Not Found"}, status_code=404)
+        return self.difference
 
 
 if __name__ == "__main__":  # as a process of its own, for tests that kill it

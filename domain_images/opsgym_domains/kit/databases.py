@@ -27,9 +27,11 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.util import LRUCache
 
 from opsgym_api.evalrun import Access
+from opsgym_api.records import StateDifference
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.clock import Clock, utc_now
 from opsgym_domains.kit.connections import Connections
+from opsgym_domains.kit.differences import read_difference, tracking_ddl
 from opsgym_domains.kit.errors import DatabaseLost, QueryError, SeedError
 from opsgym_domains.kit.schema import COUNTERS, ROW_ORDER, is_counted, load_order
 from opsgym_domains.kit.sqlite import QueryResult
@@ -224,6 +226,15 @@ class Database:
             db = await self._current_snapshot()
             return await asyncio.to_thread(db.serialize, "main")
 
+    async def difference(self) -> StateDifference:
+        """How the present state differs from the seed.
+
+        Raises:
+            DatabaseLost: Postgres went away.
+        """
+        async with self._used(), self._raw() as connection, connection.transaction(readonly=True):
+            return await read_difference(connection, self._metadata)
+
     async def load(self, db: apsw.Connection) -> None:
         """Copies a seeded SQLite database into this empty one.
 
@@ -234,7 +245,8 @@ class Database:
             try:
                 async with connection.transaction():
                     # References are not checked while loading: published servers run with foreign keys off, and a
-                    # published seed must load as it is. Later writes are checked.
+                    # published seed must load as it is. Later writes are checked. Nor do triggers fire: differences
+                    # begin with what is loaded.
                     await connection.execute("SET LOCAL session_replication_role = replica")
                     for table in load_order(self._metadata):
                         await _copy_rows(connection, table, sqlite.postgres_rows(db, table))
@@ -455,7 +467,7 @@ class Databases:
         connection = await self._server.connect(self._template)
         try:
             async with connection.transaction():
-                for statement in postgres_ddl(self._metadata):
+                for statement in [*postgres_ddl(self._metadata), *tracking_ddl(self._metadata)]:
                     await connection.execute(statement)
         finally:
             await connection.close()

@@ -79,6 +79,7 @@ class GymServer:
             Route("/api/delete-database", self.delete, methods=["DELETE"]),
             Route("/api/sql-runner", self.run_sql, methods=["POST"]),
             Route("/api/download-db-file", self.download),
+            Route("/api/state-difference", self.state_difference),
             Route("/api/clock", self.clock, methods=["GET", "POST"]),
             Route("/api/apply-event", self.apply_event, methods=["POST"]),
         ]
@@ -210,6 +211,11 @@ class GymServer:
         content = await database.snapshot_file()
         headers = {"x-database-time": database.clock.now().isoformat()}
         return Response(content, media_type="application/vnd.sqlite3", headers=headers)
+
+    async def state_difference(self, request: Request) -> Response:
+        """`/api/state-difference`: rows that are not as they were seeded (`StateDifference`)."""
+        difference = await self._database(request, {}).difference()
+        return Response(difference.model_dump_json(), media_type="application/json")
 
     async def clock(self, request: Request) -> Response:
         """`/api/clock`: reads the database's clock; a POST sets it (`time`) or moves it (`advance_seconds`)."""
