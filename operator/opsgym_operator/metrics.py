@@ -205,6 +205,8 @@ class Metrics:
         for metric in METRICS:
             if metric.kind == "counter" and metric.labels == defined.CELL:
                 self._count(metric, *labels, by=0)
+        for phase in PHASES:
+            self._histograms[defined.TRIAL_DURATION.name].labels(*labels, phase)
 
     def count_attempt(self, attempt: Attempted) -> None:
         """Counts an attempt that has ended."""
