@@ -78,6 +78,14 @@ def cli(debug: bool) -> None:
     help="Episodes at the same time. Default: what the models' maxConcurrency allows together, 8 at most.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON line, and nothing else, on stdout.")
+@click.option(
+    "--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
+    help="Serve metrics for Prometheus at http://127.0.0.1:PORT/metrics while the run lasts; 0 picks a free port.",
+)  # fmt: skip
+@click.option(
+    "--metrics-file", type=click.Path(path_type=Path), metavar="PATH",
+    help="Write the metrics to PATH when the run has ended, for instance for node_exporter.",
+)  # fmt: skip
 @click.option("--from", "source", metavar="RUN", help="Instead of FILE: repeat one trial of this run, see --trial.")
 @click.option(
     "--from-store", metavar="DIR|s3://BUCKET/PREFIX",
@@ -99,7 +107,10 @@ def run(file: Path | None, store: str, concurrency: int | None, **options: Any) 
     Secrets are then looked for in the providers' usual variables.
     """
     source, as_json = options.pop("source"), options.pop("as_json")
+    port, metrics_file = options.pop("metrics_port"), options.pop("metrics_file")
     if source is not None:
+        if port is not None or metrics_file is not None:
+            raise click.UsageError("--metrics-port and --metrics-file go with FILE, not with --from")
         return _repeat(file, source, store, options)
     given = [name for name, value in options.items() if value]
     if given:
@@ -108,8 +119,9 @@ def run(file: Path | None, store: str, concurrency: int | None, **options: Any) 
         raise click.UsageError("name the FILE with the EvalRun, or a RUN to repeat a trial --from")
     from opsgym.commands.run import Request
     from opsgym.commands.run import run as command
+    from opsgym.local.metrics import Exposition
 
-    return command(Request(file, store, concurrency, as_json))
+    return command(Request(file, store, concurrency, as_json, Exposition(port, metrics_file)))
 
 
 def _repeat(file: Path | None, source: str, store: str, options: Mapping[str, Any]) -> int:

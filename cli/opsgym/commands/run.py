@@ -8,6 +8,7 @@ import shlex
 import signal
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from opsgym.local.board import Board
 from opsgym.local.inputs import Inputs, read_inputs
 from opsgym.local.ledger import Ledger
 from opsgym.local.logs import log_to
+from opsgym.local.metrics import Exposition, Meter, exposed
 from opsgym.local.progress import Progress, progress_for
 from opsgym.local.record import before_of, compact_if_large, frozen_suite, run_record, with_records
 from opsgym.local.run import Ended, LocalRun
@@ -26,6 +28,7 @@ from opsgym_api.gate import Standing, check_gate, find_baseline, standing_of
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.results import load_record, load_rows
+from opsgym_api.rows import RunRows
 from opsgym_api.scores import Summary, summarise
 from opsgym_api.store import Store, StoreError, open_store
 from opsgym_runner.models import missing_key
@@ -44,6 +47,8 @@ class Request:
     """Episodes at once."""
     as_json: bool
     """Whether the result goes to stdout as one JSON line, and everything else to stderr."""
+    metrics: Exposition
+    """Where metrics go."""
 
 
 def run(request: Request) -> int:
@@ -55,11 +60,17 @@ def run(request: Request) -> int:
     """
     store = open_store(request.store)
     inputs = read_inputs(request.file, os.environ, known_prices, missing_key)
+    meter = Meter(inputs, store)
+    with exposed(meter, request.metrics):
+        return _run(inputs, store, meter, request)
+
+
+def _run(inputs: Inputs, store: Store, meter: Meter, request: Request) -> int:
     baseline = _baseline(inputs, store)
     for note in inputs.notes:
         click.echo(note, err=True)
-    before = _opened(inputs, store)
-    ended = _carried_out(inputs, before, store, request)
+    earlier = _opened(inputs, store)
+    ended = _carried_out(inputs, earlier, store, meter, request)
     if ended.signal is None:
         _compact(inputs, store)
     summary = summarise(with_records(load_rows(store, inputs.run_id), ended.records.values()))
@@ -77,14 +88,14 @@ def _baseline(inputs: Inputs, store: Store) -> Standing | None:
     return find_baseline(store, gate.baseline, inputs.run_id) if gate and gate.baseline else None
 
 
-def _opened(inputs: Inputs, store: Store) -> Before:
-    """The run's suite and record, put once; what earlier invocations left, if they were there already."""
+def _opened(inputs: Inputs, store: Store) -> RunRows | None:
+    """Puts the run's suite and record once; what earlier invocations left, if they were there already."""
     key = RunKeys(inputs.run_id).run_json
     if store.get(key) is None:
         frozen_suite(inputs).write(store, inputs.run_id)
         if store.put_once(key, run_record(inputs, plan_agenda(inputs, Before())).model_dump_json().encode()):
-            return Before()
-    return before_of(load_rows(store, inputs.run_id))
+            return None
+    return load_rows(store, inputs.run_id)
 
 
 def _compact(inputs: Inputs, store: Store) -> None:
@@ -95,19 +106,27 @@ def _compact(inputs: Inputs, store: Store) -> None:
         click.echo(f"the run is complete, but its chunks are not: {error}", err=True)
 
 
-def _carried_out(inputs: Inputs, before: Before, store: Store, request: Request) -> Ended:
+def _carried_out(inputs: Inputs, earlier: RunRows | None, store: Store, meter: Meter, request: Request) -> Ended:
     if inputs.spec.suspend:
         click.echo(f"{inputs.name} is suspended: nothing is started; set spec.suspend to false to run it", err=True)
         return Ended({})
+    before = Before() if earlier is None else before_of(earlier)
     agenda = plan_agenda(inputs, before)
+    if request.metrics.wanted:
+        trials = {cell: len(task_ids) * agenda.trials for cell, task_ids in agenda.cells}
+        meter.begin(trials, () if earlier is None else earlier.cells)
     ledger = Ledger(inputs.spec.budget, before.spent)
     progress = progress_for(_board(agenda), ledger, as_json=request.as_json)
     log_to(progress)
-    local = LocalRun(inputs, agenda, before, store, ledger, progress, request.concurrency)
+    heard = meter.heard if request.metrics.wanted else None
+    local = LocalRun(inputs, agenda, before, store, ledger, progress, request.concurrency, on_record=heard)
     progress.open()
     try:
         _announce(inputs, agenda, progress)
-        return asyncio.run(local.carry_out())
+        ended = asyncio.run(local.carry_out())
+        if ended.signal is None:
+            meter.finish(datetime.now(UTC))
+        return ended
     finally:
         progress.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -59,6 +59,7 @@ class LocalRun:
         progress: Shows what happens.
         concurrency: Episodes at once; `MAX_CONCURRENCY` at most if None.
         watcher: Watches episodes step by step.
+        on_record: Told of every attempt as it begins, goes on and ends; must not block.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class LocalRun:
         progress: Progress,
         concurrency: int | None,
         watcher: Watcher | None = None,
+        on_record: Callable[[AttemptRecord], None] | None = None,
     ) -> None:
         self._inputs = inputs
         self._agenda = agenda
@@ -79,6 +81,7 @@ class LocalRun:
         self._ledger = ledger
         self._progress = progress
         self._watcher = watcher
+        self._on_record = on_record
         self._keys = RunKeys(inputs.run_id)
         self._records: dict[TrialKey, AttemptRecord] = {}
         ceilings = {entry.name: inputs.models[entry.name].max_concurrency for entry in inputs.spec.models}
@@ -133,9 +136,13 @@ class LocalRun:
         self._ledger.note(event.record)
         if event.kind == "finished":
             self._keep(event.record)
+        elif self._on_record is not None:
+            self._on_record(event.record)
 
     def _keep(self, record: AttemptRecord) -> None:
         self._records[record.cell.key, record.task_id, record.trial] = record
+        if self._on_record is not None:
+            self._on_record(record)
 
     def _job(self, planned: PlannedTrial, number: int, gyms: Gyms) -> Job:
         spec, cell, models = self._inputs.spec, planned.cell, self._inputs.models
