@@ -46,6 +46,7 @@ lint: .venv/.dev ## Style, types, layers, generated files
 	$(RUN) mypy
 	$(RUN) lint-imports
 	$(RUN) python -m opsgym_api.crds --check
+	$(RUN) python -m opsgym_operator.metrics --check
 	$(RUN) python tools/charts.py --check
 	$(RUN) python -m opsgym_domains.itsm.suites --check
 	$(RUN) python -m opsgym_domains.csm.suites --check
@@ -54,8 +55,9 @@ format: .venv/.dev ## Formats the code
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
-generate: .venv/.dev ## Writes the generated files: CRDs, what charts repeat, built-in suites
+generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, what charts repeat, built-in suites
 	$(RUN) python -m opsgym_api.crds
+	$(RUN) python -m opsgym_operator.metrics
 	$(RUN) python tools/charts.py
 	$(RUN) python -m opsgym_domains.itsm.suites
 	$(RUN) python -m opsgym_domains.csm.suites
