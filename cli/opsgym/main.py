@@ -238,16 +238,39 @@ def compact(run: str, store: str | None, namespace: str | None, context: str | N
 
 @cli.command()
 @click.argument("run")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder to write to.")
+@click.option("--to-store", is_flag=True, help="Instead of --out: write it into the store, beside the run's records.")
+@click.option(
+    "--baseline", metavar="RUN",
+    help="Compare with this run. Default: the one that the run's gate compared with, if it did.",
+)  # fmt: skip
+@click.option(
+    "--transcripts", type=click.Choice(["auto", "inline", "beside", "none"]), default="auto", show_default=True,
+    help="Put transcripts, verifiers and differences of trials into the page, into files beside it, or nowhere."
+    " auto: into the page while they are small, else beside it, and nowhere for more than 10,000 trials.",
+)  # fmt: skip
+@click.option(
+    "--failure-modes", type=click.Choice(["auto", "all", "none"]), default="auto", show_default=True,
+    help="Failed trials to look into. auto: of a page without transcripts a sample of 2,000, else all.",
+)  # fmt: skip
 @_where
-def report(run: str, out: Path, store: str | None, namespace: str | None, context: str | None) -> int:
-    """Write an HTML page about RUN: scores, verifiers, and what every agent said and did.
+def report(
+    run: str, out: Path | None, to_store: bool, baseline: str | None, transcripts: str, failure_modes: str,
+    store: str | None, namespace: str | None, context: str | None,
+) -> int:  # fmt: skip
+    """Write an HTML page about RUN: scores, comparisons, failures, and what every agent said and did.
 
-    The page is one file that needs nothing else. RUN is what it is for `results`.
+    The page opens from disk and fetches nothing from anywhere else. RUN is what it is for `results`.
     """
+    if to_store == (out is not None):
+        raise click.UsageError("say where to write: --out DIR or --to-store")
+    from opsgym.commands.report import Request
     from opsgym.commands.report import report as command
+    from opsgym.report.packing import Place
+    from opsgym.report.write import Analysis, Choices
 
-    return command(run, out, _chosen(store, namespace, context))
+    choices = Choices(Place(transcripts), Analysis(failure_modes))
+    return command(Request(run, out, baseline, choices), _chosen(store, namespace, context))
 
 
 @cli.command()

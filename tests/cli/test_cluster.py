@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.cli.pages import read_report
 from tests.cli.runs import CELL, put_run, put_trial
 from tests.cluster.binaries import program
 
@@ -167,7 +168,7 @@ def test_results_of_a_clusters_run_are_found_by_name(
 def test_a_report_of_a_clusters_run_is_written_by_name(api: ApiServer, home: Path) -> None:
     api.put("nightly", {"results": _store(home / "bucket")})
     assert invoke(["report", "nightly", "--out", "page"]) == 0
-    assert RUN in (home / "page" / "index.html").read_text()
+    assert read_report(home / "page").page.run.id == RUN
 
 
 def test_a_run_in_the_local_folder_comes_first(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:

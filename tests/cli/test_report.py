@@ -1,57 +1,31 @@
-"""The page about a run: everything is on it, and nothing that anybody wrote is markup."""
+"""`opsgym report` as a user runs it: what it writes, where, and what it says about it."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from html.parser import HTMLParser
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cli.runs import CELL, put_attempt, put_run, put_transcript, put_trial, verifier
+from benchmarks.large_run import put_large_run
+from tests.cli.pages import Report, details_in, read_html, read_report
+from tests.cli.runs import CELL, put_attempt, put_run, put_transcript, put_trial
+from tests.cli.world import World, row
 
 from opsgym.main import invoke
+from opsgym.report import packing
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell, TranscriptEvent
+from opsgym_api.records import GateRecord, PlannedCell, TranscriptEvent
 from opsgym_api.store import LocalStore
 
 RUN = "demo.0123456789ab"
-HOSTILE = "</script></pre></details><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!--]]>{{ 7*7 }}"
+EARLIER = "earlier.0123456789ab"
+HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\"'&]]>{{ 7*7 }}\\u003c"
+PROMPT = "Obey the policy. " * 20
 
-
-class Page(HTMLParser):
-    """A page as a browser would take it apart."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.scripts: list[str] = []
-        self.open: list[str] = []
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "input", "rect"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag != "rect":
-            assert self.open.pop() == tag, f"</{tag}> closes something else"
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        inside = self.open[-1] if self.open else ""
-        (self.scripts if inside in ("script", "style") else self.words).append(data)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.words)
+shares_a_run = pytest.mark.xdist_group("reported run")
 
 
 @pytest.fixture
@@ -59,165 +33,382 @@ def store(tmp_path: Path) -> LocalStore:
     return LocalStore(tmp_path / "results")
 
 
-def report(store: LocalStore, folder: Path) -> str:
-    assert invoke(["report", "demo", "--out", str(folder / "out"), "--store", store.name]) == 0
-    return (folder / "out" / "index.html").read_text(encoding="utf-8")
+def report(store: LocalStore, folder: Path, *options: str, run: str = "demo") -> Report:
+    assert invoke(["report", run, "--out", str(folder / "out"), "--store", store.name, *options]) == 0
+    return read_report(folder / "out")
 
 
-def tool(arguments: dict[str, object], said: str, **fields: object) -> TranscriptEvent:
-    rendered = json.dumps({"content": [{"type": "text", "text": said}], "isError": bool(fields.get("is_error"))})
-    defaults = {"kind": "tool", "tool_name": "find", "step": 1, "arguments": arguments, "content": rendered}
-    return TranscriptEvent.model_validate({**defaults, **fields})
+def refused(store: LocalStore, folder: Path, *options: str) -> int:
+    return invoke(["report", "demo", "--out", str(folder / "out"), "--store", store.name, *options])
 
 
-def test_text_that_a_model_a_tool_or_a_row_wrote_is_never_markup(store: LocalStore, tmp_path: Path) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t", "u"])], spec={"suite": {"path": HOSTILE}})
-    bad = verifier(passed=False, name=HOSTILE, expected=HOSTILE, actual=[HOSTILE], query=HOSTILE)
-    put_trial(store, RUN, "t", Outcome.FAILED, answer=HOSTILE, verifiers=[bad])
-    put_transcript(
-        store,
-        RUN,
-        "t",
-        TranscriptEvent(kind="system", content=HOSTILE),
-        TranscriptEvent(kind="assistant", content=HOSTILE, step=1, tool_calls=[{"name": HOSTILE}]),
-        tool({HOSTILE: HOSTILE}, HOSTILE, tool_name=HOSTILE),
-        TranscriptEvent(kind="note", content=HOSTILE),
-    )
-    put_attempt(store, RUN, "u", Outcome.INFRA_ERROR, reason="gym_lost", message=HOSTILE)
-    page = Page(report(store, tmp_path))
-    assert page.open == []
-    assert [tag for tag, _ in page.tags].count("script") == 1
-    assert not any(tag in ("img", "iframe", "link", "object", "a", "base") for tag, _ in page.tags)
-    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
-    assert page.text.count(HOSTILE) >= 10
-    assert "49" not in page.text.replace("2026", "")
+def put_three(store: LocalStore, run: str = RUN) -> None:
+    """A run with a failed trial, one without a score and a passed one; two have transcripts."""
+    put_run(store, run, [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
+    put_trial(store, run, "a", Outcome.PASSED)
+    put_attempt(store, run, "b", Outcome.CONFIG_ERROR, reason="seed_not_found", message="no seed for b")
+    put_trial(store, run, "c", Outcome.FAILED)
+    for task_id in ("a", "c"):
+        events = (TranscriptEvent(kind="system", content=PROMPT), TranscriptEvent(kind="assistant", content=task_id))
+        put_transcript(store, run, task_id, *events)
 
 
-def test_the_page_fetches_nothing_and_runs_only_its_own_script(store: LocalStore, tmp_path: Path) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    put_trial(store, RUN, "t", Outcome.PASSED)
-    source = report(store, tmp_path)
-    page = Page(source)
-    assert not any(name in attributes for _, attributes in page.tags for name in ("src", "href", "srcset", "action"))
-    assert "url(" not in source
-    assert "@import" not in source
-    (policy,) = [a["content"] for tag, a in page.tags if tag == "meta" and "http-equiv" in a]
-    assert policy is not None
-    style, script = page.scripts
-    for text, rule in ((style, "style-src"), (script, "script-src")):
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{rule} 'sha256-{digest}'" in policy
-    assert "default-src 'none'" in policy
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A finished run of a model that does the tasks and one that does nothing, twice each."""
+    world = World(tmp_path_factory.mktemp("reported"))
+    called = {"verifier_type": "tool_execution", "name": "looked", "validation_config": {"minimum_tool_calls": 1}}
+    change = {"name": "update_incident", "arguments": {"incident_id": "INC_001", "category": "network"}}
+    first = row("first", selected_tools=["update_incident"], gold_actions=[change])
+    world.write_suite([first | {"verifiers": [*first["verifiers"], called]}, row("second", horizon=7)])
+    world.write_run({"gold": {"model": "replay/gold"}, "noop": {"model": "replay/noop"}}, trials=2)
+    done = world.opsgym("run", "run.yaml")
+    assert done.returncode == 0, done.stderr
+    written = world.inline("report", "demo", "--out", "page")
+    assert written.returncode == 0, written.stderr
+    return world
 
 
-def test_failures_come_first_then_what_is_not_scored_then_what_passed(store: LocalStore, tmp_path: Path) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
+def results(world: World, by: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(world.inline("results", "demo", "--format", "json", "--by", by).stdout)
+    return found
+
+
+@shares_a_run
+def test_scores_are_those_of_results(world: World) -> None:
+    page = read_report(world.folder / "page").page
+    document = results(world, "cell")
+    views = [(cell.score, row) for cell, row in zip(page.cells, document["rows"], strict=True)]
+    assert [cell.cell.model_dump() for cell in page.cells] == [
+        {name: row[name] for name in ("model", "agent", "mode", "domain")} for row in document["rows"]
+    ]
+    views += [(agent.score, row) for agent, row in zip(page.agents, document["averages"], strict=True)]
+    for score, told in [*views, (page.total, document["total"])]:
+        interval = score.success.interval
+        assert interval is not None
+        assert {
+            "total": score.total, "passed": score.passed, "failed": score.failed, "tasks": score.success.tasks,
+            "success_rate": score.success.rate, "success_low": interval.low, "success_high": interval.high,
+            "published_success_rate": score.published_rate, "verifiers_passed": score.verifiers.passed,
+            "verifiers_executed": score.verifiers.total, "cost_usd": score.cost_usd,
+            "cost_per_task": score.cost_per_task, "cost_per_success": score.cost_per_success,
+            "mean_steps": score.mean_steps, "mean_tool_calls": score.mean_tool_calls,
+            "mean_seconds": score.mean_seconds, **score.usage.model_dump(),
+        }.items() <= told.items()  # fmt: skip
+    total, told = page.total, document["total"]
+    assert (total.fail_reasons, total.not_scored) == (told["fail_reasons"], told["not_scored_reasons"])
+    assert {name: share.total for name, share in total.categories.items()} == {
+        name: share["executed"] for name, share in told["categories"].items()
+    }
+    assert {name: found.rate for name, found in total.horizons.items()} == {
+        name: found["success_rate"] for name, found in told["horizons"].items()
+    }
+    assert [agent.over_domains for agent in page.agents] == [
+        row["success_over_domains"] for row in document["averages"]
+    ]
+
+
+@shares_a_run
+def test_every_trial_is_a_row_with_the_numbers_of_results(world: World) -> None:
+    report = read_report(world.folder / "page")
+    columns, page = report.page.trials, report.page
+    told = results(world, "trial")["rows"]
+    assert len(columns.cell) == len(told) == 8
+    for one in told:
+        cell = [found.cell.model for found in page.cells].index(one["model"])
+        place = report.row(one["task_id"], one["trial"], cell)
+        assert page.outcomes[columns.outcome[place]] == one["outcome"]
+        assert page.reasons[columns.reason[place]] == one["reason"]
+        assert {
+            "cost_usd": columns.cost_usd[place], "steps": columns.steps[place],
+            "tool_calls": columns.tool_calls[place], "tool_errors": columns.tool_errors[place],
+            "total_s": columns.seconds[place], "verifiers_passed": columns.verifiers_passed[place],
+            "verifiers_executed": columns.verifiers[place], "horizon": columns.horizon[place],
+            "published_score": columns.published_score[place],
+        }.items() <= one.items()  # fmt: skip
+
+
+@shares_a_run
+def test_details_are_the_records(world: World) -> None:
+    report = read_report(world.folder / "page")
+    for record in world.trials():
+        cell = [found.cell for found in report.page.cells].index(record.cell)
+        found = report.detail(report.row(record.task_id, record.trial, cell))
+        assert found.scored == record.model_copy(update={"state_differences": {}})
+        assert found.differences == record.state_differences
+        assert [attempt.outcome for attempt in found.attempts] == [record.outcome]
+        assert found.tools == ["update_incident" if record.task_id == "first" else "find_incident_by_id"]
+
+
+@shares_a_run
+def test_a_task_is_known_by_what_it_asks_for(world: World) -> None:
+    page = read_report(world.folder / "page").page
+    assert {task.id: task.summary for task in page.tasks} == {
+        name: f"Look at incident INC_001 for {name}." for name in ("first", "second")
+    }
+
+
+@shares_a_run
+def test_failure_modes_are_those_of_failures(world: World) -> None:
+    found = read_report(world.folder / "page")
+    page = found.page
+    told = json.loads(world.inline("failures", "demo", "--format", "json").stdout)
+    modes = page.failure_modes
+    assert modes is not None
+    counted = {mode.mode: {"primary": sum(mode.primary), "all": sum(mode.trials)} for mode in modes.modes}
+    assert counted == {name: counts for name, counts in told["modes"].items() if name != "unexplained"} != {}
+    assert (modes.analysed, modes.failed) == (4, 4)
+    assert modes.modes[0].description.endswith(".")
+    for trial in told["trials"]:
+        cell = [one.cell.model_dump() for one in page.cells].index(trial["cell"])
+        place = found.row(trial["task_id"], trial["trial"], cell)
+        names = [finding["mode"] for finding in trial["findings"]]
+        bits = page.trials.modes[place]
+        assert [mode.mode for bit, mode in enumerate(modes.modes) if bits >> bit & 1] == [
+            mode.mode for mode in modes.modes if mode.mode in names
+        ]
+        assert [finding.mode for finding in found.detail(place).findings] == names
+
+
+def test_a_run_that_goes_on_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
+    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c", "d"])])
     put_trial(store, RUN, "a", Outcome.PASSED)
-    put_attempt(store, RUN, "b", Outcome.CONFIG_ERROR, reason="seed_not_found", message="no seed for b")
-    mixed = [verifier(0), verifier(1, passed=False), verifier(2)]
-    put_trial(store, RUN, "c", Outcome.FAILED, verifiers=mixed)
-    page = Page(report(store, tmp_path))
-    trials = [attributes for tag, attributes in page.tags if tag == "details" and "data-outcome" in attributes]
-    assert [trial["data-outcome"] for trial in trials] == ["failed", "config_error", "passed"]
-    assert page.text.index("check 1") < page.text.index("check 0"), "the failed verifier comes first"
-    assert "no seed for b" in page.text
+    put_attempt(store, RUN, "b", None)
+    put_attempt(store, RUN, "c", Outcome.INFRA_ERROR, reason="gym_lost")
+    page = report(store, tmp_path).page
+    assert page.total.not_scored == {"infra_error/gym_lost": 1, "pending": 2}
+    assert [page.tasks[place].id for place in page.trials.task] == ["c", "a"]
+    put_trial(store, RUN, "c", Outcome.FAILED, attempt=1)
+    put_trial(store, RUN, "b", Outcome.PASSED)
+    page = report(store, tmp_path).page
+    assert page.total.not_scored == {"pending": 1}
+    assert [page.tasks[place].id for place in page.trials.task] == ["c", "a", "b"]
 
 
-def test_each_trial_shows_prompts_calls_results_and_what_verifiers_found(store: LocalStore, tmp_path: Path) -> None:
+def test_a_run_that_has_scored_nothing_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    found = verifier(passed=False, expected=3, actual={"n": 4}, query="SELECT count(*) FROM x", comparison="equals")
-    put_trial(store, RUN, "t", Outcome.FAILED, verifiers=[found], answer="I did it.")
-    put_transcript(
-        store,
-        RUN,
-        "t",
-        TranscriptEvent(kind="system", content="Obey the policy."),
-        TranscriptEvent(kind="user", content="Close the incident."),
-        tool({"incident_id": "INC_001"}, '{"status": "new"}', seconds=0.25),
-        tool({"x": 1}, "no such incident", is_error=True),
-    )
-    text = Page(report(store, tmp_path)).text
-    for expected in (
-        "Obey the policy.",
-        "Close the incident.",
-        '"incident_id": "INC_001"',
-        '"status": "new"',
-        "no such incident",
-        "result (error)",
-        "expected (equals)",
-        "SELECT count(*) FROM x",
-        '"n": 4',
-        "I did it.",
-        "0.0%",
-    ):
-        assert expected in text
+    page = report(store, tmp_path).page
+    assert page.total.success.rate is None
+    assert page.trials.cell == []
+    assert page.total.not_scored == {"pending": 1}
 
 
-def test_what_a_planner_a_part_of_the_agent_or_a_judge_said_is_shown_as_theirs(
-    store: LocalStore, tmp_path: Path
-) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    put_trial(store, RUN, "t", Outcome.PASSED)
-    put_transcript(
-        store,
-        RUN,
-        "t",
-        TranscriptEvent(kind="assistant", by="planner", content="1. Look.", step=1),
-        tool({"a": 1}, "found").model_copy(update={"by": "sub-goal 2"}),
-        TranscriptEvent(kind="user", by="judge", content="Mark it.", step=3),
-        TranscriptEvent(kind="assistant", content="Done.", step=3),
-    )
-    text = Page(report(store, tmp_path)).text
-    for expected in ("planner: step 1", "sub-goal 2: ", "judge: user", "step 3"):
-        assert expected in text
+def test_what_others_wrote_is_data_and_cannot_end_it(store: LocalStore, tmp_path: Path) -> None:
+    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])], spec={"suite": {"path": HOSTILE}})
+    put_trial(store, RUN, "t", Outcome.FAILED, answer=HOSTILE)
+    call = TranscriptEvent(kind="tool", tool_name=HOSTILE, arguments={HOSTILE: [HOSTILE]}, content=HOSTILE * 9)
+    put_transcript(store, RUN, "t", TranscriptEvent(kind="system", content=HOSTILE * 9), call)
+    found = report(store, tmp_path)
+    assert "alert(" not in found.html
+    assert found.page.run.suite == HOSTILE
+    assert found.said(0) == [HOSTILE * 9] * 2
+    assert found.detail(0).said[1].event == call
+    beside = report(store, tmp_path, "--transcripts", "beside")
+    assert "alert(" not in (tmp_path / "out" / "trials" / "0.js").read_text()
+    assert beside.detail(0) == found.detail(0)
 
 
-def test_long_texts_are_cut_and_say_so(store: LocalStore, tmp_path: Path) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    put_trial(store, RUN, "t", Outcome.PASSED)
-    put_transcript(store, RUN, "t", tool({"text": "x" * 3_000_000}, "ok"))
-    source = report(store, tmp_path)
-    assert len(source) < 100_000
-    assert "more characters, in the stored transcript" in source
-
-
-def test_characters_that_a_page_cannot_hold_are_replaced(store: LocalStore, tmp_path: Path) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    put_trial(store, RUN, "t", Outcome.PASSED)
-    put_transcript(store, RUN, "t", tool({"a": "\x00\x1b"}, json.dumps({"half": "\ud83d"})))
-    assert "\N{REPLACEMENT CHARACTER}" in report(store, tmp_path)
-
-
-def test_an_unknown_cost_is_written_as_such_and_never_as_zero(store: LocalStore, tmp_path: Path) -> None:
+def test_an_unknown_cost_stays_unknown(store: LocalStore, tmp_path: Path) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
     put_trial(store, RUN, "t", Outcome.PASSED, cost_usd=None)
-    text = Page(report(store, tmp_path)).text
-    assert "unknown" in text
-    assert "$0" not in text
+    page = report(store, tmp_path).page
+    assert page.trials.cost_usd == [None]
+    assert page.total.cost_usd is None
 
 
-def test_a_run_that_has_not_scored_anything_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    text = Page(report(store, tmp_path)).text
-    assert "1 pending" in text
-    assert "No verifier was executed." in text
+def test_prompts_stand_in_the_page_once(store: LocalStore, tmp_path: Path) -> None:
+    put_three(store)
+    found = report(store, tmp_path)
+    assert found.page.details == "inline"
+    assert found.page.texts == [PROMPT]
+    assert found.said(found.row("a")) == [PROMPT, "a"]
+    assert found.said(found.row("b")) == []
+    assert found.said(found.row("c")) == [PROMPT, "c"]
+
+
+def test_transcripts_that_are_too_large_are_written_beside_the_page(
+    store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_three(store)
+    inside = report(store, tmp_path)
+    monkeypatch.setattr(packing, "INLINE_BYTES", inside_bytes := 600)
+    monkeypatch.setattr(packing, "PER_FILE", 1)
+    beside = report(store, tmp_path)
+    assert beside.page.details == "beside"
+    assert beside.page.details_per_file == 1
+    assert beside.inside == {}
+    files = sorted(path.name for path in (tmp_path / "out" / "trials").iterdir())
+    assert files == ["0.js", "1.js", "2.js"]
+    assert [beside.detail(row) for row in range(3)] == [inside.detail(row) for row in range(3)]
+    assert len((tmp_path / "out" / "trials" / "0.js").read_bytes()) > inside_bytes
+    assert "3 trials are beside it in trials/" in capsys.readouterr().out
+
+
+def test_files_that_an_earlier_page_left_are_removed(store: LocalStore, tmp_path: Path) -> None:
+    put_three(store)
+    report(store, tmp_path, "--transcripts", "beside")
+    other = tmp_path / "out" / "trials" / "mine.js"
+    other.write_text("kept")
+    page = report(store, tmp_path, "--transcripts", "none").page
+    assert (page.details, page.details_per_file, page.texts) == ("none", 0, [])
+    assert [path.name for path in (tmp_path / "out" / "trials").iterdir()] == ["mine.js"]
+
+
+def test_a_run_of_very_many_trials_leaves_transcripts_out_and_says_how_to_get_them(
+    store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_three(store)
+    monkeypatch.setattr("opsgym.report.write.BESIDE_TRIALS", 2)
+    found = report(store, tmp_path)
+    assert found.page.details == "none"
+    assert "--transcripts beside writes them" in capsys.readouterr().out
+    modes = found.page.failure_modes
+    assert modes is not None
+    assert (modes.analysed, modes.failed) == (1, 1)
+    assert report(store, tmp_path, "--transcripts", "inline").page.details == "inline"
+
+
+def test_nobody_looks_into_failed_trials_if_not_asked_to(store: LocalStore, tmp_path: Path) -> None:
+    put_three(store)
+    found = report(store, tmp_path, "--failure-modes", "none")
+    assert found.page.failure_modes is None
+    assert all(detail.findings == [] for detail in found.inside.values())
+
+
+def test_a_sample_of_failed_trials_is_told_as_one(
+    store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
+    for task_id in ("a", "b", "c"):
+        put_trial(store, RUN, task_id, Outcome.FAILED)
+        put_transcript(store, RUN, task_id, TranscriptEvent(kind="assistant", content="Done."))
+    for module in ("opsgym.report.write", "opsgym.commands.report"):
+        monkeypatch.setattr(f"{module}.SAMPLE", 2)
+    modes = report(store, tmp_path, "--transcripts", "none").page.failure_modes
+    assert modes is not None
+    assert (modes.analysed, modes.failed) == (2, 3)
+    assert "failure modes are those of 2 of 3 failed trials; --failure-modes all looks" in capsys.readouterr().out
+    modes = report(store, tmp_path, "--transcripts", "none", "--failure-modes", "all").page.failure_modes
+    assert modes is not None
+    assert modes.analysed == 3
+
+
+def put_earlier(store: LocalStore) -> None:
+    """A run of the same cell in which the first task failed and the third passed."""
+    put_run(store, EARLIER, [PlannedCell(cell=CELL, task_ids=["a", "c"])])
+    put_trial(store, EARLIER, "a", Outcome.FAILED)
+    put_trial(store, EARLIER, "c", Outcome.PASSED)
+
+
+def test_the_comparison_is_that_of_compare(
+    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_three(store)
+    put_earlier(store)
+    found = report(store, tmp_path, "--baseline", "earlier")
+    capsys.readouterr()
+    assert invoke(["compare", EARLIER, RUN, "--format", "json", "--store", store.name]) == 0
+    told = json.loads(capsys.readouterr().out)
+    page = found.page
+    assert page.baseline is not None
+    assert (page.baseline.run, page.baseline.name, page.baseline.same_suite) == (EARLIER, "earlier", True)
+    for change, numbers in [(page.baseline.total, told["total"]), (page.baseline.cells[0].change, told["cells"][0])]:
+        assert change.model_dump(exclude={"interval"}).items() <= numbers.items()
+        assert change.interval is not None
+        bounds = numbers["difference_low"], numbers["difference_high"]
+        assert (change.interval.low, change.interval.high) == bounds
+    assert [(page.tasks[flip.task].id, flip.before.passed, flip.after.passed) for flip in page.baseline.flips] == [
+        (row["task_id"], row["passed_before"], row["passed_after"]) for row in told["flips"]
+    ]
+    assert [page.trials.flip[found.row(task_id)] for task_id in ("a", "b", "c")] == [1, 0, -1]
+
+
+def test_the_baseline_is_the_gates_unless_another_is_named(store: LocalStore, tmp_path: Path) -> None:
+    put_three(store)
+    put_earlier(store)
+    gate = GateRecord(run=RUN, verdict="NO-GO", checks=[], baseline=EARLIER, decided_at="2026-01-02T00:00:00Z")
+    store.put(RunKeys(RUN).gate_json, gate.model_dump_json().encode())
+    page = report(store, tmp_path).page
+    assert page.run.gate == gate
+    assert page.baseline is not None
+    assert page.baseline.run == EARLIER
+    gone = gate.model_copy(update={"baseline": "gone.1"})
+    store.put(RunKeys(RUN).gate_json, gone.model_dump_json().encode())
+    assert report(store, tmp_path).page.baseline is None
+
+
+def test_a_baseline_that_makes_no_sense_is_refused(
+    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_three(store)
+    put_run(store, EARLIER, [PlannedCell(cell=CELL.model_copy(update={"model": "other"}), task_ids=["a"])])
+    for name, told in {
+        "nothing": "holds no run 'nothing'",
+        "demo": f"{RUN}: baseline: is the run itself",
+        "earlier": f"{EARLIER}: baseline: has no cell in common with {RUN}; its cells: other/react/oracle/itsm",
+    }.items():
+        assert refused(store, tmp_path, "--baseline", name) == 2
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_report_goes_into_the_store_beside_its_run(
+    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_three(store)
+    options = ["--to-store", "--store", store.name, "--transcripts", "beside"]
+    assert invoke(["report", "demo", *options]) == 0
+    assert f"{store.name}/runs/{RUN}/report/index.html: 2 scored trials" in capsys.readouterr().out
+    html = store.get(RunKeys(RUN).report + "index.html")
+    script = store.get(RunKeys(RUN).report + "trials/0.js")
+    assert html is not None
+    assert script is not None
+    assert read_html(html.decode(), tmp_path).page.details == "beside"
+    assert len(details_in(script.decode(), 0)) == 3
+    assert invoke(["results", "demo", "--store", store.name]) == 0, "a report is no record"
+
+
+@pytest.mark.parametrize("options", [[], ["--out", "x", "--to-store"]])
+def test_one_place_to_write_to_is_asked_for(
+    options: list[str], store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["report", "demo", "--store", store.name, *options]) == 2
+    assert "say where to write: --out DIR or --to-store" in capsys.readouterr().err
+
+
+def test_a_page_appears_only_when_all_of_it_can_be_read(
+    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_three(store)
+    key = RunKeys(RUN).trial(CELL, "a", 0).transcript
+    store.put(key, b"half a transcr")
+    assert refused(store, tmp_path, "--transcripts", "beside") == 2
+    assert f"{key}: is no transcript of this version" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "index.html").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_named(
     store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
+    put_three(store)
     (tmp_path / "file").write_text("")
     assert invoke(["report", "demo", "--out", str(tmp_path / "file" / "x"), "--store", store.name]) == 2
     assert "--out: cannot be written: Not a directory" in capsys.readouterr().err
 
 
-def test_a_transcript_that_cannot_be_read_is_named(
-    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
-    put_trial(store, RUN, "t", Outcome.PASSED)
-    key = RunKeys(RUN).trial(CELL, "t", 0).transcript
-    store.put(key, b"half a transcr")
-    assert invoke(["report", "demo", "--out", str(tmp_path), "--store", store.name]) == 2
-    assert f"{key}: is no transcript of this version" in capsys.readouterr().err
+def test_a_large_run_is_written_small(store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put_large_run(store, 4, 125)
+    found = report(store, tmp_path, "--transcripts", "none", run="large")
+    capsys.readouterr()
+    assert invoke(["results", "large", "--store", store.name, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    columns, page = found.page.trials, found.page
+    assert [cell.score.passed for cell in page.cells] == [row["passed"] for row in told["rows"]]
+    passed = page.outcomes.index("passed")
+    for place, cell_row in enumerate(told["rows"]):
+        mine = [n for n, cell in enumerate(columns.cell) if cell == place]
+        assert len(mine) == 125
+        assert sum(columns.outcome[n] == passed for n in mine) == cell_row["passed"]
+    data = re.search(r'id="page-data">([^<]*)<', found.html)
+    assert data is not None
+    assert len(data[1]) < 60 * len(columns.cell), "some bytes for each trial"

@@ -12,6 +12,7 @@ import boto3
 import httpx
 import pytest
 from moto.server import ThreadedMotoServer
+from tests.cli.pages import read_report
 from tests.cli.world import HeldModel, World, descendants, end, gone, gym_of, gyms_of, postgres_of, row, until
 
 from opsgym_api.outcomes import Outcome
@@ -119,9 +120,9 @@ def test_results_and_report_name_a_run_by_its_bare_name(finished: tuple[World, s
     assert world.run in world.inline("results").stdout
     done = world.inline("report", world.run[:8], "--out", "report")
     assert done.returncode == 0, done.stderr
-    page = (world.folder / "report" / "index.html").read_text()
-    assert "find_incident_by_id" in page
-    assert "Look at incident INC_001 for first." in page
+    page = read_report(world.folder / "report")
+    assert page.detail(page.row("first")).tools == ["find_incident_by_id"]
+    assert "Look at incident INC_001 for first." in page.said(page.row("first"))
 
 
 def test_rows_that_cannot_run_are_reported_beside_the_others(world: World) -> None:
