@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import structlog
@@ -212,6 +213,16 @@ class Tracing:
             return
         with _begun(self._tracer, name, False, None, inherited, known_secrets(secrets), self._content) as begun:
             yield begun
+
+    def __enter__(self) -> Self:
+        """Nothing is sent yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """See `close`."""
+        self.close()
 
     def close(self, within_s: float = FLUSH_S) -> None:
         """Sends what is not sent yet, for so many seconds at most. No episode may begin any more."""

@@ -35,6 +35,7 @@ _HEARD: Mapping[str, int] = {
     "opentelemetry": logging.CRITICAL + 1,  # repeats itself, with tracebacks; ours say that spans are lost
 }
 """The lowest level at which a library is heard; of others, `WARNING`."""
+_FOR_MACHINES = ("timestamp", "logger", "run", "cell", "trace_id", "span_id")
 
 log = structlog.get_logger()
 
@@ -109,21 +110,32 @@ def json_lines(*, quote_errors: bool = False) -> logging.Formatter:
     Args:
         quote_errors: Whether words of exceptions are part of it.
     """
+    told = structlog.processors.format_exc_info if quote_errors else _placed
+    renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
+    return _formatter(told, structlog.processors.EventRenamer("message"), renderer)
+
+
+def text_lines() -> logging.Formatter:
+    """Makes a line for a person who watches: level, message and what it tells, not whose it is or when."""
+
+    def without_ids(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        return {name: value for name, value in event.items() if name not in _FOR_MACHINES}
+
+    renderer = structlog.processors.KeyValueRenderer(
+        key_order=["level", "event"], drop_missing=True, repr_native_str=False
+    )
+    return _formatter(_placed, without_ids, renderer)
+
+
+def _formatter(told: Processor, shaped: Processor, renderer: Processor) -> logging.Formatter:
     known = known_secrets()
 
     def without_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         return {name: _cut(masked(value, known)) for name, value in event.items()}
 
-    told = structlog.processors.format_exc_info if quote_errors else _placed
+    meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=_COMMON,
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            told,
-            structlog.processors.EventRenamer("message"),
-            without_secrets,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
+        foreign_pre_chain=_COMMON, processors=[meta, told, shaped, without_secrets, renderer]
     )
 
 

@@ -57,11 +57,8 @@ def main(environment: Mapping[str, str]) -> int:
     log.info("task pod begins", model=order.model.model)
     # The slowest part of a start by far; gyms are seeded meanwhile.
     threading.Thread(target=load_litellm, daemon=True).start()
-    tracing = start_tracing(environment)
-    try:
+    with start_tracing(environment) as tracing:
         return asyncio.run(TaskPod(order, ref, store, stopping, environment, tracing).run())
-    finally:
-        tracing.close()
 
 
 def next_attempt(keys: Iterable[str]) -> int:

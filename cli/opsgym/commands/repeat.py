@@ -19,7 +19,7 @@ from opsgym.local.agenda import Before, plan_agenda
 from opsgym.local.board import Board
 from opsgym.local.inputs import Inputs
 from opsgym.local.ledger import Ledger
-from opsgym.local.logs import log_to
+from opsgym.local.logs import logging_to
 from opsgym.local.progress import Lines
 from opsgym.local.record import frozen_suite, run_record
 from opsgym.local.repeat import Chosen, Surroundings, choose, repeat_inputs
@@ -49,6 +49,8 @@ class Repeat:
     """Whether to play what the agent did, instead of asking its model."""
     store: str
     """Where the result goes."""
+    log_file: Path | None
+    """Where log lines go besides the screen."""
 
 
 def repeat(request: Repeat, where: Where) -> int:
@@ -93,11 +95,11 @@ def _carried_out(inputs: Inputs, store: Store, request: Repeat) -> Ended:
     store.put_once(RunKeys(inputs.run_id).run_json, run_record(inputs, agenda).model_dump_json().encode())
     board = Board(((cell, len(task_ids)) for cell, task_ids in agenda.cells), time.monotonic)
     progress = Lines(board, sys.stderr)
-    log_to(progress)
     screen = Screen(click.echo, _asked if request.step else None)
     ledger = Ledger(None, {})
     local = LocalRun(inputs, agenda, Before(), store, ledger, progress, concurrency=1, watcher=screen)
-    return asyncio.run(local.carry_out())
+    with logging_to(progress, request.log_file):
+        return asyncio.run(local.carry_out())
 
 
 def _asked() -> str:

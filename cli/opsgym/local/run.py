@@ -32,6 +32,7 @@ from opsgym_runner.job import Job
 from opsgym_runner.litellm_lib import load_litellm
 from opsgym_runner.rows import domains_of
 from opsgym_runner.runner import Runner, RunnerEvent
+from opsgym_runner.tracing import start_tracing
 
 MAX_CONCURRENCY = 8
 """Episodes at once unless the user says otherwise: about what one machine's gym servers keep up with."""
@@ -118,18 +119,21 @@ class LocalRun:
         ledger = LedgerGate(self._ledger)
         gate = ledger if self._watcher is None else WatchedGate(ledger, self._watcher)
         onlooker = None if self._watcher is None else self._watcher.heard
-        async with Runner(self._store, gate=gate, on_event=self._heard, onlooker=onlooker) as runner:
-            self._progress.watch(lambda: runner.limits)
+        with start_tracing() as tracing:
+            async with Runner(
+                self._store, gate=gate, on_event=self._heard, onlooker=onlooker, tracing=tracing
+            ) as runner:
+                self._progress.watch(lambda: runner.limits)
 
-            async def attempt(planned: PlannedTrial, number: int) -> AttemptRecord:
-                try:
-                    await gyms.ready(domains_of(planned.task))
-                except GymLostError as error:
-                    return await self._write_unrun(_lost(planned, number, error))
-                return await runner.run(self._job(planned, number, gyms))
+                async def attempt(planned: PlannedTrial, number: int) -> AttemptRecord:
+                    try:
+                        await gyms.ready(domains_of(planned.task))
+                    except GymLostError as error:
+                        return await self._write_unrun(_lost(planned, number, error))
+                    return await runner.run(self._job(planned, number, gyms))
 
-            scheduler = Scheduler(attempt, self._rules, self._ledger, self._progress, self._publish)
-            left = await scheduler.run(self._agenda.pending)
+                scheduler = Scheduler(attempt, self._rules, self._ledger, self._progress, self._publish)
+                left = await scheduler.run(self._agenda.pending)
         await self._write_off([self._skipped(planned, scheduler.next_attempt(planned)) for planned in left])
 
     def _heard(self, event: RunnerEvent) -> None:
