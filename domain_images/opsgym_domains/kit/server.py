@@ -34,6 +34,7 @@ from opsgym_domains.kit.errors import DatabaseLost, QueryError, SeedError, ToolE
 from opsgym_domains.kit.gym import parse_time
 from opsgym_domains.kit.rpc import PlainRpc, is_plain, sdk_server
 from opsgym_domains.kit.sqlite import QueryResult
+from opsgym_domains.kit.trace_context import TraceContext
 
 DATABASE_HEADER = "x-database-id"
 MAX_BODY = 64 * 1024 * 1024
@@ -90,7 +91,7 @@ class GymServer:
         }
         return Starlette(
             routes=[*endpoints, *routes],
-            middleware=middleware,
+            middleware=[Middleware(TraceContext), *middleware],
             exception_handlers=handlers,
             lifespan=self._lifespan,
         )
@@ -239,14 +240,18 @@ class GymServer:
     # --- parts -----------------------------------------------------------------------------------------------------
 
     async def _call(self, name: str, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> CallResult:
-        return await call_tool(
+        database_id = headers.get(DATABASE_HEADER)
+        result = await call_tool(
             self._domain,
             self._databases,
             name=name,
             arguments=arguments,
-            database_id=headers.get(DATABASE_HEADER),
+            database_id=database_id,
             identity=headers.get(self._domain.identity_header),
         )
+        known = name if name in self._domain.toolbox.tools else None  # another name may be anything an agent says
+        log.debug("tool called", tool=known, database_id=database_id, is_error=result.is_error)
+        return result
 
     def _database(self, request: Request, body: Mapping[str, Any]) -> Database:
         database_id = request.headers.get(DATABASE_HEADER) or body.get("database_id")
