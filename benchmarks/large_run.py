@@ -26,16 +26,16 @@ VERIFIERS = 6
 QUERY = "SELECT COUNT(*) FROM incident WHERE incident_id = 'INC_001' AND status = 'resolved' AND closed_by IS NOT NULL"
 
 
-def put_large_run(store: Store, cells: int, tasks: int) -> None:
+def put_large_run(store: Store, cells: int, tasks: int, run: str = RUN) -> None:
     """Writes a run: its record, and for each trial a scored record and the record of its one attempt."""
-    draw = random.Random(cells * tasks)
+    draw = random.Random(f"{run}, {cells * tasks}")
     found = [
         Cell(model=f"model-{n // 8}", agent="react", mode="oracle", domain=f"domain-{n % 8}") for n in range(cells)
     ]
     ids = [f"task_20251125_152842_{n:06}_b393a327_9622ac64" for n in range(tasks)]
     record = RunRecord(
-        run=RUN,
-        name="large",
+        run=run,
+        name=run.partition(".")[0],
         spec={},
         task_ids=ids,
         cells=[PlannedCell(cell=cell, task_ids=ids) for cell in found],
@@ -43,21 +43,21 @@ def put_large_run(store: Store, cells: int, tasks: int) -> None:
         opsgym="0",
         created_at="2026-01-01T00:00:00Z",
     )
-    store.put(RunKeys(RUN).run_json, record.model_dump_json().encode())
-    for trial in _trials(found, ids, draw):
-        keys = RunKeys(RUN).trial(trial.cell, trial.task_id, trial.trial)
+    store.put(RunKeys(run).run_json, record.model_dump_json().encode())
+    for trial in _trials(record, draw):
+        keys = RunKeys(run).trial(trial.cell, trial.task_id, trial.trial)
         store.put(keys.attempt(0), _attempt(trial).model_dump_json().encode())
         store.put(keys.record, trial.model_dump_json().encode())
 
 
-def _trials(cells: list[Cell], tasks: list[str], draw: random.Random) -> Iterator[TrialRecord]:
-    for cell in cells:
-        for number, task_id in enumerate(tasks):
+def _trials(run: RunRecord, draw: random.Random) -> Iterator[TrialRecord]:
+    for plan in run.cells:
+        for number, task_id in enumerate(plan.task_ids):
             results = [_verifier(index, passed=draw.random() < 0.8) for index in range(VERIFIERS)]
             passed = all(result.passed for result in results)
             yield TrialRecord(
-                run=RUN,
-                cell=cell,
+                run=run.run,
+                cell=plan.cell,
                 task_id=task_id,
                 trial=0,
                 attempt=0,
@@ -115,7 +115,7 @@ def _timings(draw: random.Random) -> Timings:
 
 def _attempt(trial: TrialRecord) -> AttemptRecord:
     return AttemptRecord(
-        run=RUN,
+        run=trial.run,
         cell=trial.cell,
         task_id=trial.task_id,
         trial=trial.trial,

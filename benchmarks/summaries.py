@@ -87,11 +87,16 @@ def main() -> None:
     summary = summarise(load_rows(open_store(sys.argv[1]), RUN))
     if summary.total.scored != CELLS * TASKS:
         raise SystemExit(f"only {summary.total.scored} trials were found")
+    print(json.dumps(spent()))
+
+
+def spent() -> dict[str, float]:
+    """What this process has used: seconds of CPU, and megabytes at most."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     # Not ru_maxrss: it begins with the memory of whoever started this process.
     status = Path("/proc/self/status").read_text()
     peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
-    print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "megabytes": peak * 1024 / 1e6}))
+    return {"cpu": used.ru_utime + used.ru_stime, "megabytes": peak * 1024 / 1e6}
 
 
 if __name__ == "__main__":
