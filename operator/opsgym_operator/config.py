@@ -108,6 +108,28 @@ class PodsConfig(Document):
     """Size limit of the memory that holds a pod's databases, in MiB."""
 
 
+class HeadersSecret(Document):
+    """Where the headers are by which a collector knows its senders."""
+
+    name: Name
+    """Secret in each EvalRun's namespace. Where it is missing, spans are sent without it."""
+    key: Annotated[str, Field(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253)] = "headers"
+    """Key of it whose value is `NAME=VALUE`, several with commas between."""
+
+
+class TracingConfig(Document):
+    """Where task pods send spans of their episodes."""
+
+    endpoint: Url
+    """Address of an OpenTelemetry collector that takes OTLP over HTTP; `/v1/traces` is added."""
+    headers_secret: HeadersSecret | None = None
+    """Headers that the collector asks for."""
+    sampling_ratio: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of episodes that are traced."""
+    capture_content: bool = False
+    """Whether prompts, answers, arguments and results are sent too."""
+
+
 class OperatorConfig(Document):
     """`/etc/opsgym/config.yaml`."""
 
@@ -121,6 +143,10 @@ class OperatorConfig(Document):
     """Images that stand in for opsgym's gym servers, by domain."""
     pods: PodsConfig = PodsConfig()
     """What all task pods have in common."""
+    tracing: TracingConfig | None = None
+    """Where spans go; nowhere if absent."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Lowest level that pods of runs log."""
     watch_namespaces: list[Name] = []
     """Namespaces to look after; the whole cluster if empty."""
 

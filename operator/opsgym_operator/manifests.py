@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from opsgym_api.evalmodel import API_VERSION
 from opsgym_api.evalrun import Suite
+from opsgym_api.logs import ENV_LEVEL
 from opsgym_api.orders import ENV_ORDER, ENV_STORE, ENV_SUITE, ENV_SUITE_STORE, RECORDINGS, JobOrder, PreflightOrder
 from opsgym_operator.config import GymImage, OperatorConfig, StoreConfig
 from opsgym_operator.names import (
@@ -126,7 +127,13 @@ def _task_pod(job: TaskJob, store: StoreConfig, config: OperatorConfig) -> Objec
         "image": config.images.runner,
         "imagePullPolicy": config.images.pull_policy,
         "command": ["python", "-m", "opsgym_runner", "task"],
-        "env": [_env(ENV_ORDER, f"{ORDER_FOLDER}/{ORDER_KEY}"), *_store_env(store), *map(_key_env, job.envs)],
+        "env": [
+            _env(ENV_ORDER, f"{ORDER_FOLDER}/{ORDER_KEY}"),
+            *_store_env(store),
+            *map(_key_env, job.envs),
+            *_log_env(config),
+            *_trace_env(config),
+        ],
         "resources": resources["agent"],
         "securityContext": _container_security(),
         "terminationMessagePolicy": "File",
@@ -182,7 +189,11 @@ def _own_gym(domain: str, port: int, config: OperatorConfig) -> Object:
         "imagePullPolicy": config.images.pull_policy,
         # All addresses, since the kubelet's probe comes from outside of the pod; a NetworkPolicy keeps others out.
         "command": ["python", "-m", "opsgym_domains.serve", domain, "--host", "0.0.0.0", "--port", str(port)],  # noqa: S104
-        "env": [_env("OPSGYM_POSTGRES_HOST", "/socket"), _env("OPSGYM_POSTGRES_USER", "postgres")],
+        "env": [
+            _env("OPSGYM_POSTGRES_HOST", "/socket"),
+            _env("OPSGYM_POSTGRES_USER", "postgres"),
+            *_log_env(config),
+        ],
     }
 
 
@@ -219,6 +230,7 @@ def preflight_job(run: ObservedRun, job: PreflightJob, store: StoreConfig, confi
             *_store_env(store),
             *(_store_env(source, ENV_SUITE_STORE, "OPSGYM_SUITE_") if source else []),
             *map(_key_env, job.envs),
+            *_log_env(config),
         ],
         "resources": config.pods.resources.agent.model_dump(),
         "securityContext": _container_security(),
@@ -341,6 +353,28 @@ def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = "") -> li
     if store.secret:
         env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", store.secret, "access-key-id")))
         env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", store.secret, "secret-access-key")))
+    return env
+
+
+def _log_env(config: OperatorConfig) -> list[Object]:
+    return [] if config.log_level == "INFO" else [_env(ENV_LEVEL, config.log_level)]
+
+
+def _trace_env(config: OperatorConfig) -> list[Object]:
+    """How an agent's container reaches the collector, by the variables of OpenTelemetry."""
+    tracing = config.tracing
+    if tracing is None:
+        return []
+    env = [
+        _env("OTEL_EXPORTER_OTLP_ENDPOINT", tracing.endpoint),
+        _env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        _env("OTEL_TRACES_SAMPLER_ARG", f"{tracing.sampling_ratio:g}"),
+        _env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", str(tracing.capture_content).lower()),
+    ]
+    if (secret := tracing.headers_secret) is not None:
+        # Optional: spans that a collector refuses are no reason for an episode not to run.
+        reference = {"name": secret.name, "key": secret.key, "optional": True}
+        env.append({"name": "OTEL_EXPORTER_OTLP_HEADERS", "valueFrom": {"secretKeyRef": reference}})
     return env
 
 

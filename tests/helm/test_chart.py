@@ -26,7 +26,7 @@ from tests.helm.charts import (
 )
 
 from opsgym_api.evalrun import EvalRun
-from opsgym_operator.config import OperatorConfig, PodsConfig, parse_config
+from opsgym_operator.config import HeadersSecret, OperatorConfig, PodsConfig, TracingConfig, parse_config
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "least": {"stores": [STORE]},
@@ -57,6 +57,13 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
             "resources": {"agent": {"limits": {"cpu": 2}}},
         },
         "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
+        "logLevel": "DEBUG",
+        "tracing": {
+            "endpoint": "http://collector.o.svc:4318",
+            "headersSecret": {"name": "collector"},
+            "samplingRatio": 0.25,
+            "captureContent": True,
+        },
     },
 }
 
@@ -300,6 +307,7 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_name_servers_stores_and_mode
             {"ports": [{**tcp, "port": 443}, {**tcp, "port": 9000}]},
             {"ports": [{**tcp, "port": 7070}], "to": [store]},
             {"ports": [{**tcp, "port": 443}, {**tcp, "port": 8000}], "to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},
+            {"ports": [{**tcp, "port": 4318}]},
         ],
     }
     for namespace in ("evals", "b"):
@@ -311,6 +319,25 @@ def test_the_operator_reaches_the_api_server_and_stores_but_no_model() -> None:
     ports = [[port["port"] for port in rule["ports"]] for rule in spec["egress"]]
     assert ports == [[53, 53], [443, 9000], [7070], [443, 6443]]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 9100}]}]
+
+
+def test_pods_reach_the_collector_where_it_is_said_to_be() -> None:
+    peer = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "o"}}}
+    values = {**SETTINGS["everything"], "networkPolicy": {"peers": {"tracing": [peer]}}}
+    spec = one(rendered(values), "NetworkPolicy", "opsgym-task", "b")["spec"]
+    assert spec["egress"][-1] == {"ports": [{"protocol": "TCP", "port": 4318}], "to": [peer]}
+
+
+def test_what_is_logged_and_traced_reaches_the_operators_configuration() -> None:
+    config = _config(rendered(SETTINGS["everything"]))
+    assert config.log_level == "DEBUG"
+    assert config.tracing == TracingConfig(
+        endpoint="http://collector.o.svc:4318",
+        headers_secret=HeadersSecret(name="collector"),
+        sampling_ratio=0.25,
+        capture_content=True,
+    )
+    assert _config(rendered(SETTINGS["least"])).tracing is None
 
 
 def test_policies_can_be_left_out() -> None:
@@ -396,6 +423,10 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
         ({"gyms": {"csm": {"image": "x", "port": 0}}}, "/gyms/csm/port"),
         ({"networkPolicy": {"storePorts": []}}, "/networkPolicy/storePorts"),
         ({"metrics": {"serviceMonitor": {"interval": "often"}}}, "/metrics/serviceMonitor/interval"),
+        ({"logLevel": "LOUD"}, "/logLevel"),
+        ({"tracing": {"endpoint": "collector:4318"}}, "/tracing/endpoint"),
+        ({"tracing": {"endpoint": "http://user:password@host"}}, "/tracing/endpoint"),
+        ({"tracing": {"samplingRatio": 2}}, "/tracing/samplingRatio"),
         ({"typo": 1}, "'typo' not allowed"),
         ({"stores": []}, "stores: results need a place"),
         ({"stores": [STORE, STORE]}, 'stores: "results" is there twice'),

@@ -26,6 +26,12 @@ pods:
   priorityClassName: low
   serviceAccountName: opsgym-task
   databaseMegabytes: 512
+tracing:
+  endpoint: http://collector.o.svc:4318
+  headersSecret: {name: collector, key: otlp}
+  samplingRatio: 0.5
+  captureContent: true
+logLevel: DEBUG
 watchNamespaces: [team]
 """
 
@@ -37,6 +43,8 @@ def test_everything_that_can_be_said_is_read() -> None:
     assert config.gyms["csm"].port == 8005
     assert config.pods.resources.agent.requests == {"cpu": "100m"}
     assert config.pods.resources.gym.limits, "containers that are not mentioned keep their defaults"
+    assert config.tracing is not None
+    assert (config.tracing.sampling_ratio, config.tracing.capture_content, config.log_level) == (0.5, True, "DEBUG")
     assert OperatorConfig.model_validate_json(config.model_dump_json(by_alias=True)) == config
 
 

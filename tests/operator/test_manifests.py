@@ -13,7 +13,16 @@ from opsgym_api.evalmodel import ModelSpec
 from opsgym_api.evalrun import Access, Agent, EvalRunSpec, Limits, ModelEntry, Suite
 from opsgym_api.orders import JobOrder, PreflightOrder, TrialRef
 from opsgym_api.records import Cell
-from opsgym_operator.config import GymImage, Images, OperatorConfig, PodsConfig, StoreConfig, Toleration
+from opsgym_operator.config import (
+    GymImage,
+    HeadersSecret,
+    Images,
+    OperatorConfig,
+    PodsConfig,
+    StoreConfig,
+    Toleration,
+    TracingConfig,
+)
 from opsgym_operator.manifests import PreflightJob, TaskJob, order_map, preflight_job, task_job
 from opsgym_operator.names import TASK, base_of, job_prefix, label_of, preflight_name
 from opsgym_operator.observed import ObservedRun
@@ -220,6 +229,38 @@ def test_a_task_job_whole() -> None:
             },
         },
     }
+
+
+TRACING = TracingConfig(endpoint="http://collector:4318", sampling_ratio=0.25)
+
+
+def test_only_agents_are_told_where_spans_go() -> None:
+    secret = HeadersSecret(name="collector", key="otlp")
+    config = CONFIG.model_copy(update={"tracing": TRACING.model_copy(update={"headers_secret": secret})})
+    pod = task(config)["spec"]["template"]["spec"]
+    assert pod["containers"][0]["env"][-5:] == [
+        {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"},
+        {"name": "OTEL_TRACES_SAMPLER", "value": "parentbased_traceidratio"},
+        {"name": "OTEL_TRACES_SAMPLER_ARG", "value": "0.25"},
+        {"name": "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "value": "false"},
+        {
+            "name": "OTEL_EXPORTER_OTLP_HEADERS",
+            "valueFrom": {"secretKeyRef": {"name": "collector", "key": "otlp", "optional": True}},
+        },
+    ]
+    assert "OTEL_" not in json.dumps(pod["initContainers"])
+    bare = CONFIG.model_copy(update={"tracing": TRACING})
+    assert "OTEL_EXPORTER_OTLP_HEADERS" not in json.dumps(task(bare))
+
+
+def test_every_process_of_ours_is_told_what_to_log() -> None:
+    config = CONFIG.model_copy(update={"log_level": "DEBUG"})
+    told = {"name": "OPSGYM_LOG_LEVEL", "value": "DEBUG"}
+    pod = task(config)["spec"]["template"]["spec"]
+    loud = [found["name"] for found in containers(pod) if told in found.get("env", [])]
+    assert loud == ["gym-itsm", "gym-csm", "agent"]
+    suite = Suite.model_validate({"configMap": {"name": "tasks"}})
+    assert told in preflight(suite, config)["spec"]["template"]["spec"]["containers"][0]["env"]
 
 
 def test_an_order_whole() -> None:

@@ -103,6 +103,18 @@ pods:
       }
       {{- end }}
     {{- end }}
+logLevel: {{ .Values.logLevel }}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+tracing:
+  endpoint: {{ .endpoint }}
+  samplingRatio: {{ .samplingRatio }}
+  captureContent: {{ .captureContent }}
+  {{- if .headersSecret.name }}
+  headersSecret: {{ .headersSecret | toJson }}
+  {{- end }}
+{{- end }}
+{{- end }}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
 
