@@ -27,6 +27,7 @@ Exit codes:
   1   some trials are not scored, or the surroundings failed
   2   a file, row, argument or variable has to be mended
   3   the gate says NO-GO
+  4   the gate says INCONCLUSIVE: too few trials to tell
   130 Ctrl-C; 143 SIGTERM: the same command goes on where it stopped
   70  a fault of opsgym itself"""
 
@@ -86,6 +87,10 @@ def cli(debug: bool) -> None:
     "--metrics-file", type=click.Path(path_type=Path), metavar="PATH",
     help="Write the metrics to PATH when the run has ended, for instance for node_exporter.",
 )  # fmt: skip
+@click.option(
+    "--log-file", type=click.Path(path_type=Path, dir_okay=False), metavar="PATH",
+    help="Also write log lines to the end of PATH, one JSON object a line; OPSGYM_LOG_LEVEL says from which level up.",
+)  # fmt: skip
 @click.option("--from", "source", metavar="RUN", help="Instead of FILE: repeat one trial of this run, see --trial.")
 @click.option(
     "--from-store", metavar="DIR|s3://BUCKET/PREFIX",
@@ -106,12 +111,12 @@ def run(file: Path | None, store: str, concurrency: int | None, **options: Any) 
     With --from, runs one trial of any run again, of one in a cluster too, and shows what is said as it is said. Keys of
     Secrets are then looked for in the providers' usual variables.
     """
-    source, as_json = options.pop("source"), options.pop("as_json")
+    source, as_json, log_file = options.pop("source"), options.pop("as_json"), options.pop("log_file")
     port, metrics_file = options.pop("metrics_port"), options.pop("metrics_file")
     if source is not None:
         if port is not None or metrics_file is not None:
             raise click.UsageError("--metrics-port and --metrics-file go with FILE, not with --from")
-        return _repeat(file, source, store, options)
+        return _repeat(file, source, store, log_file, options)
     given = [name for name, value in options.items() if value]
     if given:
         raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --from RUN")
@@ -121,10 +126,10 @@ def run(file: Path | None, store: str, concurrency: int | None, **options: Any) 
     from opsgym.commands.run import run as command
     from opsgym.local.metrics import Exposition
 
-    return command(Request(file, store, concurrency, as_json, Exposition(port, metrics_file)))
+    return command(Request(file, store, concurrency, as_json, Exposition(port, metrics_file), log_file))
 
 
-def _repeat(file: Path | None, source: str, store: str, options: Mapping[str, Any]) -> int:
+def _repeat(file: Path | None, source: str, store: str, log_file: Path | None, options: Mapping[str, Any]) -> int:
     from opsgym.commands.repeat import Repeat, repeat
     from opsgym.commands.where import Where
 
@@ -134,7 +139,7 @@ def _repeat(file: Path | None, source: str, store: str, options: Mapping[str, An
         raise click.UsageError("--from repeats one trial: name it with --trial TASK/N")
     default = click.get_current_context().get_parameter_source("store") is ParameterSource.DEFAULT
     where = Where(options["from_store"] or (None if default else store))
-    request = Repeat(source, options["trial"], options["cell"], options["step"], options["recorded"], store)
+    request = Repeat(source, options["trial"], options["cell"], options["step"], options["recorded"], store, log_file)
     return repeat(request, where)
 
 
@@ -187,7 +192,8 @@ def results(
 )  # fmt: skip
 @click.option(
     "--max-regression", type=click.FloatRange(0, 1), metavar="SHARE",
-    help="End with exit code 3 if a cell's success rate fell by more, for instance by more than 0.05.",
+    help="End with exit code 3 if a cell's success rate fell by more, for instance by more than 0.05, and with 4 if"
+    " there are too few tasks to tell.",
 )  # fmt: skip
 @_out
 @_where
@@ -202,6 +208,26 @@ def compare(
     from opsgym.commands.compare import Request, compare_runs
 
     return compare_runs(Request(before, after, form, names, max_regression, out), _chosen(store, namespace, context))
+
+
+@cli.command()
+@click.argument("run")
+@click.option(
+    "--gate", "file", type=click.Path(path_type=Path), metavar="FILE",
+    help="YAML with the fields of a gate, or with an EvalRun that has one. Default: the run's own gate.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print what the gate says as one JSON line.")
+@_where
+def gate(
+    run: str, file: Path | None, as_json: bool, store: str | None, namespace: str | None, context: str | None
+) -> int:
+    """Judge the finished RUN by its gate, or by another: GO, NO-GO (exit code 3) or INCONCLUSIVE (4).
+
+    docs/gates.md says how conditions are judged. RUN is what it is for `results`.
+    """
+    from opsgym.commands.gate import judge_run
+
+    return judge_run(run, file, _chosen(store, namespace, context), as_json=as_json)
 
 
 @cli.command()
@@ -271,6 +297,51 @@ def report(
 
     choices = Choices(Place(transcripts), Analysis(failure_modes))
     return command(Request(run, out, baseline, choices), _chosen(store, namespace, context))
+
+
+@cli.command("serve")
+@click.option(
+    "--store", default="./results", show_default=True, metavar="DIR|s3://BUCKET/PREFIX",
+    help="Store whose runs are shown.",
+)  # fmt: skip
+@click.option(
+    "--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="In a cluster: the operator's configuration, for all its stores and the EvalRuns of its namespaces.",
+)  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 for a free one.")
+@click.option(
+    "--token-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="File with the token that people sign in with. The variable OPSGYM_CONSOLE_TOKEN may hold it instead.",
+)  # fmt: skip
+@click.option(
+    "--trust-header", metavar="NAME",
+    help="Header by which a sign-in proxy says who somebody is, for instance X-Forwarded-User of oauth2-proxy.",
+)  # fmt: skip
+@click.option(
+    "--trusted-proxies", multiple=True, metavar="CIDR",
+    help="Addresses of that proxy; from anywhere else the header means nothing. May be repeated.",
+)  # fmt: skip
+def serve_console(
+    store: str, config: Path | None, host: str, port: int, token_file: Path | None, trust_header: str | None,
+    trusted_proxies: tuple[str, ...],
+) -> int:  # fmt: skip
+    """Show runs in a browser, live: a list of all runs, and the page of `opsgym report` for each.
+
+    Nothing can be changed there. On this machine nobody signs in; to listen on another address, say how people do:
+
+    \b
+      opsgym serve                                        runs of ./results, for this machine
+      opsgym serve --store s3://evals/opsgym              runs of a bucket
+      opsgym serve --host 0.0.0.0 --token-file token      for everybody who knows the token
+      opsgym serve --host 0.0.0.0 --trust-header X-Forwarded-User --trusted-proxies 10.0.0.0/8
+                                                          for everybody whom a proxy there lets in
+
+    Programs read /api/runs and /api/runs/RUN/page with the header `Authorization: Bearer TOKEN`.
+    """
+    from opsgym.commands.serve import Request, serve
+
+    return serve(Request(store, config, host, port, token_file, trust_header, trusted_proxies))
 
 
 @cli.command()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records import Cell, PlannedCell
@@ -18,6 +19,10 @@ from opsgym_api.statistics import Interval, difference_interval, mcnemar, mean
 
 NAMED = ("model", "agent", "mode")
 """Parts of a cell that may be called differently in two runs."""
+
+
+Scores: TypeAlias = Mapping[tuple[str, int], int]
+"""Scored trials of a cell: 1 or 0 by task and number."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def compare(before: RunRows, after: RunRows) -> Comparison:
     """What changed from one run to another, in the cells that have the same name in both."""
     first, second = _by_key(before), _by_key(after)
     both = [key for key in second if key in first]
-    pairs = {key: _pairs(first[key], second[key]) for key in both}
+    pairs = {key: pair_tasks(second[key].cell, scores_of(first[key]), scores_of(second[key])) for key in both}
     left_out = {key: _left_out(first[key], second[key]) for key in both}
     everything = [pair for found in pairs.values() for pair in found]
     total = sum(left_out.values(), Counter())
@@ -151,19 +156,19 @@ def _by_key(rows: RunRows) -> dict[str, CellRows]:
     return planned | {cell.cell.key: cell for cell in rows.cells}
 
 
-def _scores(cell: CellRows) -> dict[tuple[str, int], int]:
+def scores_of(cell: CellRows) -> Scores:
+    """Scored trials of a cell's rows."""
     return {(trial.task_id, trial.trial): trial.score for trial in cell.trials}
 
 
-def _pairs(before: CellRows, after: CellRows) -> list[TaskPair]:
-    """Tasks in the order of their names."""
-    first, second = _scores(before), _scores(after)
+def pair_tasks(cell: Cell, before: Scores, after: Scores) -> list[TaskPair]:
+    """Tasks of a cell that are scored in both runs, in the order of their names."""
     found: defaultdict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
-    for place in sorted(first.keys() & second.keys()):
-        found[place[0]][first[place], second[place]] += 1
+    for place in sorted(before.keys() & after.keys()):
+        found[place[0]][before[place], after[place]] += 1
     return [
         TaskPair(
-            cell=after.cell,
+            cell=cell,
             task_id=task_id,
             before=Ratio(counts[1, 0] + counts[1, 1], counts.total()),
             after=Ratio(counts[0, 1] + counts[1, 1], counts.total()),
@@ -176,7 +181,7 @@ def _pairs(before: CellRows, after: CellRows) -> list[TaskPair]:
 
 def _left_out(before: CellRows, after: CellRows) -> Counter[str]:
     """Trials that are scored in one run only."""
-    first, second = _scores(before).keys(), _scores(after).keys()
+    first, second = scores_of(before).keys(), scores_of(after).keys()
     return Counter(before=len(first - second), after=len(second - first))
 
 

@@ -67,7 +67,16 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "a planner goes with plan: model, or with an orchestrator that plans",
         ),
     ],
-    "Gate": [_rule("has(self.baseline) == has(self.maxRegression)", "baseline and maxRegression go together")],
+    "Gate": [
+        _rule(
+            "!has(self.baseline) || !has(self.lastGood) || !self.lastGood",
+            "baseline and lastGood are two ways to name the run to compare with; give one",
+        ),
+        _rule(
+            "(has(self.baseline) || (has(self.lastGood) && self.lastGood)) == has(self.maxRegression)",
+            "maxRegression goes with baseline or lastGood, and they with it",
+        ),
+    ],
     "EvalRunSpec": [
         _rule(
             "self.agents.all(agent, !has(agent.planner) || agent.planner in self.models.map(model, model.name)"
@@ -93,13 +102,15 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
 _FROZEN = [_kept(field.alias or name) for name, field in EvalRunSpec.model_fields.items() if name not in _MUTABLE]
 """Further rules of an EvalRun's spec; a schedule's template, which has the same fields, may change."""
 
+_SET = {"x-kubernetes-list-type": "set"}
+
 _BY_NAME = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
 
 _BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 _LISTS: Mapping[str, Mapping[str, Schema]] = {
-    "Suite": {"modes": {"x-kubernetes-list-type": "set"}},
-    "EvalRunSpec": {"models": _BY_NAME, "supportingModels": _BY_NAME, "agents": _BY_NAME},
+    "Suite": {"modes": _SET},
+    "EvalRunSpec": {"models": _BY_NAME, "supportingModels": _BY_NAME, "agents": _BY_NAME, "notify": _SET},
     "EvalRunStatus": {"conditions": _BY_TYPE},
     "EvalScheduleStatus": {"conditions": _BY_TYPE},
 }
@@ -249,6 +260,7 @@ def definitions() -> list[Schema]:
             _column("Success", ".status.success"),
             _column("NotScored", ".status.notScored", "integer"),
             _column("Cost", ".status.cost"),
+            _column("Gate", ".status.gate"),
             _column("Phase", ".status.phase"),
             _AGE,
         ],

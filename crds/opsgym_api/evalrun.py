@@ -161,23 +161,37 @@ class Budget(Document):
 
 
 class Gate(Document):
-    """When a finished run counts as good."""
+    """When a finished run counts as good. Each condition is judged GO, NO-GO or, where trials are too few to tell,
+    INCONCLUSIVE; docs/gates.md says how.
+    """
 
     min_success_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Lowest success rate (mean over tasks) of the worst cell."""
+    """Lowest success rate (mean over tasks) of the worst cell; its confidence interval is judged."""
     max_cost_usd: Annotated[float, Field(ge=0)] | None = None
     """Highest total cost."""
     max_infra_error_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     """Highest share of trials that ended in `infra_error`."""
     baseline: Annotated[str, Field(min_length=1)] | None = None
     """Run to compare with."""
+    last_good: bool = False
+    """Compare with the last run of the same EvalSchedule whose gate said GO; of the same name, for a run that no
+    schedule made. While there is none, `maxRegression` holds."""
     max_regression: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Largest drop of a cell's success rate against `baseline`."""
+    """Largest drop of a cell's success rate against `baseline` or the last good run, over the tasks of both; the
+    confidence interval of the difference is judged."""
+    confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
+    """Confidence of the intervals. The higher, the more tasks it takes to tell."""
+
+    @model_validator(mode="after")
+    def _one_baseline(self) -> Gate:
+        if self.baseline is not None and self.last_good:
+            raise ValueError("baseline and lastGood are two ways to name the run to compare with; give one")
+        return self
 
     @model_validator(mode="after")
     def _regression_goes_with_baseline(self) -> Gate:
-        if (self.baseline is None) != (self.max_regression is None):
-            raise ValueError("baseline and maxRegression go together")
+        if (self.baseline is not None or self.last_good) != (self.max_regression is not None):
+            raise ValueError("maxRegression goes with baseline or lastGood, and they with it")
         return self
 
 
@@ -204,12 +218,19 @@ class EvalRunSpec(Document):
     """Store that the installation mounts; its default one if absent. On one machine, `--store` says where."""
     gate: Gate | None = None
     """When the finished run counts as good."""
+    notify: Annotated[list[Name], Field(max_length=16)] = []
+    """Webhooks that the installation has, to tell how the run goes, besides those that every run has."""
     suspend: bool = False
     """Start nothing new and stop running pods; paid results stay."""
     queue_name: Name | None = None
     """Kueue LocalQueue that admits the run's Jobs."""
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = None
     """Delete the EvalRun this long after it finished; results stay in the store. Never if absent."""
+
+    @model_validator(mode="after")
+    def _told_once(self) -> EvalRunSpec:
+        require_unique("notify", self.notify)
+        return self
 
     @model_validator(mode="after")
     def _names_unique(self) -> EvalRunSpec:
@@ -252,6 +273,29 @@ class Condition(Document):
     """Generation of the spec that this speaks of."""
 
 
+class NoticeStatus(Document):
+    """A notice to one webhook. It is here before it is sent, so that a restarted operator sends it."""
+
+    id: Annotated[str, Field(max_length=64)]
+    """The same in every attempt to send it."""
+    webhook: Name
+    """Name of the webhook."""
+    event: Literal["finished", "stalled", "gate_failed"]
+    """What happened."""
+    at: AwareDatetime
+    """When it happened."""
+    reason: Annotated[str, Field(max_length=200)] = ""
+    """Reason of the condition that tells it."""
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """The same for people; empty once nothing is left to send."""
+    state: Literal["pending", "sent", "failed"] = "pending"
+    """`failed` if it was given up."""
+    attempts: Annotated[int, Field(ge=0)] = 0
+    """How often it was tried to send it."""
+    retry_at: AwareDatetime | None = None
+    """When it is tried next; at once if absent."""
+
+
 class EvalRunStatus(Document):
     """Counters, conditions and short strings for printer columns; never results."""
 
@@ -269,6 +313,8 @@ class EvalRunStatus(Document):
     """Trials that ended without a score."""
     cost: str | None = None
     """Spend so far in dollars, for instance `$1.25`."""
+    gate: str | None = None
+    """What the gate says of the ended run: `GO`, `NO-GO` or `INCONCLUSIVE`."""
     results: str | None = None
     """Where its results are: URL of the store, `/runs/`, and the run's id."""
     started_at: AwareDatetime | None = None
@@ -279,6 +325,8 @@ class EvalRunStatus(Document):
     """Trials by outcome, `pending` ones, and `total`."""
     conditions: Annotated[list[Condition], Field(max_length=32)] = []
     """What is so of the run now; one of each type."""
+    notices: Annotated[list[NoticeStatus], Field(max_length=64)] = []
+    """What webhooks are to be told, and whether they were."""
 
     @model_validator(mode="after")
     def _types_once(self) -> EvalRunStatus:

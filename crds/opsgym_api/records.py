@@ -318,6 +318,8 @@ class GateRecord(Stored):
     checks: list[GateCheck]
     baseline: str = ""
     """Run it was compared with, by id; empty for none."""
+    regression: float | None = None
+    """Largest drop of a cell's success rate against the baseline, negative if none dropped; None without one."""
     decided_at: str
     """UTC, RFC 3339."""
 

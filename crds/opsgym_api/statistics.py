@@ -8,6 +8,7 @@ Sources:
     pass^k: Yao et al. 2024, tau-bench, section 4.
     Score interval: Wilson 1927. On an effective sample size: Korn & Graubard 1998; compared by Franco et al. 2019.
     Paired difference: Bonett & Price 2012. Exact paired test: McNemar 1947.
+    Student's distribution: Abramowitz & Stegun 1964, 26.7.3, 26.7.4 and 26.7.5.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
-"""Of every interval."""
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""Of every interval, unless another one is asked for."""
+_LARGE_SAMPLE = 50
+"""Degrees of freedom beyond which a series for Student's quantile is exact to six digits."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval at `CONFIDENCE`."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -59,20 +62,23 @@ def pass_all(k: int, passed: int, trials: int) -> float:
     return math.comb(passed, k) / math.comb(trials, k)
 
 
-def mean_interval(rates: Sequence[float], trials: int) -> Interval | None:
+def mean_interval(rates: Sequence[float], trials: int, confidence: float = CONFIDENCE) -> Interval | None:
     """Interval of a mean over tasks.
 
     Args:
         rates: Success of each task, from 0 to 1.
         trials: Trials that they are of, all tasks together.
+        confidence: Share of such intervals that hold the truth; between 0 and 1.
 
     Returns:
         None without a task.
     """
-    return stratified_interval([rates], trials)
+    return stratified_interval([rates], trials, confidence)
 
 
-def stratified_interval(strata: Sequence[Sequence[float]], trials: int) -> Interval | None:
+def stratified_interval(
+    strata: Sequence[Sequence[float]], trials: int, confidence: float = CONFIDENCE
+) -> Interval | None:
     """Interval of the mean of several groups' means over tasks, each group with the same weight.
 
     It is Wilson's, with the number of independent trials that would vary as much as the tasks' rates do. With one group
@@ -82,6 +88,7 @@ def stratified_interval(strata: Sequence[Sequence[float]], trials: int) -> Inter
     Args:
         strata: For each group, success of each of its tasks; empty groups have no say.
         trials: Trials that they are of, all tasks together.
+        confidence: Share of such intervals that hold the truth; between 0 and 1.
 
     Returns:
         None without a task.
@@ -100,15 +107,20 @@ def stratified_interval(strata: Sequence[Sequence[float]], trials: int) -> Inter
         / len(groups) ** 2
     )
     freedom = tasks - len(groups)
-    quantile_used = _student(freedom) if trials > tasks and freedom > 0 else _Z
+    estimated = trials > tasks and freedom > 0
+    quantile_used = _student(freedom, confidence) if estimated else _normal(confidence)
     return _wilson(center, _effective(center, variance, tasks, trials), quantile_used)
 
 
-def difference_interval(differences: Sequence[float]) -> Interval | None:
+def difference_interval(differences: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
     """Interval of the mean of paired differences, one for each task, each from -1 to 1.
 
     One task that was won and one that was lost are added, so that few or no discordant tasks do not look like
     certainty. With one trial a task it is Bonett and Price's interval.
+
+    Args:
+        differences: For each task, its success in one run less that in the other.
+        confidence: Share of such intervals that hold the truth; between 0 and 1.
 
     Returns:
         None without a task.
@@ -118,7 +130,7 @@ def difference_interval(differences: Sequence[float]) -> Interval | None:
     count = len(differences) + 2
     center = math.fsum(differences) / count
     variance = (math.fsum(value * value for value in differences) + 2) / count - center * center
-    half = _Z * math.sqrt(max(0.0, variance) / count)
+    half = _normal(confidence) * math.sqrt(max(0.0, variance) / count)
     return Interval(max(-1.0, center - half), min(1.0, center + half))
 
 
@@ -150,16 +162,37 @@ def _wilson(center: float, count: float, quantile_used: float) -> Interval:
     return Interval(max(0.0, middle - half) if center > 0 else 0.0, min(1.0, middle + half) if center < 1 else 1.0)
 
 
-def _student(freedom: int) -> float:
-    """Student's two-sided quantile at `CONFIDENCE`.
+def _normal(confidence: float) -> float:
+    """The normal distribution's two-sided quantile."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
-    Exact for one and two degrees of freedom; from three on the Cornish-Fisher expansion, off by less than 0.8 %.
-    """
-    if freedom == 1:
-        return math.tan(math.pi * CONFIDENCE / 2)
-    if freedom == 2:
-        return CONFIDENCE * math.sqrt(2 / (1 - CONFIDENCE**2))
-    z, n = _Z, freedom
+
+@lru_cache(maxsize=1024)
+def _student(freedom: int, confidence: float) -> float:
+    """Student's two-sided quantile; exact but for rounding up to `_LARGE_SAMPLE` degrees of freedom."""
+    if freedom > _LARGE_SAMPLE:
+        return _student_series(freedom, _normal(confidence))
+    low, high = 0.0, math.pi / 2
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _student_share(freedom, middle) < confidence else (low, middle)
+    return math.tan(low) * math.sqrt(freedom)
+
+
+def _student_share(freedom: int, angle: float) -> float:
+    """Probability of a value between -t and t, for t = √freedom · tan(angle)."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    total = 0.0
+    for power in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= cosine * cosine * (power - 1) / power
+    return (angle + sine * total) * 2 / math.pi if odd else sine * total
+
+
+def _student_series(freedom: int, z: float) -> float:
+    """Student's quantile from the normal one, by the Cornish-Fisher expansion."""
+    n = freedom
     return (
         z
         + (z**3 + z) / (4 * n)

@@ -270,10 +270,13 @@ class Book:
         """When the first attempt started."""
         return self._started_at
 
-    def success_in(self, cell: str) -> float | None:
-        """Success rate of a cell, by its key: mean over its tasks; None when nothing is scored."""
-        rates, tasks = self._rates.get(cell, (0.0, 0))
-        return rates / tasks if tasks else None
+    def scores(self) -> dict[str, dict[tuple[str, int], int]]:
+        """Scored trials by cell key, then by task and number: 1 or 0."""
+        found: dict[str, dict[tuple[str, int], int]] = {}
+        for (cell, task_id, trial), state in self._trials.items():
+            if state.outcome is not None and state.outcome.scored:
+                found.setdefault(cell, {})[task_id, trial] = int(state.outcome is Outcome.PASSED)
+        return found
 
     @property
     def success(self) -> float | None:

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 
 from opsgym_api.errors import Problem
 from opsgym_api.figures import dollars, percent
-from opsgym_api.gate import check_gate
+from opsgym_api.gate import judge
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import Control
@@ -205,9 +205,8 @@ def _carry_on(turn: _Turn, work: Work, config: OperatorConfig, now: datetime) ->
     records, more = ([], False) if run.store_trouble else work.written_off()
     granted = any(grant.completions or grant.patches for _, grant in turn.grants)
     situation = _situation(work, config, now, done=work.done and not records, granted=granted)
-    if situation.ended and _waits_for_baseline(run):
-        needs = frozenset({Need.BASELINE})
-        return Situation(Reason.RUNNING, "looks for the gate's baseline"), Desired(needs=needs, again_s=STORE_AGAIN_S)
+    if situation.ended and (step := _judge(work, now)) is not None:
+        return step
     created = work.created(turn.grants, config)
     patches = [patch for _, grant in turn.grants for patch in grant.patches]
     changes = work.control != (work.stored.control or _OPEN) and not run.store_trouble
@@ -222,9 +221,24 @@ def _carry_on(turn: _Turn, work: Work, config: OperatorConfig, now: datetime) ->
     )
 
 
-def _waits_for_baseline(run: ObservedRun) -> bool:
-    gate = run.spec.gate if run.spec else None
-    return gate is not None and gate.baseline is not None and run.baseline is None
+def _judge(work: Work, now: datetime) -> tuple[Situation, Desired] | None:
+    """What is left to do until a run may end whose trials have; None if what its gate says is in the store.
+
+    Status tells of it only then: once it says that a run has ended, nothing of the run is done any more.
+    """
+    run, gate = work.run, work.accepted.spec.gate
+    if gate is None:
+        return None
+    if gate.max_regression is not None and run.baseline is None:
+        needs = frozenset({Need.BASELINE})
+        return Situation(Reason.RUNNING, "looks for the gate's baseline"), Desired(needs=needs, again_s=STORE_AGAIN_S)
+    record = judge(gate, work.standing, run.baseline).record(run.id, now.isoformat().replace("+00:00", "Z"))
+    before = work.stored.gate
+    if before is not None and before == record.model_copy(update={"decided_at": before.decided_at}):
+        return None
+    if (trouble := _store_trouble(run, work.pods)) is not None:
+        return trouble, Desired(again_s=STORE_AGAIN_S)
+    return Situation(Reason.RUNNING, "every trial has ended; the gate is judged"), Desired(gate=record, again_s=0.0)
 
 
 def _situation(work: Work, config: OperatorConfig, now: datetime, *, done: bool, granted: bool) -> Situation:
@@ -309,18 +323,18 @@ def _gate(run: ObservedRun, work: Work | None) -> Verdict | None:
         run: The run.
         work: Its trials if it has ended.
     """
-    gate = run.spec.gate if run.spec else None
-    if gate is None:
+    if run.spec is None or run.spec.gate is None:
         return None
-    if work is None:
+    found = work.stored.gate if work else None
+    if found is None:
         return Verdict("GatePassed", "Unknown", Reason.NOT_FINISHED)
-    if isinstance(run.baseline, Problem):
-        return Verdict("GatePassed", "False", Reason.BASELINE_NOT_FOUND, f"spec.gate.baseline: {run.baseline.message}")
-    checks = check_gate(gate, work.standing, run.baseline)
-    broken = [check.told for check in checks if not check.holds]
-    if broken:
-        return Verdict("GatePassed", "False", Reason.GATE_BROKEN, "; ".join(broken))
-    return Verdict("GatePassed", "True", Reason.GATE_HOLDS, "; ".join(check.told for check in checks))
+    told = "; ".join(check.told for check in found.checks if check.verdict == found.verdict)
+    if found.verdict == "GO":
+        return Verdict("GatePassed", "True", Reason.GATE_HOLDS, told)
+    if found.verdict == "INCONCLUSIVE":
+        return Verdict("GatePassed", "Unknown", Reason.GATE_INCONCLUSIVE, told)
+    reason = Reason.BASELINE_NOT_FOUND if isinstance(run.baseline, Problem) else Reason.GATE_BROKEN
+    return Verdict("GatePassed", "False", reason, told)
 
 
 def _again(work: Work, now: datetime, *, more: bool, ended: bool) -> float | None:

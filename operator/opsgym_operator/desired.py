@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 from opsgym_api.evalrun import EvalRunStatus
-from opsgym_api.records import AttemptRecord, Control, RunRecord
+from opsgym_api.records import AttemptRecord, Control, GateRecord, RunRecord
 
 Manifest: TypeAlias = Mapping[str, Any]
 """A whole Kubernetes object."""
@@ -28,7 +28,7 @@ class Need(StrEnum):
     FIGURES = "figures"
     """What a run came to that had ended before the operator started: for its metrics alone."""
     BASELINE = "baseline"
-    """The run that `spec.gate.baseline` names; see `opsgym_api.gate`."""
+    """What the run's gate compares with; see `opsgym_api.baseline`."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Desired:
     """`control.json` to write."""
     records: tuple[AttemptRecord, ...] = ()
     """Attempts that ended without a pod's word, to be put into the store and noted in the book."""
+    gate: GateRecord | None = None
+    """`gate.json` to write; it counts from the next plan on."""
     create: tuple[Manifest, ...] = ()
     """Objects, each after those it refers to. That one exists already is success."""
     patches: tuple[JobPatch, ...] = ()

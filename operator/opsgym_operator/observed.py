@@ -17,7 +17,7 @@ from opsgym_api.evalmodel import EvalModel, ModelSpec
 from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_api.gate import Baseline
 from opsgym_api.orders import PreflightReport, SuiteIndex, TrialRef
-from opsgym_api.records import Control, RunRecord
+from opsgym_api.records import Cell, Control, GateRecord, RunRecord
 from opsgym_operator.book import Book
 from opsgym_operator.lanes import Lane, lanes_of
 
@@ -126,6 +126,8 @@ class Stored:
     """Of the suite, as the last preflight froze it."""
     control: Control | None = None
     """The gate as it stands; None if there is no such file."""
+    gate: GateRecord | None = None
+    """What the gate said when the run last ended; None if there is no such file."""
     book: Book = field(default_factory=lambda: Book(0))
     """Attempts; made with the spec's `limits.infraRetries`."""
 
@@ -170,8 +172,10 @@ class ObservedRun:
     preflights: tuple[ObservedPreflight, ...] = ()
     orders: frozenset[str] = frozenset()
     """Names of its ConfigMaps, those of preflights included."""
-    baseline: Standing | Problem | None = None
-    """What `spec.gate.baseline` names, or why there is no such run; None until it was read, see `Need.BASELINE`."""
+    baseline: Baseline | Problem | None = None
+    """What the gate compares with, or why there is no such run; None until it was read, see `Need.BASELINE`."""
+    schedule: str = ""
+    """EvalSchedule that made it; empty for a run that somebody made."""
 
     @property
     def id(self) -> str:

@@ -249,7 +249,7 @@ def run_id(name: str, spec: EvalRunSpec, suite_digest: str, versions: Mapping[st
     Args:
         name: Name of the EvalRun.
         spec: The spec with its models written out (`documents.inlined`): a changed EvalModel is another run. `suspend`
-            and `budget` may change in a run and make no other.
+            and `budget` may change in a run and make no other; `notify` decides no score.
         suite_digest: Digest of the tasks selected.
         versions: What else decides a score, by name: the version of opsgym, digests of seed files.
 
@@ -259,5 +259,5 @@ def run_id(name: str, spec: EvalRunSpec, suite_digest: str, versions: Mapping[st
     named = [entry.name for entry in spec.models if entry.inline is None]
     if named:
         raise ValueError(f"models must be written out, these are only named: {', '.join(named)}")
-    content = spec.model_dump(mode="json", by_alias=True, exclude={"suspend", "budget"})
+    content = spec.model_dump(mode="json", by_alias=True, exclude={"suspend", "budget", "notify"})
     return f"{name}.{digest_of({'spec': content, 'suite': suite_digest, 'versions': dict(versions)})[:12]}"

@@ -188,8 +188,7 @@ def _baseline(run: ObservedRun, accepted: Accepted) -> Step | None:
             needs=needs
         )
     if isinstance(run.baseline, Problem):
-        told = f"spec.gate.baseline: {run.baseline.message}"
-        return Situation(Reason.BASELINE_NOT_FOUND, told), Desired(needs=needs, again_s=BASELINE_AGAIN_S)
+        return Situation(Reason.BASELINE_NOT_FOUND, str(run.baseline)), Desired(needs=needs, again_s=BASELINE_AGAIN_S)
     return None
 
 
@@ -219,4 +218,5 @@ def frozen(run: ObservedRun, accepted: Accepted, index: SuiteIndex, now: datetim
         suite_digest=digest_of_rows((task.task_id, task.digest) for task in tasks),
         opsgym=version,
         created_at=now.isoformat().replace("+00:00", "Z"),
+        schedule=run.schedule,
     )

@@ -62,7 +62,7 @@ from opsgym_operator.read import (
     time_of,
 )
 from opsgym_operator.runs import RunState
-from opsgym_operator.schedules import follow_schedules
+from opsgym_operator.schedules import follow_schedules, schedule_of
 from opsgym_operator.status import condition_of
 from opsgym_operator.stores import Stores
 from opsgym_operator.watch import Watched
@@ -308,6 +308,7 @@ class Namespace:
             ),
             orders=seen.order_names.get(uid, frozenset()),
             baseline=state.baseline if state else None,
+            schedule=schedule_of(run),
         )
 
     def _observed_job(self, job: Manifest, seen: Seen) -> ObservedJob:
@@ -401,6 +402,8 @@ class Namespace:
         metrics.show_condition(self.name, name, condition)
         if state is None:
             return
+        gate = state.gate if status.gate else None
+        metrics.show_gate(self.name, name, gate.verdict if gate else None, gate.regression if gate else None)
         if state.figures is not None:
             metrics.show_run(self.name, name, state.figures)
         elif status.finished_at is not None:

@@ -16,11 +16,12 @@ from typing import TypeVar
 
 import structlog
 
+from opsgym_api.baseline import find_baseline, find_last_good
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalrun import EvalRunSpec
-from opsgym_api.gate import Standing, find_baseline
+from opsgym_api.evalrun import EvalRunSpec, Gate
+from opsgym_api.gate import Baseline
 from opsgym_api.layout import RunKeys
-from opsgym_api.records import AttemptRecord, Control, RunRecord
+from opsgym_api.records import AttemptRecord, Control, GateRecord, RunRecord
 from opsgym_api.store import Store, StoreError
 from opsgym_operator.book import Book
 from opsgym_operator.client import Manifest
@@ -61,7 +62,9 @@ class RunState:
     wake: Callable[[], None]
     """Asks for another pass: something was read."""
     stored: Stored | None = None
-    baseline: Standing | Problem | None = None
+    baseline: Baseline | Problem | None = None
+    gate: GateRecord | None = None
+    """What its gate said when it last ended."""
     spend_at: float = float("-inf")
     """When it was last asked what the attempts under way have spent, by the monotonic clock."""
     trouble: str = ""
@@ -145,7 +148,12 @@ class RunState:
         self.wake()
 
     async def _read(self, need: Need) -> None:
-        readers = {Need.STORED: self._read_all, Need.SUITE: self._read_suite, Need.BASELINE: self._read_baseline}
+        readers = {
+            Need.STORED: self._read_all,
+            Need.SUITE: self._read_suite,
+            Need.FIGURES: self._read_figures,
+            Need.BASELINE: self._read_baseline,
+        }
         await self.attempt(readers[need]())
         if not self.trouble:
             self._read_at[need] = time.monotonic()
@@ -158,22 +166,24 @@ class RunState:
         await asyncio.to_thread(harvest.begin, shelf)
         self._harvest = harvest
         self._chunked |= shelf.chunks
-        self.stored = Stored(shelf.record, shelf.index, shelf.control, book)
+        self.stored = Stored(shelf.record, shelf.index, shelf.control, shelf.gate, book)
+        self.gate = shelf.gate
 
     async def _read_suite(self) -> None:
         index = await self.stores.ask(self.store, read_index, self.id)
         if self.stored is not None:
             self.stored = replace(self.stored, index=index)
 
-    async def _read_baseline(self) -> None:
-        wanted = self.spec.gate.baseline if self.spec.gate else None
-        if wanted is not None:
-            self.baseline = await self.stores.ask(self.store, _baseline, wanted, self.id)
-
     async def _read_figures(self) -> None:
         shelf = await self.stores.ask(self.store, read_shelf, self.id)
-        # Nothing of it is kept but these numbers: there may be many runs that have ended.
+        # Nothing of it is kept but what metrics tell: there may be many runs that have ended.
+        self.gate = shelf.gate
         self._ended = await asyncio.to_thread(_figures_of, shelf, self.spec)
+
+    async def _read_baseline(self) -> None:
+        if self.spec.gate is not None:
+            record = self.stored.record if self.stored else None
+            self.baseline = await self.stores.ask(self.store, _baseline, self.spec.gate, self.id, record)
 
     def compact(self, jobs: Iterable[Manifest], pods: Sequence[Manifest], orders: Mapping[str, Order]) -> None:
         """Begins to repeat in chunks what is stored of Jobs that are over.
@@ -219,7 +229,10 @@ class RunState:
             await self.stores.ask(self.store, _put_control, self.id, desired.control)
             self.stored = replace(self.stored, control=desired.control)
         await asyncio.gather(*(self._put(record) for record in desired.records))
-        return bool(desired.freeze or desired.control or desired.records)
+        if desired.gate is not None:
+            await self.stores.ask(self.store, _put_gate, desired.gate)
+            self.stored, self.gate = replace(self.stored, gate=desired.gate), desired.gate
+        return bool(desired.freeze or desired.control or desired.records or desired.gate)
 
     async def _put(self, record: AttemptRecord) -> None:
         await self.stores.ask(self.store, put_attempt, record)
@@ -232,11 +245,6 @@ class RunState:
             task.cancel()
 
 
-def _put_control(store: Store, run: str, control: Control) -> None:
-    store.put(RunKeys(run).control_json, control.model_dump_json().encode())
-
-
-def _baseline(store: Store, wanted: str, own: str) -> Standing | Problem:
 def _figures(book: Book, record: RunRecord | None, spec: EvalRunSpec) -> RunFigures | None:
     if record is None:
         return None
@@ -250,7 +258,19 @@ def _figures_of(shelf: Shelf, spec: EvalRunSpec) -> RunFigures | None:
     return _figures(book, shelf.record, spec)
 
 
+def _put_control(store: Store, run: str, control: Control) -> None:
+    store.put(RunKeys(run).control_json, control.model_dump_json().encode())
+
+
+def _put_gate(store: Store, gate: GateRecord) -> None:
+    store.put(RunKeys(gate.run).gate_json, gate.model_dump_json().encode())
+
+
+def _baseline(store: Store, gate: Gate, own: str, record: RunRecord | None) -> Baseline | Problem | None:
+    """What a gate compares with; the last good run is looked for once there is something to compare."""
     try:
-        return find_baseline(store, wanted, own)
+        if gate.baseline is not None:
+            return find_baseline(store, gate.baseline, own)
+        return find_last_good(store, record) if gate.last_good and record is not None else None
     except InputError as error:
-        return error.problems[0]
+        return Problem("spec.gate", error.problems[0].message)

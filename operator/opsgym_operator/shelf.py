@@ -18,7 +18,7 @@ from opsgym_api.errors import InputError
 from opsgym_api.layout import RunKeys, TrialKeys, is_attempt_record
 from opsgym_api.orders import SuiteIndex
 from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Cell, Control, RunRecord, Timings, TrialRecord
+from opsgym_api.records import AttemptRecord, Cell, Control, GateRecord, RunRecord, Timings, TrialRecord
 from opsgym_api.rows import AttemptRow, CellRows, Times, Tokens, TrialRow, attempt_record
 from opsgym_api.store import Store, StoreError
 from opsgym_operator.book import Attempted
@@ -112,6 +112,7 @@ class Shelf:
     control: Control | None
     attempts: Sequence[AttemptRecord | StoredAttempt]
     """In the order in which they ended, open ones last."""
+    gate: GateRecord | None
     chunks: frozenset[str]
     """Names of Jobs whose trials a chunk repeats, and of other chunks."""
 
@@ -156,6 +157,7 @@ def read_shelf(store: Store, run: str) -> Shelf:
         record=record,
         index=read_index(store, run),
         control=_get(store, keys.control_json, Control),
+        gate=_get(store, keys.gate_json, GateRecord),
         attempts=_in_order(run, rows.rows()),
         chunks=frozenset(key.removeprefix(keys.chunks).partition(".json")[0] for key in store.keys(keys.chunks)),
     )

@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from opsgym_api import records
 from opsgym_api.evalrun import Condition, EvalRunStatus
 from opsgym_api.figures import dollars, percent
 from opsgym_api.outcomes import Outcome
@@ -41,6 +42,8 @@ class Reason(StrEnum):
     """The installation has no store of that name."""
     QUEUE_NOT_FOUND = "QueueNotFound"
     """The namespace has no Kueue LocalQueue of that name, or the cluster has no Kueue."""
+    WEBHOOK_NOT_FOUND = "WebhookNotFound"
+    """The installation has no webhook of that name."""
     STORE_UNREACHABLE = "StoreUnreachable"
     """The operator cannot read or write the run's store."""
     BASELINE_NOT_FOUND = "BaselineNotFound"
@@ -89,8 +92,19 @@ class Reason(StrEnum):
     """Every condition of the gate holds."""
     GATE_BROKEN = "GateBroken"
     """A condition of the gate does not hold."""
+    GATE_INCONCLUSIVE = "GateInconclusive"
+    """None is broken, but there are too few trials to tell whether all hold."""
     NOT_FINISHED = "NotFinished"
     """It can only be told at the end."""
+
+
+_GATES: Mapping[Reason, records.Verdict] = {
+    Reason.GATE_HOLDS: "GO",
+    Reason.GATE_BROKEN: "NO-GO",
+    Reason.BASELINE_NOT_FOUND: "NO-GO",
+    Reason.GATE_INCONCLUSIVE: "INCONCLUSIVE",
+}
+"""What the gate says, by the reason of `GatePassed`."""
 
 
 class Phase(StrEnum):
@@ -108,7 +122,7 @@ class Phase(StrEnum):
 
 REFUSED = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_IN_CLUSTER, Reason.MODEL_NOT_FOUND, Reason.MODEL_INVALID, Reason.STORE_NOT_FOUND,
-    Reason.QUEUE_NOT_FOUND,
+    Reason.QUEUE_NOT_FOUND, Reason.WEBHOOK_NOT_FOUND,
 })  # fmt: skip
 """The spec cannot be run here: not accepted, and stalled until something is mended."""
 
@@ -278,6 +292,7 @@ def status_of(
         "phase": situation.phase.value,
         "conditions": _conditions(before.conditions, verdicts, run.generation, now),
         "finished_at": (before.finished_at or now) if situation.ended else None,
+        "gate": _GATES.get(gate.reason) if gate else None,
     }
     if run.spec is not None:
         said["models"] = ",".join(model.name for model in run.spec.models)
@@ -367,7 +382,7 @@ def _event(old: Condition | None, new: Condition) -> Event | None:
             return Event("Normal", new.reason, new.message)
         case "Succeeded", "False":
             return Event("Warning", new.reason, new.message)
-        case "GatePassed", "True" | "False":
+        case "GatePassed", _ if new.reason != Reason.NOT_FINISHED:
             return Event("Normal" if new.status == "True" else "Warning", new.reason, new.message)
     return None
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import islice
 
 from opsgym_api.evalrun import ModelEntry
-from opsgym_api.gate import CellRate, Standing
+from opsgym_api.gate import CellScores, RunScores, Standing
 from opsgym_api.orders import TrialRef
 from opsgym_api.outcomes import InfraReason, Outcome
 from opsgym_api.records import AttemptRecord, Cell, Control, Timings
@@ -139,10 +139,12 @@ class Work:
     @property
     def standing(self) -> Standing:
         """What the gate judges."""
-        cells = self.stored.record.cells if self.stored.record else []
+        record, scores = self.stored.record, self.book.scores()
+        cells = (
+            [CellScores(planned.cell, scores.get(planned.cell.key, {})) for planned in record.cells] if record else []
+        )
         return Standing(
-            run=self.run.id,
-            cells=[CellRate(planned.cell, self.book.success_in(planned.cell.key)) for planned in cells],
+            scores=RunScores(self.run.id, record.suite_digest if record else "", cells),
             total=self.tally.total,
             infra_errors=self.tally.infra_error,
             cost_usd=self.book.cost_usd,

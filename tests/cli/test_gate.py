@@ -1,22 +1,31 @@
-"""GO or NO-GO, with the number that decided."""
+"""GO, NO-GO or INCONCLUSIVE, with the number that decided; and which run a gate compares with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.runs import CELL, put_attempt, put_run, put_trial
 
-from opsgym_api.errors import InputError
+from opsgym.commands.gate import read_gate
+from opsgym.main import invoke
+from opsgym_api.baseline import find_baseline, find_last_good
+from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalrun import Gate
-from opsgym_api.gate import Check, Standing, check_gate, find_baseline, standing_of
+from opsgym_api.gate import Baseline, CellScores, Judgement, RunScores, Standing, judge, run_scores, standing_of
+from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell, PlannedCell
-from opsgym_api.results import load_run
+from opsgym_api.records import Cell, GateCheck, GateRecord, PlannedCell, Verdict
+from opsgym_api.results import load_record, load_rows
 from opsgym_api.scores import summarise
+from opsgym_api.statistics import difference_interval, mean_interval
 from opsgym_api.store import LocalStore
 
 OTHER = Cell(model="m", agent="react", mode="oracle", domain="hr")
+CELLS = {"itsm": CELL, "hr": OTHER}
 
 
 @pytest.fixture
@@ -24,47 +33,132 @@ def store(tmp_path: Path) -> LocalStore:
     return LocalStore(tmp_path)
 
 
-def summary(store: LocalStore, run: str = "demo.1", **passed_of: tuple[int, int]) -> Standing:
-    """A run with passed-of-scored trials by domain."""
-    cells = {"itsm": CELL, "hr": OTHER}
-    plan = [
-        PlannedCell(cell=cells[domain], task_ids=[f"t{n}" for n in range(max(total, 1))])
-        for domain, (_, total) in passed_of.items()
+def scores(run: str = "demo.1", suite: str = "s", **passed_of: tuple[int, int]) -> RunScores:
+    """Passed-of-scored tasks by domain, one trial each; the first ones pass."""
+    cells = [
+        CellScores(CELLS[domain], {(f"t{n:04}", 0): int(n < passed) for n in range(total)})
+        for domain, (passed, total) in passed_of.items()
     ]
-    put_run(store, run, plan)
-    for domain, (passed, total) in passed_of.items():
-        for number in range(total):
-            outcome = Outcome.PASSED if number < passed else Outcome.FAILED
-            put_trial(store, run, f"t{number}", outcome, cells[domain])
-    return standing_of(summarise(load_run(store, run)))
+    return RunScores(run, suite, cells)
 
 
-def only(checks: list[Check]) -> Check:
-    (check,) = checks
+def standing(found: RunScores, **fields: Any) -> Standing:
+    return replace(Standing(found, total=10, infra_errors=0, cost_usd=0.5), **fields)
+
+
+def only(judgement: Judgement) -> GateCheck:
+    (check,) = judgement.checks
     return check
 
 
-def test_the_worst_cell_decides_about_the_success_rate(store: LocalStore) -> None:
-    found = summary(store, itsm=(3, 4), hr=(1, 2))
-    check = only(check_gate(Gate(min_success_rate=0.5), found, None))
-    assert check.holds
-    assert check.told == "success rate 50.0% in m/react/oracle/hr, the worst cell; at least 50.0% is required"
-    assert not only(check_gate(Gate(min_success_rate=0.51), found, None)).holds
+# Success
 
 
-def test_a_cell_without_a_score_is_never_a_go(store: LocalStore) -> None:
-    check = only(check_gate(Gate(min_success_rate=0), summary(store, itsm=(1, 1), hr=(0, 0)), None))
-    assert check == Check(False, "success rate is not known: nothing is scored in m/react/oracle/hr")
+@pytest.mark.parametrize(
+    ("passed", "total", "least", "verdict"),
+    [
+        (20, 20, 0.83, "GO"),
+        (20, 20, 0.84, "INCONCLUSIVE"),
+        (0, 20, 0.16, "INCONCLUSIVE"),
+        (0, 20, 0.17, "NO-GO"),
+        (50, 100, 0.40, "GO"),
+        (50, 100, 0.41, "INCONCLUSIVE"),
+        (50, 100, 0.59, "INCONCLUSIVE"),
+        (50, 100, 0.60, "NO-GO"),
+        (1, 1, 0.0, "GO"),
+        (1, 1, 0.9, "INCONCLUSIVE"),
+        (0, 1, 1.0, "NO-GO"),
+    ],
+)
+def test_a_success_rate_is_judged_by_its_interval(passed: int, total: int, least: float, verdict: Verdict) -> None:
+    check = only(judge(Gate(min_success_rate=least), standing(scores(itsm=(passed, total))), None))
+    assert check.verdict == verdict
+    interval = mean_interval([1.0] * passed + [0.0] * (total - passed), total)
+    assert interval is not None
+    assert (check.verdict == "GO") == (interval.low >= least)
+    assert (check.verdict == "NO-GO") == (interval.high < least)
 
 
-def test_an_unknown_cost_is_never_a_go(store: LocalStore) -> None:
-    found = summary(store, itsm=(1, 2))
-    assert only(check_gate(Gate(max_cost_usd=0.5), found, None)).holds
-    assert not only(check_gate(Gate(max_cost_usd=0.49), found, None)).holds
-    put_trial(store, "demo.1", "t0", Outcome.PASSED, cost_usd=None)
-    found = standing_of(summarise(load_run(store, "demo.1")))
-    check = only(check_gate(Gate(max_cost_usd=1000), found, None))
-    assert check == Check(False, "cost unknown; at most $1000.00 is allowed")
+@pytest.mark.parametrize("ends", ["low", "high"])
+def test_an_interval_that_ends_at_the_bound_reaches_it(ends: str) -> None:
+    interval = mean_interval([1.0] * 7 + [0.0] * 3, 10)
+    found = standing(scores(itsm=(7, 10)))
+    verdict = only(judge(Gate(min_success_rate=getattr(interval, ends)), found, None)).verdict
+    assert verdict == {"low": "GO", "high": "INCONCLUSIVE"}[ends]
+
+
+def test_a_lower_confidence_decides_with_fewer_tasks() -> None:
+    found = standing(scores(itsm=(9, 10)))
+    sure, fair = (judge(Gate(min_success_rate=0.7, confidence=share), found, None) for share in (0.95, 0.8))
+    assert (sure.verdict, fair.verdict) == ("INCONCLUSIVE", "GO")
+    assert "(80% interval " in only(fair).told
+
+
+def test_trials_of_a_task_prove_less_than_as_many_tasks() -> None:
+    often = {(f"t{n}", trial): int(n < 9) for n in range(10) for trial in range(10)}
+    found = standing(RunScores("demo.1", "s", [CellScores(CELL, often)]))
+    assert judge(Gate(min_success_rate=0.7), found, None).verdict == "INCONCLUSIVE"
+    assert judge(Gate(min_success_rate=0.7), standing(scores(itsm=(90, 100))), None).verdict == "GO"
+
+
+def test_the_worst_cell_decides_about_the_success_rate() -> None:
+    found = standing(scores(itsm=(95, 100), hr=(5, 10)))
+    check = only(judge(Gate(min_success_rate=0.8), found, None))
+    assert check == GateCheck(
+        condition="minSuccessRate",
+        verdict="NO-GO",
+        told="success rate 50.0% in m/react/oracle/hr (95% interval 23.7% to 76.3%, 10 tasks); "
+        "at least 80.0% is required",
+    )
+    assert "m/react/oracle/hr" in only(judge(Gate(min_success_rate=0.2), found, None)).told
+
+
+def test_a_cell_that_fails_outweighs_one_that_cannot_be_told() -> None:
+    found = standing(scores(itsm=(0, 100), hr=(0, 1)))
+    assert "in m/react/oracle/itsm (" in only(judge(Gate(min_success_rate=0.5), found, None)).told
+
+
+def test_a_cell_without_a_score_is_never_a_go() -> None:
+    check = only(judge(Gate(min_success_rate=0), standing(scores(itsm=(1, 1), hr=(0, 0))), None))
+    assert (check.verdict, check.told) == (
+        "INCONCLUSIVE",
+        "success rate is not known: nothing is scored in m/react/oracle/hr",
+    )
+    assert judge(Gate(min_success_rate=0), standing(scores()), None).verdict == "INCONCLUSIVE"
+    assert judge(Gate(min_success_rate=0.5), standing(scores(itsm=(0, 99), hr=(0, 0))), None).verdict == "NO-GO"
+
+
+def told_more(told: str) -> int:
+    return int(told.partition("; about ")[2].split()[0])
+
+
+@pytest.mark.parametrize(("passed", "total", "least"), [(12, 12, 0.9), (40, 50, 0.75), (6, 10, 0.5)])
+def test_the_tasks_that_are_said_to_decide_do(passed: int, total: int, least: float) -> None:
+    gate = Gate(min_success_rate=least)
+    more = told_more(only(judge(gate, standing(scores(itsm=(passed, total))), None)).told)
+
+    def verdict(tasks: int) -> Verdict:
+        larger = scores(itsm=(round(passed * tasks / total), tasks))
+        return judge(gate, standing(larger), None).verdict
+
+    assert verdict(total + more * 3 // 4) == "INCONCLUSIVE"
+    assert verdict(total + more * 5 // 4 + 1) != "INCONCLUSIVE"
+
+
+def test_a_rate_at_the_bound_is_told_by_no_number_of_tasks() -> None:
+    check = only(judge(Gate(min_success_rate=0.5), standing(scores(itsm=(5, 10))), None))
+    assert check.told.endswith("; that is too near to be told apart by more tasks")
+
+
+# Facts
+
+
+def test_an_unknown_cost_is_never_a_go() -> None:
+    found = scores(itsm=(1, 2))
+    assert only(judge(Gate(max_cost_usd=0.5), standing(found), None)).verdict == "GO"
+    assert only(judge(Gate(max_cost_usd=0.49), standing(found), None)).verdict == "NO-GO"
+    check = only(judge(Gate(max_cost_usd=1000), standing(found, cost_usd=None), None))
+    assert (check.verdict, check.told) == ("NO-GO", "cost unknown; at most $1000.00 is allowed")
 
 
 def test_infra_errors_are_a_share_of_all_trials(store: LocalStore) -> None:
@@ -72,34 +166,139 @@ def test_infra_errors_are_a_share_of_all_trials(store: LocalStore) -> None:
     for task_id in ("a", "b", "c"):
         put_trial(store, "demo.1", task_id, Outcome.PASSED)
     put_attempt(store, "demo.1", "d", Outcome.INFRA_ERROR, reason="gym_lost")
-    found = standing_of(summarise(load_run(store, "demo.1")))
-    check = only(check_gate(Gate(max_infra_error_rate=0.25), found, None))
-    assert check == Check(True, "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
-    assert not only(check_gate(Gate(max_infra_error_rate=0.2), found, None)).holds
+    rows = load_rows(store, "demo.1")
+    found = standing_of(rows, summarise(rows))
+    check = only(judge(Gate(max_infra_error_rate=0.25), found, None))
+    assert (check.verdict, check.told) == ("GO", "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
+    assert judge(Gate(max_infra_error_rate=0.2), found, None).verdict == "NO-GO"
+    assert judge(Gate(max_infra_error_rate=0), standing(scores(), total=0), None).verdict == "GO"
 
 
-def test_the_largest_drop_against_the_baseline_decides(store: LocalStore) -> None:
-    before = summary(store, "demo.1", itsm=(8, 10), hr=(5, 10))
-    now = summary(store, "demo.2", itsm=(7, 10), hr=(9, 10))
-    gate = Gate(baseline="demo.1", max_regression=0.1)
-    check = only(check_gate(gate, now, before))
-    told = "success rate down 10.0 points in m/react/oracle/itsm against demo.1; a drop of 10.0 points is allowed"
-    assert check == Check(True, told)
-    assert not only(check_gate(gate.model_copy(update={"max_regression": 0.09}), now, before)).holds
+# Regression
+
+REGRESSION = Gate(baseline="demo.0", max_regression=0.1)
 
 
-def test_runs_without_a_common_cell_cannot_be_compared(store: LocalStore) -> None:
-    before, now = summary(store, "demo.1", hr=(1, 1)), summary(store, "demo.2", itsm=(1, 1))
-    check = only(check_gate(Gate(baseline="demo.1", max_regression=1), now, before))
-    assert check == Check(False, "regression is not known: no cell is scored here and in demo.1")
+@pytest.mark.parametrize(
+    ("before", "after", "total", "most", "verdict"),
+    [
+        (50, 50, 100, 0.1, "GO"),
+        (50, 50, 20, 0.1, "INCONCLUSIVE"),
+        (50, 70, 100, 0.0, "GO"),
+        (100, 80, 100, 0.1, "NO-GO"),
+        (100, 90, 100, 0.1, "INCONCLUSIVE"),
+        (100, 97, 100, 0.1, "GO"),
+        (100, 0, 100, 1.0, "GO"),
+    ],
+)
+def test_a_drop_is_judged_by_the_interval_of_paired_differences(
+    before: int, after: int, total: int, most: float, verdict: Verdict
+) -> None:
+    then, now = scores("demo.0", itsm=(before, total)), scores(itsm=(after, total))
+    judgement = judge(REGRESSION.model_copy(update={"max_regression": most}), standing(now), Baseline(then))
+    assert only(judgement).verdict == verdict
+    differences = [float(n < after) - float(n < before) for n in range(total)]
+    interval = difference_interval(differences)
+    assert interval is not None
+    assert (verdict == "GO") == (interval.low >= -most)
+    assert (verdict == "NO-GO") == (interval.high < -most)
+    assert judgement.regression == pytest.approx((min(before, total) - min(after, total)) / total)
+
+
+def test_the_same_tasks_failing_is_no_regression_but_others_failing_may_be_one() -> None:
+    """Two means with the same difference are one thing or another, depending on which tasks changed."""
+    then = scores("demo.0", itsm=(50, 100))
+    swapped = RunScores("demo.1", "s", [CellScores(CELL, {(f"t{n:04}", 0): int(n >= 50) for n in range(100)})])
+    assert judge(REGRESSION, standing(scores(itsm=(50, 100))), Baseline(then)).verdict == "GO"
+    assert judge(REGRESSION, standing(swapped), Baseline(then)).verdict == "INCONCLUSIVE"
+
+
+def test_the_largest_drop_against_the_baseline_decides() -> None:
+    then = scores("demo.0", itsm=(80, 100), hr=(50, 100))
+    judgement = judge(REGRESSION, standing(scores(itsm=(40, 100), hr=(90, 100))), Baseline(then))
+    assert only(judgement).told == (
+        "success rate down 40.0 points in m/react/oracle/itsm (95% interval down 49.1 points to down 29.4 points, "
+        "100 tasks) against demo.0; a drop of 10.0 points is allowed"
+    )
+    assert (judgement.verdict, judgement.baseline) == ("NO-GO", "demo.0")
+    assert judgement.regression == pytest.approx(0.4)
+
+
+def test_only_tasks_of_both_runs_count_and_it_is_said_that_suites_differ() -> None:
+    then = scores("demo.0", "old", itsm=(100, 100))
+    judgement = judge(REGRESSION, standing(scores(suite="new", itsm=(100, 150))), Baseline(then))
+    assert judgement.verdict == "GO"
+    assert "100 tasks) against demo.0" in only(judgement).told
+    assert "; the runs' suites differ, and only tasks of both count" in only(judgement).told
+
+
+def test_a_cell_without_common_scored_tasks_cannot_be_told() -> None:
+    then = scores("demo.0", itsm=(100, 100), hr=(0, 0))
+    judgement = judge(REGRESSION, standing(scores(itsm=(100, 100), hr=(1, 1))), Baseline(then))
+    assert (only(judgement).verdict, only(judgement).told) == (
+        "INCONCLUSIVE",
+        "regression is not known: no task of m/react/oracle/hr is scored here and in demo.0",
+    )
+    worse = judge(REGRESSION, standing(scores(itsm=(0, 100), hr=(1, 1))), Baseline(then))
+    assert worse.verdict == "NO-GO", "what is known is enough"
+
+
+def test_a_cell_that_the_baseline_did_not_have_is_left_out_and_named() -> None:
+    then = scores("demo.0", itsm=(100, 100))
+    judgement = judge(REGRESSION, standing(scores(itsm=(100, 100), hr=(0, 9))), Baseline(then))
+    assert judgement.verdict == "GO"
+    assert only(judgement).told.endswith("; not compared, since that run does not have it: m/react/oracle/hr")
+    apart = judge(REGRESSION, standing(scores(hr=(1, 1))), Baseline(then))
+    assert (apart.verdict, apart.regression) == ("INCONCLUSIVE", None)
+
+
+def test_without_a_good_run_the_condition_holds_and_says_so() -> None:
+    judgement = judge(Gate(last_good=True, max_regression=0.1), standing(scores(itsm=(0, 9))), Baseline(None))
+    assert (judgement.verdict, judgement.baseline, judgement.regression) == ("GO", "", None)
+    assert "no earlier run is good" in only(judgement).told
+
+
+def test_a_baseline_that_is_gone_is_a_no_go() -> None:
+    gone = Problem("spec.gate.baseline", "holds no run 'demo.0'")
+    judgement = judge(REGRESSION, standing(scores(itsm=(9, 9))), gone)
+    assert (judgement.verdict, only(judgement).told) == ("NO-GO", "spec.gate.baseline: holds no run 'demo.0'")
+
+
+# The whole
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        ((), "GO"),
+        (("GO", "GO"), "GO"),
+        (("GO", "INCONCLUSIVE"), "INCONCLUSIVE"),
+        (("NO-GO", "INCONCLUSIVE", "GO"), "NO-GO"),
+    ],
+)
+def test_the_worst_condition_is_the_verdict(verdicts: tuple[Verdict, ...], whole: Verdict) -> None:
+    checks = tuple(GateCheck(condition="c", verdict=verdict, told="") for verdict in verdicts)
+    assert Judgement(checks).verdict == whole
+
+
+def test_every_condition_is_told() -> None:
+    gate = Gate(min_success_rate=0.5, max_cost_usd=1, max_infra_error_rate=0, baseline="demo.0", max_regression=0.5)
+    judgement = judge(gate, standing(scores(itsm=(10, 10))), Baseline(scores("demo.0", itsm=(10, 10))))
+    assert [check.condition for check in judgement.checks] == [
+        "minSuccessRate", "maxCostUsd", "maxInfraErrorRate", "maxRegression",
+    ]  # fmt: skip
+    assert judgement.verdict == "GO"
+
+
+# Which run a gate compares with
 
 
 def test_a_baseline_named_like_the_run_means_the_one_before_it(store: LocalStore) -> None:
     put_run(store, "demo.1", [], created_at="2026-01-01T00:00:00Z")
     put_run(store, "demo.2", [], created_at="2026-01-02T00:00:00Z")
     put_run(store, "demo.3", [], created_at="2026-01-03T00:00:00Z")
-    assert find_baseline(store, "demo", own="demo.3").run == "demo.2"
-    assert find_baseline(store, "demo.1", own="demo.3").run == "demo.1"
+    assert chosen(find_baseline(store, "demo", own="demo.3")) == "demo.2"
+    assert chosen(find_baseline(store, "demo.1", own="demo.3")) == "demo.1"
 
 
 def test_a_run_is_not_its_own_baseline(store: LocalStore) -> None:
@@ -110,6 +309,182 @@ def test_a_run_is_not_its_own_baseline(store: LocalStore) -> None:
         find_baseline(store, "other", own="demo.1")
 
 
-def test_every_condition_is_told(store: LocalStore) -> None:
-    gate = Gate(min_success_rate=0.5, max_cost_usd=1, max_infra_error_rate=0)
-    assert [check.holds for check in check_gate(gate, summary(store, itsm=(1, 1)), None)] == [True, True, True]
+def chosen(baseline: Baseline) -> str | None:
+    return baseline.scores.run if baseline.scores else None
+
+
+PLAN = [PlannedCell(cell=CELL, task_ids=["a", "b"])]
+
+
+def put_judged(store: LocalStore, run: str, verdict: Verdict, day: int, **fields: Any) -> None:
+    at = f"2026-01-{day:02}T00:00:00Z"
+    put_run(store, run, fields.pop("plan", PLAN), created_at=at, **fields)
+    record = GateRecord(run=run, verdict=verdict, checks=[], decided_at=at)
+    store.put(RunKeys(run).gate_json, record.model_dump_json().encode())
+
+
+def last_good(store: LocalStore, own: str) -> str | None:
+    return chosen(find_last_good(store, load_record(store, own)))
+
+
+def test_the_last_good_run_is_the_last_of_the_same_name_that_said_go(store: LocalStore) -> None:
+    put_run(store, "demo.own", PLAN)
+    assert last_good(store, "demo.own") is None
+    put_judged(store, "demo.a", "GO", 1)
+    put_judged(store, "demo.b", "GO", 2)
+    put_judged(store, "demo.c", "INCONCLUSIVE", 3)
+    put_judged(store, "demo.d", "NO-GO", 4)
+    put_judged(store, "other.e", "GO", 5)
+    put_judged(store, "demo.more.f", "GO", 6, name="demo.more")
+    assert last_good(store, "demo.own") == "demo.b"
+    put_judged(store, "demo.own", "GO", 7)
+    assert last_good(store, "demo.own") == "demo.b", "a run is not its own baseline"
+
+
+def test_runs_of_a_schedule_are_compared_with_runs_of_that_schedule_and_namespace(store: LocalStore) -> None:
+    put_judged(store, "team.nightly-100.u1", "GO", 1, name="nightly-100", schedule="nightly")
+    put_judged(store, "team.nightly-200.u2", "GO", 2, name="nightly-200")
+    put_judged(store, "team.nightly-x-300.u3", "GO", 3, name="nightly-x-300", schedule="nightly-x")
+    put_judged(store, "desk.nightly-400.u4", "GO", 4, name="nightly-400", schedule="nightly")
+    put_run(store, "team.nightly-500.u5", PLAN, name="nightly-500", schedule="nightly")
+    assert last_good(store, "team.nightly-500.u5") == "team.nightly-100.u1"
+    put_run(store, "team.nightly-200.u6", PLAN, name="nightly-200")
+    assert last_good(store, "team.nightly-200.u6") == "team.nightly-200.u2"
+
+
+def test_a_good_run_that_shares_no_task_is_passed_over(store: LocalStore) -> None:
+    put_judged(store, "demo.a", "GO", 1)
+    put_judged(store, "demo.b", "GO", 2, plan=[PlannedCell(cell=OTHER, task_ids=["a"])])
+    put_judged(store, "demo.c", "GO", 3, plan=[PlannedCell(cell=CELL, task_ids=["z"])])
+    put_run(store, "demo.own", PLAN)
+    assert last_good(store, "demo.own") == "demo.a"
+
+
+def test_records_of_runs_that_are_not_chosen_are_not_read(store: LocalStore) -> None:
+    read: list[str] = []
+
+    class Watched(LocalStore):
+        def get(self, key: str) -> bytes | None:
+            read.append(key)
+            return super().get(key)
+
+    for number in range(1, 6):
+        put_judged(store, f"demo.{number}", "GO", number)
+        for task_id in ("a", "b"):
+            put_trial(store, f"demo.{number}", task_id, Outcome.PASSED)
+    put_run(store, "demo.own", PLAN)
+    watched = Watched(store.root)
+    found = find_last_good(watched, load_record(watched, "demo.own"))
+    assert found.scores is not None
+    assert [cell.scores for cell in found.scores.cells] == [{("a", 0): 1, ("b", 0): 1}]
+    opened = {key.split("/")[1] for key in read if "/cells/" in key}
+    assert opened == {"demo.5"}
+
+
+# The command
+
+
+TOLD = "success rate 90.0% in m/react/oracle/itsm (95% interval 69.9% to 97.2%, 20 tasks); at least 50.0% is required"
+RUN = """
+apiVersion: opsgym.dev/v1alpha1
+kind: EvalRun
+metadata: {name: n}
+spec:
+  suite: {builtin: q}
+  models: [{name: m, inline: {model: replay/gold}}]
+"""
+
+
+@pytest.fixture
+def finished(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Judges a finished run of 20 tasks, 18 of them passed, that cost $5."""
+    tasks = [f"t{n}" for n in range(20)]
+    gate = {"minSuccessRate": 0.5}
+    spec = {"suite": {"builtin": "q"}, "models": [{"name": "m", "inline": {"model": "replay/gold"}}], "gate": gate}
+    put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=tasks)], spec=spec)
+    for number, task_id in enumerate(tasks):
+        put_trial(store, "demo.1", task_id, Outcome.PASSED if number < 18 else Outcome.FAILED)
+
+    def judged(*arguments: str) -> tuple[int, str, str]:
+        code = invoke(["gate", "demo", "--store", str(store.root), *arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "verdict"),
+    [("minSuccessRate: 0.6", 0, "GO"), ("maxCostUsd: 4", 3, "NO-GO"), ("minSuccessRate: 0.9", 4, "INCONCLUSIVE")],
+)
+def test_a_finished_run_is_judged_by_the_gate_of_a_file(
+    finished: Callable[..., tuple[int, str, str]], tmp_path: Path, gate: str, code: int, verdict: str
+) -> None:
+    file = tmp_path / "gate.yaml"
+    file.write_text(gate)
+    ended, out, err = finished("--gate", str(file))
+    assert (ended, out.splitlines()[0], err) == (code, f"gate: {verdict}", "")
+    assert GateRecord.model_validate_json(finished("--gate", str(file), "--json")[1]).verdict == verdict
+
+
+def test_a_finished_run_is_judged_by_its_own_gate_and_nothing_is_written(
+    finished: Callable[..., tuple[int, str, str]], store: LocalStore
+) -> None:
+    code, out, _ = finished()
+    assert (code, out.splitlines()) == (
+        0,
+        ["gate: GO", f"  GO            {TOLD}"],
+    )
+    assert store.get(RunKeys("demo.1").gate_json) is None
+
+
+def test_a_run_that_has_not_ended_is_judged_as_it_stands_and_it_is_said(
+    finished: Callable[..., tuple[int, str, str]], store: LocalStore, tmp_path: Path
+) -> None:
+    cells = [PlannedCell(cell=CELL, task_ids=[f"t{n}" for n in range(23)])]
+    put_run(store, "demo.1", cells)
+    file = tmp_path / "gate.yaml"
+    file.write_text("minSuccessRate: 0.5")
+    code, _, err = finished("--gate", str(file))
+    assert (code, err) == (0, "3 trials of demo.1 have not ended; judged as it stands\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("minSuccess: 1", "minSuccess (line 1)"),
+        ("minSuccessRate: 2", "minSuccessRate (line 1)"),
+        ("[]", "gate.yaml"),
+        ("a: 1\n---\nb: 2", "gate.yaml"),
+        ("maxRegression: 0.1", "maxRegression goes with baseline or lastGood"),
+        (RUN, "spec.gate: is missing"),
+    ],
+)
+def test_a_file_without_a_gate_is_refused_with_its_place(
+    finished: Callable[..., tuple[int, str, str]], tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "gate.yaml"
+    file.write_text(text)
+    code, out, err = finished("--gate", str(file))
+    assert (code, out) == (2, "")
+    assert problem in err
+    assert "Traceback" not in err
+
+
+def test_a_file_that_is_not_there_is_refused(finished: Callable[..., tuple[int, str, str]]) -> None:
+    code, _, err = finished("--gate", "nowhere.yaml")
+    assert (code, err) == (2, "nowhere.yaml: cannot be read: FileNotFoundError\n")
+
+
+def test_the_gate_of_an_evalrun_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(f"{RUN}  gate: {{maxCostUsd: 2}}\n")
+    assert read_gate(file) == Gate(max_cost_usd=2)
+
+
+def test_scores_of_a_run_are_those_of_its_records(store: LocalStore) -> None:
+    put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a", "b"]), PlannedCell(cell=OTHER, task_ids=["a"])])
+    put_trial(store, "demo.1", "a", Outcome.PASSED)
+    put_trial(store, "demo.1", "b", Outcome.FAILED)
+    found = run_scores(load_rows(store, "demo.1"))
+    assert {cell.cell.domain: cell.scores for cell in found.cells} == {"itsm": {("a", 0): 1, ("b", 0): 0}, "hr": {}}

@@ -200,9 +200,15 @@ def test_a_comparison_as_json(store: LocalStore, capsys: pytest.CaptureFixture[s
 
 
 def test_a_regression_that_is_too_large_is_a_no_go(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "holds" in said(capsys, "compare", "old", "new", "--max-regression", "0.2")
-    out = said(capsys, "compare", "old", "new", "--max-regression", "0.1", code=3)
-    assert "broken  success rate down 16.7 points in m/react/oracle/itsm against old.1" in out
+    out = said(capsys, "compare", "old", "new", "--max-regression", "0.1", code=4)
+    assert "INCONCLUSIVE  regression is not known: no task of m/react/oracle/hr is scored here and in old.1" in out
+    gone = [PlannedCell(cell=CELL, task_ids=[f"t{n}" for n in range(40)])]
+    for run, scores in (("before.1", (1,)), ("after.1", (0,))):
+        put_run(store, run, gone)
+        passed(store, run, CELL, {f"t{n}": scores for n in range(40)})
+    assert "GO            success rate" in said(capsys, "compare", "after", "before", "--max-regression", "0.1")
+    out = said(capsys, "compare", "before", "after", "--max-regression", "0.1", code=3)
+    assert "NO-GO         success rate down 100.0 points" in out
 
 
 def test_a_leaderboard_has_the_best_first_and_domains_in_the_published_order(

@@ -15,7 +15,9 @@ from moto.server import ThreadedMotoServer
 from tests.cli.pages import read_report
 from tests.cli.world import HeldModel, World, descendants, end, gone, gym_of, gyms_of, postgres_of, row, until
 
+from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
+from opsgym_api.records import GateRecord
 
 shares_a_run = pytest.mark.xdist_group("finished run")
 
@@ -294,11 +296,31 @@ def test_a_served_domain_answers_until_it_is_told_to_stop(world: World) -> None:
 
 def test_a_closed_gate_ends_with_its_own_exit_code(world: World) -> None:
     world.write_suite([row("a")])
-    world.write_run({"noop": {"model": "replay/noop"}}, gate={"minSuccessRate": 0.5})
+    world.write_run({"noop": {"model": "replay/noop"}}, gate={"minSuccessRate": 0.8})
     done = world.inline("run", "run.yaml")
     assert done.returncode == 3
     assert "gate: NO-GO" in done.stdout
-    assert "success rate 0.0% in noop/react/oracle/itsm, the worst cell; at least 50.0% is required" in done.stdout
+    told = (
+        "success rate 0.0% in noop/react/oracle/itsm (95% interval 0.0% to 79.3%, 1 task); at least 80.0% is required"
+    )
+    assert told in done.stdout
+
+
+def test_a_gate_that_cannot_tell_has_its_own_exit_code_and_says_what_it_compared_with(world: World) -> None:
+    world.write_suite([row("a")])
+    gate = {"lastGood": True, "maxRegression": 0.1}
+    world.write_run({"gold": {"model": "replay/gold"}}, gate=gate)
+    first = world.inline("run", "run.yaml")
+    assert (first.returncode, "no earlier run is good" in first.stdout) == (0, True)
+    good = world.run
+    world.write_run({"gold": {"model": "replay/gold"}}, gate=gate, limits={"taskTimeoutSeconds": 600})
+    second = world.inline("run", "run.yaml")
+    assert second.returncode == 4
+    assert "gate: INCONCLUSIVE" in second.stdout
+    assert f"1 task) against {good}; a drop of 10.0 points is allowed" in second.stdout
+    (judged,) = {run for run in world.store.folders("runs") if run != good}
+    record = GateRecord.model_validate_json(world.store.get(RunKeys(judged).gate_json) or b"")
+    assert (record.run, record.verdict, record.baseline, record.regression) == (judged, "INCONCLUSIVE", good, 0.0)
 
 
 def test_results_can_go_to_a_bucket(world: World, bucket: str) -> None:

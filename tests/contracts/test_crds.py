@@ -85,8 +85,11 @@ EVERYTHING: dict[str, Any] = RUN | {
             "maxCostUsd": 3,
             "maxInfraErrorRate": 0.1,
             "baseline": "yesterday",
+            "lastGood": False,
             "maxRegression": 0.05,
+            "confidence": 0.9,
         },
+        "notify": ["desk", "pager"],
         "suspend": True,
         "queueName": "team",
         "ttlSecondsAfterFinished": 3600,
@@ -99,6 +102,7 @@ EVERYTHING: dict[str, Any] = RUN | {
         "success": "100%",
         "notScored": 0,
         "cost": "$0.10",
+        "gate": "INCONCLUSIVE",
         "results": "s3://bucket/runs/team.nightly.1234",
         "startedAt": "2026-01-01T00:00:00Z",
         "finishedAt": "2026-01-01T01:00:00Z",
@@ -111,6 +115,19 @@ EVERYTHING: dict[str, Any] = RUN | {
                 "message": "Every task can be read.",
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
                 "observedGeneration": 2,
+            }
+        ],
+        "notices": [
+            {
+                "id": "5f0c",
+                "webhook": "desk",
+                "event": "stalled",
+                "at": "2026-01-01T00:30:00Z",
+                "reason": "SecretMissing",
+                "message": "Secret openai is missing",
+                "state": "pending",
+                "attempts": 1,
+                "retryAt": "2026-01-01T00:30:10Z",
             }
         ],
     },
@@ -239,6 +256,7 @@ def test_runs_and_schedules_have_a_status_of_their_own() -> None:
                 "Success": "100%",
                 "NotScored": 0,
                 "Cost": "$0.10",
+                "Gate": "INCONCLUSIVE",
                 "Phase": "Running",
                 "Age": "2026-01-01T00:00:00Z",
             },
@@ -395,6 +413,7 @@ def agents(*planners: str, plan: str = "model") -> dict[str, Any]:
 GOOD = {
     "the shortest run": RUN,
     "a run that says everything": EVERYTHING,
+    "a gate against the last good run": changed(RUN, {"spec.gate": {"lastGood": True, "maxRegression": 0.1}}),
     "a model that says everything": MODEL,
     "the shortest model": changed(MODEL, {"spec": {"model": "replay/gold"}}),
     "a schedule that says everything": SCHEDULE,
@@ -461,6 +480,11 @@ BAD = {
     "a supporting model twice": {"supportingModels": [{"name": "j", "ref": "a"}, {"name": "j", "ref": "b"}]},
     "an orchestrator in upper case": {"agents": [{"name": "a", "orchestrator": "React"}]},
     "a baseline without regression": {"gate": {"baseline": "yesterday"}},
+    "a last good run without regression": {"gate": {"lastGood": True}},
+    "two ways to name a baseline": {"gate": {"baseline": "yesterday", "lastGood": True, "maxRegression": 0.1}},
+    "a regression against no last good run": {"gate": {"lastGood": False, "maxRegression": 0.1}},
+    "a confidence of everything": {"gate": {"maxCostUsd": 1, "confidence": 1}},
+    "a webhook twice": {"notify": ["desk", "desk"]},
     "a regression without baseline": {"gate": {"maxRegression": 0.1}},
     "a budget of nothing": {"budget": {"maxUsd": 0}},
 })  # fmt: skip
@@ -497,7 +521,7 @@ def test_a_refusal_says_where_and_what_is_required() -> None:
     assert refusals(SCHEMAS["EvalRun"], document) == [
         ".spec.agents: a planner must be one of the run's models",
         ".spec.suite: exactly one of builtin, path, objectStore, configMap is required",
-        ".spec.gate: baseline and maxRegression go together",
+        ".spec.gate: maxRegression goes with baseline or lastGood, and they with it",
     ]
 
 
@@ -513,7 +537,7 @@ def leaves(value: Any, path: str = "") -> Iterator[str]:
 
 FREE = (".parameters", ".counters")
 # Times are left out: the models also read what the server would not take, and only the operator writes them.
-TIMES = ("startedAt", "finishedAt", "lastTransitionTime")
+TIMES = ("startedAt", "finishedAt", "lastTransitionTime", "notices.0.at", "retryAt")
 FIELDS = [path for path in leaves(EVERYTHING) if path.startswith(("spec", "status")) and not path.endswith(TIMES)]
 ODD_VALUES: list[Any] = [
     ABSENT, "", "x", "Not A Name", "x" * 64, "x" * 201, "x" * 40_000, "none", "True", "https://h/v1", "1", -1, 0, 1, 11,

@@ -14,10 +14,10 @@ from typing import Any
 
 from opsgym_api.evalmodel import EvalModel, ModelSpec
 from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus
-from opsgym_api.gate import Standing
+from opsgym_api.gate import Baseline
 from opsgym_api.orders import AttemptSummary, JobOrder, PreflightReport, SuiteEntry, SuiteIndex
 from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Cell, Control, RunRecord, Timings
+from opsgym_api.records import AttemptRecord, Cell, Control, GateRecord, RunRecord, Timings
 from opsgym_operator.book import Book
 from opsgym_operator.config import Images, OperatorConfig, StoreConfig
 from opsgym_operator.decide import plan
@@ -109,7 +109,8 @@ class SimRun:
     orders: set[str] = field(default_factory=set)
     under_way: dict[tuple[str, str, int, int], float] = field(default_factory=dict)
     """What attempts have cost that have not ended."""
-    baseline: Standing | None = None
+    gate: GateRecord | None = None
+    baseline: Baseline | None = None
     gone: bool = False
     events: list[Event] = field(default_factory=list)
     started: int = 0
@@ -182,7 +183,7 @@ class Fleet:
             created_at=run.created_at,
             spec=run.spec,
             status=run.status,
-            stored=Stored(run.record, run.index, run.control, run.book),
+            stored=Stored(run.record, run.index, run.control, run.gate, run.book),
             preflights=tuple(run.preflights.values()),
             orders=frozenset(run.orders),
             baseline=run.baseline,
@@ -221,6 +222,7 @@ class Fleet:
     def carry_out(self, run: SimRun, desired: Desired) -> bool:
         run.record = run.record or desired.freeze
         run.control = desired.control or run.control
+        run.gate = desired.gate or run.gate
         for record in desired.records:
             assert run.book.note(record), "written off twice"
             key = (record.cell.key, record.task_id, record.trial)
@@ -240,7 +242,10 @@ class Fleet:
         run.status = desired.status or run.status
         run.events += desired.events
         self._controllers()
-        acts = (desired.freeze, desired.control, desired.records, desired.create, desired.patches, desired.delete)
+        acts = (
+            *(desired.freeze, desired.control, desired.records, desired.gate),
+            *(desired.create, desired.patches, desired.delete),
+        )
         return any(acts) or (bool(desired.needs) and run.record is None)
 
     def _create(self, run: SimRun, manifest: Mapping[str, Any]) -> None:

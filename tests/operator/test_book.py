@@ -120,12 +120,15 @@ def test_what_was_skipped_is_no_sign_of_what_a_trial_costs() -> None:
 
 def test_success_is_a_mean_over_tasks() -> None:
     book = Book(2)
-    assert (book.success, book.success_in(CELL.key)) == (None, None)
+    assert (book.success, book.scores()) == (None, {})
     for trial in range(3):
         note(book, "a", Outcome.PASSED, trial=trial)
     note(book, "b", Outcome.FAILED)
     note(book, "c", Outcome.PASSED, cell=OTHER)
-    assert book.success_in(CELL.key) == pytest.approx(0.5)
+    assert book.scores() == {
+        CELL.key: {("a", 0): 1, ("a", 1): 1, ("a", 2): 1, ("b", 0): 0},
+        OTHER.key: {("c", 0): 1},
+    }
     assert book.success == pytest.approx(2 / 3)
 
 
@@ -159,7 +162,7 @@ def test_a_book_made_anew_in_any_order_says_the_same(found: list[AttemptSummary]
     one, other = books
     for cell in (CELL, OTHER):
         assert one.settled_in(cell.key) == other.settled_in(cell.key)
-        assert one.success_in(cell.key) == pytest.approx(other.success_in(cell.key))
+        assert one.scores().get(cell.key) == other.scores().get(cell.key)
         settled = [one.settled((cell.key, task, trial)) for task in "abc" for trial in range(2)]
         assert one.settled_in(cell.key) == sum(settled)
     assert one.spent == pytest.approx(other.spent)
@@ -268,8 +271,8 @@ def test_the_book_counts_as_the_tables_do(tmp_path: Path) -> None:
     summary = summarise(results)
     assert book.cost_usd == pytest.approx(summary.total.cost_usd)
     assert book.success == pytest.approx(summary.total.success_rate)
-    assert [book.success_in(found.cell.key) for found in summary.cells] == [
-        pytest.approx(found.score.success_rate) for found in summary.cells
-    ]
+    assert {key: (sum(scores.values()), len(scores)) for key, scores in book.scores().items()} == {
+        found.cell.key: (found.score.passed, found.score.scored) for found in summary.cells if found.score.scored
+    }
     assert (book.count(Outcome.PASSED), book.count(Outcome.FAILED)) == (summary.total.passed, summary.total.failed)
     assert book.count(Outcome.CONFIG_ERROR) == summary.total.ended_as(Outcome.CONFIG_ERROR)

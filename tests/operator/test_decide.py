@@ -13,7 +13,7 @@ from tests.operator.fleet import CONFIG, START, Ending, Fleet, SimRun, entry, mo
 
 from opsgym_api.errors import Problem
 from opsgym_api.evalrun import Budget, Condition, EvalRunSpec
-from opsgym_api.gate import CellRate, Standing
+from opsgym_api.gate import Baseline, CellScores, RunScores
 from opsgym_api.orders import TrialRef
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import AttemptRecord, Cell, Control, Timings
@@ -21,6 +21,7 @@ from opsgym_operator.decide import plan
 from opsgym_operator.desired import Desired, JobPatch, Need, ObjectRef
 from opsgym_operator.names import LABEL_EVAL_MODEL
 from opsgym_operator.observed import ObservedJob, ObservedNamespace, ObservedPod, PodTrouble, parse_indexes
+from opsgym_operator.status import went_well
 
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
 CELL = Cell(model="best", agent="react", mode="oracle", domain="itsm")
@@ -564,38 +565,101 @@ def test_the_gate_is_judged_at_the_end() -> None:
     fleet, run = frozen(
         4,
         ending=lambda cell, task, *_: (Outcome.PASSED if task in ("t0", "t1", "t2") else Outcome.FAILED, 0.0),
-        gate={"minSuccessRate": 0.75, "maxCostUsd": 1},
+        gate={"minSuccessRate": 0.3, "maxCostUsd": 1},
     )
-    assert said(run, "GatePassed") == "Unknown NotFinished"
+    assert (said(run, "GatePassed"), run.status.gate) == ("Unknown NotFinished", None)
     fleet.run_out()
     assert said(run, "GatePassed") == (
-        "True GateHolds: success rate 75.0% in best/react/oracle/itsm, the worst cell; at least 75.0% is required; "
-        "cost $0; at most $1.00 is allowed"
+        "True GateHolds: success rate 75.0% in best/react/oracle/itsm (95% interval 30.1% to 95.4%, 4 tasks); "
+        "at least 30.0% is required; cost $0; at most $1.00 is allowed"
     )
+    assert (run.status.gate, went_well(run.status)) == ("GO", True)
+
+
+def test_a_gate_with_too_few_tasks_to_tell_is_inconclusive_and_the_run_is_not_good() -> None:
+    fleet, run = frozen(2, gate={"minSuccessRate": 0.5, "maxCostUsd": 1})
+    fleet.run_out()
+    assert said(run, "GatePassed") == (
+        "Unknown GateInconclusive: success rate 100.0% in best/react/oracle/itsm (95% interval 34.2% to 100.0%, "
+        "2 tasks); at least 50.0% is required; about 2 tasks more in this cell would probably decide"
+    )
+    assert (run.status.gate, went_well(run.status)) == ("INCONCLUSIVE", False)
+    assert [(event.kind, event.reason) for event in run.events][-1] == ("Warning", "GateInconclusive")
+
+
+def test_what_the_gate_says_is_in_the_store_before_the_status_says_that_the_run_has_ended() -> None:
+    fleet, run = frozen(1, gate={"maxCostUsd": 1})
+    fleet.end_one()
+    desired = planned(fleet)
+    assert desired.gate is not None
+    assert (desired.gate.run, desired.gate.verdict) == (run.record.run if run.record else "", "GO")
+    assert said(run, "Succeeded") == "Unknown NotFinished"
+    run.gate = desired.gate
+    fleet.now += timedelta(seconds=5)
+    assert planned(fleet).gate is None, "it was decided then, and is not decided anew"
+    assert said(run, "Succeeded").startswith("True Complete")
+
+
+def test_a_run_whose_gate_cannot_be_written_has_not_ended() -> None:
+    fleet, run = frozen(1, gate={"maxCostUsd": 1})
+    fleet.end_one()
+    desired = planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], store_trouble="it is full"),)))
+    assert (desired.gate, said(run, "Stalled")) == (None, "True StoreUnreachable: it is full")
+    assert said(run, "Succeeded") == "Unknown NotFinished"
+
+
+def test_a_run_that_goes_on_is_judged_anew_at_its_next_end() -> None:
+    fleet, run = frozen(3, ending=lambda *_: (Outcome.PASSED, 1.0), budget={"maxUsd": 1}, gate={"maxCostUsd": 2})
+    fleet.run_out()
+    assert (said(run, "Succeeded").split(":")[0], run.status.gate) == ("True BudgetSpent", "GO")
+    fleet.edit(run, budget=Budget(max_usd=10))
+    fleet.plan()
+    assert (said(run, "GatePassed"), run.status.gate) == ("Unknown NotFinished", None)
+    fleet.run_out()
+    assert (said(run, "GatePassed"), run.status.gate) == (
+        "False GateBroken: cost $3.00; at most $2.00 is allowed",
+        "NO-GO",
+    )
+    assert run.gate is not None
+    assert run.gate.verdict == "NO-GO"
 
 
 def test_a_broken_gate_names_only_what_broke_it() -> None:
-    fleet, run = frozen(2, ending=lambda *_: (Outcome.FAILED, 0.0), gate={"minSuccessRate": 0.5, "maxCostUsd": 1})
+    fleet, run = frozen(2, ending=lambda *_: (Outcome.FAILED, 0.0), gate={"minSuccessRate": 0.7, "maxCostUsd": 1})
     fleet.run_out()
     assert said(run, "GatePassed") == (
-        "False GateBroken: success rate 0.0% in best/react/oracle/itsm, the worst cell; at least 50.0% is required"
+        "False GateBroken: success rate 0.0% in best/react/oracle/itsm (95% interval 0.0% to 65.8%, 2 tasks); "
+        "at least 70.0% is required"
     )
     assert said(run, "Succeeded").startswith("True Complete")
 
 
 def test_a_run_with_a_baseline_ends_when_the_baseline_was_read() -> None:
-    fleet, run = frozen(2, ending=lambda *_: (Outcome.FAILED, 0.0))
+    fleet, run = frozen(20, ending=lambda *_: (Outcome.FAILED, 0.0))
     fleet.edit(run, gate=EvalRunSpec.model_validate(SPEC | {"gate": {"baseline": "b", "maxRegression": 0.1}}).gate)
     while fleet.end_one():
-        pass
+        fleet.plan()
     desired = planned(fleet)
     assert desired.needs == frozenset({Need.BASELINE})
     assert said(run, "Succeeded") == "Unknown NotFinished"
-    run.baseline = Standing("team.b.1", [CellRate(CELL, 1.0)], 2, 0, 0.0)
-    planned(fleet)
+    before = {(f"t{n}", 0): 1 for n in range(20)}
+    digest = run.record.suite_digest if run.record else ""
+    run.baseline = Baseline(RunScores("team.b.1", digest, [CellScores(CELL, before)]))
+    fleet.plan()
     assert said(run, "GatePassed") == (
-        "False GateBroken: success rate down 100.0 points in best/react/oracle/itsm against team.b.1; "
-        "a drop of 10.0 points is allowed"
+        "False GateBroken: success rate down 100.0 points in best/react/oracle/itsm (95% interval down 100.0 points "
+        "to down 73.5 points, 20 tasks) against team.b.1; a drop of 10.0 points is allowed"
+    )
+    assert run.gate is not None
+    assert (run.gate.baseline, run.gate.regression) == ("team.b.1", 1.0)
+
+
+def test_the_first_run_has_no_good_run_before_it_and_its_gate_holds() -> None:
+    fleet, run = frozen(2, gate={"lastGood": True, "maxRegression": 0.1})
+    run.baseline = Baseline(None)
+    fleet.run_out()
+    assert said(run, "GatePassed") == (
+        "True GateHolds: no earlier run is good, so there is nothing to compare with yet"
     )
 
 
@@ -603,8 +667,10 @@ def test_a_baseline_that_is_gone_at_the_end_breaks_the_gate() -> None:
     fleet, run = frozen(1)
     fleet.edit(run, gate=EvalRunSpec.model_validate(SPEC | {"gate": {"baseline": "b", "maxRegression": 0.1}}).gate)
     fleet.end_one()
-    gone = Problem("", "holds no run 'b'")
-    planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], baseline=gone),)))
+    gone = Problem("spec.gate.baseline", "holds no run 'b'")
+    for _ in range(2):
+        desired = planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], baseline=gone),)))
+        run.gate = desired.gate or run.gate
     assert said(run, "GatePassed") == "False BaselineNotFound: spec.gate.baseline: holds no run 'b'"
 
 

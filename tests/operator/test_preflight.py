@@ -12,7 +12,7 @@ from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model
 
 from opsgym_api.errors import Problem
 from opsgym_api.evalrun import EvalRunSpec
-from opsgym_api.gate import Standing
+from opsgym_api.gate import Baseline
 from opsgym_api.orders import Finding, PreflightOrder, PreflightReport, SuiteIndex
 from opsgym_api.records import Cell, PlannedCell, RunRecord
 from opsgym_operator.decide import plan
@@ -347,8 +347,25 @@ def test_a_baseline_is_looked_for_before_anything_is_spent() -> None:
     desired = world.plan()
     assert world.said("Stalled") == ("True BaselineNotFound: spec.gate.baseline: the store holds no run 'yesterday'")
     assert (desired.needs, desired.again_s, desired.freeze) == (frozenset({Need.BASELINE}), 30, None)
-    world.more = {"baseline": Standing("other", [], 0, 0, 0.0)}
+    world.more = {"baseline": Baseline(None)}
     assert world.plan().freeze is not None
+
+
+def test_a_last_good_run_is_not_looked_for_before_there_is_something_to_compare() -> None:
+    world = World(gate={"lastGood": True, "maxRegression": 0.1})
+    world.ended()
+    world.stored = Stored(index=index(world))
+    assert world.plan().freeze is not None
+
+
+def test_a_frozen_run_names_the_schedule_that_made_it() -> None:
+    world = World()
+    world.ended()
+    world.stored = Stored(index=index(world))
+    world.more = {"schedule": "nightly"}
+    freeze = world.plan().freeze
+    assert freeze is not None
+    assert freeze.schedule == "nightly"
 
 
 def test_a_refused_spec_is_not_accepted_and_stalled_and_goes_on_when_mended() -> None:

@@ -12,14 +12,15 @@ import click
 
 from opsgym.commands.where import Where
 from opsgym.exits import Exit
+from opsgym.gates import told
 from opsgym.score_table import console
 from opsgym.tabular import Column, Kind, Table, write_out
 from opsgym_api.compare import NAMED, Change, Comparison, compare, renamed
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalrun import Gate
 from opsgym_api.figures import cell_name
-from opsgym_api.gate import Check, check_gate, standing_of
-from opsgym_api.records import Cell
+from opsgym_api.gate import Baseline, Judgement, judge, run_scores, standing_of
+from opsgym_api.records import Cell, GateCheck
 from opsgym_api.rows import RunRows
 from opsgym_api.scores import summarise
 
@@ -78,9 +79,9 @@ def compare_runs(request: Request, where: Where) -> int:
     found = compare(before, after)
     if not found.cells:
         raise InputError(f"{found.before} and {found.after}", [Problem("", _nothing_common(found))])
-    checks = _checks(before, after, request.max_regression)
-    write_out(_written(found, checks, request.form), request.out)
-    return Exit.OK if all(check.holds for check in checks) else Exit.NO_GO
+    judgement = _judged(before, after, request.max_regression)
+    write_out(_written(found, judgement.checks, request.form), request.out)
+    return Exit.of_gate(judgement.verdict)
 
 
 def _names(given: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -101,14 +102,14 @@ def _nothing_common(found: Comparison) -> str:
     return f"have no cell in common; --map pairs names; cells of the first: {first}; of the second: {second}"
 
 
-def _checks(before: RunRows, after: RunRows, max_regression: float | None) -> list[Check]:
+def _judged(before: RunRows, after: RunRows, max_regression: float | None) -> Judgement:
     if max_regression is None:
-        return []
+        return Judgement(())
     gate = Gate(baseline=before.run.run, max_regression=max_regression)
-    return check_gate(gate, standing_of(summarise(after)), standing_of(summarise(before)))
+    return judge(gate, standing_of(after, summarise(after)), Baseline(run_scores(before)))
 
 
-def _written(found: Comparison, checks: Sequence[Check], form: str) -> str:
+def _written(found: Comparison, checks: Sequence[GateCheck], form: str) -> str:
     cells, flips = _cells(found), _flips(found)
     if form == "json":
         return json.dumps(_document(found, checks, cells, flips)) + "\n"
@@ -131,13 +132,13 @@ def _headline(found: Comparison) -> str:
     return f"from {found.before} to {found.after}"
 
 
-def _notes(found: Comparison, checks: Sequence[Check]) -> list[str]:
+def _notes(found: Comparison, checks: Sequence[GateCheck]) -> list[str]:
     """What stands beside the numbers."""
     notes = [] if found.same_suite else ["the runs' suites differ: tasks of the same id may not be the same task"]
     for which, cells in (("first", found.only_before), ("second", found.only_after)):
         if cells:
             notes.append(f"only in the {which} run, not compared: {', '.join(map(cell_name, cells))}")
-    return [*notes, *(f"{'holds ' if check.holds else 'broken'}  {check.told}" for check in checks)]
+    return [*notes, *map(told, checks)]
 
 
 def _cells(found: Comparison) -> Table:
@@ -182,7 +183,7 @@ def _flips(found: Comparison) -> Table:
     )
 
 
-def _document(found: Comparison, checks: Sequence[Check], cells: Table, flips: Table) -> Mapping[str, Any]:
+def _document(found: Comparison, checks: Sequence[GateCheck], cells: Table, flips: Table) -> Mapping[str, Any]:
     def names(only: Sequence[Cell]) -> list[dict[str, Any]]:
         return [cell.model_dump() for cell in only]
 
@@ -195,5 +196,5 @@ def _document(found: Comparison, checks: Sequence[Check], cells: Table, flips: T
         "flips": flips.records(),
         "only_before": names(found.only_before),
         "only_after": names(found.only_after),
-        "checks": [{"holds": check.holds, "told": check.told} for check in checks],
+        "checks": [check.model_dump() for check in checks],
     }

@@ -14,19 +14,22 @@ from pathlib import Path
 import click
 
 from opsgym.exits import Exit
+from opsgym.gates import judged, print_gate
 from opsgym.local.agenda import Agenda, Before, plan_agenda
 from opsgym.local.board import Board
 from opsgym.local.inputs import Inputs, read_inputs
 from opsgym.local.ledger import Ledger
-from opsgym.local.logs import log_to
+from opsgym.local.logs import logging_to
 from opsgym.local.metrics import Exposition, Meter, exposed
 from opsgym.local.progress import Progress, progress_for
 from opsgym.local.record import before_of, compact_if_large, frozen_suite, run_record, with_records
 from opsgym.local.run import Ended, LocalRun
 from opsgym.score_table import console, print_summary, summary_json
-from opsgym_api.gate import Standing, check_gate, find_baseline, standing_of
+from opsgym_api.baseline import find_baseline
+from opsgym_api.gate import Baseline
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
+from opsgym_api.records import GateRecord
 from opsgym_api.results import load_record, load_rows
 from opsgym_api.rows import RunRows
 from opsgym_api.scores import Summary, summarise
@@ -49,6 +52,8 @@ class Request:
     """Whether the result goes to stdout as one JSON line, and everything else to stderr."""
     metrics: Exposition
     """Where metrics go."""
+    log_file: Path | None = None
+    """Where log lines go besides the screen."""
 
 
 def run(request: Request) -> int:
@@ -73,17 +78,22 @@ def _run(inputs: Inputs, store: Store, meter: Meter, request: Request) -> int:
     ended = _carried_out(inputs, earlier, store, meter, request)
     if ended.signal is None:
         _compact(inputs, store)
-    summary = summarise(with_records(load_rows(store, inputs.run_id), ended.records.values()))
+    rows = with_records(load_rows(store, inputs.run_id), ended.records.values())
+    summary = summarise(rows)
     _tell(summary, ended, inputs, request)
     if ended.signal is not None:
         return Exit.INTERRUPTED if ended.signal == signal.SIGINT else Exit.TERMINATED
-    if not inputs.spec.suspend and not _gate_opens(inputs, summary, baseline, request):
-        return Exit.NO_GO
+    gate = None if inputs.spec.suspend else _judged(inputs, rows, summary, store, baseline)
+    if gate is not None:
+        print_gate(gate, err=request.as_json)
+        meter.judged(gate)
+    if gate is not None and gate.verdict != "GO":
+        return Exit.of_gate(gate.verdict)
     return Exit.OK if summary.total.scored == summary.total.total else Exit.NOT_SCORED
 
 
-def _baseline(inputs: Inputs, store: Store) -> Standing | None:
-    """The run to compare with: looked up first, so that nothing is spent on a run that nothing can judge."""
+def _baseline(inputs: Inputs, store: Store) -> Baseline | None:
+    """The run that the gate names: looked up first, so that nothing is spent on a run that nothing can judge."""
     gate = inputs.spec.gate
     return find_baseline(store, gate.baseline, inputs.run_id) if gate and gate.baseline else None
 
@@ -117,13 +127,13 @@ def _carried_out(inputs: Inputs, earlier: RunRows | None, store: Store, meter: M
         meter.begin(trials, () if earlier is None else earlier.cells)
     ledger = Ledger(inputs.spec.budget, before.spent)
     progress = progress_for(_board(agenda), ledger, as_json=request.as_json)
-    log_to(progress)
     heard = meter.heard if request.metrics.wanted else None
     local = LocalRun(inputs, agenda, before, store, ledger, progress, request.concurrency, on_record=heard)
     progress.open()
     try:
         _announce(inputs, agenda, progress)
-        ended = asyncio.run(local.carry_out())
+        with logging_to(progress, request.log_file):
+            ended = asyncio.run(local.carry_out())
         if ended.signal is None:
             meter.finish(datetime.now(UTC))
         return ended
@@ -172,13 +182,12 @@ def _store_option(request: Request) -> str:
     return "" if request.store == "./results" else f"--store {shlex.quote(request.store)}"
 
 
-def _gate_opens(inputs: Inputs, summary: Summary, baseline: Standing | None, request: Request) -> bool:
-    """Prints each condition of the gate with the number that decided it; whether all hold."""
+def _judged(
+    inputs: Inputs, rows: RunRows, summary: Summary, store: Store, baseline: Baseline | None
+) -> GateRecord | None:
+    """What the run's gate says, kept in the store for later runs to compare with; None if it has none."""
     if inputs.spec.gate is None:
-        return True
-    checks = check_gate(inputs.spec.gate, standing_of(summary), baseline)
-    go = all(check.holds for check in checks)
-    click.echo(f"gate: {'GO' if go else 'NO-GO'}", err=request.as_json)
-    for check in sorted(checks, key=lambda check: check.holds):
-        click.echo(f"  {'holds ' if check.holds else 'broken'}  {check.told}", err=request.as_json)
-    return go
+        return None
+    record = judged(inputs.spec.gate, rows, summary, store, baseline)
+    store.put(RunKeys(inputs.run_id).gate_json, record.model_dump_json().encode())
+    return record
