@@ -1,0 +1,239 @@
+"""What the operator's passes show of a namespace: a real store, and an API server on real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.metrics.test_registry import of_run, value
+from tests.operator_io.api_server import ApiServer, api_server
+from tests.operator_io.conftest import mounted, s3_endpoint, store_config, stores
+from tests.operator_io.material import CELL, at, score
+
+from opsgym_api.layout import RunKeys
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import PlannedCell, RunRecord
+from opsgym_operator.client import EVALRUNS, EVALSCHEDULES, PODS, Client, Kind
+from opsgym_operator.config import OperatorConfig, StoreConfig
+from opsgym_operator.metrics import Metrics
+from opsgym_operator.reconcile import Cluster, Namespace
+from opsgym_operator.settings import kopf_settings
+from opsgym_operator.stores import Stores
+from opsgym_operator.watch import Watched
+
+__all__ = ["mounted", "s3_endpoint", "store_config", "stores"]
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+SPEC = {
+    "suite": {"builtin": "quickstart"},
+    "models": [{"name": "gold", "inline": {"model": "replay/gold"}}],
+    "budget": {"maxUsd": 5},
+}
+
+
+def manifest(kind: Kind, name: str, uid: str, **parts: Any) -> Any:
+    metadata = {
+        "name": name,
+        "uid": uid,
+        "namespace": "team",
+        "resourceVersion": "1",
+        "generation": 1,
+        "creationTimestamp": "2026-11-21T12:00:00Z",
+        **parts.pop("metadata", {}),
+    }
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, **parts}
+
+
+def finished(uid: str = "0123") -> Any:
+    """An EvalRun that an earlier operator saw end."""
+    condition = {
+        "type": "Succeeded",
+        "status": "True",
+        "reason": "Complete",
+        "message": "",
+        "lastTransitionTime": "2026-11-22T04:00:00Z",
+        "observedGeneration": 1,
+    }
+    status = {"conditions": [condition], "finishedAt": "2026-11-22T04:00:00Z", "observedGeneration": 1}
+    return manifest(EVALRUNS, "nightly", uid, spec=SPEC, status=status)
+
+
+class World:
+    """A namespace, and what its operator shows."""
+
+    def __init__(self, stores: Stores, config: OperatorConfig) -> None:
+        self.metrics = Metrics()
+        self.watched = Watched(lambda _: None)
+        self._stores = stores
+        self._config = config
+
+    def run(self, work: Callable[[Namespace], Awaitable[None]]) -> None:
+        """Does something with the namespace's worker."""
+
+        async def begin() -> None:
+            async with Client(kopf_settings()) as client:
+                cluster = Cluster(
+                    client, self.watched, self._stores, self._config, self.metrics, since=NOW, now=lambda: NOW
+                )
+                await work(Namespace("team", cluster))
+
+        asyncio.run(begin())
+
+    def there(self, kind: Kind, item: Any) -> None:
+        self.watched.wrote(kind, item)
+
+
+async def one_pass(namespace: Namespace) -> None:
+    await namespace._pass()
+
+
+async def passes_until_read(namespace: Namespace) -> None:
+    """A pass that asks for the store, and one when that was read."""
+    await namespace._pass()
+    async with asyncio.timeout(30):
+        await namespace._event.wait()
+    await namespace._pass()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
+    with api_server() as served:
+        monkeypatch.setenv("KUBECONFIG", str(served.kubeconfig(tmp_path)))
+        served.answer("POST", "/api/v1/namespaces/team/events", 201, {})
+        yield served
+
+
+@pytest.fixture
+def world(server: ApiServer, stores: Stores, store_config: StoreConfig) -> World:
+    config = OperatorConfig.model_validate(
+        {
+            "stores": [store_config.model_dump(by_alias=True)],
+            "defaultStore": "results",
+            "images": {"runner": "runner:1", "domains": "domains:1"},
+        }
+    )
+    return World(stores, config)
+
+
+def put_run(stores: Stores, uid: str = "0123") -> None:
+    """A run of two tasks, one of them passed and one not tried."""
+    run = f"team.nightly.{uid}"
+    record = RunRecord(
+        run=run,
+        name="nightly",
+        spec=SPEC,
+        task_ids=["task-0", "task-1"],
+        cells=[PlannedCell(cell=CELL, task_ids=["task-0", "task-1"])],
+        suite_digest="0",
+        opsgym="1",
+        created_at=at(0).isoformat(),
+    )
+    trial = score(0, outcome=Outcome.PASSED).model_copy(update={"run": run})
+    store = stores.get("results")
+    store.put(RunKeys(run).run_json, record.model_dump_json().encode())
+    store.put(RunKeys(run).trial(CELL, "task-0", 0).record, trial.model_dump_json().encode())
+
+
+def test_a_run_that_ended_before_a_restart_is_shown_again_from_its_store_and_counted_in_no_counter(
+    world: World, stores: Stores
+) -> None:
+    put_run(stores)
+    world.there(EVALRUNS, finished())
+
+    world.run(passes_until_read)
+
+    told = of_run(world.metrics)
+    assert told["opsgym_run_finished_timestamp_seconds"] == [datetime(2026, 11, 22, 4, tzinfo=UTC).timestamp()]
+    assert (told["opsgym_run_cost_usd"], told["opsgym_run_budget_usd"]) == ([0.25], [5.0])
+    assert (told["opsgym_run_progress_ratio"], told["opsgym_run_success_ratio"]) == ([0.5], [1.0])
+    trials = {"namespace": "team", "run": "nightly", **CELL.model_dump()}
+    assert value(world.metrics, "opsgym_run_trials", **trials, outcome="passed") == 1
+    assert value(world.metrics, "opsgym_run_trials", **trials, outcome="pending") == 1
+    assert value(world.metrics, "opsgym_trials_total", **CELL.model_dump(), outcome="passed", reason="") == 0
+
+
+def test_the_series_of_a_run_go_with_its_evalrun_also_if_another_takes_its_name(world: World, stores: Stores) -> None:
+    put_run(stores)
+    world.there(EVALRUNS, finished())
+
+    async def work(namespace: Namespace) -> None:
+        await passes_until_read(namespace)
+        world.watched.hide("0123")
+        broken = manifest(EVALRUNS, "nightly", "4567", spec={"suite": {}, "models": []})
+        world.there(EVALRUNS, broken)
+        await namespace._pass()
+        assert of_run(world.metrics).keys() == {"opsgym_run_stalled", "opsgym_run_pods_pending"}
+        world.watched.hide("4567")
+        await namespace._pass()
+
+    world.run(work)
+    assert of_run(world.metrics) == {}
+
+
+def test_a_run_whose_spec_is_refused_is_stalled_by_its_reason(world: World) -> None:
+    world.there(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
+
+    world.run(one_pass)
+
+    labels = {"namespace": "team", "run": "nightly", "reason": "StoreNotFound"}
+    assert value(world.metrics, "opsgym_run_stalled", **labels) == 1
+
+
+def test_pods_that_have_not_started_are_pending(world: World) -> None:
+    world.there(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
+    for number, phase in enumerate(("Pending", "Pending", "Running", "Succeeded")):
+        labels = {"opsgym.dev/run-uid": "0123", "opsgym.dev/role": "task"}
+        pod = manifest(PODS, f"p{number}", f"p{number}", metadata={"labels": labels}, status={"phase": phase})
+        world.there(PODS, pod)
+
+    world.run(one_pass)
+
+    assert of_run(world.metrics)["opsgym_run_pods_pending"] == [2.0]
+
+
+def schedule(**spec: Any) -> Any:
+    status = {"lastScheduleTime": "2026-11-20T03:00:00Z", "lastSuccessfulTime": "2026-11-20T05:00:00Z"}
+    whole = {"schedule": "0 3 * * *", "startingDeadlineSeconds": 60, "runTemplate": {"spec": SPEC}, **spec}
+    return manifest(EVALSCHEDULES, "every-night", "s1", spec=whole, status=status)
+
+
+def test_a_schedule_that_missed_its_time_is_due_in_the_past(world: World) -> None:
+    world.there(EVALSCHEDULES, schedule())
+
+    world.run(one_pass)
+
+    shown = {
+        name: value(
+            world.metrics, f"opsgym_schedule_{name}_timestamp_seconds", namespace="team", schedule="every-night"
+        )
+        for name in ("last_run", "last_success", "next_run")
+    }
+    assert shown == {
+        "last_run": datetime(2026, 11, 20, 3, tzinfo=UTC).timestamp(),
+        "last_success": datetime(2026, 11, 20, 5, tzinfo=UTC).timestamp(),
+        "next_run": datetime(2026, 11, 21, 3, tzinfo=UTC).timestamp(),
+    }
+
+
+@pytest.mark.parametrize("spec", [{"suspend": True}, {"timeZone": "Nowhere/At-All"}])
+def test_a_schedule_that_is_not_followed_is_due_at_no_time(world: World, spec: dict[str, Any]) -> None:
+    world.there(EVALSCHEDULES, schedule(**spec))
+
+    world.run(one_pass)
+
+    assert "opsgym_schedule_last_run_timestamp_seconds{" in world.metrics.text().decode()
+    assert "opsgym_schedule_next_run_timestamp_seconds{" not in world.metrics.text().decode()
+
+
+def test_a_namespace_without_runs_is_looked_at_again_within_a_minute(world: World) -> None:
+    waits: list[float] = []
+
+    async def work(namespace: Namespace) -> None:
+        waits.append(await namespace._pass())
+
+    world.run(work)
+    assert waits == [60.0]
