@@ -2,7 +2,7 @@
 
 Invariant: no line holds a credential, or what was said in an episode: prompts, answers, arguments and results of tools.
 Libraries that quote such things are heard from `WARNING` up only, whatever level is asked for, and an exception is told
-by its kind and place where its words may quote.
+by its kind and place, since its words may quote.
 """
 
 from __future__ import annotations
@@ -40,12 +40,11 @@ _FOR_MACHINES = ("timestamp", "logger", "run", "cell", "trace_id", "span_id")
 log = structlog.get_logger()
 
 
-def configure_logs(environment: Mapping[str, str], *, quote_errors: bool = False) -> None:
+def configure_logs(environment: Mapping[str, str]) -> None:
     """Sends the log of this process to stderr, and to the file that the environment names.
 
     Args:
         environment: May hold `ENV_LEVEL`, `INFO` by default, and `ENV_FILE`.
-        quote_errors: Whether words of exceptions are logged: only where nothing of an episode passes through.
 
     Raises:
         OSError: The file cannot be written.
@@ -54,7 +53,7 @@ def configure_logs(environment: Mapping[str, str], *, quote_errors: bool = False
     if path := environment.get(ENV_FILE):
         streams.append(logging.FileHandler(path, mode="a", encoding="utf-8"))
     for handler in streams:
-        handler.setFormatter(json_lines(quote_errors=quote_errors))
+        handler.setFormatter(json_lines())
     asked = environment.get(ENV_LEVEL) or "INFO"
     send_logs(streams, level_of(asked))
     if asked.upper() not in LEVELS:
@@ -104,15 +103,10 @@ def send_logs(handlers: Sequence[logging.Handler], level: int) -> None:
     )
 
 
-def json_lines(*, quote_errors: bool = False) -> logging.Formatter:
-    """Makes a JSON object of a line: `timestamp`, `level`, `logger`, `message`, what is bound, and what it tells.
-
-    Args:
-        quote_errors: Whether words of exceptions are part of it.
-    """
-    told = structlog.processors.format_exc_info if quote_errors else _placed
+def json_lines() -> logging.Formatter:
+    """Makes a JSON object of a line: `timestamp`, `level`, `logger`, `message`, what is bound, and what it tells."""
     renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
-    return _formatter(told, structlog.processors.EventRenamer("message"), renderer)
+    return _formatter(structlog.processors.EventRenamer("message"), renderer)
 
 
 def text_lines() -> logging.Formatter:
@@ -124,10 +118,10 @@ def text_lines() -> logging.Formatter:
     renderer = structlog.processors.KeyValueRenderer(
         key_order=["level", "event"], drop_missing=True, repr_native_str=False
     )
-    return _formatter(_placed, without_ids, renderer)
+    return _formatter(without_ids, renderer)
 
 
-def _formatter(told: Processor, shaped: Processor, renderer: Processor) -> logging.Formatter:
+def _formatter(shaped: Processor, renderer: Processor) -> logging.Formatter:
     known = known_secrets()
 
     def without_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -135,7 +129,7 @@ def _formatter(told: Processor, shaped: Processor, renderer: Processor) -> loggi
 
     meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=_COMMON, processors=[meta, told, shaped, without_secrets, renderer]
+        foreign_pre_chain=_COMMON, processors=[meta, _placed, shaped, without_secrets, renderer]
     )
 
 

@@ -12,6 +12,7 @@ import structlog
 
 from opsgym_operator.client import EVENTS, ApiError, Client, Manifest
 from opsgym_operator.desired import Event
+from opsgym_operator.status import Reason
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +32,8 @@ async def tell(client: Client, subject: Manifest, event: Event, now: datetime) -
     """
     manifest = event_of(subject, event, now)
     namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
-    log.info(event.message, run=subject["metadata"]["name"], namespace=namespace, reason=event.reason)
+    said = event.reason if event.reason == Reason.BREAKER_OPEN else event.message  # which quotes an attempt's message
+    log.info(said, namespace=namespace, reason=event.reason, **_about(subject))
     try:
         try:
             await client.create(manifest)
@@ -44,6 +46,14 @@ async def tell(client: Client, subject: Manifest, event: Event, now: datetime) -
             await client.patch(EVENTS, namespace, name, change)
     except ApiError as error:
         log.warning("cannot write an event", problem=str(error), reason=event.reason)
+
+
+def _about(subject: Manifest) -> dict[str, str]:
+    """Whom a log line is about: a run by the id that its pods log too."""
+    metadata = subject["metadata"]
+    if subject["kind"] == "EvalRun":
+        return {"run": f"{metadata['namespace']}.{metadata['name']}.{metadata['uid']}"}
+    return {"schedule": metadata["name"]}
 
 
 def event_of(subject: Manifest, event: Event, now: datetime) -> Manifest:

@@ -127,7 +127,7 @@ async def _require_kinds(client: Client, namespaces: list[str]) -> None:
 
 def main() -> int:
     """Runs the operator as the environment says; its exit code."""
-    configure_logs(os.environ, quote_errors=True)
+    configure_logs(os.environ)
     path = Path(os.environ.get("OPSGYM_OPERATOR_CONFIG", CONFIG))
     try:
         config = parse_config(path.read_text(encoding="utf-8"), str(path))

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -139,6 +140,7 @@ class Namespace:
 
     async def run(self) -> None:
         """Works for ever."""
+        structlog.contextvars.bind_contextvars(namespace=self.name)
         failures = 0
         again: float | None = None
         while True:
@@ -162,7 +164,7 @@ class Namespace:
     def _failed(self, cause: str, error: Exception) -> None:
         self._cluster.metrics.count_error(cause)
         trace = None if isinstance(error, ApiError) else error
-        log.error("a pass failed", namespace=self.name, problem=str(error), exc_info=trace)
+        log.error("a pass failed", problem=str(error) if trace is None else cause, exc_info=trace)
 
     async def _sleep(self, again: float | None) -> None:
         try:
@@ -180,13 +182,15 @@ class Namespace:
         self._forget_gone(seen)
         states = {run["metadata"]["uid"]: self._state(run) for run in seen.runs}
         for run in seen.runs:
-            await self._harvest(run, states[run["metadata"]["uid"]], seen)
+            with self._about(run):
+                await self._harvest(run, states[run["metadata"]["uid"]], seen)
         seen = self._look()
         plans = await self._plan(seen)
         waits = [LONGEST_S]
         for run in seen.runs:
             if (desired := plans.get(run["metadata"]["uid"])) is not None:
-                waits += await self._carry_out(run, desired)
+                with self._about(run):
+                    waits += await self._carry_out(run, desired)
         cluster = self._cluster
         coming = await follow_schedules(cluster.client, cluster.watched, cluster.metrics, self.name, cluster.now())
         waits += [] if coming is None else [min(coming, LONGEST_S)]
@@ -194,6 +198,13 @@ class Namespace:
         waiting = [uid for uid, desired in plans.items() if Need.STORED in desired.needs]
         self.passed = all(state.trouble for uid in waiting if (state := states[uid]) is not None)
         return min(waits)
+
+    def _about(self, run: Manifest) -> AbstractContextManager[None]:
+        """Has log lines say which run they are about, by the id that its pods log too."""
+        return structlog.contextvars.bound_contextvars(run=self._id(run))
+
+    def _id(self, run: Manifest) -> str:
+        return f"{self.name}.{run['metadata']['name']}.{run['metadata']['uid']}"
 
     async def _carry_out(self, run: Manifest, desired: Desired) -> list[float]:
         """Does what one run's plan wants; seconds after which to look again."""
@@ -352,7 +363,7 @@ class Namespace:
         if store not in self._cluster.stores:
             return None
         self._states[uid] = RunState(
-            id=f"{self.name}.{run['metadata']['name']}.{uid}",
+            id=self._id(run),
             spec=spec,
             store=store,
             stores=self._cluster.stores,
