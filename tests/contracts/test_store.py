@@ -20,6 +20,7 @@ from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+import boto3
 import pytest
 from pydantic import SecretStr
 
@@ -47,6 +48,15 @@ def test_put_replaces(store: Store) -> None:
     store.put("control.json", b"one")
     store.put("control.json", b"two")
     assert store.get("control.json") == b"two"
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("report/index.html", "text/html; charset=utf-8"), ("report/trials/0.js", "text/javascript; charset=utf-8")],
+)
+def test_a_browser_opens_a_page_in_a_bucket_as_one(key: str, kind: str, bucket: str) -> None:
+    S3Store(bucket).put(key, b"page")
+    assert boto3.client("s3").head_object(Bucket=bucket, Key=key)["ContentType"] == kind
 
 
 def test_put_once_keeps_the_first_object(store: Store) -> None:
