@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
+import structlog
+
 from opsgym_api.layout import RunKeys, TrialKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import AttemptRecord, Cell
@@ -24,6 +26,8 @@ from opsgym_operator.observed import parse_indexes
 from opsgym_operator.read import INDEX, JOB_NAME, Ending, Order, ending_of, job_finished, label, pod_ended, read_summary
 from opsgym_operator.shelf import Died, Shelf, ended_at, read_open, read_trial, settle
 from opsgym_operator.stores import Stores
+
+log = structlog.get_logger(__name__)
 
 Trial: TypeAlias = tuple[Cell, str, int]
 """Cell, task and number."""
@@ -82,6 +86,10 @@ class Harvest:
         if attempt.outcome.scored:
             keys = RunKeys(self.run).trial(attempt.cell, attempt.task_id, attempt.trial)
             self._unread.append((keys, attempt.cell))
+        else:
+            about = {"run": self.run, "cell": attempt.cell.key, "task": attempt.task_id, "trial": attempt.trial}
+            outcome, reason = attempt.outcome.value, attempt.reason
+            log.info("attempt not scored", **about, attempt=attempt.attempt, outcome=outcome, reason=reason)
 
     def harvested(self, job: Manifest, pods: Iterable[Manifest]) -> bool:
         """Whether a Job has finished and the book holds how each of its pods ended.
