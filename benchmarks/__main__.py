@@ -1,14 +1,15 @@
-"""`python -m benchmarks [databases|calls|episodes|size …]`: measures, and prints the tables of docs/benchmarks.md."""
+"""`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 
-from benchmarks import calls, cluster, databases, episodes, memory, size, summaries
+from benchmarks import calls, cluster, databases, differences, episodes, memory, size, summaries
 
 ALL = {
     "databases": databases.measure,
+    "differences": differences.measure,
     "calls": calls.measure,
     "episodes": episodes.measure,
     "memory": memory.measure,

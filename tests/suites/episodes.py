@@ -79,24 +79,30 @@ async def _play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]
 
 
 async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> Ending:
-    refusals: list[str] = []
-    async with _database(http, url, task) as gym:
-        notes = _Notes(task.task_id)
-        events = Events(task, {gym.name: gym}, notes)
-        await events.happen(0)
-        for step, call in enumerate(play.calls, start=1):
-            if play.writes_only and not tools_of(task)[call.name].writes:
-                continue
-            result = await gym.call_tool(call.name, call.arguments)
-            await events.happen(step)
-            if result.is_error:
-                refusals.append(f"{call.name}: {result.rendered}")
-        events.close()
-        if play.sql:
-            await gym.apply_event(play.sql)
+    async with database(http, url, task) as gym:
+        refusals, happened = await carry_out(gym, task, play)
         conduct = Conduct([call.name for call in play.calls], play.answer)
         judge = _until_failure if play.first_failure else verify
-        return Ending(play.label, await judge(task, {gym.name: gym}, conduct), refusals, notes.texts)
+        return Ending(play.label, await judge(task, {gym.name: gym}, conduct), refusals, happened)
+
+
+async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[str], Sequence[str]]:
+    """Plays calls and events on a database; what the gym refused, and what happened without the agent."""
+    refusals: list[str] = []
+    notes = _Notes(task.task_id)
+    events = Events(task, {gym.name: gym}, notes)
+    await events.happen(0)
+    for step, call in enumerate(play.calls, start=1):
+        if play.writes_only and not tools_of(task)[call.name].writes:
+            continue
+        result = await gym.call_tool(call.name, call.arguments)
+        await events.happen(step)
+        if result.is_error:
+            refusals.append(f"{call.name}: {result.rendered}")
+    events.close()
+    if play.sql:
+        await gym.apply_event(play.sql)
+    return refusals, notes.texts
 
 
 async def _until_failure(task: Task, gyms: Mapping[str, GymClient], conduct: Conduct) -> list[VerifierResult]:
@@ -122,7 +128,8 @@ class _Notes(Transcriber):
 
 
 @asynccontextmanager
-async def _database(http: httpx.AsyncClient, url: str, task: Task) -> AsyncIterator[GymClient]:
+async def database(http: httpx.AsyncClient, url: str, task: Task) -> AsyncIterator[GymClient]:
+    """A fresh database with the task's seed."""
     (server,) = task.gym_servers_config
     gym = GymClient(http, url, server)
     await gym.seed(Seed(builtin=server.seed_database_file.removeprefix("builtin:")), task.access)

@@ -8,7 +8,8 @@ touched rows, however large the database. Loading a seed fires no trigger (`sess
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -58,8 +59,8 @@ async def read_difference(connection: asyncpg.Connection, metadata: MetaData) ->
     """
     touched = {row[0] for row in await connection.fetch(f"SELECT DISTINCT table_name FROM {TOUCHED}")}  # noqa: S608 - ours
     tables = sorted((table for table in load_order(metadata) if table.name in touched), key=lambda table: table.name)
-    found = [_difference(table, await connection.fetch(difference_sql(table))) for table in tables]
-    return StateDifference(tables=_bounded([difference for difference in found if difference.rows]))
+    found = [(table, await connection.fetch(difference_sql(table))) for table in tables]
+    return StateDifference(tables=_bounded([(table, rows) for table, rows in found if rows]))
 
 
 def difference_sql(table: Table) -> str:
@@ -67,14 +68,16 @@ def difference_sql(table: Table) -> str:
     columns = [f"content -> '{column.name}'" for column in table.primary_key]
     key = f"jsonb_build_array({', '.join(columns)})" if columns else "content"
     # Rows that are equal in all columns of a table without key are told apart by their number.
-    keyed = f"SELECT content, {key} AS key, row_number() OVER (PARTITION BY {key}) AS nth FROM"
+    nth = "1" if columns else "row_number() OVER (PARTITION BY content)"
     return f"""
         WITH touched AS (SELECT row_id, seed FROM {TOUCHED} WHERE table_name = '{table.name}'),
-        seed AS ({keyed} (SELECT seed - '{ROW_ORDER}' AS content FROM touched WHERE seed IS NOT NULL) AS kept),
-        present AS ({keyed} (
+        past AS MATERIALIZED (SELECT seed - '{ROW_ORDER}' AS content FROM touched WHERE seed IS NOT NULL),
+        now AS MATERIALIZED (
             SELECT to_jsonb(_row) - '{ROW_ORDER}' AS content
             FROM "{table.name}" AS _row JOIN touched ON _row.{ROW_ORDER} = touched.row_id
-        ) AS kept),
+        ),
+        seed AS (SELECT content, {key} AS key, {nth} AS nth FROM past),
+        present AS (SELECT content, {key} AS key, {nth} AS nth FROM now),
         pair AS (
             SELECT key, nth, seed.content AS before, present.content AS after,
                 CASE WHEN seed.content IS NULL THEN 'added' WHEN present.content IS NULL THEN 'removed' ELSE 'changed'
@@ -101,11 +104,6 @@ def _values(row: str, other: str) -> str:
         FROM jsonb_each({row}) AS one (name, value)
         WHERE change <> 'changed' OR value IS DISTINCT FROM {other} -> name
     )::text"""  # noqa: S608 - names of our own
-
-
-def _difference(table: Table, rows: Sequence[Mapping[str, Any]]) -> TableDifference:
-    counts = {change: rows[0][change] for change in CHANGES} if rows else {}
-    return TableDifference(table=table.name, **counts, rows=[_row(table, row) for row in rows])
 
 
 def _row(table: Table, row: Mapping[str, Any]) -> RowDifference:
@@ -144,22 +142,22 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _bounded(tables: Sequence[TableDifference]) -> list[TableDifference]:
+def _bounded(found: Sequence[tuple[Table, Sequence[Mapping[str, Any]]]]) -> list[TableDifference]:
     """Tables with the rows that fit: in rounds, a row of each table. One whose next row does not fit gets no more."""
-    kept: list[list[RowDifference]] = [[] for _ in tables]
-    waiting: list[tuple[list[RowDifference], Iterator[RowDifference]]] = [
-        (rows, iter(table.rows)) for rows, table in zip(kept, tables, strict=True)
-    ]
+    kept: dict[str, list[RowDifference]] = {table.name: [] for table, _ in found}
+    waiting = [(kept[table.name], map(partial(_row, table), rows)) for table, rows in found]
     count = size = 0
     while waiting:
         going_on = []
         for rows, more in waiting:
-            row = next(more, None)
+            row = next(more, None) if count < MAX_ROWS else None
             taken = 0 if row is None else len(row.model_dump_json().encode())
-            if row is None or count == MAX_ROWS or size + taken > MAX_BYTES:
-                continue
-            rows.append(row)
-            count, size = count + 1, size + taken
-            going_on.append((rows, more))
+            if row is not None and size + taken <= MAX_BYTES:
+                rows.append(row)
+                count, size = count + 1, size + taken
+                going_on.append((rows, more))
         waiting = going_on
-    return [table.model_copy(update={"rows": rows}) for table, rows in zip(tables, kept, strict=True)]
+    return [
+        TableDifference(table=table.name, **{change: rows[0][change] for change in CHANGES}, rows=kept[table.name])
+        for table, rows in found
+    ]
