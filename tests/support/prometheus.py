@@ -95,17 +95,17 @@ def program(name: str) -> Path:
 
 @contextmanager
 def prometheus(folder: Path, targets: Mapping[str, str], rules: Sequence[Path] = ()) -> Iterator[Prometheus]:
-    """Prometheus, looking at `ADDRESS/metrics` of each target every second.
+    """Prometheus, looking at `ADDRESS/metrics` of each target every two seconds.
 
     Args:
         folder: Where it writes. Blocks in its `data` are served, too.
         targets: Address (`HOST:PORT`) by job.
-        rules: Rule files, evaluated every second.
+        rules: Rule files, evaluated as often.
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = {
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s"},
         "rule_files": [str(path) for path in rules],
         "scrape_configs": [
             {"job_name": job, "honor_labels": True, "static_configs": [{"targets": [address]}]}

@@ -7,6 +7,8 @@ from grafana_foundation_sdk.models.common import BigValueTextMode
 from tools.dashboards import panels as p
 
 JOB = 'job=~"$job"'
+PASSED = f"opsgym_reconcile_last_success_timestamp_seconds{{{JOB}}} > 0"
+"""NaN, and so left out, until a pass has ended well."""
 ANSWERS: p.WORDS = {"0": ("down", "red"), "1": ("up", "green")}
 LATE: p.Steps = {None: "green", 120: "orange", 600: "red"}
 """Seconds since a pass ended well. A namespace that has anything is looked at every minute."""
@@ -31,7 +33,7 @@ def _summary() -> list[p.Stat]:
         p.number(
             "Last good pass",
             "Seconds since a pass over a namespace last ended well. There is one a minute where there is anything.",
-            f"time() - max(opsgym_reconcile_last_success_timestamp_seconds{{{JOB}}})",
+            f"time() - max({PASSED})",
             "s",
             LATE,
         ),
@@ -114,7 +116,7 @@ def _process() -> list[p.TimeSeries]:
         p.lines(
             "Seconds since a good pass",
             "Rises while nothing is looked at; under a minute is normal, and an operator without any work rests.",
-            [p.Query(f"time() - max by (job) (opsgym_reconcile_last_success_timestamp_seconds{{{JOB}}})", "{{job}}")],
+            [p.Query(f"time() - max by (job) ({PASSED})", "{{job}}")],
             "s",
         ),
         p.lines(

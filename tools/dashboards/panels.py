@@ -219,7 +219,7 @@ def matrix(title: str, description: str, expression: str, unit: str, row: str, c
 
 
 def _table(title: str, description: str) -> Table:
-    return table.Panel().title(title).description(description).datasource(SOURCE).span(24).height(9)
+    return table.Panel().title(title).description(description).datasource(SOURCE).show_header(True).span(24).height(9)
 
 
 def _colored() -> models.DynamicConfigValue:

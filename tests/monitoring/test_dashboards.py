@@ -1,0 +1,196 @@
+"""Every panel shows data of a real run in a real Prometheus, and Grafana's own types know every field."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.cog.runtime import UnknownDataquery, panelcfg_config
+from grafana_foundation_sdk.models.dashboard import Dashboard, RowPanel
+from tests.helm.charts import ROOT
+from tests.monitoring.boards import FILES, Board, Panel, View, load, numbers, panels
+from tests.monitoring.watched import Watched, watched
+
+BOARDS = {path.stem: load(path) for path in FILES}
+PANELS = [(name, panel) for name, board in BOARDS.items() for panel in panels(board)]
+VARIABLES = [
+    (name, variable)
+    for name, board in BOARDS.items()
+    for variable in board["templating"]["list"]
+    if variable["type"] == "query"
+]
+
+every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS.keys())
+every_panel = pytest.mark.parametrize(
+    "panel", [panel for _, panel in PANELS], ids=[f"{n}: {p['title']}" for n, p in PANELS]
+)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """A real run and an operator, with the Prometheus that looked at them."""
+    with watched(tmp_path_factory.mktemp("watched")) as found:
+        yield found
+
+
+@every_panel
+def test_every_query_of_a_panel_returns_numbers(panel: Panel, seen: Watched) -> None:
+    assert panel["targets"]
+    for target in panel["targets"]:
+        found = seen.operator.answers(seen.prometheus, target)
+        values = [value for series in found for value in numbers(series)]
+        assert values, target["expr"]
+        assert all(math.isfinite(value) for value in values), target["expr"]
+
+
+@pytest.mark.parametrize(("name", "variable"), VARIABLES, ids=[f"{n}: {v['name']}" for n, v in VARIABLES])
+def test_every_variable_offers_something(name: str, variable: dict[str, Any], seen: Watched) -> None:
+    assert seen.operator.values_of(seen.prometheus, variable)
+
+
+def test_variables_lead_from_a_namespace_to_its_runs(seen: Watched) -> None:
+    (runs,) = (variable for name, variable in VARIABLES if (name, variable["name"]) == ("run", "run"))
+    assert seen.operator.values_of(seen.prometheus, runs) == {"nightly", "waiting"}
+    assert seen.local.values_of(seen.prometheus, runs) == {"demo"}
+
+
+def _panel(name: str, title: str) -> Panel:
+    (found,) = (panel for board, panel in PANELS if (board, panel["title"]) == (name, title))
+    return found
+
+
+def _value(seen: Watched, view: View, name: str, title: str) -> float:
+    (target,) = _panel(name, title)["targets"]
+    (series,) = view.answers(seen.prometheus, target)
+    (value,) = numbers(series)
+    return value
+
+
+def _count(seen: Watched, *outcomes: str, model: str = "") -> int:
+    return sum(attempt.outcome in outcomes and model in {"", attempt.cell.model} for attempt in seen.attempts)
+
+
+def test_cells_of_a_run_show_what_its_records_hold(seen: Watched) -> None:
+    success, scored, pending, every = _panel("run", "Success by cell")["targets"]
+    found = {
+        series["metric"]["model"]: numbers(series)[0] for series in seen.operator.answers(seen.prometheus, success)
+    }
+    for model in ("held", "shaky"):
+        passed, failed = (_count(seen, outcome, model=model) for outcome in ("passed", "failed"))
+        assert passed
+        assert failed
+        assert found[model] == pytest.approx(passed / (passed + failed))
+    assert "gone" not in found
+    sums = [
+        sum(numbers(series)[0] for series in seen.operator.answers(seen.prometheus, target))
+        for target in (scored, pending, every)
+    ]
+    assert sums == [_count(seen, "passed", "failed"), 0, len(seen.attempts)]
+
+
+def test_the_overview_shows_what_the_records_hold(seen: Watched) -> None:
+    # Local and operator's counters tell of the same trials, but for the last one of the local run.
+    lost = _value(seen, seen.operator, "fleet", "Infra errors")
+    assert lost == pytest.approx(_count(seen, "infra_error") / len(seen.attempts), abs=0.05)
+    success = _value(seen, seen.operator, "fleet", "Success")
+    assert success == pytest.approx(_count(seen, "passed") / _count(seen, "passed", "failed"), abs=0.05)
+
+
+def test_the_overview_counts_a_stalled_run_and_a_failed_gate(seen: Watched) -> None:
+    assert _value(seen, seen.operator, "fleet", "Needs a look") == 2 + _down(seen)
+
+
+def _down(seen: Watched) -> int:
+    """The run on this machine is over, and its endpoint gone; its job is no operator's."""
+    return len(seen.prometheus.query('up{job=~".*opsgym.*operator"} == 0', seen.operator.end))
+
+
+def test_a_run_on_this_machine_is_shown_live(seen: Watched) -> None:
+    assert _value(seen, seen.local, "run", "State") == 0
+    assert _value(seen, seen.local, "run", "Progress") == pytest.approx((_count(seen, "passed", "failed") - 1) / 18)
+    assert _value(seen, seen.local, "run", "Not scored") == _count(seen, "infra_error")
+    assert _value(seen, seen.operator, "run", "State") == 1
+    assert _value(seen, seen.operator, "run", "Gate") == 3
+
+
+@every_board
+def test_grafanas_own_types_know_every_field(board: Board) -> None:
+    register_default_plugins()
+    read = Dashboard.from_json(json.loads(json.dumps(board)))
+    assert json.loads(json.dumps(read, cls=JSONEncoder)) == board
+    for panel in read.panels or ():
+        if not isinstance(panel, RowPanel):
+            assert panelcfg_config(panel.type_val) is not None, panel.type_val
+            assert not [target for target in panel.targets or () if isinstance(target, UnknownDataquery)]
+
+
+@every_board
+def test_dashboards_are_found_again_after_an_upgrade_and_lead_to_each_other(board: Board) -> None:
+    assert board["uid"].startswith("opsgym-")
+    assert board["tags"] == ["opsgym"]
+    assert [link["tags"] for link in board["links"]] == [["opsgym"]]
+    assert "id" not in board
+
+
+@every_panel
+def test_every_panel_is_described_has_a_unit_and_asks_the_chosen_source(panel: Panel) -> None:
+    assert panel["description"].endswith(".")
+    assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+    units = [panel["fieldConfig"]["defaults"].get("unit")]
+    units += [
+        option["value"]
+        for override in panel["fieldConfig"]["overrides"]
+        for option in override["properties"]
+        if option["id"] == "unit"
+    ]
+    assert any(units)
+
+
+@every_board
+def test_panels_lie_side_by_side_and_fill_their_lines(board: Board) -> None:
+    taken: dict[tuple[int, int], str] = {}
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        for x in range(place.get("x", 0), place.get("x", 0) + place["w"]):
+            for y in range(place.get("y", 0), place.get("y", 0) + place["h"]):
+                assert (x, y) not in taken, (panel["title"], taken[x, y])
+                taken[x, y] = panel["title"]
+    height = 1 + max(y for _, y in taken)
+    assert len(taken) == 24 * height
+
+
+def _generate(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tools.dashboards", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_files_of_the_chart_are_current() -> None:
+    done = _generate(ROOT, "--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_dashboard_that_somebody_edited_is_named_and_written_anew(tmp_path: Path) -> None:
+    folder = Path("helm/opsgym/monitoring/dashboards")
+    shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copytree(ROOT / "tools" / "dashboards", tmp_path / "tools" / "dashboards")
+    edited = tmp_path / folder / "run.json"
+    edited.write_text(edited.read_text().replace("One run", "A run"))
+    (tmp_path / folder / "gone.json").write_text("{}\n")
+    done = _generate(tmp_path, "--check")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"{folder}/run.json is not current; run `make generate`",
+        f"{folder}/gone.json is not current; run `make generate`",
+    ]
+    assert _generate(tmp_path).returncode == 0
+    assert edited.read_text() == (ROOT / folder / "run.json").read_text()
+    assert not (tmp_path / folder / "gone.json").exists()

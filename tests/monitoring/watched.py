@@ -1,0 +1,205 @@
+"""A real run on this machine and an operator's metrics, with a real Prometheus that looks at both.
+
+Invariant: what Prometheus holds comes from `/metrics` of the real command and of the operator's real server; the
+operator's metrics are made by its own methods, from the records of the real run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.cli.world import DEADLINE_S, HeldModel, World, row, until
+from tests.monitoring.boards import View
+from tests.support.prometheus import Prometheus, prometheus
+
+from opsgym.exits import Exit
+from opsgym_api.records import AttemptRecord, Cell, TrialRecord
+from opsgym_operator.book import Book
+from opsgym_operator.liveness import Health
+from opsgym_operator.metrics import Metrics, RunCondition, ScheduleTimes, run_figures
+from opsgym_operator.server import serving
+
+PRICES = {"inputUsd": 10, "outputUsd": 40}
+OPERATOR = "opsgym-operator"
+LOCAL = "opsgym-local"
+BUDGET = 5.0
+STEP_S = 2.0
+TRIALS = 18
+"""Of three models, three tasks, twice."""
+HELD = 6
+"""Those of the model that waits."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was run, and who looked."""
+
+    prometheus: Prometheus
+    trials: list[TrialRecord]
+    attempts: list[AttemptRecord]
+    local: View
+    """The run on this machine, a moment before its last trial."""
+    operator: View
+    """Everything, until the operator's run had ended."""
+
+
+@contextmanager
+def operator_metrics(metrics: Metrics) -> Iterator[str]:
+    """Serves metrics as the operator does; yields the address."""
+    ready: list[int] = []
+    ended = asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        async with serving(metrics, Health(), lambda: True, 0) as port:
+            ready.append(port)
+            await ended.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    try:
+        until(lambda: bool(ready), "the operator's server listens")
+        yield f"127.0.0.1:{ready[0]}"
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join(10)
+        loop.close()
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def write_run(world: World, model: HeldModel) -> None:
+    """Writes a run whose models pass, fail, are refused too often, and are not there."""
+    wrong = {"query": "SELECT status FROM incident WHERE incident_id = 'INC_001'", "expected_value": "resolved"}
+    verifier = {
+        "verifier_type": "database_state",
+        "name": "resolved",
+        "validation_config": {**wrong, "comparison_type": "equals"},
+    }
+    world.write_suite([row("one"), row("two"), row("three", verifiers=[verifier], gold_actions=[])])
+    served = {"model": "openai/stub", "endpoints": [{"url": model.url}], "prices": PRICES, "maxConcurrency": 1}
+    rates = {"rate_limit": 0.3}
+    models: dict[str, dict[str, Any]] = {
+        "held": served,
+        "shaky": {"model": "replay/flaky", "parameters": {"rates": rates, "seed": 2, "timeout": 60}},
+        "gone": {**served, "endpoints": [{"url": f"{model.url}/nowhere"}]},
+    }
+    world.write_run(models, trials=2, budget={"maxUsd": BUDGET}, limits={"infraRetries": 0})
+
+
+class Operator:
+    """An operator that harvests the attempts of a run, as far as its metrics show."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self._book = Book(infra_retries=0)
+        self._attempts: list[AttemptRecord] = []
+        self._trials: dict[tuple[str, str, int], TrialRecord] = {}
+        self._cells: Counter[Cell] = Counter()
+        self.harvested = 0
+
+    def begins(self, attempts: list[AttemptRecord], trials: list[TrialRecord]) -> None:
+        """Plans them."""
+        self._attempts = attempts
+        self._trials = {(trial.cell.key, trial.task_id, trial.trial): trial for trial in trials}
+        self._cells = Counter(attempt.cell for attempt in attempts)
+        self._show()
+
+    def _show(self) -> None:
+        show, cells = self.metrics, self._cells
+        show.show_run("evals", "nightly", run_figures(self._book, cells, BUDGET))
+        show.show_condition("evals", "nightly", RunCondition(pods_pending=1))
+        show.show_run("evals", "waiting", run_figures(Book(0), cells, None))
+        show.show_condition("evals", "waiting", RunCondition(stalled="SecretMissing", pods_pending=0))
+        show.show_models("evals", {cell.model: 1 for cell in cells}, {cell.model: 4 for cell in cells})
+
+    def goes_on(self, part: int, parts: int) -> None:
+        """Harvests one of so many parts of the attempts in a pass, after one that failed."""
+        self.metrics.count_error("api")
+        with self.metrics.timed_pass():
+            for attempt in self._attempts[part::parts]:
+                self._book.note(attempt)
+                self.harvested += 1
+                assert attempt.outcome is not None
+                self.metrics.count_attempt(attempt)
+                self.metrics.count_trial(attempt.cell, attempt.outcome, attempt.reason)
+                trial = self._trials.get((attempt.cell.key, attempt.task_id, attempt.trial))
+                self.metrics.count_verifiers(attempt.cell, trial.verifiers if trial else ())
+            self._show()
+        self.metrics.count_notice("finished", "sent")
+
+    def ends(self) -> None:
+        """The run has ended and was judged."""
+        now, day = datetime.now(UTC), timedelta(days=1)
+        self.metrics.show_condition("evals", "nightly", RunCondition(pods_pending=0, finished_at=now))
+        self.metrics.show_gate("evals", "nightly", "NO-GO", 0.1)
+        times = ScheduleTimes(last_run=now, last_success=now - day, next_run=now + day)
+        self.metrics.show_schedules("evals", {"nightly": times})
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[Watched]:
+    """Runs everything; ends it with the context."""
+    world, operator = World(folder / "run"), Operator()
+    with ExitStack() as stack:
+        model = stack.enter_context(HeldModel.serving())
+        write_run(world, model)
+        model.hold()
+        port = free_port()
+        process = stack.enter_context(world.started("run", "run.yaml", "--json", "--metrics-port", str(port)))
+        address = stack.enter_context(operator_metrics(operator.metrics))
+        targets = {LOCAL: f"127.0.0.1:{port}", OPERATOR: address}
+        server = stack.enter_context(prometheus(folder / "prometheus", targets))
+        start = time.time()
+        local = _looked_at(server, model, start)
+        model.release()
+        _, err = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == Exit.NOT_SCORED, err
+        attempts, trials = world.attempts(), world.trials()
+        _harvested(server, operator, attempts, trials)
+        yield Watched(server, trials, attempts, local, _view(start, "evals", "nightly"))
+
+
+def _view(start: float, namespace: str, run: str) -> View:
+    every = dict.fromkeys(("model", "mode", "domain", "job"), ".*")
+    return View(start, time.time(), STEP_S, {**every, "namespace": namespace, "run": run})
+
+
+def _looked_at(server: Prometheus, model: HeldModel, start: float) -> View:
+    """Lets the run on this machine go on to its last trial, and has every step of it scraped."""
+    trials = 'sum(opsgym_trials_total{model="held"})'
+    server.until(lambda found: found.value(trials) == 0, "the run's counters at 0")
+    until(lambda: len(model.asked) == 1, "the model is asked")
+    model.hold(after=HELD - 2)  # that one is answered, too; the last one goes on waiting
+    every = "sum(opsgym_trials_total)"
+    server.until(lambda found: found.value(every) == TRIALS - 1, "all trials of the run but the last")
+    return _view(start, "local", "demo")
+
+
+def _harvested(
+    server: Prometheus, operator: Operator, attempts: list[AttemptRecord], trials: list[TrialRecord]
+) -> None:
+    """Has the operator harvest a run in three passes, each of which is scraped."""
+    ended = 'sum(opsgym_trials_total{job="opsgym-operator"})'
+    operator.begins(attempts, trials)
+    server.until(lambda found: found.value(ended) == 0, "the operator's counters at 0")
+    for part in range(3):
+        operator.goes_on(part, 3)
+        server.until(lambda found: found.value(ended) == operator.harvested, f"pass {part} of the operator")
+    operator.ends()
+    server.until(lambda found: found.value("max(opsgym_run_gate)") == 1, "the gate's verdict")
