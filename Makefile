@@ -48,6 +48,7 @@ lint: .venv/.dev ## Style, types, layers, generated files
 	$(RUN) python -m opsgym_api.crds --check
 	$(RUN) python -m opsgym_operator.metrics --check
 	$(RUN) python tools/charts.py --check
+	$(RUN) python -m tools.dashboards --check
 	$(RUN) python -m opsgym_domains.itsm.suites --check
 	$(RUN) python -m opsgym_domains.csm.suites --check
 
@@ -55,10 +56,11 @@ format: .venv/.dev ## Formats the code
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
-generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, what charts repeat, built-in suites
+generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, what charts repeat, dashboards, built-in suites
 	$(RUN) python -m opsgym_api.crds
 	$(RUN) python -m opsgym_operator.metrics
 	$(RUN) python tools/charts.py
+	$(RUN) python -m tools.dashboards
 	$(RUN) python -m opsgym_domains.itsm.suites
 	$(RUN) python -m opsgym_domains.csm.suites
 

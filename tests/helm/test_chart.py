@@ -57,6 +57,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
             "resources": {"agent": {"limits": {"cpu": 2}}},
         },
         "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
+        "monitoring": {"rules": {"enabled": True}},
         "logLevel": "DEBUG",
         "tracing": {
             "endpoint": "http://collector.o.svc:4318",
@@ -69,7 +70,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 NAMESPACED = {
     "ConfigMap", "Deployment", "EvalModel", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "Role", "RoleBinding",
-    "Secret", "Service", "ServiceAccount", "ServiceMonitor",
+    "PrometheusRule", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
 }  # fmt: skip
 
 every_setting = pytest.mark.parametrize("values", SETTINGS.values(), ids=SETTINGS.keys())
