@@ -30,8 +30,11 @@ def is_loaded() -> bool:
 @cache
 def _configured() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import; otherwise it downloads the map from GitHub
+    requests = logging.getLogger("httpx")
+    heard = requests.level
     import litellm
 
+    requests.setLevel(heard)  # litellm silences it, for everybody
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):

@@ -29,12 +29,12 @@ _LONGEST = 4000
 _OURS = "opsgym"
 _HEARD: Mapping[str, int] = {
     "asyncio": logging.INFO,
-    "httpx": logging.INFO,  # method, address and status of each request
     "kopf": logging.INFO,
     "kopf.objects": logging.WARNING,  # tells of every object it looks at
     "opentelemetry": logging.CRITICAL + 1,  # repeats itself, with tracebacks; ours say that spans are lost
 }
 """The lowest level at which a library is heard; of others, `WARNING`."""
+_HEARD_AT_DEBUG: Mapping[str, int] = {"httpx": logging.INFO}  # method, address and status of each request
 _FOR_MACHINES = ("timestamp", "logger", "run", "cell", "trace_id", "span_id")
 
 log = structlog.get_logger()
@@ -83,15 +83,15 @@ def send_logs(handlers: Sequence[logging.Handler], level: int) -> None:
         handlers: Where it goes; each with its formatter, see `json_lines`.
         level: Lowest level of our own lines.
     """
-    heard = {**_HEARD, _OURS: level}
+    heard = {**_HEARD, **(_HEARD_AT_DEBUG if level <= logging.DEBUG else {}), _OURS: level}
     for handler in handlers:
         handler.addFilter(_Heard(heard, level))
     root = logging.getLogger()
     root.handlers = list(handlers)
     # Libraries ask whether they are heard before they make what they would say, and some while they are imported.
     root.setLevel(logging.WARNING)
-    for name in (*_HEARD, "opsgym_api", "opsgym_domains", "opsgym_operator", "opsgym_runner", _OURS):
-        logging.getLogger(name).setLevel(max(level, heard[_known(name, heard)]))
+    for name in (*_HEARD, *_HEARD_AT_DEBUG, "opsgym_api", "opsgym_domains", "opsgym_operator", "opsgym_runner", _OURS):
+        logging.getLogger(name).setLevel(max(level, heard.get(_known(name, heard), logging.WARNING)))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
