@@ -172,7 +172,7 @@ class Access:
         """Why somebody does not get in; None if they do."""
         if self.open:
             # A name that somebody else's DNS points at this machine would make their page look like ours.
-            if is_loopback(urlsplit(f"//{visit.host}").hostname or ""):
+            if is_loopback(_name(visit.host)):
                 return None
             return Refusal(403, "This console is reached as localhost or 127.0.0.1, from this machine only.")
         if self._by_proxy(visit) or self._by_session(visit):
@@ -217,6 +217,14 @@ class Access:
         address = _address(peer)
         proxies = self.header.proxies if self.header is not None else ()
         return address is not None and any(address in network for network in proxies)
+
+
+def _name(host: str) -> str:
+    """The name in a `Host` header; empty if it has none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _address(text: str) -> Address | None:

@@ -78,7 +78,10 @@ class Console:
             Route("/api/runs/{run}/trials/{cell}/{task}/{trial}", self._api_trial),
         ]
         middleware = [Middleware(Gatekeeper, access=self._access)]
-        return Starlette(routes=routes, middleware=middleware, exception_handlers=_HANDLERS, lifespan=self._lifespan)
+        app = Starlette(routes=routes, middleware=middleware, exception_handlers=_HANDLERS, lifespan=self._lifespan)
+        # Such a redirect would name this host, which behind a proxy nobody else knows.
+        app.router.redirect_slashes = False
+        return app
 
     def close(self) -> None:
         """Ends every stream, so that the server can stop."""

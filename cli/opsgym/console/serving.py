@@ -21,11 +21,30 @@ LAST_SECONDS = 1
 BACKLOG = 128
 
 
-class _Server(uvicorn.Server):
-    """A server that leaves signals to us: uvicorn raises them again when it is done."""
+class Server(uvicorn.Server):
+    """A server of the console that leaves signals to us: uvicorn raises them again when it is done.
+
+    Args:
+        console: What is served.
+    """
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(
+            uvicorn.Config(
+                console.app(),
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                # Who connects is who connects: a header that says otherwise would let anybody be a trusted proxy.
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=LAST_SECONDS,
+            )
+        )
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Leaves signals alone."""
         yield
 
 
@@ -42,17 +61,7 @@ async def serve(console: Console, host: str, port: int, ready: Callable[[int], N
         InputError: The address cannot be used.
     """
     listener = _listener(host, port)
-    config = uvicorn.Config(
-        console.app(),
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        # Who connects is who connects: a header that says otherwise would let anybody be a trusted proxy.
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=LAST_SECONDS,
-    )
-    server = _Server(config)
+    server = Server(console)
 
     def stop() -> None:
         console.close()

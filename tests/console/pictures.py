@@ -1,0 +1,106 @@
+"""Makes the pictures of docs/console.md: `python -m tests.console.pictures`."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from playwright.sync_api import expect, sync_playwright
+from tests.cli.runs import put_attempt, put_run, put_trial
+from tests.console.desk import at, showing, visiting
+from tests.explore.visitor import FLAGS, ROOT, chromium
+
+from opsgym_api.layout import RunKeys
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import Cell, GateRecord, PlannedCell, Timings, Verdict
+from opsgym_api.store import Store
+
+TASKS = [f"itsm-{number:03}" for number in range(1, 31)]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A run of the picture."""
+
+    run: str
+    hours: float
+    """How long ago it began."""
+    rates: dict[str, float]
+    """Success of each model."""
+    suite: str = "itsm-core"
+    schedule: str = ""
+    verdict: Verdict | None = None
+    ended: float = 1.0
+    """Share of its trials that are over."""
+
+
+SAMPLES: Sequence[Sample] = (
+    Sample("nightly.7c41e09a", 0.3, {"gpt-5": 0.63, "sonnet": 0.6}, schedule="nightly", ended=0.55),
+    Sample("nightly.5be2d213", 24.3, {"gpt-5": 0.42, "sonnet": 0.58}, schedule="nightly", verdict="NO-GO"),
+    Sample("release-check.e07f5521", 29, {"gpt-5": 0.66}, suite="core", verdict="INCONCLUSIVE"),
+    Sample("nightly.19a0c3f8", 48.3, {"gpt-5": 0.64, "sonnet": 0.58}, schedule="nightly", verdict="GO"),
+    Sample("prompt-tries.2d6b7740", 75, {"haiku": 0.31, "haiku-planned": 0.45}, suite="csm-core", ended=0.7),
+    Sample("nightly.f3380b6e", 72.3, {"gpt-5": 0.6, "sonnet": 0.55}, schedule="nightly", verdict="GO"),
+)
+
+
+def fill(store: Store) -> None:
+    """Writes runs as a week of work leaves them: one goes on, one lost to the night before, one was stopped."""
+    for sample in SAMPLES:
+        _write(store, sample)
+
+
+def _write(store: Store, sample: Sample) -> None:
+    began = datetime.now(UTC) - timedelta(hours=sample.hours)
+    draw = random.Random(sample.run)
+    plan = [
+        PlannedCell(cell=Cell(model=model, agent="react", mode="oracle", domain="itsm"), task_ids=TASKS)
+        for model in sample.rates
+    ]
+    gate = {"gate": {"minSuccessRate": 0.5}} if sample.verdict else {}
+    spec = {"suite": {"builtin": sample.suite}, **gate}
+    put_run(store, sample.run, plan, created_at=began.isoformat(), schedule=sample.schedule, spec=spec)
+    for cell, rate in zip(plan, sample.rates.values(), strict=True):
+        for place, task_id in enumerate(TASKS):
+            if place >= sample.ended * len(TASKS):
+                if place < sample.ended * len(TASKS) + 3 and sample.hours < 1:
+                    put_attempt(store, sample.run, task_id, None, cell=cell.cell, timings=at())
+                continue
+            outcome = Outcome.PASSED if draw.random() < rate else Outcome.FAILED
+            took = Timings(
+                started_at=(began + timedelta(seconds=20 * place)).isoformat(), total_s=18 + 40 * draw.random()
+            )
+            cost = round(0.02 + 0.05 * draw.random(), 4)
+            put_trial(
+                store, sample.run, task_id, outcome, cell.cell, timings=took, cost_usd=cost, steps=draw.randint(3, 14)
+            )
+    if sample.verdict is not None:
+        record = GateRecord(run=sample.run, verdict=sample.verdict, checks=[], decided_at=datetime.now(UTC).isoformat())
+        store.put(RunKeys(sample.run).gate_json, record.model_dump_json().encode())
+
+
+def main() -> None:
+    """Writes docs/images/console.png."""
+    from opsgym_api.store import LocalStore
+
+    with tempfile.TemporaryDirectory() as folder:
+        fill(LocalStore(Path(folder, "results")))
+        with showing(Path(folder, "results")) as url, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+            size = {"width": 1280, "height": 640}
+            with visiting(browser, url, viewport=size, color_scheme="light") as visitor:
+                visitor.page.goto(url)
+                expect(visitor.page.get_by_text("Counting …")).to_have_count(0)
+                visitor.page.evaluate(
+                    "document.getElementById('where').textContent = 's3://evals/opsgym. Nothing can be changed here.'"
+                )
+                visitor.page.screenshot(path=ROOT / "docs" / "images" / "console.png", full_page=True)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

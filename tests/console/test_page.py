@@ -1,0 +1,193 @@
+"""The console in a browser: the list of runs, the sign-in, and a run that goes on while its page is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from pydantic import SecretStr
+from tests.cli.runs import put_attempt
+from tests.console.desk import Running, at, client, serving, showing, visiting
+from tests.console.pictures import fill
+
+from opsgym.console.access import Access
+from opsgym.console.sources import StoreSource
+from opsgym_api.layout import RunKeys
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import Cell
+from opsgym_api.store import LocalStore
+
+TOKEN = "correct-horse-battery-staple"
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def url(store: LocalStore) -> Iterator[str]:
+    """A console of a store with several runs."""
+    fill(store)
+    with showing(store.root) as found:
+        yield found
+
+
+def counted(page: Page) -> None:
+    """Waits until every run has its numbers."""
+    expect(page.get_by_text("Counting …")).to_have_count(0, timeout=30_000)
+    page.locator("main[aria-busy=false]").wait_for()
+
+
+def serious(page: Page) -> list[tuple[str, str]]:
+    """What axe finds that keeps people out."""
+    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
+    return [
+        (fault["id"], node["html"])
+        for fault in found
+        if fault["impact"] in {"serious", "critical"}
+        for node in fault["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_the_list_is_for_everybody(browser: Browser, url: str, look: str) -> None:
+    with visiting(browser, url, color_scheme=look) as visitor:
+        visitor.page.goto(url)
+        counted(visitor.page)
+        assert serious(visitor.page) == []
+
+
+def test_the_list_on_a_phone_scrolls_one_way(browser: Browser, url: str) -> None:
+    with visiting(browser, url, viewport=PHONE) as visitor:
+        page = visitor.page
+        page.goto(url)
+        counted(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert serious(page) == []
+        page.get_by_role("link", name="release-check", exact=True).first.click()
+        page.wait_for_url("**/runs/release-check.*/")
+
+
+def test_search_and_choice_narrow_the_list_and_are_in_the_address(browser: Browser, url: str) -> None:
+    with visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(url)
+        counted(page)
+        rows = page.locator("tbody tr")
+        whole = rows.count()
+        assert whole > 4
+        page.keyboard.press("/")
+        page.keyboard.type("nightly NO-GO")
+        expect(rows).to_have_count(1)
+        expect(page.locator("#counted")).to_have_text(f"1 of {whole} runs")
+        assert page.url.endswith("?q=nightly+NO-GO")
+        page.reload()
+        expect(rows).to_have_count(1)
+        page.get_by_label("Search").fill("nothing like it")
+        expect(page.get_by_text("No run fits.")).to_be_visible()
+        page.get_by_label("Search").fill("")
+        page.get_by_label("State").select_option("running")
+        expect(rows).to_have_count(1)
+        assert page.url.endswith("?state=running")
+
+
+def test_a_run_leads_to_its_page_and_to_the_comparison_with_the_one_before(browser: Browser, url: str) -> None:
+    with visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(url)
+        counted(page)
+        row = page.locator("tbody tr").filter(has_text="NO-GO")
+        compare = row.get_by_role("link", name="Compare nightly with nightly of")
+        baseline = (compare.get_attribute("href") or "").partition("?baseline=")[2]
+        assert baseline.startswith("nightly.")
+        compare.click()
+        page.wait_for_url("**?baseline=*")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("nightly")
+        expect(page.locator("main")).to_contain_text("lost")
+        page.get_by_role("link", name="opsgym").first.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
+
+
+def test_what_a_run_is_called_is_never_markup(browser: Browser, store: LocalStore) -> None:
+    hostile = '"><img src=x onerror="alert(1)"><script>alert(2)</script>\u202e'
+    run = Running.begin(store, "demo.1", "a", models=["gpt"])
+    run.end("a")
+    key = RunKeys(run.run).run_json
+    content = store.get(key)
+    assert content is not None
+    import json
+
+    record = json.loads(content)
+    cell = {**record["cells"][0]["cell"], "model": hostile}
+    record |= {"name": hostile, "schedule": hostile, "spec": {"suite": {"path": hostile}}}
+    record["cells"][0]["cell"] = cell
+    store.put(key, json.dumps(record).encode())
+    put_attempt(store, run.run, "a", None, cell=Cell(**cell), timings=at())
+    with showing(store.root) as url, visiting(browser, url) as visitor:
+        visitor.page.on("dialog", lambda dialog: visitor.complaints.append(dialog.message))
+        visitor.page.goto(url)
+        expect(visitor.page.locator("tbody tr a.name")).to_have_text(hostile)
+        assert visitor.page.locator("tbody img, tbody script").count() == 0
+
+
+def test_the_list_changes_while_a_run_goes_on(
+    browser: Browser, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opsgym.console.catalogue.LIVE_SECONDS", 0.1)
+    monkeypatch.setattr("opsgym.console.catalogue.LIST_SECONDS", 0.1)
+    run = Running.begin(store, "demo.1", "a", "b", models=["gpt"])
+    with showing(store.root) as url, visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(url)
+        expect(page.locator("tbody tr")).to_contain_text("0 of 2")
+        page.get_by_label("Search").fill("demo")
+        run.end("a")
+        expect(page.locator("tbody tr")).to_contain_text("1 of 2")
+        assert page.evaluate("document.activeElement.id") == "search"
+        run.end("b", outcome=Outcome.FAILED)
+        expect(page.locator("tbody tr")).to_contain_text("Finished")
+        expect(page.locator("tbody tr")).to_contain_text("50.0%")
+
+
+def test_a_runs_page_changes_while_it_is_open(browser: Browser, store: LocalStore) -> None:
+    run = Running.begin(store, "demo.1", "first", "second", "third", models=["gpt"])
+    run.end("first")
+    run.start("second")
+    with showing(store.root) as url, visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(f"{url}/runs/{run.run}/")
+        main = page.locator("main")
+        expect(main).to_contain_text("1 trial running, 1 waiting")
+        expect(main).to_contain_text("first")
+        loads = len([asked for asked in visitor.asked if asked == page.url])
+        run.end("second", outcome=Outcome.FAILED)
+        expect(main).to_contain_text("50.0%")
+        run.end("third", outcome=Outcome.FAILED)
+        expect(main).to_contain_text("33.3%")
+        expect(main).not_to_contain_text("waiting")
+        assert len([asked for asked in visitor.asked if asked == page.url]) == loads
+
+
+def test_an_empty_store_says_how_to_begin(browser: Browser, store: LocalStore) -> None:
+    with showing(store.root) as url, visiting(browser, url) as visitor:
+        visitor.page.goto(url)
+        expect(visitor.page.locator("#list")).to_contain_text("opsgym run FILE")
+        assert serious(visitor.page) == []
+
+
+def test_somebody_signs_in_and_comes_to_where_they_wanted(browser: Browser, store: LocalStore) -> None:
+    run = Running.begin(store, "demo.1", "a", models=["gpt"])
+    run.end("a")
+    access = Access(SecretStr(TOKEN))
+    with serving(StoreSource(str(store.root)), access=access) as url, visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(f"{url}/runs/{run.run}/")
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert serious(page) == []
+        with client(url) as outside:
+            assert outside.get("/api/runs").status_code == 401
+        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"**/runs/{run.run}/")
+        expect(page.locator("main")).to_contain_text("100.0%")
+        assert page.evaluate("document.cookie") == ""
