@@ -3,10 +3,10 @@
 
 const api = document.querySelector("meta[name=opsgym-data]")?.content ?? null;
 
-/** Reads the page's data. */
+/** Reads the page's data; the console takes `?baseline=` of the page's own address. */
 async function readPage() {
   if (api === null) return unpack(byId("page-data").textContent);
-  const answer = await fetch(`${api}page`);
+  const answer = await fetch(`${api}page${location.search}`);
   if (!answer.ok) throw new Error(await refusal(answer));
   return answer.json();
 }
@@ -18,7 +18,7 @@ async function refusal(answer) {
 
 /** Follows a run that goes on: calls `changed` with each page that comes, `gone` when the run is no longer there. */
 function follow({ changed, gone, connected }) {
-  const events = new EventSource(`${api}events`);
+  const events = new EventSource(`${api}events${location.search}`);
   events.addEventListener("page", (event) => changed(JSON.parse(event.data)));
   events.addEventListener("gone", () => { events.close(); gone(); });
   events.addEventListener("open", () => connected(true));
