@@ -29,6 +29,8 @@ class NamedModel:
     asked: Counter[str] = field(default_factory=Counter)
     """Requests by the task's name."""
     released: bool = False
+    mended: bool = False
+    """Whether the model is there for every task."""
 
     async def _complete(self, request: Request) -> Response:
         prompt = (await request.json())["messages"][-1]["content"]
@@ -39,7 +41,7 @@ class NamedModel:
                 return says("I do not know.")
             case "busy" if self.asked[task] == 1:
                 return refuses(429, headers={"Retry-After": "0.2"})
-            case "gone":
+            case "gone" if not self.mended:
                 return refuses(404)
             case "held":
                 while not self.released and not await request.is_disconnected():  # noqa: ASYNC110 - set by a thread
