@@ -6,20 +6,24 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 from tests.cluster import binaries
 from tests.cluster.cluster import Cluster
 from tests.cluster.kube import Kube, Manifest
 from tests.cluster.operator.held_model import HeldModel
-from tests.cluster.operator.world import Operator, evalrun
+from tests.cluster.operator.world import Operator, condition_of, evalrun
 from tests.cluster.places import ADMIN, NODE_IP
 from tests.cluster.prometheus import scraping
+from tests.metrics.exact import from_prometheus, from_records
 
+from opsgym.report.data import load_page
 from opsgym_api.outcomes import Outcome
 from opsgym_api.results import list_runs, load_run
 
@@ -68,6 +72,24 @@ def opsgym(operator: Operator, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@contextmanager
+def console(operator: Operator) -> Iterator[Callable[[str], Any]]:
+    """A console with the operator's own configuration; asks it for the JSON at a path."""
+    environment = {**os.environ, "KUBECONFIG": str(ADMIN), "OPSGYM_STORES": str(operator.folder / "stores")}
+    command = [str(Path(sys.executable).with_name("opsgym")), "serve", "--config", "config.yaml", "--port", "0"]
+    with subprocess.Popen(command, cwd=operator.folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().partition(" at ")[2].partition(" ")[0]
+
+        def ask(path: str) -> Any:
+            return httpx.get(f"{url}{path}", timeout=30, trust_env=False).raise_for_status().json()
+
+        try:
+            yield ask
+        finally:
+            process.terminate()
+
+
 def test_kubectl_and_opsgym_show_a_run_alike(
     operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -111,31 +133,66 @@ def test_kubectl_and_opsgym_show_a_run_alike(
         assert len(load_run(operator.store(), run.run).trials) == 2 * TASKS
 
 
-def test_prometheus_counts_what_status_and_store_hold(operator: Operator, model: HeldModel, kube: Kube) -> None:
+def test_prometheus_status_results_page_and_store_agree_exactly(
+    operator: Operator, model: HeldModel, kube: Kube, tmp_path: Path
+) -> None:
     mine = f'namespace="{operator.namespace}",run="r"'
+    manifest = both(operator.namespace, model)
+    manifest["spec"]["gate"] = {"minSuccessRate": 0.9, "maxCostUsd": 1}
     with scraping(f"{NODE_IP}:{operator.port}") as prometheus:
-        kube.create(both(operator.namespace, model))
+        kube.create(manifest)
         run = operator.await_end("r", 240)
         operator.wait(
             lambda: prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS, "has not told Prometheus of all trials"
         )
-        trials = operator.results("r").trials
-        counters = run["status"]["counters"]
+        held = operator.results("r")
+        assert from_prometheus(prometheus) == from_records(held.trials, held.attempts)
         for outcome in (Outcome.PASSED, Outcome.FAILED):
-            held = sum(trial.outcome is outcome for trial in trials)
-            assert held == counters[outcome.value] == TASKS
-            assert prometheus.value(f'sum(opsgym_trials_total{{outcome="{outcome}"}})') == held
-            assert prometheus.value(f'opsgym_run_trials{{{mine},outcome="{outcome}"}}') == held
-        assert prometheus.value("sum(opsgym_attempts_total)") == len(operator.results("r").attempts)
-        assert prometheus.value("sum(opsgym_cost_usd_total)") == pytest.approx(COST)
-        tokens = sum(trial.usage.prompt_tokens for trial in trials)
-        assert prometheus.value('sum(opsgym_tokens_total{kind="prompt"})') == tokens > 0
-        verifiers = sum(result.executed for trial in trials for result in trial.verifiers)
-        assert prometheus.value("sum(opsgym_verifiers_total)") == verifiers > 0
+            counted = sum(trial.outcome is outcome for trial in held.trials)
+            assert counted == run["status"]["counters"][outcome.value] == TASKS
+            assert prometheus.value(f'sum(opsgym_run_trials{{{mine},outcome="{outcome}"}})') == counted
         assert prometheus.value(f"opsgym_run_progress_ratio{{{mine}}}") == 1
         assert prometheus.value(f"opsgym_run_success_ratio{{{mine}}}") == 0.5
         assert prometheus.value(f"opsgym_run_cost_usd{{{mine}}}") == pytest.approx(COST)
 
+        page = load_page(operator.store(), held.run.run, written_at="2026-11-22T00:00:00Z")
+        printed = json.loads(opsgym(operator, tmp_path, "results", "r", "--format", "json"))["rows"]
+        assert len(printed) == len(page.cells) == 2
+        for found in page.cells:
+            cell = {name: getattr(found.cell, name) for name in ("model", "agent", "mode", "domain")}
+            [row] = [row for row in printed if cell.items() <= row.items()]
+            score = found.score
+            assert (score.passed, score.failed, score.cost_usd) == (row["passed"], row["failed"], row["cost_usd"])
+            labels = ",".join(f'{name}="{value}"' for name, value in cell.items())
+            for ending in ("passed", "failed"):
+                shown = prometheus.value(f'opsgym_run_trials{{{mine},{labels},outcome="{ending}"}}')
+                assert (shown or 0) == row[ending]
+        assert page.total.cost_usd == pytest.approx(COST)
+        assert len(page.trials.cell) == 2 * TASKS
+
+        gate = condition_of(run, "GatePassed")
+        assert page.run.gate is not None
+        assert (gate["status"], page.run.gate.verdict) == ("False", "NO-GO")
+        assert prometheus.value(f'opsgym_run_gate{{{mine},verdict="NO-GO"}}') == 1
+
         kube.delete("EvalRun", "r", operator.namespace)
         operator.wait(lambda: not prometheus.query(f"{{{mine}}}"), "still shows a run that is gone")
         assert prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS
+
+
+def test_the_console_shows_a_run_of_the_cluster_from_its_first_moment_to_its_gate(
+    operator: Operator, model: HeldModel, kube: Kube
+) -> None:
+    with console(operator) as ask:
+        assert ask("api/runs")["runs"] == []
+        kube.create(both(operator.namespace, model))
+        operator.wait(lambda: len(ask("api/runs")["runs"]) == 1, "shows no run")
+        operator.await_end("r", 240)
+        operator.wait(lambda: ask("api/runs")["runs"][0]["phase"] == "Complete", "does not show the end")
+        held = operator.results("r")
+        page = ask(f"api/runs/{held.run.run}/page")
+        assert (page["total"]["passed"], page["total"]["failed"]) == (TASKS, TASKS)
+        trial = held.trials[0]
+        detail = ask(f"api/runs/{held.run.run}/trials/{trial.cell.key}/{trial.task_id}/{trial.trial}")
+        assert detail["scored"]["outcome"] == trial.outcome
+        assert detail["said"]
