@@ -320,7 +320,7 @@ def _baseline(cells: Sequence[Cell], rows: Sequence[Trial], flipped: dict[tuple[
 
 def _change(rows: Sequence[Trial], ways: Sequence[int]) -> ChangeView:
     after = success([row for row in rows if row.outcome != "infra_error"]).rate or 0.0
-    moved = sum(ways) / len(rows)
+    moved = sum(ways) / max(1, len(rows))
     return ChangeView(
         tasks=len(rows),
         lost=ways.count(-1),

@@ -1,7 +1,6 @@
 // Charts. Invariant: a chart keeps its box when the page is renewed, is drawn when it comes into sight, and gets all of
 // its texts as data: tooltips are elements, never markup.
 
-const SERIES = 8;
 /** Series told apart by colour: blue, vermilion, green, purple, orange, sky, grey, brown; then symbols repeat too. */
 const COLOURS = {
   light: ["#0072b2", "#d55e00", "#009e73", "#b0599a", "#c98a00", "#3f9fd6", "#6b6b6b", "#7a4a1f"],
@@ -97,13 +96,6 @@ function without({ [""]: _, ...rest }, name) {
 
 const shares = (look) => axis(look, { type: "value", min: 0, max: 1, axisLabel: { formatter: (value) => `${Math.round(100 * value)}%` } });
 
-/** Agents whose series are drawn: all, or the best ones where there are too many to tell apart. */
-function shownAgents(run) {
-  const all = run.data.agents.map((agent, i) => ({ ...agent, i, name: agentName(agent) }));
-  if (all.length <= SERIES) return all;
-  return all.sort((a, b) => (b.score.success.rate ?? -1) - (a.score.success.rate ?? -1)).slice(0, SERIES);
-}
-
 /** Whiskers of bars that stand side by side, the nth of so many. */
 function whiskers(name, look, nth, many, ranges) {
   return {
@@ -123,13 +115,19 @@ function whisker(api, look, offset) {
 }
 
 function horizonOption({ bins, agents }, look) {
-  const bars = agents.map((agent, nth) => ({
-    type: "bar", name: agent.name, barGap: "10%", barCategoryGap: "30%", itemStyle: { borderRadius: [3, 3, 0, 0] }, barMaxWidth: 60,
-    data: bins.map((bin) => successPoint(agent.name, `${bin} steps`, agent.score.horizons[bin])),
+  const bars = agents.map((agent) => ({
+    ...barsOf(agent, look),
+    data: bins.map((bin) => successPoint(agent.name, `${binName(bin)} steps`, agent.score.horizons[bin])),
   }));
   const ranges = agents.map((agent, nth) => whiskers(agent.name, look, nth, agents.length, bins.map((bin) => agent.score.horizons[bin]?.interval)));
-  return { xAxis: axis(look, { type: "category", data: bins }), yAxis: shares(look), series: [...bars.map(({ barMaxWidth, ...bar }) => bar), ...ranges] };
+  return { xAxis: axis(look, { type: "category", data: bins.map(binName) }), yAxis: shares(look), series: [...bars, ...ranges] };
 }
+
+const barsOf = (agent, look) => ({
+  type: "bar", name: agent.name, barGap: "10%", barCategoryGap: "30%", itemStyle: { color: colourOf(agent, look), borderRadius: [3, 3, 0, 0] },
+});
+
+const colourOf = (agent, look) => agent.place === null ? look.quiet : look.colours[agent.place];
 
 function successPoint(series, name, success) {
   return { value: success?.rate ?? null, told: [series, name, success && `${percent(success.rate)}, 95% interval ${interval(success.interval)}`,
@@ -139,43 +137,48 @@ function successPoint(series, name, success) {
 function heatOption({ domains, rows, at }, look) {
   const data = rows.flatMap((row, y) => domains.map((domain, x) => {
     const success = at.get(`${row}\n${domain}`);
-    return success?.rate == null ? null : { value: [x, y, success.rate], told: [row, domain, `${percent(success.rate)}, 95% interval ${interval(success.interval)}`, plural(success.tasks, "task")] };
+    const strong = look.dark ? success?.rate < 0.4 : success?.rate > 0.6;
+    return success?.rate == null ? null : { value: [x, y, success.rate], label: { color: strong ? "#ffffff" : "#0d1117" }, told: [row, domain, `${percent(success.rate)}, 95% interval ${interval(success.interval)}`, plural(success.tasks, "task")] };
   })).filter(Boolean);
   const ramp = look.dark ? ["#16283a", "#1f5c8f", "#5cb3f0", "#d5edff"] : ["#eef4fa", "#a9cfea", "#3e8ec4", "#0b4a7d"];
   return {
-    grid: { left: 8, right: 8, top: 8, bottom: 46, containLabel: true },
+    grid: { left: labelWidth(rows, look), right: 8, top: 8, bottom: 66 },
     xAxis: axis(look, { type: "category", data: domains, splitLine: { show: false }, axisLabel: { color: look.ink } }),
-    yAxis: axis(look, { type: "category", data: rows, inverse: true, splitLine: { show: false }, axisLabel: { color: look.ink, width: look.narrow ? 110 : 320, overflow: "truncate" } }),
+    yAxis: axis(look, { type: "category", data: rows, inverse: true, splitLine: { show: false }, axisLabel: { color: look.ink, width: labelWidth(rows, look) - 12, overflow: "truncate" } }),
     visualMap: { min: 0, max: 1, calculable: false, orient: "horizontal", left: "center", bottom: 0, itemWidth: 12, itemHeight: 160, text: ["100%", "0%"], textStyle: { color: look.quiet }, inRange: { color: ramp } },
     series: [{ type: "heatmap", data, itemStyle: { borderColor: look.paper, borderWidth: 2, borderRadius: 4 },
-      label: { show: true, formatter: ({ value }) => percent(value[2]), fontWeight: 600, color: look.ink, textBorderColor: look.paper, textBorderWidth: 3 } }],
+      label: { show: true, formatter: ({ value }) => percent(value[2]), fontWeight: 600 } }],
   };
 }
+
+/** Room for the labels of a vertical axis. */
+const labelWidth = (labels, look) => Math.min(look.narrow ? 130 : 340, 20 + 7 * Math.max(...labels.map((label) => label.length)));
 
 function paretoOption({ known, front }, look) {
   const point = ({ score }) => [score.cost_per_task, score.success.rate];
   const dots = known.map((agent) => ({
-    value: point(agent), symbol: SYMBOLS[agent.i % SYMBOLS.length], itemStyle: { color: look.colours[agent.i % SERIES] }, agent: agentName(agent),
-    told: [agentName(agent), `${dollars(agent.score.cost_per_task)} a task`, `${percent(agent.score.success.rate)}, 95% interval ${interval(agent.score.success.interval)}`, front.includes(agent) && "on the front"],
+    value: point(agent), symbol: SYMBOLS[agent.place ?? 0], itemStyle: { color: colourOf(agent, look), opacity: 1 }, agent: agent.name,
+    told: [agent.name, `${dollars(agent.score.cost_per_task)} a task`, `${percent(agent.score.success.rate)}, 95% interval ${interval(agent.score.success.interval)}`, front.includes(agent) && "on the front"],
   }));
   return {
     legend: { show: false },
-    grid: { left: 8, right: look.narrow ? 24 : 110, top: 36, bottom: 30, containLabel: true },
+    grid: { left: 8, right: 40, top: 36, bottom: 30, containLabel: true },
     xAxis: axis(look, { type: "value", name: "cost a task", nameLocation: "middle", nameGap: 30, scale: false, min: 0, axisLabel: { formatter: (value) => dollarTick(value), hideOverlap: true } }),
-    yAxis: shares(look),
+    yAxis: { ...shares(look), name: "success" },
     series: [
-      { type: "line", name: "front", data: front.map(point), step: "end", symbol: "none", silent: true, lineStyle: { type: "dashed", color: look.quiet, width: 1.5 } },
+      { type: "line", name: "front", z: 1, data: front.map(point), step: "end", symbol: "none", silent: true, lineStyle: { type: "dashed", color: look.quiet, width: 1.5 } },
       { type: "scatter", name: "agents", symbolSize: 14, data: dots, labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
-        label: { show: true, position: look.narrow ? "top" : "right", formatter: ({ data }) => data.agent, color: look.ink, width: look.narrow ? 130 : 260, overflow: "truncate" } },
+        z: 3, label: { show: true, position: "top", formatter: ({ data }) => cutTo(data.agent, look.narrow ? 18 : 40), color: look.ink, backgroundColor: look.paper, padding: [1, 3] } },
     ],
   };
 }
 
+const cutTo = (text, length) => text.length > length ? `${text.slice(0, length - 1)}…` : text;
 const dollarTick = (value) => value === 0 ? "$0" : `$${Number(value.toPrecision(3))}`;
 
 function categoriesOption({ names, agents }, look) {
   const series = agents.map((agent) => ({
-    type: "bar", name: agent.name, barGap: "10%", barCategoryGap: "30%", itemStyle: { borderRadius: [3, 3, 0, 0] },
+    ...barsOf(agent, look),
     data: names.map((name) => {
       const share = agent.score.categories[name];
       return { value: share ? rateOf(share) : null, told: [agent.name, words(name), share && `${percent(rateOf(share))}, ${shareOf(share)} passed`] };
@@ -186,19 +189,22 @@ function categoriesOption({ names, agents }, look) {
 
 /** Failed trials by mode, stacked by model, agent and mode of tools. */
 function modesOption({ found, run }, look) {
-  const agentOf = run.data.cells.map(({ cell }) => run.agents.indexOf(agentName(cell)));
-  const shown = shownAgents(run).map(({ i }) => i);
-  const groups = [...shown.map((i) => [run.agents[i], (agent) => agent === i]), ["others", (agent) => !shown.includes(agent)]];
-  const series = groups.map(([name, belongs]) => ({
-    type: "bar", name, stack: "all", barMaxWidth: 20, cursor: "pointer",
+  const agentOf = run.data.cells.map(({ cell }) => nameOf(run, cell));
+  const shown = shownAgents(run).map(({ name }) => name);
+  const groups = [...shownAgents(run).map((agent) => [agent.name, colourOf(agent, look), (name) => name === agent.name]),
+    ["others", look.quiet, (name) => !shown.includes(name)]];
+  const labels = found.modes.map(({ mode }) => words(mode));
+  const series = groups.map(([name, color, belongs]) => ({
+    type: "bar", name, stack: "all", barMaxWidth: 20, cursor: "pointer", itemStyle: { color },
     data: found.modes.map((mode) => {
       const value = total(mode.trials.filter((_, cell) => belongs(agentOf[cell])));
       return { value, told: [words(mode.mode), name, plural(value, "failed trial")] };
     }),
   })).filter(({ data }) => data.some(({ value }) => value));
   return {
+    grid: { left: labelWidth(labels, look), right: 24, top: 36, bottom: 30 },
     xAxis: axis(look, { type: "value", minInterval: 1 }),
-    yAxis: axis(look, { type: "category", inverse: true, data: found.modes.map(({ mode }) => words(mode)), axisLabel: { color: look.ink } }),
+    yAxis: axis(look, { type: "category", inverse: true, data: labels, axisLabel: { color: look.ink, width: labelWidth(labels, look) - 12, overflow: "truncate" } }),
     series,
   };
 }

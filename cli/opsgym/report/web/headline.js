@@ -76,8 +76,8 @@ function outcomesCard({ total }) {
     ["not scored", notScored, "other", where("!scored")],
   ];
   return card("Trials", count(total.total), partsFigure(parts, count),
-    Object.keys(total.fail_reasons).length > 0 && h("p", { class: "quiet" }, `failed by ${endings(total.fail_reasons)}`),
-    notScored > 0 && h("p", { class: "quiet" }, `not scored: ${endings(total.not_scored)}`));
+    Object.keys(total.fail_reasons).length > 0 && h("p", { class: "quiet" }, `failed: ${words(endings(total.fail_reasons))}`),
+    notScored > 0 && h("p", { class: "quiet" }, `not scored: ${words(endings(total.not_scored))}`));
 }
 
 function verifiersCard({ total }) {

@@ -1,15 +1,15 @@
 // Puts the page together: reads the data, shows the place that the address names, and takes in what changes.
 
-/** Sections from top to bottom: name in addresses, title, content; one without content is not there. */
+/** Sections from top to bottom: name in addresses, in the navigation, title, content; one without content is not there. */
 const SECTIONS = [
-  ["baseline", "Against the baseline", baseline],
-  ["scores", "Scores", scores],
-  ["domains", "Domains and models", heatMap],
-  ["horizons", "Horizon", horizons],
-  ["cost", "Cost and success", pareto],
-  ["categories", "Verifiers", categories],
-  ["failures", "Failure modes", failureModes],
-  ["tools", "Tool overload", overload],
+  ["baseline", "Baseline", "Against the baseline", baseline],
+  ["scores", "Scores", "Scores", scores],
+  ["domains", "Domains", "Success by domain and model", heatMap],
+  ["horizons", "Horizon", "Success by horizon", horizons],
+  ["cost", "Cost", "Cost and success", pareto],
+  ["categories", "Verifiers", "Verifiers by category", categories],
+  ["failures", "Failures", "Failure modes", failureModes],
+  ["tools", "Tools", "Tool overload", overload],
 ];
 
 let run = null;
@@ -38,7 +38,7 @@ async function start() {
 function buildOverview() {
   byId("overview").replaceChildren(
     h("section", { id: "at-headline", "aria-label": "Summary" }),
-    ...SECTIONS.map(([name, title]) => h("section", { id: `at-${name}`, "aria-labelledby": `title-${name}`, hidden: true },
+    ...SECTIONS.map(([name, , title]) => h("section", { id: `at-${name}`, "aria-labelledby": `title-${name}`, hidden: true },
       h("h2", { id: `title-${name}`, tabindex: "-1" }, title), h("div", {}))),
     h("section", { id: "at-trials", "aria-labelledby": "title-trials" }, h("h2", { id: "title-trials", tabindex: "-1" }, "Trials"), trialsSection(run)),
   );
@@ -47,13 +47,13 @@ function buildOverview() {
 function renewOverview() {
   renew(byId("at-headline"), headline(run, live));
   const there = [];
-  for (const [name, title, content] of SECTIONS) {
+  for (const [name, short, , content] of SECTIONS) {
     const section = byId(`at-${name}`);
     const shown = content(run);
     section.hidden = shown == null;
     if (shown != null) {
       renew(section.lastElementChild, shown);
-      there.push([name, title]);
+      there.push([name, short]);
     }
   }
   renew(byId("sections"), [["", "Summary"], ...there, ["trials", "Trials"]].map(([name, title]) =>
@@ -117,10 +117,14 @@ function goBack(event) {
   go(["trials"], here().query);
 }
 
+/** Takes in what has changed; what the reader looks at stays where it is on the screen. */
 function takeIn(data) {
+  const seen = [...byId("overview").children].find((section) => section.getBoundingClientRect().bottom > 0);
+  const before = seen?.getBoundingClientRect().top;
   update(run, data);
   renewOverview();
   renewTrials(run, here().query);
+  if (seen) scrollBy(0, seen.getBoundingClientRect().top - before);
 }
 
 function connected(now) {

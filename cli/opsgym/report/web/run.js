@@ -35,14 +35,30 @@ function index(run) {
   run.taskWords = tasks.map((task) => `${task.id}\n${task.summary}`.toLowerCase());
   run.reasonWords = reasons.map((reason) => reason.toLowerCase());
   run.modes = run.data.failure_modes?.modes ?? [];
-  run.agents = run.data.agents.map(({ model, agent, mode }) => agentName({ model, agent, mode }));
+  run.agents = agentsOf(run.data.agents);
   run.rows = null;
   run.byTask = null;
 }
 
 const cellName = ({ model, agent, mode, domain }) => `${model}/${agent}/${mode}/${domain}`;
 const cellKey = ({ model, agent, mode, domain }) => `${model}_${agent}_${mode}_${domain}`;
-const agentName = ({ model, agent, mode }) => `${model} / ${agent} / ${mode}`;
+
+/** Agents with a name for figures, of what tells them apart, and a place among those that have a colour. */
+function agentsOf(agents) {
+  const parts = ["model", "agent", "mode"].filter((part) => part === "model" || distinct(agents.map((one) => one[part])).length > 1);
+  const named = agents.map((agent) => ({ ...agent, name: parts.map((part) => agent[part]).join(" / "), place: null }));
+  const best = [...named].sort((a, b) => (b.score.success.rate ?? -1) - (a.score.success.rate ?? -1)).slice(0, SERIES);
+  named.filter((agent) => best.includes(agent)).forEach((agent, place) => { agent.place = place; });
+  return named;
+}
+
+/** Agents that a figure shows: all, or the best ones where there are too many to tell apart. */
+const shownAgents = (run) => run.agents.filter(({ place }) => place !== null);
+
+const distinct = (list) => [...new Set(list)];
+
+/** Most series that a figure tells apart. */
+const SERIES = 8;
 
 /** Row of a trial; -1 if it is not in the table. */
 function rowOf(run, key, task, trial) {

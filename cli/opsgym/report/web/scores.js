@@ -34,26 +34,32 @@ function scores({ data }) {
 function heatMap(run) {
   const { cells } = run.data;
   const domains = distinct(cells.map(({ cell }) => cell.domain));
-  const several = (part) => distinct(cells.map(({ cell }) => cell[part])).length > 1;
-  const parts = ["model", "agent", "mode"].filter((part) => part === "model" || several(part));
-  const name = (cell) => parts.map((part) => cell[part]).join(" / ");
-  const rows = distinct(cells.map(({ cell }) => name(cell)));
   if (domains.length < 2) return null;
-  const at = new Map(cells.map(({ cell, score }) => [`${name(cell)}\n${cell.domain}`, score.success]));
+  const rows = run.agents.map(({ name }) => name);
+  const at = new Map(cells.map(({ cell, score }) => [`${nameOf(run, cell)}\n${cell.domain}`, score.success]));
   const table = rows.map((row) => [row, ...domains.map((domain) => percent(at.get(`${row}\n${domain}`)?.rate))]);
-  return figure("heat", "Success by domain and model, as colours",
-    { domains, rows, at }, heatOption, 90 + 34 * rows.length, tableOf("Success by domain and model", [parts.join(" / "), ...domains], table));
+  return figure("heat", "Success rate of each model in each domain",
+    { domains, rows, at }, heatOption, 90 + 34 * rows.length, tableOf("Success by domain and model", ["", ...domains], table));
 }
 
-const distinct = (list) => [...new Set(list)];
+/** Name in figures of the agent that a cell belongs to. */
+const nameOf = (run, cell) => run.agents.find((one) => ["model", "agent", "mode"].every((part) => one[part] === cell[part]))?.name;
 
 function horizons(run) {
-  const agents = run.data.agents.filter(({ score }) => Object.keys(score.horizons).some((bin) => bin !== "unknown"));
-  if (!agents.length) return null;
   const bins = Object.keys(run.data.total.horizons);
-  const rows = agents.map((agent) => [agentName(agent), ...bins.map((bin) => withInterval(agent.score.horizons[bin]))]);
-  return figure("horizon", "Success by number of steps of the reference solution, with 95% intervals",
-    { bins, agents: shownAgents(run) }, horizonOption, 340, tableOf("Success by horizon", ["model / agent / mode", ...bins], rows));
+  if (!bins.some((bin) => bin !== "unknown")) return null;
+  const rows = run.agents.map((agent) => [agent.name, ...bins.map((bin) => withInterval(agent.score.horizons[bin]))]);
+  return figureOf(run, "horizon", "By the number of steps that the reference solution takes; whiskers are 95% intervals",
+    { bins, agents: shownAgents(run) }, horizonOption, 340, tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
+}
+
+const binName = (bin) => bin.replace("<=", "≤ ").replace(">=", "≥ ").replace("-", "–");
+
+/** A figure of the agents that have a colour; says so where others have none. */
+function figureOf(run, ...rest) {
+  const shown = shownAgents(run).length;
+  return [figure(...rest), shown < run.agents.length && h("p", { class: "quiet" },
+    `The ${shown} most successful of ${run.agents.length} are drawn; the numbers have all.`)];
 }
 
 function withInterval(success) {
@@ -62,16 +68,15 @@ function withInterval(success) {
 
 /** Cost of a task against success: the front are those that no other beats in both. */
 function pareto(run) {
-  const known = run.data.agents.map((agent, i) => ({ ...agent, i }))
-    .filter(({ score }) => score.cost_per_task != null && score.success.rate != null);
+  const known = run.agents.filter(({ score }) => score.cost_per_task != null && score.success.rate != null);
   if (known.length < 2) return null;
   const front = frontOf(known);
   const rows = [...known].sort((a, b) => a.score.cost_per_task - b.score.cost_per_task).map((agent) =>
-    [agentName(agent), dollars(agent.score.cost_per_task), rateCell(agent.score.success), front.includes(agent) ? "on the front" : ""]);
+    [agent.name, dollars(agent.score.cost_per_task), rateCell(agent.score.success), front.includes(agent) ? "on the front" : ""]);
   const missing = run.data.agents.length - known.length;
   return [
     figure("pareto", "Cost of a task against success; the line joins those that none beats in both",
-      { known, front }, paretoOption, 380, tableOf("Cost and success", ["model / agent / mode", ["cost a task", "n"], "success", "front"], rows)),
+      { known, front }, paretoOption, 380, tableOf("Cost and success", ["", ["cost a task", "n"], "success", "front"], rows)),
     missing > 0 && h("p", { class: "quiet" }, `Not shown, without a known cost or score: ${missing}.`),
   ];
 }
@@ -88,14 +93,13 @@ function frontOf(agents) {
 }
 
 function categories(run) {
-  const { total, agents } = run.data;
-  const names = Object.keys(total.categories);
+  const names = Object.keys(run.data.total.categories);
   if (!names.length) return null;
   const told = (share) => share ? `${percent(rateOf(share))} (${shareOf(share)})` : NOTHING;
-  const rows = agents.map((agent) => [agentName(agent), ...names.map((name) => told(agent.score.categories[name]))]);
-  return figure("categories", "Share of verifiers that passed, by category",
+  const rows = run.agents.map((agent) => [agent.name, ...names.map((name) => told(agent.score.categories[name]))]);
+  return figureOf(run, "categories", "Share of verifiers that passed",
     { names, agents: shownAgents(run) }, categoriesOption, 340,
-    tableOf("Verifiers by category", ["model / agent / mode", ...names.map(words)], rows));
+    tableOf("Verifiers by category", ["", ...names.map(words)], rows));
 }
 
 function failureModes(run) {
@@ -130,14 +134,16 @@ const MODES = ["oracle", "plus_5_tools", "plus_10_tools", "plus_15_tools", "all_
 
 /** Success as more and more tools are shown. */
 function overload(run) {
-  const { agents } = run.data;
+  const { agents } = run;
   const modes = distinct(agents.map(({ mode }) => mode)).sort((a, b) => MODES.indexOf(a) - MODES.indexOf(b));
   if (modes.length < 2) return null;
-  const lines = distinct(agents.map(({ model, agent }) => `${model} / ${agent}`)).map((name) => ({
-    name, points: modes.map((mode) => agents.find((one) => `${one.model} / ${one.agent}` === name && one.mode === mode)?.score.success),
+  const several = distinct(agents.map(({ agent }) => agent)).length > 1;
+  const nameIn = ({ model, agent }) => several ? `${model} / ${agent}` : model;
+  const lines = distinct(agents.map(nameIn)).map((name) => ({
+    name, points: modes.map((mode) => agents.find((one) => nameIn(one) === name && one.mode === mode)?.score.success),
   }));
   const rows = lines.map(({ name, points }) => [name, ...points.map(withInterval)]);
-  return figure("overload", "Success by the tools that are shown, from those needed to all, with 95% intervals",
+  return figure("overload", "Success by the tools that the agent is shown, from those that a task needs to all; whiskers are 95% intervals",
     { modes, lines: lines.slice(0, SERIES) }, overloadOption, 320,
-    tableOf("Success by mode", ["model / agent", ...modes.map(words)], rows));
+    tableOf("Success by mode", ["", ...modes.map(words)], rows));
 }

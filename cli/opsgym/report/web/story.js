@@ -25,7 +25,7 @@ function eventItem(event, content) {
     event.by && h("span", { class: "tag by" }, event.by), shape(event, content));
 }
 
-const took = (event) => event.seconds == null ? null : h("span", { class: "quiet" }, seconds(event.seconds));
+const took = (event) => event.seconds == null ? null : h("span", { class: "quiet" }, event.seconds < 0.1 ? `${Math.round(1000 * event.seconds)} ms` : seconds(event.seconds));
 
 function prompt(event, content) {
   const name = { system: "System prompt", user: "User" }[event.kind] ?? event.kind;

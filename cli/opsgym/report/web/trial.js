@@ -27,7 +27,7 @@ async function trialContent(run, row, key, task, trial) {
 
 function withoutDetail(run) {
   if (run.data.details !== "none") return h("p", { class: "warning" }, "Nothing more is known of this trial: its record or transcript is not in the store.");
-  return h("p", { class: "warning" }, "This page was written without transcripts. Write it with them: ", h("code", {}, `opsgym report ${quoted(run.data.run.id)} --transcripts beside`));
+  return h("p", { class: "warning" }, "This page was written without transcripts. Write it with them: ", h("code", {}, `opsgym report ${quoted(run.data.run.id)} --transcripts beside --out DIR`));
 }
 
 function trialTop(run, row, key, task, trial, query) {

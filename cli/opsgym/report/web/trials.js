@@ -20,9 +20,12 @@ const LABELS = { [NOT_SCORED]: "not scored" };
 
 const partsOf = (run, part) => distinct(run.data.cells.map(({ cell }) => cell[part]));
 
-/** Columns: name, label, class, what to sort by (null: the order of the run), and the cell. */
+/** Failed trials first, then those without a score. */
+const ORDER = { failed: 0, passed: 2 };
+
+/** Columns: name, label, class, what to sort by, and the cell. */
 const TABLE = [
-  ["outcome", "outcome", "", (run, row) => ["failed", "", "passed"].indexOf(outcomeOf(run, row).replace(/^(?!failed|passed).*/, "")), outcomeCell],
+  ["outcome", "outcome", "", (run, row) => ORDER[outcomeOf(run, row)] ?? 1, outcomeCell],
   ["task", "task", "task", (run, row) => run.data.tasks[run.data.trials.task[row]].id, taskCell],
   ["cell", "cell", "", (run, row) => run.cellNames[run.data.trials.cell[row]], (run, row) => run.cellNames[run.data.trials.cell[row]]],
   ["reason", "reason", "", reasonOf, reasonCell],
@@ -40,7 +43,7 @@ function share(run, row) {
 
 function outcomeCell(run, row) {
   const flip = run.data.trials.flip[row];
-  return [verdict(outcomeOf(run, row)), flip !== 0 && h("span", { class: `tag ${flip < 0 ? "bad" : "good"}` }, flip < 0 ? "lost" : "won")];
+  return [verdict(outcomeOf(run, row)), " ", flip !== 0 && h("span", { class: `tag ${flip < 0 ? "bad" : "good"}` }, flip < 0 ? "lost" : "won")];
 }
 
 function taskCell(run, row, query) {
@@ -51,7 +54,7 @@ function taskCell(run, row, query) {
 }
 
 function reasonCell(run, row) {
-  return [words(reasonOf(run, row)), modesOf(run, row).map((i) => h("span", { class: "tag" }, words(run.modes[i].mode)))];
+  return [words(reasonOf(run, row)), modesOf(run, row).map((i) => h("span", { class: "tag" }, words(run.modes[i].mode))).flatMap((tag) => [" ", tag])];
 }
 
 function verifiersCell(run, row) {
@@ -136,7 +139,7 @@ function trialsSection(run) {
 function searchField() {
   const input = h("input", { type: "search", id: "search", placeholder: "task, summary, reason, cell", "aria-keyshortcuts": "/", autocomplete: "off" });
   input.addEventListener("input", () => filterBy("q", input.value, { typed: true }));
-  return h("label", { class: "wanted" }, "Search ", input);
+  return h("div", { class: "choice" }, h("label", { for: "search" }, "Search"), input);
 }
 
 /** Selects for what there is to choose from; they stay what they are while an update changes nothing of it. */
@@ -148,9 +151,10 @@ function renewChoices(run) {
   if (place.dataset.stamp === stamp) return;
   place.dataset.stamp = stamp;
   renew(place, wanted.map(([name, label, values]) => {
-    const select = h("select", { name }, h("option", { value: "" }, "all"), values.map((value) => h("option", { value }, LABELS[value] ?? words(value))));
+    const id = `choose-${name}`;
+    const select = h("select", { name, id }, h("option", { value: "" }, "all"), values.map((value) => h("option", { value }, LABELS[value] ?? words(value))));
     select.addEventListener("change", () => filterBy(name, select.value));
-    return h("label", { "data-key": name }, `${label} `, select);
+    return h("div", { class: "choice", "data-key": name }, h("label", { for: id }, label), select);
   }));
 }
 

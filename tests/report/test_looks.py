@@ -1,0 +1,124 @@
+"""How a page about a run looks to everybody: hostile texts, screen readers, phones, dark rooms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.report.pages import PROMPTS, detail_of, page_of
+from tests.report.reader import Reader, place_of, reading, written
+
+from opsgym.report.model import PageData
+
+pytestmark = pytest.mark.xdist_group("report page")
+
+HOSTILE = "</script></pre><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">{a|b}\ud800"
+SHOWN = HOSTILE.replace("\ud800", "\N{REPLACEMENT CHARACTER}")
+KEPT = {"details", "verdict"}
+"""Fields that only take words of ours."""
+
+
+def spoilt(value: Any, field: str = "") -> Any:
+    """The same with something hostile in every text and in every name that a run gives."""
+    if isinstance(value, dict):
+        named = field in {"fail_reasons", "not_scored", "horizons", "categories"}
+        return {name + HOSTILE if named else name: spoilt(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [spoilt(item, field) for item in value]
+    return value + HOSTILE if isinstance(value, str) and field not in KEPT else value
+
+
+def test_hostile_text_is_read_and_not_run(browser: Browser, tmp_path: Path) -> None:
+    page = PageData.model_construct(**page_of(texts=PROMPTS).model_dump())
+    page = PageData.model_validate(spoilt(page.model_dump(warnings=False)))
+    row = page.trials.outcome.index(1)
+    with reading(browser, written(tmp_path, page, {row: detail_of(page_of(), row, HOSTILE)})) as reader:
+        reader.see_everything()
+        for chart in reader.page.locator(".chart").all():
+            chart.hover()  # tooltips
+        reader.unfold()
+        shown = reader.page.locator("#overview").inner_text()
+        assert shown.count(SHOWN) > 100
+        reader.visit("#/trials")
+        reader.page.locator("#rows td.task a").first.click()
+        trial = reader.trial()
+        reader.unfold()
+        assert trial.inner_text().count(SHOWN) > 20
+        assert reader.page.title().endswith("opsgym")
+        assert reader.page.locator("img, script[src], body :is(iframe, object, embed)").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_shut_out(browser: Browser, address: str, run: PageData, scheme: Any) -> None:
+    with reading(browser, address, color_scheme=scheme) as reader:
+        reader.visit("#/?q=task-0003")  # the checker takes its time for every row
+        reader.see_everything()
+        reader.unfold()
+        assert reader.faults() == []
+        reader.page.keyboard.press("?")
+        assert reader.faults() == []
+        reader.page.keyboard.press("Escape")
+        reader.visit(place_of(run, run.trials.outcome.index(1)))
+        reader.trial()
+        reader.unfold()
+        assert reader.faults() == []
+
+
+def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, address: str, run: PageData) -> None:
+    with reading(browser, address, viewport={"width": 390, "height": 800}, has_touch=True) as reader:
+        reader.see_everything()
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+        reader.visit(place_of(run, run.trials.outcome.index(1)))
+        reader.trial()
+        reader.unfold()
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert reader.faults() == []
+
+
+def test_it_follows_the_readers_light_or_dark_until_they_choose(browser: Browser, address: str) -> None:
+    with reading(browser, address) as reader:
+        body, black, white = reader.page.locator("body"), "rgb(13, 17, 23)", "rgb(255, 255, 255)"
+        expect(body).to_have_css("background-color", white)
+        reader.page.emulate_media(color_scheme="dark")
+        expect(body).to_have_css("background-color", black)
+        reader.page.emulate_media(color_scheme="light")
+        expect(body).to_have_css("background-color", white)
+        chart = reader.page.locator("[data-chart=horizon]")
+        chart.scroll_into_view_if_needed()
+        chart.and_(reader.page.locator("[data-drawn]")).wait_for()
+        before = chart.inner_html()
+        reader.page.get_by_role("button", name="Dark").click()
+        expect(body).to_have_css("background-color", black)
+        assert chart.inner_html() != before
+        reader.visit(anew=True)
+        expect(body).to_have_css("background-color", black)
+        expect(reader.page.get_by_role("button", name="Light")).to_be_visible()
+
+
+def test_sections_without_data_are_left_out(browser: Browser, tmp_path: Path) -> None:
+    page = page_of(models=1, modes=1, tasks=3, details="none", gate=None, budget_usd=None)
+    bare = page.model_copy(update={"baseline": None, "failure_modes": None, "agents": page.agents[:1]})
+    with reading(browser, written(tmp_path, bare)) as reader:
+        titles = [title for title in reader.page.locator("#overview > section > h2:visible").all_inner_texts()]
+        assert titles == ["Scores", "Success by domain and model", "Success by horizon", "Verifiers by category", "Trials"]
+        assert reader.page.locator("#sections a").all_inner_texts() == [
+            "Summary", "Scores", "Domains", "Horizon", "Verifiers", "Trials",
+        ]  # fmt: skip
+        assert_no_detail(reader, bare)
+
+
+def assert_no_detail(reader: Reader, page: PageData) -> None:
+    """A page without details says how to get them."""
+    reader.visit(place_of(page, 0))
+    expect(reader.trial().locator(".warning")).to_contain_text(
+        f"opsgym report {page.run.id} --transcripts beside --out DIR"
+    )
+
+
+def test_a_run_of_which_nothing_has_ended_is_shown(browser: Browser, tmp_path: Path) -> None:
+    page = page_of(models=1, modes=1, tasks=0, details="none")
+    with reading(browser, written(tmp_path, page)) as reader:
+        expect(reader.page.get_by_text("No trial has ended yet.")).to_be_visible()
+        expect(reader.page.locator(".cards .value").first).to_have_text("–")
