@@ -383,8 +383,16 @@ def test_a_cookie_does_not_open_under_another_name(guarded: httpx.Client) -> Non
         assert thief.get("/api/runs", headers={"cookie": cookie, "host": "evil.example"}).status_code == 401
 
 
-def test_another_page_cannot_sign_somebody_in(guarded: httpx.Client) -> None:
-    answer = guarded.post("/sign-in", data={"token": TOKEN}, headers={"origin": "https://evil.example"})
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null", "sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_another_page_cannot_sign_somebody_in(guarded: httpx.Client, sent: dict[str, str]) -> None:
+    answer = guarded.post("/sign-in", data={"token": TOKEN}, headers=sent)
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_what_was_read_is_not_read_again(store: CountingStore) -> None:
 def test_after_every_step_it_is_what_the_store_holds(store: CountingStore) -> None:
     run = Running.begin(store, "demo.1", "a", "b", "c")
     reading = _read(store, run.run)
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: run.start("a"),
         lambda: run.end("a"),
         lambda: put_attempt(store, run.run, "b", Outcome.INFRA_ERROR, reason="gym_lost", cell=run.plan[1].cell),

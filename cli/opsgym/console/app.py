@@ -153,19 +153,24 @@ class Console:
             return RedirectResponse(target, status_code=303)
         if request.method != "POST":
             return Response(pages.sign_in(), media_type="text/html")
-        origin, host = request.headers.get("origin"), request.headers.get("host", "")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if _from_elsewhere(request):
             return answer(request.scope, 403, "Another page may not sign you in.")
         peer = request.client.host if request.client else ""
         refusal = self._access.try_token(peer, await _given_token(request))
         if refusal is not None:
             return Response(pages.sign_in(refusal.told), refusal.status, media_type="text/html")
         response = RedirectResponse(target, status_code=303)
-        response.set_cookie(
-            COOKIE, self._access.session(host), max_age=SESSION_SECONDS, httponly=True, samesite="strict",
-            secure=_is_encrypted(request),
-        )  # fmt: skip
+        session = self._access.session(request.headers.get("host", ""))
+        secure = _is_encrypted(request)
+        response.set_cookie(COOKIE, session, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
         return response
+
+
+def _from_elsewhere(request: Request) -> bool:
+    """Whether a page of another origin sent a form: it could use up the tries of whoever looks at it."""
+    # Since our pages send no referrer, browsers send `null` for them; where it counts they say it here too.
+    site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin", "null")
+    return site != "same-origin" or (origin != "null" and urlsplit(origin).netloc != request.headers.get("host"))
 
 
 async def _given_token(request: Request) -> str:

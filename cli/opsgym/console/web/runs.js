@@ -4,7 +4,7 @@
 const FAST = 2000; // while something changes
 const SLOW = 10000;
 const STATES = {
-  running: ["Running", "live running"],
+  running: ["Running", "going"],
   waiting: ["Waiting", "waiting"],
   stalled: ["Stalled", "stalled"],
   stopped: ["Stopped", "over"],
