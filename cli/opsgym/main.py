@@ -91,6 +91,11 @@ def cli(debug: bool) -> None:
     "--log-file", type=click.Path(path_type=Path, dir_okay=False), metavar="PATH",
     help="Also write log lines to the end of PATH, one JSON object a line; OPSGYM_LOG_LEVEL says from which level up.",
 )  # fmt: skip
+@click.option(
+    "--webhook-env", "webhook", metavar="NAME",
+    help="Tell the address that the environment variable NAME holds how the run ended: Slack, or whatever takes JSON."
+    " OPSGYM_WEBHOOK_SECRET signs it.",
+)  # fmt: skip
 @click.option("--from", "source", metavar="RUN", help="Instead of FILE: repeat one trial of this run, see --trial.")
 @click.option(
     "--from-store", metavar="DIR|s3://BUCKET/PREFIX",
@@ -112,10 +117,10 @@ def run(file: Path | None, store: str, concurrency: int | None, **options: Any) 
     Secrets are then looked for in the providers' usual variables.
     """
     source, as_json, log_file = options.pop("source"), options.pop("as_json"), options.pop("log_file")
-    port, metrics_file = options.pop("metrics_port"), options.pop("metrics_file")
+    port, metrics_file, webhook = options.pop("metrics_port"), options.pop("metrics_file"), options.pop("webhook")
     if source is not None:
-        if port is not None or metrics_file is not None:
-            raise click.UsageError("--metrics-port and --metrics-file go with FILE, not with --from")
+        if port is not None or metrics_file is not None or webhook is not None:
+            raise click.UsageError("--metrics-port, --metrics-file and --webhook-env go with FILE, not with --from")
         return _repeat(file, source, store, log_file, options)
     given = [name for name, value in options.items() if value]
     if given:
@@ -126,7 +131,7 @@ def run(file: Path | None, store: str, concurrency: int | None, **options: Any) 
     from opsgym.commands.run import run as command
     from opsgym.local.metrics import Exposition
 
-    return command(Request(file, store, concurrency, as_json, Exposition(port, metrics_file), log_file))
+    return command(Request(file, store, concurrency, as_json, Exposition(port, metrics_file), log_file, webhook))
 
 
 def _repeat(file: Path | None, source: str, store: str, log_file: Path | None, options: Mapping[str, Any]) -> int:

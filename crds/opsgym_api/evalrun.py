@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, model_validator
 
@@ -17,7 +17,8 @@ from opsgym_api.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",
-    "Limits", "Mode", "ModelEntry", "ObjectStoreSource", "SecretKey", "Suite", "require_unique",
+    "Limits", "Mode", "ModelEntry", "NoticeEvent", "NoticeStatus", "ObjectStoreSource", "SecretKey", "Suite",
+    "require_unique",
 ]  # fmt: skip
 
 
@@ -273,6 +274,10 @@ class Condition(Document):
     """Generation of the spec that this speaks of."""
 
 
+NoticeEvent: TypeAlias = Literal["finished", "stalled", "gate_failed"]
+"""What webhooks are told: the run has ended, somebody has to mend something, the gate says NO-GO or INCONCLUSIVE."""
+
+
 class NoticeStatus(Document):
     """A notice to one webhook. It is here before it is sent, so that a restarted operator sends it."""
 
@@ -280,7 +285,7 @@ class NoticeStatus(Document):
     """The same in every attempt to send it."""
     webhook: Name
     """Name of the webhook."""
-    event: Literal["finished", "stalled", "gate_failed"]
+    event: NoticeEvent
     """What happened."""
     at: AwareDatetime
     """When it happened."""

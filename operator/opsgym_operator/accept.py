@@ -44,7 +44,7 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     if spec is None:
         return Situation(Reason.INVALID_SPEC, "; ".join(map(str, run.problems)))
     frozen = run.stored.models if run.stored else {}
-    faults = [*_stores(spec, config), *_queue(spec, namespace)]
+    faults = [*_stores(spec, config), *_webhooks(spec, config), *_queue(spec, namespace)]
     if not frozen:
         faults += [*_suite(spec), *_models(run.name, spec, namespace)]
     if faults:
@@ -71,6 +71,15 @@ def _stores(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Fault]:
     for field, name in named.items():
         if name is not None and name not in config.store_by_name:
             yield _Fault(Reason.STORE_NOT_FOUND, f"{field}: {name!r} is no store of this installation; stores: {there}")
+
+
+def _webhooks(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Fault]:
+    there = config.notifications.by_name
+    for index, name in enumerate(spec.notify):
+        if name not in there:
+            known = f"webhooks: {', '.join(there)}" if there else "it has none"
+            message = f"spec.notify[{index}]: {name!r} is no webhook of this installation; {known}"
+            yield _Fault(Reason.WEBHOOK_NOT_FOUND, message)
 
 
 def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Fault]:

@@ -14,6 +14,8 @@ from pydantic import Field, ValidationError, model_validator
 from opsgym_api.base import Document
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalmodel import Name, Url
+from opsgym_api.evalrun import NoticeEvent, require_unique
+from opsgym_api.notices import Format
 from opsgym_api.strict_yaml import line_of, parts_of, value_of
 from opsgym_api.validation import message_of, path_of
 
@@ -130,6 +132,42 @@ class TracingConfig(Document):
     """Whether prompts, answers, arguments and results are sent too."""
 
 
+class WebhookConfig(Document):
+    """An address that is told how runs go."""
+
+    name: Name
+    """Name that EvalRuns use in `spec.notify`."""
+    secret: Name
+    """Secret of the operator's namespace with `url` and, to sign what is sent, `signing-secret`."""
+    events: Annotated[list[NoticeEvent], Field(min_length=1)] = ["finished", "stalled", "gate_failed"]
+    """What it is told."""
+    format: Format = "slack"
+    """`slack` for Slack's incoming webhooks and what is compatible with them, `json` for programs."""
+
+
+class NotificationsConfig(Document):
+    """Who is told how runs go."""
+
+    webhooks: Annotated[list[WebhookConfig], Field(max_length=16)] = []
+    """Webhooks by name; names are unique."""
+    default: list[Name] = []
+    """Webhooks that every run has, besides those that it names."""
+
+    @model_validator(mode="after")
+    def _named_once(self) -> NotificationsConfig:
+        names = [webhook.name for webhook in self.webhooks]
+        require_unique("webhooks", names)
+        unknown = [name for name in self.default if name not in names]
+        if unknown:
+            raise ValueError(f"default: {unknown[0]!r} is none of the webhooks: {', '.join(names) or 'none'}")
+        return self
+
+    @property
+    def by_name(self) -> Mapping[str, WebhookConfig]:
+        """Webhooks by the name that EvalRuns use."""
+        return {webhook.name: webhook for webhook in self.webhooks}
+
+
 class OperatorConfig(Document):
     """`/etc/opsgym/config.yaml`."""
 
@@ -147,6 +185,8 @@ class OperatorConfig(Document):
     """Where spans go; nowhere if absent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Lowest level that pods of runs log."""
+    notifications: NotificationsConfig = NotificationsConfig()
+    """Who is told how runs go."""
     watch_namespaces: list[Name] = []
     """Namespaces to look after; the whole cluster if empty."""
 

@@ -26,6 +26,7 @@ from opsgym_operator.chunks import Grant, LaneWork, grant_slots, used_slots
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.desired import Desired, Event, Manifest, Need, ObjectRef
 from opsgym_operator.names import ANNOTATION_CELL
+from opsgym_operator.notices import with_notices
 from opsgym_operator.observed import ObservedJob, ObservedNamespace, ObservedPod, ObservedRun
 from opsgym_operator.pods import any_running, in_trouble, patience, refused, unschedulable
 from opsgym_operator.preflight import prepare
@@ -79,7 +80,7 @@ def plan(namespace: ObservedNamespace, config: OperatorConfig, now: datetime, ve
             _begin(turn, namespace, tuple(jobs[run.uid]), tuple(pods[run.uid]), config, now, version)
         turns.append(turn)
     _hand_out_slots([turn for turn in turns if turn.work], namespace)
-    return {turn.run.uid: _end(turn, config, now) for turn in turns}
+    return {turn.run.uid: with_notices(turn.run, _end(turn, config, now), config, now) for turn in turns}
 
 
 _Item = TypeVar("_Item", ObservedJob, ObservedPod)

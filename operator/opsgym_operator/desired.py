@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
-from opsgym_api.evalrun import EvalRunStatus
+from opsgym_api.evalrun import EvalRunStatus, NoticeEvent, NoticeStatus
 from opsgym_api.records import AttemptRecord, Control, GateRecord, RunRecord
 
 Manifest: TypeAlias = Mapping[str, Any]
@@ -58,6 +58,42 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Delivery:
+    """How an attempt to send a notice ended."""
+
+    id: str
+    """Of the notice."""
+    attempt: int
+    """Counts from 1."""
+    outcome: Literal["sent", "again", "failed"]
+    """`again`: another attempt may succeed."""
+    problem: str = ""
+    """Why it was not sent; names no address."""
+    retry_after: float = 0.0
+    """Seconds that the receiver asked to wait."""
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A notice that is to be sent now."""
+
+    webhook: str
+    """Name of the webhook."""
+    id: str
+    """Of the notice."""
+    event: NoticeEvent
+    attempt: int
+    """Counts from 1."""
+    body: bytes
+
+    def ended(
+        self, outcome: Literal["sent", "again", "failed"], problem: str = "", retry_after: float = 0.0
+    ) -> Delivery:
+        """How this attempt ended."""
+        return Delivery(self.id, self.attempt, outcome, problem, retry_after)
+
+
+@dataclass(frozen=True)
 class Desired:
     """What should be done for an EvalRun now."""
 
@@ -77,6 +113,10 @@ class Desired:
     status: EvalRunStatus | None = None
     """To write in place of the status there; None if that is as it should be."""
     events: tuple[Event, ...] = ()
+    send: tuple[Letter, ...] = ()
+    """Notices to send, once the status that holds them is written."""
+    told: tuple[NoticeStatus, ...] = ()
+    """Notices of which the status tells for the first time that they were sent or given up."""
     needs: frozenset[Need] = frozenset()
     """What to read before the next plan."""
     again_s: float | None = None

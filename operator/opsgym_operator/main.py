@@ -13,11 +13,13 @@ import structlog
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.logs import configure_logs
+from opsgym_operator import sending
 from opsgym_operator.client import EVALRUNS, ApiError, Client
 from opsgym_operator.config import OperatorConfig, parse_config
 from opsgym_operator.liveness import Health, WatchCheck, longest_pass
 from opsgym_operator.metrics import Metrics
 from opsgym_operator.reconcile import Cluster, Namespace
+from opsgym_operator.sending import Sender
 from opsgym_operator.server import serving
 from opsgym_operator.settings import kopf_settings, register_login
 from opsgym_operator.stores import MOUNTED, Stores
@@ -73,13 +75,14 @@ class Workers:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
 
-async def operate(config: OperatorConfig, port: int, mounted: Path = MOUNTED) -> None:
+async def operate(config: OperatorConfig, port: int, mounted: Path, webhooks: Path) -> None:
     """Runs until told to stop.
 
     Args:
         config: The installation.
         port: Port of `/metrics`, `/healthz` and `/readyz`.
         mounted: Folder of the stores' credentials.
+        webhooks: Folder of the webhooks' addresses.
 
     Raises:
         ApiError: The API server does not answer, or the kinds of opsgym are not installed.
@@ -92,7 +95,8 @@ async def operate(config: OperatorConfig, port: int, mounted: Path = MOUNTED) ->
     namespaces = config.watch_namespaces
     async with Client(settings) as client:
         await _require_kinds(client, namespaces)
-        workers.cluster = Cluster(client, watched, stores, config, metrics, datetime.now(UTC))
+        sender = Sender(config.notifications.by_name, webhooks)
+        workers.cluster = Cluster(client, watched, stores, config, metrics, datetime.now(UTC), sender=sender)
         check = WatchCheck(client, watched, namespaces)
         health.add(lambda: check.problem)
         health.add(longest_pass(workers.passes))
@@ -110,6 +114,7 @@ async def operate(config: OperatorConfig, port: int, mounted: Path = MOUNTED) ->
         finally:
             checking.cancel()
             await workers.close()
+            await sender.close()
             stores.close()
 
 
@@ -131,12 +136,13 @@ def main() -> int:
     path = Path(os.environ.get("OPSGYM_OPERATOR_CONFIG", CONFIG))
     try:
         config = parse_config(path.read_text(encoding="utf-8"), str(path))
-        asyncio.run(operate(config, int(os.environ.get("OPSGYM_METRICS_PORT", PORT)), _mounted()))
+        asyncio.run(operate(config, int(os.environ.get("OPSGYM_METRICS_PORT", PORT)), *_mounted()))
     except (InputError, ApiError, OSError, kopf.LoginError) as error:
         log.error("cannot run", problem=str(error))  # noqa: TRY400 - a user's mistake needs no traceback
         return 1
     return 0
 
 
-def _mounted() -> Path:
-    return Path(os.environ.get("OPSGYM_STORES", MOUNTED))
+def _mounted() -> tuple[Path, Path]:
+    """Folders in which the kubelet mounts Secrets of stores and of webhooks."""
+    return Path(os.environ.get("OPSGYM_STORES", MOUNTED)), Path(os.environ.get("OPSGYM_WEBHOOKS", sending.MOUNTED))

@@ -19,6 +19,7 @@ from opsgym_api.gate import Baseline
 from opsgym_api.orders import PreflightReport, SuiteIndex, TrialRef
 from opsgym_api.records import Cell, Control, GateRecord, RunRecord
 from opsgym_operator.book import Book
+from opsgym_operator.desired import Delivery
 from opsgym_operator.lanes import Lane, lanes_of
 
 
@@ -176,6 +177,8 @@ class ObservedRun:
     """What the gate compares with, or why there is no such run; None until it was read, see `Need.BASELINE`."""
     schedule: str = ""
     """EvalSchedule that made it; empty for a run that somebody made."""
+    deliveries: tuple[Delivery, ...] = ()
+    """How attempts to send its notices ended, the last one of each."""
 
     @property
     def id(self) -> str:

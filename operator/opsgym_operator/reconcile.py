@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -64,6 +64,7 @@ from opsgym_operator.read import (
 )
 from opsgym_operator.runs import RunState
 from opsgym_operator.schedules import follow_schedules, schedule_of
+from opsgym_operator.sending import Sender
 from opsgym_operator.status import condition_of
 from opsgym_operator.stores import Stores
 from opsgym_operator.watch import Watched
@@ -95,6 +96,8 @@ class Cluster:
     since: datetime
     """When this process started."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    sender: Sender = field(default_factory=Sender)
+    """Tells webhooks; without any, there is nothing to send."""
 
 
 @dataclass
@@ -220,7 +223,7 @@ class Namespace:
                 desired = (await self._plan(self._look()))[uid]
             if state.trouble:
                 # Without its store a run only says so; what is running goes on.
-                desired = Desired(status=desired.status, events=desired.events, again_s=desired.again_s)
+                desired = replace(desired, create=(), patches=(), delete=())
         await self._write(run, desired)
         self._show_run(run, state, desired)
         return [wait for wait in (desired.again_s, state.retry_in if state else None) if wait is not None]
@@ -231,6 +234,10 @@ class Namespace:
             self.wake()
         if desired.status is not None:
             await apply_status(client, watched, EVALRUNS, there, desired.status)
+        for notice in desired.told:
+            self._cluster.metrics.count_notice(notice.event, notice.state)
+        for letter in desired.send:
+            self._cluster.sender.send(there["metadata"]["uid"], letter, self.wake)
         await apply_events(client, there, desired, self._cluster.now())
 
     async def _plan(self, seen: Seen) -> Mapping[str, Desired]:
@@ -320,6 +327,7 @@ class Namespace:
             orders=seen.order_names.get(uid, frozenset()),
             baseline=state.baseline if state else None,
             schedule=schedule_of(run),
+            deliveries=self._cluster.sender.deliveries(uid),
         )
 
     def _observed_job(self, job: Manifest, seen: Seen) -> ObservedJob:
@@ -379,6 +387,7 @@ class Namespace:
             self._states.pop(uid).close()
         for uid in self._shown.keys() - there:
             self._cluster.metrics.forget_run(self.name, self._shown.pop(uid))
+            self._cluster.sender.forget(uid)
 
     async def _harvest(self, run: Manifest, state: RunState | None, seen: Seen) -> None:
         if state is None:

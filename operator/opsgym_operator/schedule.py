@@ -42,6 +42,8 @@ class OwnedRun:
     good: bool = False
     """It ended with `Succeeded`, and its gate, if it has one, holds."""
     deleting: bool = False
+    telling: bool = False
+    """Webhooks have not been told all of it yet."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def _run(schedule: ObservedSchedule, spec: EvalScheduleSpec, at: datetime) -> Ma
 def _old(schedule: ObservedSchedule, spec: EvalScheduleSpec) -> list[OwnedRun]:
     """Finished EvalRuns beyond what is kept of each kind, the oldest ones."""
     ended = sorted(
-        (run for run in schedule.runs if run.finished_at is not None and not run.deleting),
+        (run for run in schedule.runs if run.finished_at is not None and not run.deleting and not run.telling),
         key=lambda run: (run.scheduled_at, run.name),
     )
     good, failed = [run for run in ended if run.good], [run for run in ended if not run.good]

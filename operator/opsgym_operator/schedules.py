@@ -88,6 +88,7 @@ def _owned(run: Manifest, now: datetime) -> OwnedRun:
         finished_at=status.finished_at,
         good=went_well(status),
         deleting="deletionTimestamp" in metadata,
+        telling=any(notice.state == "pending" for notice in status.notices),
     )
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from opsgym_api.evalmodel import EvalModel, ModelSpec
-from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus
+from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus, NoticeStatus
 from opsgym_api.gate import Baseline
 from opsgym_api.orders import AttemptSummary, JobOrder, PreflightReport, SuiteEntry, SuiteIndex
 from opsgym_api.outcomes import InfraReason, Outcome
@@ -21,7 +21,7 @@ from opsgym_api.records import AttemptRecord, Cell, Control, GateRecord, RunReco
 from opsgym_operator.book import Book
 from opsgym_operator.config import Images, OperatorConfig, StoreConfig
 from opsgym_operator.decide import plan
-from opsgym_operator.desired import Desired, Event, Need
+from opsgym_operator.desired import Delivery, Desired, Event, Letter, Need
 from opsgym_operator.names import LABEL_EVAL_MODEL, LABEL_RUN_UID
 from opsgym_operator.observed import (
     ObservedJob,
@@ -111,6 +111,10 @@ class SimRun:
     """What attempts have cost that have not ended."""
     gate: GateRecord | None = None
     baseline: Baseline | None = None
+    letters: dict[tuple[str, int], Letter] = field(default_factory=dict)
+    """Notices that were to be sent, by id and attempt."""
+    deliveries: dict[str, Delivery] = field(default_factory=dict)
+    told: list[NoticeStatus] = field(default_factory=list)
     gone: bool = False
     events: list[Event] = field(default_factory=list)
     started: int = 0
@@ -187,6 +191,7 @@ class Fleet:
             preflights=tuple(run.preflights.values()),
             orders=frozenset(run.orders),
             baseline=run.baseline,
+            deliveries=tuple(run.deliveries.values()),
         )
 
     def _job(self, name: str, job: SimJob) -> ObservedJob:
@@ -241,6 +246,8 @@ class Fleet:
             run.index = SuiteIndex(entries=run.entries)
         run.status = desired.status or run.status
         run.events += desired.events
+        run.told += desired.told
+        run.letters |= {(letter.id, letter.attempt): letter for letter in desired.send}
         self._controllers()
         acts = (
             *(desired.freeze, desired.control, desired.records, desired.gate),

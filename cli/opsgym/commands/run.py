@@ -17,10 +17,12 @@ from opsgym.exits import Exit
 from opsgym.gates import judged, print_gate
 from opsgym.local.agenda import Agenda, Before, plan_agenda
 from opsgym.local.board import Board
+from opsgym.local.clock import utc_now
 from opsgym.local.inputs import Inputs, read_inputs
 from opsgym.local.ledger import Ledger
 from opsgym.local.logs import logging_to
 from opsgym.local.metrics import Exposition, Meter, exposed
+from opsgym.local.notify import Webhook, notice_of, tell, webhook_of
 from opsgym.local.progress import Progress, progress_for
 from opsgym.local.record import before_of, compact_if_large, frozen_suite, run_record, with_records
 from opsgym.local.run import Ended, LocalRun
@@ -28,6 +30,7 @@ from opsgym.score_table import console, print_summary, summary_json
 from opsgym_api.baseline import find_baseline
 from opsgym_api.gate import Baseline
 from opsgym_api.layout import RunKeys
+from opsgym_api.notices import Notice
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import GateRecord
 from opsgym_api.results import load_record, load_rows
@@ -54,6 +57,8 @@ class Request:
     """Where metrics go."""
     log_file: Path | None = None
     """Where log lines go besides the screen."""
+    webhook: str | None = None
+    """Environment variable that holds the address of whom to tell how the run ended."""
 
 
 def run(request: Request) -> int:
@@ -71,6 +76,7 @@ def run(request: Request) -> int:
 
 
 def _run(inputs: Inputs, store: Store, meter: Meter, request: Request) -> int:
+    webhook = None if request.webhook is None else webhook_of(request.webhook, os.environ)
     baseline = _baseline(inputs, store)
     for note in inputs.notes:
         click.echo(note, err=True)
@@ -87,9 +93,17 @@ def _run(inputs: Inputs, store: Store, meter: Meter, request: Request) -> int:
     if gate is not None:
         print_gate(gate, err=request.as_json)
         meter.judged(gate)
+    if webhook is not None:
+        _notify(webhook, notice_of(rows.run, summary, gate, store.name, utc_now()))
     if gate is not None and gate.verdict != "GO":
         return Exit.of_gate(gate.verdict)
     return Exit.OK if summary.total.scored == summary.total.total else Exit.NOT_SCORED
+
+
+def _notify(webhook: Webhook, notice: Notice) -> None:
+    """Tells a webhook; that it cannot be told is said, and changes nothing."""
+    if problem := tell(webhook, notice):
+        click.echo(f"the webhook was not told: {problem}", err=True)
 
 
 def _baseline(inputs: Inputs, store: Store) -> Baseline | None:
