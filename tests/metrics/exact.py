@@ -16,8 +16,8 @@ Values: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], float]
 """By name and labels; what is 0 is left out, since counters begin there."""
 
 TOKENS = ("prompt", "completion", "cached", "cache_write", "reasoning")
-NOT_COMPARED = ("opsgym_model_wait_seconds_total",)
-"""Sums of times that are no binary fractions; compared with a tolerance elsewhere."""
+WAITS = "opsgym_model_wait_seconds_total"
+"""Sums of times that are no binary fractions: compared with a tolerance elsewhere."""
 
 
 def from_records(trials: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> Values:
@@ -88,7 +88,10 @@ def _series(labels: Mapping[str, str]) -> frozenset[tuple[str, str]]:
 
 
 def _compared(values: Values) -> Values:
-    return {series: value for series, value in values.items() if series[0] not in NOT_COMPARED}
+    """What counts attempts; an operator counts its passes and notices too."""
+    return {
+        (name, labels): value for (name, labels), value in values.items() if "model" in dict(labels) and name != WAITS
+    }
 
 
 def total(values: Values, name: str, **labels: str) -> float:

@@ -136,7 +136,8 @@ def test_metrics_are_served_at_one_path_of_this_machine_while_the_context_lasts(
 
 
 def test_scrapes_may_come_at_any_time(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    meter, errors = meter_of(world), []
+    meter = meter_of(world)
+    errors: list[tuple[float, Mapping[str, float]]] = []
     meter.begin({CELL: 300}, ())
     with exposed(meter, Exposition(port=0)):
         url = capsys.readouterr().err.removeprefix("metrics at ").strip()
