@@ -35,6 +35,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "trial store": {"trialStore": {"enabled": True}},
     "trial store with a volume": {"trialStore": {"enabled": True, "persistence": {"enabled": True}}},
     "no extras": {"stores": [STORE], "accessRoles": False, "networkPolicy": {"enabled": False}},
+    "console": {"stores": [STORE], "console": {"enabled": True}},
+    "console cluster-wide": {"clusterWide": True, "stores": [STORE], "console": {"enabled": True}},
     "everything": {
         "namespaces": ["evals", "b"],
         "stores": [STORE, {"name": "other", "url": "s3://other", "endpointUrl": "http://s3.b.svc:9000", "region": "x"}],
@@ -59,6 +61,13 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
         "monitoring": {"rules": {"enabled": True}},
         "logLevel": "DEBUG",
+        "notifications": {
+            "webhooks": [
+                {"name": "desk", "secret": "desk-hook"},
+                {"name": "on.call", "secret": "pager", "events": ["stalled", "gate_failed"], "format": "json"},
+            ],
+            "default": ["on.call"],
+        },
         "tracing": {
             "endpoint": "http://collector.o.svc:4318",
             "headersSecret": {"name": "collector"},
@@ -70,7 +79,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 NAMESPACED = {
     "ConfigMap", "Deployment", "EvalModel", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "Role", "RoleBinding",
-    "PrometheusRule", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
+    "Ingress", "PrometheusRule", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
 }  # fmt: skip
 
 every_setting = pytest.mark.parametrize("values", SETTINGS.values(), ids=SETTINGS.keys())
@@ -100,9 +109,11 @@ def test_every_pod_meets_the_standard_restricted(values: Mapping[str, Any]) -> N
 
 
 @every_setting
-def test_only_the_operator_and_the_test_have_a_token(values: Mapping[str, Any]) -> None:
+def test_only_the_operator_the_console_and_the_test_have_a_token(values: Mapping[str, Any]) -> None:
     tokens = {pod.owner: pod.spec["automountServiceAccountToken"] for pod in pods(rendered(values))}
-    assert {owner for owner, token in tokens.items() if token} == {"Deployment opsgym-operator", "Pod opsgym-test"}
+    wanted = {"Deployment opsgym-operator", "Pod opsgym-test"}
+    wanted |= {"Deployment opsgym-console"} if values.get("console") else set()
+    assert {owner for owner, token in tokens.items() if token} == wanted
 
 
 @every_setting
@@ -125,7 +136,7 @@ def test_no_right_is_a_wildcard_or_reaches_secrets_or_running_containers(values:
             assert not {"escalate", "bind", "impersonate"} & words
 
 
-@pytest.mark.parametrize("name", [name for name in SETTINGS if name != "cluster-wide"])
+@pytest.mark.parametrize("name", [name for name in SETTINGS if "cluster-wide" not in name])
 def test_a_namespaced_release_has_objects_in_its_namespaces_only(name: str) -> None:
     values = SETTINGS[name]
     for manifest in rendered(values):
@@ -271,6 +282,25 @@ def test_the_operator_finds_each_stores_key_as_files() -> None:
     }
 
 
+def test_the_operator_finds_each_webhooks_address_as_files_and_starts_without() -> None:
+    manifests = rendered(SETTINGS["everything"])
+    spec = one(manifests, "Deployment", "opsgym-operator")["spec"]["template"]["spec"]
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    found = {
+        mount["mountPath"]: volumes[mount["name"]]["secret"]
+        for mount in spec["containers"][0]["volumeMounts"]
+        if mount["mountPath"].startswith("/etc/opsgym/webhooks/")
+    }
+    assert found == {
+        "/etc/opsgym/webhooks/desk": {"secretName": "desk-hook", "optional": True},
+        "/etc/opsgym/webhooks/on.call": {"secretName": "pager", "optional": True},
+    }
+    notifications = _config(manifests).notifications
+    assert notifications.default == ["on.call"]
+    assert notifications.by_name["desk"].format == "slack"
+    assert notifications.by_name["on.call"].events == ["stalled", "gate_failed"]
+
+
 def test_requests_and_limits_are_set_apart() -> None:
     values = {**SETTINGS["least"], "operator": {"resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}}}
     container = one(rendered(values), "Deployment", "opsgym-operator")["spec"]["template"]["spec"]["containers"][0]
@@ -318,7 +348,9 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_name_servers_stores_and_mode
 def test_the_operator_reaches_the_api_server_and_stores_but_no_model() -> None:
     spec = one(rendered(SETTINGS["everything"]), "NetworkPolicy", "opsgym-operator")["spec"]
     ports = [[port["port"] for port in rule["ports"]] for rule in spec["egress"]]
-    assert ports == [[53, 53], [443, 9000], [7070], [443, 6443]]
+    assert ports == [[53, 53], [443, 9000], [7070], [443, 6443], [443]]
+    least = one(rendered(SETTINGS["least"]), "NetworkPolicy", "opsgym-operator")["spec"]
+    assert [[port["port"] for port in rule["ports"]] for rule in least["egress"]] == [[53, 53], [443], [443, 6443]]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 9100}]}]
 
 
@@ -428,6 +460,12 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
         ({"tracing": {"endpoint": "collector:4318"}}, "/tracing/endpoint"),
         ({"tracing": {"endpoint": "http://user:password@host"}}, "/tracing/endpoint"),
         ({"tracing": {"samplingRatio": 2}}, "/tracing/samplingRatio"),
+        ({"notifications": {"webhooks": [{"name": "a"}]}}, "missing property 'secret'"),
+        ({"notifications": {"webhooks": [{"name": "a", "secret": "s", "url": "https://x"}]}}, "'url' not allowed"),
+        (
+            {"notifications": {"webhooks": [{"name": "a", "secret": "s", "events": ["started"]}]}},
+            "/notifications/webhooks/0/events/0",
+        ),
         ({"typo": 1}, "'typo' not allowed"),
         ({"stores": []}, "stores: results need a place"),
         ({"stores": [STORE, STORE]}, 'stores: "results" is there twice'),

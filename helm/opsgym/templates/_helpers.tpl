@@ -115,6 +115,7 @@ tracing:
   {{- end }}
 {{- end }}
 {{- end }}
+notifications: {{ .Values.notifications | toJson }}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
 
