@@ -15,6 +15,7 @@ from benchmarks.gym import Gym, serving
 from benchmarks.timing import cpu_seconds
 from opsgym_api.evalrun import Access, Agent, Limits, Mode
 from opsgym_api.layout import RunKeys
+from opsgym_api.logs import ENV_LEVEL, configure_logs
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import Cell, TrialRecord
 from opsgym_api.store import LocalStore
@@ -44,6 +45,7 @@ class Load:
 
 async def measure() -> list[str]:
     """Lines of the report."""
+    configure_logs({ENV_LEVEL: "WARNING"})
     load_litellm()
     tasks = [task for task in load_suite(SEED) if task.gold_actions]
     with serving("itsm") as gym, tempfile.TemporaryDirectory() as folder:

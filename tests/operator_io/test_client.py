@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import kopf
 import pytest
+from structlog.testing import capture_logs
 from tests.operator_io.api_server import ApiServer, api_server
 from tests.operator_io.material import at
 
@@ -167,6 +168,25 @@ def test_an_event_that_is_refused_stops_nothing(server: ApiServer) -> None:
     server.answer("POST", "/api/v1/namespaces/team/events", 403, {"message": "forbidden"})
     with_client(lambda client: tell(client, RUN, Event("Normal", "Accepted", "well"), at(0)))
     assert len(server.asked) == 1
+
+
+def test_an_event_is_logged_with_its_run_and_not_in_the_words_of_an_attempt(server: ApiServer) -> None:
+    for _ in range(2):
+        server.answer("POST", "/api/v1/namespaces/team/events", 201, {})
+    quoting = Event("Warning", "BreakerOpen", "model_refused_request: you sent MARK")
+
+    async def both(client: Client) -> None:
+        await tell(client, RUN, Event("Warning", "Stalled", "the Secret is missing"), at(0))
+        await tell(client, RUN, quoting, at(1))
+
+    with capture_logs() as lines:
+        with_client(both)
+    metadata = RUN["metadata"]
+    run = f"team.{metadata['name']}.{metadata['uid']}"
+    assert [(line["event"], line["namespace"], line["run"]) for line in lines] == [
+        ("the Secret is missing", "team", run),
+        ("BreakerOpen", "team", run),
+    ]
 
 
 def serve_lists(server: ApiServer, jobs: list[Any]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.operator_io.material import CELL, ORDERS, RUN, at, ended, job, pod, record, score, summary
 
 from opsgym_api.layout import RunKeys
@@ -217,3 +218,22 @@ def test_rotated_credentials_are_read_after_a_refusal(stores: Stores, mounted: A
     with pytest.raises(StoreError):
         asyncio.run(stores.ask("results", fail))
     assert stores.get("results") is not first
+
+
+def test_an_attempt_that_is_not_scored_is_logged_with_its_cell_and_without_its_words(fixture: Fixture) -> None:
+    with capture_logs() as lines:
+        fixture.harvest.note(summary(0))
+        fixture.harvest.note(summary(1, 2, Outcome.INFRA_ERROR, reason="model_auth", message="MARK"))
+    (line,) = lines
+    assert "MARK" not in str(line)
+    assert line == {
+        "event": "attempt not scored",
+        "log_level": "info",
+        "run": RUN,
+        "cell": CELL.key,
+        "task": "task-1",
+        "trial": 0,
+        "attempt": 2,
+        "outcome": "infra_error",
+        "reason": "model_auth",
+    }

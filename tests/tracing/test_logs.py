@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 import structlog
 from tests.cli.world import HeldModel, World, row, until
@@ -20,6 +24,7 @@ from tests.tracing.collector import Collector
 
 from opsgym_api.logs import ENV_FILE, ENV_LEVEL, configure_logs, json_lines, send_logs, text_lines
 from opsgym_api.orders import Exit
+from opsgym_domains.kit.embedded import EmbeddedPostgres
 
 IDS = {"run": RUN, "cell": "m_react_oracle_notes", "task": "rename-first", "trial": 0, "attempt": 0}
 
@@ -235,6 +240,35 @@ def test_a_local_run_logs_to_a_file_with_its_gym_servers_and_traces(
     assert call["logger"].startswith("opsgym_domains")
     assert (call["trace_id"], call["span_id"], call["tool"]) == (span.trace_id, span.span_id, "find_incident_by_id")
     assert trial.usage.prompt_tokens == collector.root().attributes["gen_ai.usage.input_tokens"]
+
+
+def test_what_does_not_trace_does_not_import_opentelemetry() -> None:
+    code = "import sys, opsgym_runner.pod.task, opsgym.local.run; from opsgym_runner.tracing import start_tracing"
+    code += "; start_tracing({}).close(); sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_an_operator_that_cannot_start_says_so_in_json(tmp_path: Path) -> None:
+    environment = {**os.environ, "OPSGYM_OPERATOR_CONFIG": str(tmp_path / "gone.yaml")}
+    command = [sys.executable, "-m", "opsgym_operator"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    (line,) = told(done.stderr.splitlines())
+    assert (line["level"], line["logger"], line["message"]) == ("error", "opsgym_operator.main", "cannot run")
+    assert "gone.yaml" in line["problem"]
+
+
+@pytest.mark.anyio
+async def test_postgres_does_not_repeat_what_a_statement_did_wrong() -> None:
+    postgres = await EmbeddedPostgres.start()
+    try:
+        connection = await asyncpg.connect(host=str(postgres.socket_folder), user="postgres", database="postgres")
+        with pytest.raises(asyncpg.PostgresError, match="MARK"):
+            await connection.execute("SELECT 'MARK'::int")
+        await connection.close()
+        assert "MARK" not in (postgres.folder / "log").read_text()
+    finally:
+        await postgres.stop()
 
 
 def test_a_log_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
