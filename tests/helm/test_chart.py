@@ -466,6 +466,14 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
             {"notifications": {"webhooks": [{"name": "a", "secret": "s", "events": ["started"]}]}},
             "/notifications/webhooks/0/events/0",
         ),
+        (
+            {"notifications": {"webhooks": [{"name": "a", "secret": "s"}], "default": ["b"]}},
+            'notifications.default: there is no webhook "b"; webhooks are: a',
+        ),
+        (
+            {"notifications": {"webhooks": [{"name": "a", "secret": "s"}] * 2}},
+            'notifications.webhooks: "a" is there twice',
+        ),
         ({"typo": 1}, "'typo' not allowed"),
         ({"stores": []}, "stores: results need a place"),
         ({"stores": [STORE, STORE]}, 'stores: "results" is there twice'),

@@ -115,6 +115,16 @@ tracing:
   {{- end }}
 {{- end }}
 {{- end }}
+{{- $webhooks := list }}
+{{- range .Values.notifications.webhooks }}
+{{- if has .name $webhooks }}{{ fail (printf "notifications.webhooks: %q is there twice" .name) }}{{ end }}
+{{- $webhooks = append $webhooks .name }}
+{{- end }}
+{{- range .Values.notifications.default }}
+{{- if not (has . $webhooks) }}
+{{- fail (printf "notifications.default: there is no webhook %q; webhooks are: %s" . (join ", " $webhooks)) }}
+{{- end }}
+{{- end }}
 notifications: {{ .Values.notifications | toJson }}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
