@@ -25,7 +25,7 @@ from opsgym_runner.journal import PLANNER
 from opsgym_runner.model import Message, Reply, ToolRequest
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
-from opsgym_runner.spans import TOOL_ERROR, tool_attributes, tool_content
+from opsgym_runner.spans import NO_TOOL, TOOL_ERROR, tool_attributes, tool_content
 from opsgym_runner.tracing import span
 
 
@@ -224,9 +224,11 @@ class EpisodeSession:
         known = self._toolbox.renamed(request)
         self.tools_called.append(known.name)
         desk.journal.tool_calls += 1
-        with desk.journal.phase("tools_s"), span(f"execute_tool {known.name}") as traced:
+        gym = self._toolbox.gym_of(request)
+        name = NO_TOOL if gym is None else known.name
+        with desk.journal.phase("tools_s"), span(f"execute_tool {name}") as traced:
             if traced.recording:
-                traced.set(tool_attributes(known.name, request.id, self._toolbox.gym_of(request)))
+                traced.set(tool_attributes(name, request.id, gym))
             result = await self._toolbox.carry_out(request)
             if traced.content:
                 traced.set(tool_content(request.arguments, result.raw))

@@ -18,6 +18,8 @@ REQUEST = "opsgym.model.request"
 """Event of a `chat` span: a request was answered or failed."""
 EVALUATION = "gen_ai.evaluation.result"
 """Event of the span `verify`: what a verifier found."""
+NO_TOOL = "_OTHER"
+"""What a tool is called that no gym has: its name is the model's own words."""
 TOOL_ERROR = "tool_error"
 """How a tool call fails whose result is an error, by the conventions for MCP."""
 

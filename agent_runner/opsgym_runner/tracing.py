@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
@@ -86,19 +87,28 @@ class _Silent:
 _SILENT = _Silent()
 
 
+@dataclass(frozen=True)
+class _Trace:
+    """What the spans of an episode share."""
+
+    tracer: Tracer
+    inherited: Attributes
+    known: Sequence[str]
+    """Secrets."""
+    content: bool
+
+
 class _Recorded:
     """A span that is sent."""
 
     recording = True
 
-    def __init__(self, tracer: Tracer, span: OtelSpan, inherited: Attributes, known: Sequence[str], content: bool):
-        self.tracer = tracer
+    def __init__(self, trace: _Trace, span: OtelSpan) -> None:
+        self.trace = trace
         self.span = span
-        self.inherited = inherited
-        self.known = known
-        self.content = content
+        self.content = trace.content
         self.failed = False
-        self.set(inherited)
+        self.set(trace.inherited)
 
     def set(self, attributes: Attributes) -> None:
         self.span.set_attributes(self._clean(attributes))
@@ -114,7 +124,7 @@ class _Recorded:
         self.span.set_status(StatusCode.ERROR)
 
     def _clean(self, attributes: Attributes) -> dict[str, Any]:
-        return {name: _flat(masked(value, self.known)) for name, value in attributes.items() if value is not None}
+        return {name: _flat(masked(value, self.trace.known)) for name, value in attributes.items() if value is not None}
 
 
 def _flat(value: Any) -> Any:
@@ -137,7 +147,7 @@ def span(name: str, *, client: bool = False) -> Iterator[Span]:
     if parent is None:
         yield _SILENT
         return
-    with _begun(parent.tracer, name, client, parent, parent.inherited, parent.known, parent.content) as begun:
+    with _begun(parent.trace, name, parent, client=client) as begun:
         yield begun
 
 
@@ -151,25 +161,17 @@ def trace_headers() -> Mapping[str, str]:
 
 
 @contextmanager
-def _begun(
-    tracer: Tracer,
-    name: str,
-    client: bool,
-    parent: _Recorded | None,
-    inherited: Attributes,
-    known: Sequence[str],
-    content: bool,
-) -> Iterator[Span]:
+def _begun(trace: _Trace, name: str, parent: _Recorded | None, *, client: bool = False) -> Iterator[Span]:
     """A span for as long as the block lasts; log lines inside carry its ids."""
     from opentelemetry.context import Context
     from opentelemetry.trace import SpanKind, set_span_in_context
 
     context = Context() if parent is None else set_span_in_context(parent.span, Context())
-    begun = tracer.start_span(name, context, SpanKind.CLIENT if client else SpanKind.INTERNAL)
+    begun = trace.tracer.start_span(name, context, SpanKind.CLIENT if client else SpanKind.INTERNAL)
     if not begun.is_recording():
         yield _SILENT
         return
-    recorded = _Recorded(tracer, begun, inherited, known, content)
+    recorded = _Recorded(trace, begun)
     ids = begun.get_span_context()
     token = _CURRENT.set(recorded)
     try:
@@ -211,7 +213,7 @@ class Tracing:
         if self._tracer is None:
             yield _SILENT
             return
-        with _begun(self._tracer, name, False, None, inherited, known_secrets(secrets), self._content) as begun:
+        with _begun(_Trace(self._tracer, inherited, known_secrets(secrets), self._content), name, None) as begun:
             yield begun
 
     def __enter__(self) -> Self:
