@@ -1,10 +1,12 @@
-"""A large run of records drawn by chance, as single objects in a store."""
+"""A large run of records drawn by chance, as single objects in a store or as chunks."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import islice
 
+from opsgym_api.chunks import CHUNK_ROWS, put_chunk
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import (
@@ -18,6 +20,7 @@ from opsgym_api.records import (
     VerifierResult,
     Versions,
 )
+from opsgym_api.rows import gathered_rows
 from opsgym_api.store import Store
 
 RUN = "large.1"
@@ -28,29 +31,44 @@ QUERY = "SELECT COUNT(*) FROM incident WHERE incident_id = 'INC_001' AND status 
 
 def put_large_run(store: Store, cells: int, tasks: int, run: str = RUN) -> None:
     """Writes a run: its record, and for each trial a scored record and the record of its one attempt."""
-    draw = random.Random(f"{run}, {cells * tasks}")
-    found = [
-        Cell(model=f"model-{n // 8}", agent="react", mode="oracle", domain=f"domain-{n % 8}") for n in range(cells)
-    ]
+    for trial in _trials(_put_record(store, cells, tasks, run)):
+        keys = RunKeys(run).trial(trial.cell, trial.task_id, trial.trial)
+        store.put(keys.attempt(0), _attempt(trial).model_dump_json().encode())
+        store.put(keys.record, trial.model_dump_json().encode())
+
+
+def put_large_chunks(store: Store, cells: int, tasks: int, run: str = RUN) -> None:
+    """Writes the same run, but only its record and its chunks: what a summary reads."""
+    trials = _trials(_put_record(store, cells, tasks, run))
+    number = 0
+    while some := list(islice(trials, CHUNK_ROWS)):
+        put_chunk(store, run, f"{number:04}", gathered_rows(some, ()))
+        number += 1
+
+
+def _put_record(store: Store, cells: int, tasks: int, run: str) -> RunRecord:
     ids = [f"task_20251125_152842_{n:06}_b393a327_9622ac64" for n in range(tasks)]
     record = RunRecord(
         run=run,
         name=run.partition(".")[0],
         spec={},
         task_ids=ids,
-        cells=[PlannedCell(cell=cell, task_ids=ids) for cell in found],
+        cells=[
+            PlannedCell(
+                cell=Cell(model=f"model-{n // 8}", agent="react", mode="oracle", domain=f"domain-{n % 8}"), task_ids=ids
+            )
+            for n in range(cells)
+        ],
         suite_digest="0",
         opsgym="0",
         created_at="2026-01-01T00:00:00Z",
     )
     store.put(RunKeys(run).run_json, record.model_dump_json().encode())
-    for trial in _trials(record, draw):
-        keys = RunKeys(run).trial(trial.cell, trial.task_id, trial.trial)
-        store.put(keys.attempt(0), _attempt(trial).model_dump_json().encode())
-        store.put(keys.record, trial.model_dump_json().encode())
+    return record
 
 
-def _trials(run: RunRecord, draw: random.Random) -> Iterator[TrialRecord]:
+def _trials(run: RunRecord) -> Iterator[TrialRecord]:
+    draw = random.Random(f"{run.run}, {len(run.cells)} cells, {len(run.task_ids)} tasks")
     for plan in run.cells:
         for number, task_id in enumerate(plan.task_ids):
             results = [_verifier(index, passed=draw.random() < 0.8) for index in range(VERIFIERS)]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import zstandard
 
-from benchmarks.large_run import put_large_run
+from benchmarks.large_run import put_large_chunks, put_large_run
 from benchmarks.summaries import spent
 from opsgym.main import invoke
 from opsgym_api.chunks import compact
@@ -67,12 +67,12 @@ class Took:
 
 
 def _prepare(store: Store) -> None:
-    put_large_run(store, CELLS, TASKS, LARGE)
-    put_large_run(store, CELLS, TASKS, EARLIER)
+    put_large_chunks(store, CELLS, TASKS, LARGE)
+    put_large_chunks(store, CELLS, TASKS, EARLIER)
     put_large_run(store, SPOKEN_CELLS, TASKS, SPOKEN)
-    for run in (LARGE, EARLIER, SPOKEN):
-        compact(store, load_record(store, run))
-    _put_transcripts(store, load_record(store, SPOKEN))
+    spoken = load_record(store, SPOKEN)
+    compact(store, spoken)
+    _put_transcripts(store, spoken)
 
 
 def _put_transcripts(store: Store, run: RunRecord) -> None:
