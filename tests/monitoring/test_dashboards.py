@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from grafana_foundation_sdk.cog.runtime import UnknownDataquery, panelcfg_config
 from grafana_foundation_sdk.models.dashboard import Dashboard, RowPanel
 from tests.helm.charts import ROOT
 from tests.monitoring.boards import FILES, Board, Panel, View, load, numbers, panels
+from tests.monitoring.drawing import page
 from tests.monitoring.watched import Watched, watched
 
 BOARDS = {path.stem: load(path) for path in FILES}
@@ -194,3 +196,10 @@ def test_a_dashboard_that_somebody_edited_is_named_and_written_anew(tmp_path: Pa
     assert _generate(tmp_path).returncode == 0
     assert edited.read_text() == (ROOT / folder / "run.json").read_text()
     assert not (tmp_path / folder / "gone.json").exists()
+
+
+@every_board
+def test_a_dashboard_is_drawn_with_all_of_its_panels(board: Board, seen: Watched) -> None:
+    drawn = page(board, seen.prometheus, seen.operator)
+    assert re.findall(r"<h2>(.*?)</h2>", drawn) == [panel["title"] for panel in panels(board)]
+    assert "nan" not in drawn.lower()

@@ -8,7 +8,7 @@ from tools.dashboards import panels as p
 CELL = 'model=~"$model", mode=~"$mode", domain=~"$domain"'
 RECENT = "unless on (namespace, run) (time() - opsgym_run_finished_timestamp_seconds > $__range_s)"
 """Leaves out runs that had ended before the time range; an EvalRun may stay for weeks."""
-GATES: p.WORDS = {"GO": ("GO", "green"), "NO-GO": ("NO-GO", "red"), "INCONCLUSIVE": ("INCONCLUSIVE", "orange")}
+GATES: p.WORDS = {verdict: (verdict, color) for verdict, color in p.VERDICTS.items()}
 
 
 def increase(metric: str, more: str = "", over: str = "$__range") -> str:
@@ -148,11 +148,14 @@ def _plans() -> list[p.Table | p.BarGauge]:
         )
         .span(16)
         .height(6),
-        p.bars(
-            "Gate verdicts",
-            "Runs of the time range by what their gate says.",
-            p.Query(verdicts, "{{verdict}}"),
-            "short",
+        p.painted(
+            p.bars(
+                "Gate verdicts",
+                "Runs of the time range by what their gate says.",
+                p.Query(verdicts, "{{verdict}}"),
+                "short",
+            ),
+            p.VERDICTS,
         )
         .decimals(0)
         .span(8)
@@ -193,7 +196,7 @@ def _success() -> list[p.TimeSeries | p.Table | p.BarGauge]:
 
 
 def _cost() -> list[p.TimeSeries | p.BarGauge]:
-    spend = f"sum by (model) ({increase('opsgym_cost_usd_total', over='$__rate_interval')})"
+    spend = p.per(3600, f"opsgym_cost_usd_total{{{CELL}}}", "model")
     return [
         p.bars(
             "Cost per success by model",
@@ -202,8 +205,8 @@ def _cost() -> list[p.TimeSeries | p.BarGauge]:
             "currencyUSD",
         ).decimals(3),
         p.lines(
-            "Spend by model",
-            "Dollars spent between two points.",
+            "Spend per hour by model",
+            "Dollars of attempts that ended, in an hour.",
             [p.Query(spend, "{{model}}")],
             "currencyUSD",
             stacked=True,
@@ -212,21 +215,21 @@ def _cost() -> list[p.TimeSeries | p.BarGauge]:
 
 
 def _faults() -> list[p.TimeSeries]:
-    reasons = increase("opsgym_attempts_total", ', outcome="infra_error"', "$__rate_interval")
-    limits = increase("opsgym_rate_limits_total", over="$__rate_interval")
+    reasons = p.per(60, f'opsgym_attempts_total{{{CELL}, outcome="infra_error"}}', "reason") + " > 0"
+    limits = p.per(60, f"opsgym_rate_limits_total{{{CELL}}}", "model")
     total = increase("opsgym_trial_duration_seconds_bucket", ', phase="total"', "1h")
     return [
         p.lines(
-            "Infra errors by reason",
-            "Attempts that the surroundings ended, between two points. The log of the pod tells more.",
-            [p.Query(f"sum by (reason) ({reasons})", "{{reason}}")],
+            "Infra errors per minute by reason",
+            "Attempts that the surroundings ended. The log of the pod tells more.",
+            [p.Query(reasons, "{{reason}}")],
             "short",
             stacked=True,
         ),
         p.lines(
-            "Rate limits by model",
-            "Requests that models refused with 429, between two points. Lower maxConcurrency if they stay.",
-            [p.Query(f"sum by (model) ({limits})", "{{model}}")],
+            "Rate limits per minute by model",
+            "Requests that models refused with 429. Lower maxConcurrency if they stay.",
+            [p.Query(limits, "{{model}}")],
             "short",
             stacked=True,
         ),

@@ -16,10 +16,8 @@ STATES: p.WORDS = {"0": ("running", "blue"), "1": ("finished", "green"), "2": ("
 GATES: p.WORDS = {"1": ("GO", "green"), "2": ("INCONCLUSIVE", "orange"), "3": ("NO-GO", "red")}
 
 
-def of_cells(metric: str, by: str, more: str = "", over: str = "$__rate_interval") -> str:
-    """What a counter of the run's cells grew by."""
-    selected = f"{{{more}}}" if more else ""
-    return f"sum by ({by}) (increase({metric}{selected}[{over}]) and on ({CELL}) opsgym_run_trials{{{RUN}}})"
+AMONG = f" and on ({CELL}) opsgym_run_trials{{{RUN}}}"
+"""Keeps the run's cells of a counter."""
 
 
 def dashboard() -> boards.Dashboard:
@@ -111,29 +109,29 @@ def _cells() -> p.Table:
 
 
 def _outcomes() -> p.TimeSeries:
-    return (
-        p.lines(
-            "Trials by outcome",
-            "Every trial of the run, pending ones included.",
-            [p.Query(f"sum by (outcome) (opsgym_run_trials{{{RUN}}})", "{{outcome}}")],
-            "short",
-            stacked=True,
-        )
-        .span(10)
-        .height(9)
+    panel = p.lines(
+        "Trials by outcome",
+        "Every trial of the run, pending ones included.",
+        [p.Query(f"sum by (outcome) (opsgym_run_trials{{{RUN}}}) > 0", "{{outcome}}")],
+        "short",
+        stacked=True,
     )
+    return p.painted(panel, p.OUTCOMES).span(10).height(9)
 
 
 def _money() -> list[p.TimeSeries]:
     return [
-        p.lines(
-            "Spend against budget",
-            "Dollars so far, and budget.maxUsd.",
-            [
-                p.Query(f"max(opsgym_run_cost_usd{{{RUN}}})", "spent"),
-                p.Query(f"max(opsgym_run_budget_usd{{{RUN}}})", "budget"),
-            ],
-            "currencyUSD",
+        p.painted(
+            p.lines(
+                "Spend against budget",
+                "Dollars so far, and budget.maxUsd.",
+                [
+                    p.Query(f"max(opsgym_run_cost_usd{{{RUN}}})", "spent"),
+                    p.Query(f"max(opsgym_run_budget_usd{{{RUN}}})", "budget"),
+                ],
+                "currencyUSD",
+            ),
+            {"spent": "blue", "budget": "red"},
         ),
         p.lines(
             "Success",
@@ -143,9 +141,9 @@ def _money() -> list[p.TimeSeries]:
             most=1,
         ),
         p.lines(
-            "Tokens",
-            f"Tokens of attempts that ended between two points, by kind. {SHARED}",
-            [p.Query(of_cells("opsgym_tokens_total", "kind", 'kind=~"prompt|completion"'), "{{kind}}")],
+            "Tokens per minute",
+            f"Tokens of attempts that ended, in a minute. {SHARED}",
+            [p.Query(p.per(60, 'opsgym_tokens_total{kind=~"prompt|completion"}', "kind", AMONG), "{{kind}}")],
             "short",
             stacked=True,
         ),
@@ -154,11 +152,10 @@ def _money() -> list[p.TimeSeries]:
 
 def _speed() -> list[p.TimeSeries | p.BarGauge]:
     durations = "opsgym_trial_duration_seconds"
-    seconds = of_cells(f"{durations}_sum", "phase", over="$__range")
-    count = of_cells(f"{durations}_count", "phase", over="$__range")
+    seconds, count = (f"sum by (phase) (increase({durations}_{of}[$__range]){AMONG})" for of in ("sum", "count"))
     trouble = [
-        p.Query(of_cells("opsgym_rate_limits_total", "model"), "429 of {{model}}"),
-        p.Query(of_cells("opsgym_model_retries_total", "model"), "retries of {{model}}"),
+        p.Query(p.per(60, "opsgym_rate_limits_total", "model", AMONG), "429 of {{model}}"),
+        p.Query(p.per(60, "opsgym_model_retries_total", "model", AMONG), "retries of {{model}}"),
     ]
     model = f"max by (model) (opsgym_run_trials{{{RUN}}})"
     return [
@@ -169,11 +166,10 @@ def _speed() -> list[p.TimeSeries | p.BarGauge]:
             "s",
         ),
         p.lines(
-            "Retries and rate limits",
-            f"Requests that models refused with 429, and requests sent again, between two points. {SHARED}",
+            "Retries and rate limits per minute",
+            f"Requests that models refused with 429, and requests that were sent again for any reason. {SHARED}",
             trouble,
             "short",
-            stacked=True,
         ),
         p.lines(
             "Pods pending and episodes in flight",

@@ -77,13 +77,9 @@ def _passes() -> list[p.TimeSeries]:
             "ops",
         ),
         p.lines(
-            "Failed passes by cause",
-            "Between two points.",
-            [
-                p.Query(
-                    f"sum by (cause) (increase(opsgym_reconcile_errors_total{{{JOB}}}[$__rate_interval]))", "{{cause}}"
-                )
-            ],
+            "Failed passes per minute by cause",
+            "A failed pass is repeated; the log has the error.",
+            [p.Query(p.per(60, f"opsgym_reconcile_errors_total{{{JOB}}}", "cause"), "{{cause}}")],
             "short",
             stacked=True,
         ),
@@ -102,11 +98,10 @@ def _work() -> list[p.TimeSeries]:
             "short",
         ).span(12),
         p.lines(
-            "Notices",
-            "Notices to webhooks between two points, and whether they arrived.",
-            [p.Query(f"sum by (outcome) (increase(opsgym_notices_total{{{JOB}}}[$__rate_interval]))", "{{outcome}}")],
+            "Notices per hour",
+            "Notices to webhooks, and whether they arrived.",
+            [p.Query(p.per(3600, f"opsgym_notices_total{{{JOB}}}", "outcome"), "{{outcome}}")],
             "short",
-            stacked=True,
         ).span(12),
     ]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from grafana_foundation_sdk.builders import bargauge, common, prometheus, stat, table, timeseries
 from grafana_foundation_sdk.builders import dashboard as boards
@@ -21,6 +22,7 @@ TimeSeries = timeseries.Panel
 BarGauge = bargauge.Panel
 Table = table.Panel
 Panel = Stat | TimeSeries | BarGauge | Table
+PanelT = TypeVar("PanelT", TimeSeries, BarGauge)
 
 Steps = Mapping[float | None, str]
 """Colours by the value from which they hold; None is the lowest."""
@@ -31,8 +33,18 @@ NONE_IS_FINE: Steps = {None: "green", 1: "red"}
 FEW_ARE_FINE: Steps = {None: "green", 0.05: "orange", 0.1: "red"}
 """For shares of attempts that were lost; the alert's threshold is red."""
 NEAR_THE_CAP: Steps = {None: "green", 0.75: "orange", 0.9: "red"}
-GRADES: Steps = {None: "red", 0.25: "orange", 0.5: "yellow", 0.75: "green"}
-"""For success rates side by side; says which is better, not which is good."""
+GRADES: Steps = {None: "super-light-blue", 0.2: "light-blue", 0.4: "blue", 0.6: "semi-dark-blue", 0.8: "dark-blue"}
+"""For success rates side by side: says which is higher, not which is good."""
+OUTCOMES: Mapping[str, str] = {
+    "passed": "green",
+    "failed": "red",
+    "pending": "#c7d0d9",
+    "infra_error": "orange",
+    "config_error": "purple",
+    "budget_skipped": "yellow",
+    "cancelled": "text",
+}
+VERDICTS: Mapping[str, str] = {"GO": "green", "NO-GO": "red", "INCONCLUSIVE": "orange"}
 
 WORDS = dict[str, tuple[str, str]]
 """Texts and colours by value."""
@@ -60,6 +72,18 @@ class Column:
     words: WORDS | None = None
 
 
+def per(seconds: int, counter: str, by: str, among: str = "") -> str:
+    """What a counter grows by in so many seconds, however far two points of a graph are apart.
+
+    Args:
+        seconds: How many: 60 for a minute, 3600 for an hour.
+        counter: Series of the counter.
+        by: Labels of the sums.
+        among: Another expression; series that it has nothing for are left out.
+    """
+    return f"{seconds} * sum by ({by}) (rate({counter}[$__rate_interval]){among})"
+
+
 def thresholds(steps: Steps) -> boards.ThresholdsConfig:
     """Colours by absolute value."""
     found = [models.Threshold(value=value, color=color) for value, color in steps.items()]
@@ -83,6 +107,14 @@ def target(expression: str, legend: str = "", ref: str = "A") -> prometheus.Data
 def instant(expression: str, legend: str = "", ref: str = "A") -> prometheus.Dataquery:
     """A query for the end of the dashboard's time range."""
     return prometheus.Dataquery().expr(expression).legend_format(legend or "__auto").instant().ref_id(ref)
+
+
+def painted(panel: PanelT, colors: Mapping[str, str]) -> PanelT:
+    """Gives series that everybody knows the colours that everybody expects."""
+    for name, color in colors.items():
+        fixed = models.DynamicConfigValue(id_val="color", value={"mode": "fixed", "fixedColor": color})
+        panel.override_by_name(name, [fixed])
+    return panel
 
 
 def number(
