@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import calls, cluster, databases, differences, episodes, memory, paint, size, summaries
+from benchmarks import calls, cluster, databases, differences, episodes, memory, paint, report, size, summaries
 
 ALL = {
     "databases": databases.measure,
@@ -14,6 +14,7 @@ ALL = {
     "episodes": episodes.measure,
     "memory": memory.measure,
     "summaries": summaries.measure,
+    "report": report.measure,
     "paint": paint.measure,
     "cluster": cluster.measure,
     "size": size.measure,
