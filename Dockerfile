@@ -1,4 +1,4 @@
-# The three images of opsgym: `docker build --target operator|runner|domains .`, or `make images` for all of them.
+# The images of opsgym: `docker build --target operator|runner|domains|console .`, or `make images` for all of them.
 #
 # Any base with Python 3.11 or newer does; nothing here needs more of it than /bin/sh. Steps are in exec form and written
 # in Python, so that a base without a package manager and common tools is enough. Build tools stay in the build stages.
@@ -32,6 +32,10 @@ FROM build AS domains-dependencies
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "dependencies", "domains"]
 
+FROM build AS console-dependencies
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
+    ["python3", "tools/image/install.py", "dependencies", "console"]
+
 FROM build AS operator-code
 COPY crds/opsgym_api crds/opsgym_api
 COPY operator/opsgym_operator operator/opsgym_operator
@@ -49,6 +53,15 @@ COPY crds/opsgym_api crds/opsgym_api
 COPY domain_images/opsgym_domains domain_images/opsgym_domains
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "domains"]
+
+FROM build AS console-code
+COPY crds/opsgym_api crds/opsgym_api
+COPY agent_runner/opsgym_runner agent_runner/opsgym_runner
+COPY cli/opsgym cli/opsgym
+COPY domain_images/opsgym_domains domain_images/opsgym_domains
+COPY operator/opsgym_operator operator/opsgym_operator
+RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
+    ["python3", "tools/image/install.py", "code", "console"]
 
 FROM ${BASE_IMAGE} AS runtime
 COPY --from=build /out/etc/passwd /out/etc/group /etc/
@@ -96,6 +109,16 @@ COPY --from=domains-data --chown=10001:10001 /var/lib/opsgym /var/lib/opsgym
 # Postgres' fast shutdown: it does not wait for clients. Servers end by it as by SIGTERM.
 STOPSIGNAL SIGINT
 CMD ["opsgym_domains.serve", "--help"]
+ARG VERSION=dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}"
+
+FROM runtime AS console
+LABEL org.opencontainers.image.title="opsgym-console" \
+      org.opencontainers.image.description="Shows runs in a browser"
+COPY --from=console-dependencies /opt/opsgym /opt/opsgym
+COPY --from=console-code /opt/opsgym-code /opt/opsgym-code
+CMD ["opsgym.main", "serve", "--help"]
 ARG VERSION=dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}"

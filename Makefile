@@ -8,7 +8,7 @@ export UV_PROJECT_ENVIRONMENT = .venv
 RUN := $(UV) run --frozen --no-sync
 STORE := results
 PYTEST_ARGS :=
-IMAGES := operator runner domains
+IMAGES := operator runner domains console
 
 .PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench soak images clean
 .DEFAULT_GOAL := help
@@ -70,7 +70,7 @@ bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 soak: .venv/.dev ## The long versions of the fuzz tests
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto tests/domains/test_fuzz.py
 
-images: ## Builds the images operator, runner and domains; archives of them in .images
+images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 tools/image/build.py .images
 
 clean: ## Removes what make installed and wrote

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster.places import ROOT
+from tests.images.built import NAMES
 
 KIND = """#!/bin/sh
 echo "$@" >> {log}
@@ -31,7 +32,7 @@ def make_kind_up(folder: Path, clusters: str) -> list[str]:
     return log.read_text().splitlines()
 
 
-LOADED = [f"load image-archive .images/{name}.tar --name opsgym" for name in ("operator", "runner", "domains")]
+LOADED = [f"load image-archive .images/{name}.tar --name opsgym" for name in NAMES]
 
 
 @pytest.mark.parametrize("clusters", ["", "other\\nopsgym-old\\n"])

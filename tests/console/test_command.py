@@ -15,6 +15,7 @@ from tests.console.desk import Running, client, command
 from opsgym_api.store import LocalStore
 
 TOKEN = "correct-horse-battery-staple"
+CONFIG = '{"stores": [{"name": "a", "url": "s3://a"}], "defaultStore": "a", "images": {"runner": "r", "domains": "d"}}'
 CPU_SECONDS = 1.5
 RSS_BYTES = 150_000_000
 
@@ -89,13 +90,15 @@ def test_the_variable_holds_the_token_too(store: LocalStore) -> None:
         (["--store", "gs://bucket"], "gs:// is not a kind of store"),
         (["--store", "short"], "is a file; give a folder"),
         (["--config", "missing"], "missing: --config: cannot be read"),
+        (["--config", "config"], "--config: is for a console in a cluster: no cluster"),
         (["--config", "short"], "stores (line 1): is required"),
         (["--host", "x.invalid", "--trust-header", "X", "--trusted-proxies", "::1"], "cannot listen on x.invalid:8080"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_by_name(tmp_path: Path, arguments: list[str], told: str) -> None:
     (tmp_path / "short").write_text("defaultStore: x\n")
-    done = World(tmp_path).inline("serve", *arguments)
+    (tmp_path / "config").write_text(CONFIG)
+    done = World(tmp_path).inline("serve", *arguments, KUBECONFIG=str(tmp_path / "none"))
     assert done.returncode == 2, done.stdout
     assert told in done.stderr
     assert "Traceback" not in done.stderr

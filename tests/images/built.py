@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVES = ROOT / ".images"
-NAMES = ("operator", "runner", "domains")
+NAMES = ("operator", "runner", "domains", "console")
 
 
 @dataclass(frozen=True)

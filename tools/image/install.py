@@ -19,9 +19,17 @@ CODE = Path("/opt/opsgym-code")
 UV = Path("/opt/uv")
 CERTIFICATES = Path("/run/secrets/certificates")
 USER = 10001
-MEMBERS = {"operator": "opsgym-operator", "runner": "opsgym-runner", "domains": "opsgym-domains"}
-FOLDERS = {"operator": "operator", "runner": "agent_runner", "domains": "domain_images"}
-EXTRAS = {"domains": ["--extra", "embedded"]}
+MEMBERS = {
+    "operator": "opsgym-operator", "runner": "opsgym-runner", "domains": "opsgym-domains", "console": "opsgym",
+}  # fmt: skip
+FOLDERS = {
+    "operator": ["operator"],
+    "runner": ["agent_runner"],
+    "domains": ["domain_images"],
+    "console": ["agent_runner", "cli", "domain_images", "operator"],
+}
+OPTIONS = {"domains": ["--extra", "embedded"], "console": ["--only-group", "console"]}
+"""Which of a member's dependencies are installed, if not just those that it always has."""
 PROGRAMS = ("initdb", "pg_isready", "postgres", "psql")
 """Of the Postgres wheel's programs, those that run in a pod and the one that helps to look into it."""
 NOT_READ = (
@@ -65,7 +73,7 @@ def install_uv(_member: str) -> None:
 
 def install_dependencies(member: str) -> None:
     """Makes the environment without the workspace's own packages."""
-    options = ["--frozen", "--no-dev", "--no-install-workspace", "--package", MEMBERS[member], *EXTRAS.get(member, [])]
+    options = ["--frozen", "--no-dev", "--no-install-workspace", "--package", MEMBERS[member], *OPTIONS.get(member, [])]
     run([str(UV / "bin" / "uv"), "sync", *options])
     packages = next(ENVIRONMENT.glob("lib/python3*/site-packages"))
     leave_out(packages)
@@ -77,7 +85,7 @@ def install_dependencies(member: str) -> None:
 
 def install_code(member: str) -> None:
     """Installs the workspace's packages beside the environment: a change of theirs is a small layer."""
-    packages = ["./crds", f"./{FOLDERS[member]}"]
+    packages = ["./crds", *(f"./{folder}" for folder in FOLDERS[member])]
     run([str(UV / "bin" / "uv"), "pip", "install", "--no-deps", "--target", str(CODE), *packages])
     compile_all(CODE)
 

@@ -70,6 +70,8 @@ def _library(asked: Request) -> Library:
         sources: Sequence[Source] = [StoreSource(asked.store)]
         return Library(sources)
     # Half a second to import: paid only in a cluster.
+    from kopf import LoginError
+
     from opsgym_operator.client import Client
     from opsgym_operator.settings import kopf_settings
 
@@ -78,7 +80,11 @@ def _library(asked: Request) -> Library:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(str(asked.config), [Problem("--config", f"cannot be read: {error}")]) from None
     config = parse_config(text, str(asked.config))
-    return Library(mounted_sources(config), EvalRuns(Client(kopf_settings()), config.watch_namespaces))
+    try:
+        api = Client(kopf_settings())
+    except LoginError as error:
+        raise InputError("opsgym serve", [Problem("--config", f"is for a console in a cluster: {error}")]) from None
+    return Library(mounted_sources(config), EvalRuns(api, config.watch_namespaces))
 
 
 def _access(asked: Request) -> Access:
