@@ -654,3 +654,17 @@ def test_a_status_is_written_as_the_server_takes_it() -> None:
     written = status.model_dump(mode="json", by_alias=True, exclude_none=True)
     assert written == EVERYTHING["status"]
     assert refusals(SCHEMAS["EvalRun"], RUN | {"status": written}, old=RUN) == []
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [*EXAMPLES.glob("schedules/*.yaml"), *EXAMPLES.glob("github-actions/evaluation.yaml")],
+    ids=lambda file: file.name,
+)
+def test_examples_are_taken_by_the_server_and_by_the_models(file: Path) -> None:
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert refusals(SCHEMAS[document["kind"]], document) == []
+    assert not model_refuses(document)

@@ -1,0 +1,145 @@
+"""The GitHub Actions example: what it runs is run here as its runner would, so that it cannot rot."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from opsgym_api.documents import load_documents
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "github-actions"
+SHELL = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+"""What GitHub makes of `shell: bash`."""
+EXPRESSION = re.compile(r"\$\{\{ *(.+?) *\}\}")
+
+
+def workflow() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((EXAMPLE / "gate.yml").read_text())
+    return found
+
+
+@dataclass
+class Runner:
+    """Carries out a job's steps in a folder; actions are other people's, and are left out."""
+
+    folder: Path
+    outputs: dict[str, str] = field(default_factory=dict)
+    """What steps wrote to GITHUB_OUTPUT, by the expression that reads it."""
+    summary: str = ""
+
+    def run(self) -> tuple[list[str], int]:
+        """Names of the steps that were run until one failed, and the last one's exit code."""
+        job, ran, code = workflow()["jobs"]["gate"], [], 0
+        for step in job["steps"]:
+            if "run" not in step:
+                continue
+            env = {name: self._value(str(value)) for name, value in {**job["env"], **step.get("env", {})}.items()}
+            ran.append(step["name"])
+            code = self._step(step, env)
+            if code != 0:
+                break
+        return ran, code
+
+    def _value(self, text: str) -> str:
+        known = {"secrets.OPENAI_API_KEY": "", **self.outputs}
+        return EXPRESSION.sub(lambda found: known[found[1]], text)
+
+    def _step(self, step: Mapping[str, Any], env: Mapping[str, str]) -> int:
+        assert not EXPRESSION.search(step["run"]), "an expression in a script is an open door for who names a branch"
+        output, summary = self.folder / "output", self.folder / "summary"
+        output.write_text("")
+        summary.touch()
+        # `uv pip install` finds what it wants in this environment, and may not look for anything else.
+        tools = {"VIRTUAL_ENV": str(ROOT / ".venv"), "UV_OFFLINE": "1"}
+        path = os.pathsep.join([str(ROOT / ".venv" / "bin"), str(ROOT / ".tools" / "uv" / "bin"), os.environ["PATH"]])
+        files = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+        done = subprocess.run(
+            [*SHELL, "-c", step["run"]],
+            cwd=self.folder,
+            env={**os.environ, **tools, **files, **env, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+        print(step["name"], done.returncode, done.stdout, done.stderr)
+        for line in output.read_text().splitlines():
+            name, _, value = line.partition("=")
+            self.outputs[f"steps.{step['id']}.outputs.{name}"] = value
+        self.summary = summary.read_text()
+        return done.returncode
+
+
+@pytest.fixture
+def uv() -> None:
+    if not (ROOT / ".tools" / "uv" / "bin" / "uv").exists() and shutil.which("uv") is None:
+        pytest.skip("uv is not installed")
+
+
+def evaluate(folder: Path, model: str) -> None:
+    """Writes the example's evaluation about six tasks, with a model that needs no key."""
+    document = yaml.safe_load((EXAMPLE / "evaluation.yaml").read_text())
+    document["spec"]["models"][0]["inline"] = {"model": model}
+    document["spec"]["suite"] |= {"limit": 6}
+    (folder / "evaluation.yaml").write_text(yaml.safe_dump(document))
+
+
+@pytest.mark.timeout(900)  # two whole runs, and each command is a process
+def test_a_pull_request_is_gated_against_the_main_branch(tmp_path: Path, uv: None) -> None:
+    evaluate(tmp_path, "replay/gold")
+    main = Runner(tmp_path)
+    assert main.run() == (["Install", "Evaluate", "Report", "Decide"], 0)
+    assert main.outputs["steps.evaluate.outputs.code"] == "0"
+    assert (tmp_path / "report" / "index.html").is_file()
+    assert "gate: GO" in main.summary
+    assert "no earlier run is good" in main.summary
+
+    evaluate(tmp_path, "replay/noop")
+    pull_request = Runner(tmp_path)
+    assert pull_request.run() == (["Install", "Evaluate", "Report", "Decide"], 3)
+    assert "gate: NO-GO" in pull_request.summary
+    good = main.outputs["steps.evaluate.outputs.run"]
+    assert f"against {good}; a drop of 20.0 points is allowed" in pull_request.summary
+
+
+def test_an_evaluation_that_cannot_start_fails_the_job_at_once(tmp_path: Path, uv: None) -> None:
+    (tmp_path / "evaluation.yaml").write_text("kind: EvalRun\n")
+    assert Runner(tmp_path).run() == (["Install", "Evaluate"], 2)
+
+
+@pytest.mark.parametrize(("code", "ends"), [("0", 0), ("1", 1), ("3", 3), ("4", 0), ("70", 70)])
+def test_how_the_job_ends_is_how_the_gate_was(code: str, ends: int) -> None:
+    decide = workflow()["jobs"]["gate"]["steps"][-1]
+    done = subprocess.run(
+        [*SHELL, "-c", decide["run"]], env={**os.environ, "CODE": code}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == ends
+    assert done.stdout.startswith("::warning") == (code == "4")
+
+
+def test_the_workflow_has_no_rights_that_it_does_not_need_and_names_the_versions_of_actions() -> None:
+    found = workflow()
+    assert found["permissions"] == {"contents": "read"}
+    assert sorted(found[True]) == ["pull_request", "push"], "YAML reads `on` as true"
+    steps = found["jobs"]["gate"]["steps"]
+    assert all(re.fullmatch(r"[a-z-]+/[a-z-]+(/[a-z]+)?@v\d+", step["uses"]) for step in steps if "uses" in step)
+    assert all("run" in step or "uses" in step for step in steps)
+    (kept,) = [step for step in steps if step.get("uses", "").startswith("actions/cache/save")]
+    assert kept["if"] == "github.ref == 'refs/heads/main' && steps.evaluate.outputs.code == '0'"
+
+
+def test_the_evaluation_is_one_that_opsgym_reads() -> None:
+    spec = load_documents(EXAMPLE / "evaluation.yaml").run.spec
+    assert spec.budget is not None
+    assert spec.gate is not None
+    assert spec.gate.last_good
