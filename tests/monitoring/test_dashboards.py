@@ -31,6 +31,9 @@ VARIABLES = [
     if variable["type"] == "query"
 ]
 
+pytestmark = pytest.mark.xdist_group("dashboards")
+"""One process looks at one run; the run takes longer than all the looking."""
+
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS.keys())
 every_panel = pytest.mark.parametrize(
     "panel", [panel for _, panel in PANELS], ids=[f"{n}: {p['title']}" for n, p in PANELS]
