@@ -48,8 +48,8 @@ def baseline_rows(store: Store, rows: RunRows, wanted: str | RunRows | None, gat
 def _require_comparable(before: RunRows, after: RunRows) -> None:
     if before.run.run == after.run.run:
         raise InputError(before.run.run, [Problem("baseline", "is the run itself; name an earlier one")])
-    found = compare(before, after)
-    if not found.cells:
+    if not Positions.of(before).cells.keys() & Positions.of(after).cells.keys():
+        found = compare(before, after)
         theirs, ours = (", ".join(map(cell_name, cells)) or "none" for cells in (found.only_before, found.only_after))
         told = f"has no cell in common with {after.run.run}; its cells: {theirs}; those of the run: {ours}"
         raise InputError(before.run.run, [Problem("baseline", told)])
