@@ -488,3 +488,48 @@ def test_scores_of_a_run_are_those_of_its_records(store: LocalStore) -> None:
     put_trial(store, "demo.1", "b", Outcome.FAILED)
     found = run_scores(load_rows(store, "demo.1"))
     assert {cell.cell.domain: cell.scores for cell in found.cells} == {"itsm": {("a", 0): 1, ("b", 0): 0}, "hr": {}}
+
+
+# The page
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "gates.md"
+
+
+def table(name: str) -> list[list[str]]:
+    """Rows of a table of docs/gates.md, its head first."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")[2].partition(f"<!-- /{name} -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    return [rows[0], *rows[2:]]
+
+
+def test_the_page_says_how_many_tasks_a_success_rate_takes() -> None:
+    head, *rows = table("success")
+    assert len(rows) == 6
+    for least, *counts in rows:
+        for confidence, count in zip(head[1:], counts, strict=True):
+            gate, tasks = Gate(min_success_rate=float(least), confidence=float(confidence)), int(count)
+            assert judge(gate, standing(scores(itsm=(tasks, tasks))), None).verdict == "GO"
+            assert judge(gate, standing(scores(itsm=(tasks - 1, tasks - 1))), None).verdict == "INCONCLUSIVE"
+
+
+def changed_both_ways(share: float, tasks: int) -> tuple[RunScores, RunScores]:
+    """Two runs of which a share of tasks came out otherwise, half of them each way."""
+    each = round(share * tasks / 2)
+    then = {(f"t{n}", 0): int(each <= n < 2 * each) for n in range(tasks)}
+    now = {(f"t{n}", 0): int(n < each) for n in range(tasks)}
+    return RunScores("demo.0", "s", [CellScores(CELL, then)]), RunScores("demo.1", "s", [CellScores(CELL, now)])
+
+
+def test_the_page_says_how_many_tasks_a_regression_takes() -> None:
+    head, *rows = table("regression")
+    shares = [0.0 if text == "none" else float(text.removesuffix("%")) / 100 for text in head[1:]]
+    assert len(rows) == 5
+    for most, *counts in rows:
+        gate = Gate(baseline="demo.0", max_regression=float(most))
+        for share, count in zip(shares, counts, strict=True):
+            verdicts = []
+            for tasks in (int(count) - 1, int(count)):
+                then, now = changed_both_ways(share, tasks)
+                verdicts.append(judge(gate, standing(now), Baseline(then)).verdict)
+            assert verdicts == ["INCONCLUSIVE", "GO"], (most, share, count)
