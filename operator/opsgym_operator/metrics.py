@@ -133,16 +133,18 @@ class _Shown:
 
     def __init__(self, gauge: Gauge) -> None:
         self._gauge = gauge
-        self._owned: dict[Owner, frozenset[Owner]] = {}
+        self._owned: dict[Owner, dict[Owner, float]] = {}
 
     def show(self, owner: Owner, values: Mapping[Owner, float]) -> None:
         """Sets the series of an owner, by the labels that follow the owner's own; removes its others."""
-        for labels in self._owned.pop(owner, frozenset()) - values.keys():
+        before = self._owned.pop(owner, {})
+        for labels in before.keys() - values.keys():
             self._gauge.remove(*owner, *labels)
         for labels, value in values.items():
-            self._gauge.labels(*owner, *labels).set(value)
+            if before.get(labels) != value:  # runs that have ended are shown in every pass
+                self._gauge.labels(*owner, *labels).set(value)
         if values:
-            self._owned[owner] = frozenset(values)
+            self._owned[owner] = dict(values)
 
     def show_one(self, owner: Owner, value: float | None) -> None:
         """Sets the only series of an owner; None removes it."""

@@ -9,13 +9,15 @@ from subprocess import Popen
 from typing import Any
 
 import pytest
-from tests.cli.world import World, row
+from tests.cli.world import World, row, until
 from tests.metrics.exact import from_prometheus, from_records, from_text, gauges, total
 from tests.metrics.model import NamedModel
 from tests.support.prometheus import prometheus
 
 from opsgym.report.data import load_page
 from opsgym_api.records import Cell
+
+pytestmark = pytest.mark.timeout(400)
 
 TASKS = ("good-1", "bad-1", "busy-1", "gone-1", "good-2", "held-1")
 NO_SEED = "no-seed"
@@ -53,6 +55,7 @@ def test_prometheus_results_report_and_store_agree_exactly(world: tuple[World, N
         prometheus(tmp_path / "prometheus", {"opsgym": address_of(process)}) as scraped,
     ):
         # One trial is held back, so the process stands still while it is compared with its store.
+        until(lambda: _ended(folder) == TRIALS - 1, "all trials but one have ended", process)
         scraped.until(lambda server: server.value("sum(opsgym_trials_total)") == TRIALS - 1, "all trials but one")
         live = from_prometheus(scraped)
         assert live == from_records(folder.trials(), folder.attempts())
@@ -71,6 +74,15 @@ def test_prometheus_results_report_and_store_agree_exactly(world: tuple[World, N
     _same_as_records(folder, final)
     _same_as_results(folder, final, json.loads(out))
     _same_as_page(folder, final)
+
+
+def _ended(world: World) -> int:
+    """Trials that are over, by the store."""
+    if not (world.folder / "results" / "runs").is_dir():
+        return 0
+    values = from_records(world.trials(), world.attempts())
+    once = total(values, "opsgym_attempts_total", outcome="infra_error") == 1
+    return int(total(values, "opsgym_trials_total")) - once
 
 
 def _same_as_records(world: World, text: str) -> None:
