@@ -124,7 +124,7 @@ def _trial(dice: random.Random, cells: Sequence[Cell], cell: int, task: int, tri
     )
 
 
-def page_of(  # noqa: PLR0917 - a call names what it wants
+def page_of(
     models: int = 3,
     modes: int = 3,
     tasks: int = 12,
@@ -172,7 +172,6 @@ def of_cell(rows: Iterable[Trial], cells: set[int]) -> list[Trial]:
 
 def columns(rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int], offset: int = 0) -> TrialColumns:
     """Rows as columns."""
-    scored = [row.outcome != "infra_error" for row in rows]
     return TrialColumns(
         offset=offset,
         cell=[row.cell for row in rows],
@@ -188,7 +187,7 @@ def columns(rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int], off
         verifiers_passed=[row.checked for row in rows],
         verifiers=[row.checks for row in rows],
         horizon=[row.horizon for row in rows],
-        published_score=[int(row.outcome == "passed") if known else None for row, known in zip(rows, scored, strict=True)],
+        published_score=[int(row.outcome == "passed") if row.outcome != "infra_error" else None for row in rows],
         modes=[row.modes for row in rows],
         flip=[flipped.get((row.cell, row.task, row.trial), 0) for row in rows],
     )  # fmt: skip
@@ -244,9 +243,8 @@ def _agent(agent: tuple[str, str, str], cells: Sequence[Cell], rows: Sequence[Tr
     model, name, mode = agent
     own = {i for i, cell in enumerate(cells) if (cell.model, cell.agent, cell.mode) == agent}
     got = score(of_cell(rows, own))
-    return AgentView(
-        model=model, agent=name, mode=mode, score=got, over_domains=got.success.rate, domains_interval=got.success.interval
-    )  # fmt: skip
+    means = {"over_domains": got.success.rate, "domains_interval": got.success.interval}
+    return AgentView.model_validate({"model": model, "agent": name, "mode": mode, "score": got, **means})
 
 
 def _run(trials: int, given: dict[str, Any]) -> RunView:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page
 
 from opsgym.report.model import PageData, TrialDetail
@@ -76,9 +76,9 @@ class Reader:
         elsewhere = [url for url in self.asked if not url.startswith((home, "about:", "data:image/svg+xml,", "blob:"))]
         assert (self.complaints, elsewhere) == ([], [])
 
-    def faults(self) -> list[str]:
+    def faults(self, within: str = "body") -> list[str]:
         """What axe-core finds serious or critical."""
-        found = Axe().run(self.page).response["violations"]
+        found = Axe().run(self.page, context=within).response["violations"]
         return [
             f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
             for one in found

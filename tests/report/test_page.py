@@ -115,7 +115,9 @@ def test_words_are_looked_for_in_task_summary_reason_and_cell(reader: Reader, ru
     search.fill("LATE refund gpt-small plus_10")
     asked = {n for n, task in enumerate(run.tasks) if "late refund" in task.summary}
 
-    cells = {n for n, view in enumerate(run.cells) if (view.cell.model, view.cell.mode) == ("gpt-small", "plus_10_tools")}
+    cells = {
+        n for n, view in enumerate(run.cells) if (view.cell.model, view.cell.mode) == ("gpt-small", "plus_10_tools")
+    }
     wanted = sum(c in cells and t in asked for c, t in zip(run.trials.cell, run.trials.task, strict=True))
     assert wanted
     assert reader.counted() == f"{wanted} of {total(run)}"

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from opsgym.report.model import PageData, TrialDetail
@@ -68,22 +68,23 @@ def page_html(source: Embedded | Served) -> bytes:
     Args:
         source: Where its data is.
     """
-    embedded = isinstance(source, Embedded)
-    title = source.page.run.name if embedded else source.run
-    return (
-        _template()
-        .render(
-            title=_printable(title),
-            data=_packed(source.page.model_dump()) if embedded else None,
-            details=_packed(_by_row(source.details)) if embedded and source.details else None,
-            address=None if embedded else f"../../api/runs/{quote(source.run, safe='')}/",
-            policy=_policy(source),
-            style=_style(),
-            script=_script(),
-            library=_library(),
-        )
-        .encode()
-    )
+    data = _embedded(source) if isinstance(source, Embedded) else _served(source)
+    page = _template().render(data, policy=_policy(source), style=_style(), script=_script(), library=_library())
+    return _utf8(page)
+
+
+def _embedded(source: Embedded) -> dict[str, str | None]:
+    return {
+        "title": source.page.run.name,
+        "data": _packed(source.page.model_dump()),
+        "details": _packed({row: detail.model_dump() for row, detail in source.details.items()}),
+        "address": None,
+    }
+
+
+def _served(source: Served) -> dict[str, str | None]:
+    address = f"../../api/runs/{quote(source.run, safe='')}/"
+    return {"title": source.run, "data": None, "details": None, "address": address}
 
 
 def detail_file(number: int, details: list[TrialDetail]) -> bytes:
@@ -92,19 +93,15 @@ def detail_file(number: int, details: list[TrialDetail]) -> bytes:
     return f'opsgymDetails({number}, "{packed}")\n'.encode()
 
 
-def _by_row(details: Mapping[int, TrialDetail]) -> dict[str, Any]:
-    return {str(row): detail.model_dump() for row, detail in details.items()}
-
-
 def _packed(value: Any) -> str:
     """JSON, compressed, in letters that mean nothing to HTML and JavaScript."""
-    # ASCII: half of a surrogate pair, which UTF-8 cannot hold, stays what it is.
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(_utf8(text), compresslevel=6, mtime=0)).decode()
 
 
-def _printable(text: str) -> str:
-    return text.encode(errors="replace").decode()
+def _utf8(text: str) -> bytes:
+    """A text as UTF-8; half of a surrogate pair, which that cannot hold, becomes a question mark."""
+    return text.encode(errors="replace")
 
 
 def _policy(source: Embedded | Served) -> str:
@@ -118,7 +115,7 @@ def _policy(source: Embedded | Served) -> str:
             f"style-src {_style().hash}",
             "style-src-attr 'unsafe-inline'",  # the chart library places its drawings by style attributes
             "img-src data:",  # the icon
-            f"connect-src {chr(39)}{'none' if isinstance(source, Embedded) else 'self'}{chr(39)}",
+            "connect-src 'none'" if isinstance(source, Embedded) else "connect-src 'self'",
             "base-uri 'none'",
             "form-action 'none'",
         ]
@@ -126,7 +123,7 @@ def _policy(source: Embedded | Served) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_web_file("page.html"))
 

@@ -73,7 +73,7 @@ function common(look, label) {
     color: look.colours,
     textStyle: { color: look.ink, fontFamily: "system-ui, sans-serif" },
     grid: { left: 8, right: 16, top: 44, bottom: 8, containLabel: true },
-    legend: { type: "scroll", top: 0, left: 0, textStyle: { color: look.ink }, pageTextStyle: { color: look.quiet }, pageIconColor: look.ink, pageIconInactiveColor: look.line },
+    legend: { type: "scroll", top: 0, left: 0, itemWidth: 14, itemHeight: 10, itemGap: 12, textStyle: { color: look.ink }, pageTextStyle: { color: look.quiet }, pageIconColor: look.ink, pageIconInactiveColor: look.line },
     tooltip: { trigger: "item", confine: true, backgroundColor: look.panel, borderColor: look.line, textStyle: { color: look.ink }, formatter: tip },
   };
 }
@@ -102,15 +102,15 @@ function whiskers(name, look, nth, many, ranges) {
     type: "custom", name, silent: true, z: 5, tooltip: { show: false }, itemStyle: { color: look.ink },
     data: ranges.map((range, x) => [x, range?.low ?? NaN, range?.high ?? NaN]),
     encode: { x: 0, y: [1, 2] },
-    renderItem: (params, api) => whisker(api, look, api.barLayout({ count: many, barGap: "10%", barCategoryGap: "30%" })[nth].offsetCenter),
+    renderItem: (params, api) => whisker(api, look.ink, api.barLayout({ count: many, ...SPACING })[nth].offsetCenter),
   };
 }
 
-function whisker(api, look, offset) {
+function whisker(api, stroke, offset) {
   if (Number.isNaN(api.value(1))) return null;
   const [x, low] = api.coord([api.value(0), api.value(1)]);
   const [, high] = api.coord([api.value(0), api.value(2)]);
-  const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1: x1 + offset, y1, x2: x2 + offset, y2 }, style: { stroke: look.ink, lineWidth: 1.2, opacity: 0.75 } });
+  const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1: x1 + offset, y1, x2: x2 + offset, y2 }, style: { stroke, lineWidth: 1.2, opacity: 0.75 } });
   return { type: "group", children: [line(x, low, x, high), line(x - 4, low, x + 4, low), line(x - 4, high, x + 4, high)] };
 }
 
@@ -123,8 +123,11 @@ function horizonOption({ bins, agents }, look) {
   return { xAxis: axis(look, { type: "category", data: bins.map(binName) }), yAxis: shares(look), series: [...bars, ...ranges] };
 }
 
+/** How bars stand side by side, and their whiskers with them. */
+const SPACING = { barGap: "10%", barCategoryGap: "30%", barMaxWidth: 44 };
+
 const barsOf = (agent, look) => ({
-  type: "bar", name: agent.name, barGap: "10%", barCategoryGap: "30%", itemStyle: { color: colourOf(agent, look), borderRadius: [3, 3, 0, 0] },
+  type: "bar", name: agent.name, ...SPACING, itemStyle: { color: colourOf(agent, look), borderRadius: [3, 3, 0, 0] },
 });
 
 const colourOf = (agent, look) => agent.place === null ? look.quiet : look.colours[agent.place];
@@ -164,7 +167,7 @@ function paretoOption({ known, front }, look) {
     legend: { show: false },
     grid: { left: 8, right: 40, top: 36, bottom: 30, containLabel: true },
     xAxis: axis(look, { type: "value", name: "cost a task", nameLocation: "middle", nameGap: 30, scale: false, min: 0, axisLabel: { formatter: (value) => dollarTick(value), hideOverlap: true } }),
-    yAxis: { ...shares(look), name: "success" },
+    yAxis: shares(look),
     series: [
       { type: "line", name: "front", z: 1, data: front.map(point), step: "end", symbol: "none", silent: true, lineStyle: { type: "dashed", color: look.quiet, width: 1.5 } },
       { type: "scatter", name: "agents", symbolSize: 14, data: dots, labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
@@ -211,10 +214,12 @@ function modesOption({ found, run }, look) {
 
 function overloadOption({ modes, lines }, look) {
   const series = lines.map(({ name, points }, i) => ({
-    type: "line", name, symbol: SYMBOLS[i], symbolSize: 9, connectNulls: true, lineStyle: { width: 2 },
+    type: "line", name, symbol: SYMBOLS[i], symbolSize: 9, connectNulls: true, lineStyle: { width: 2 }, itemStyle: { color: look.colours[i] },
     data: points.map((success, x) => successPoint(name, words(modes[x]), success)),
   }));
-  const ranges = lines.map(({ name, points }, nth) => whiskers(name, look, nth, lines.length, points.map((success) => success?.interval)));
-  for (const range of ranges) range.renderItem = (params, api) => whisker(api, look, 0);
+  const ranges = lines.map(({ name, points }, nth) => ({
+    ...whiskers(name, look, nth, lines.length, points.map((success) => success?.interval)),
+    renderItem: (params, api) => whisker(api, look.colours[nth], 0),
+  }));
   return { xAxis: axis(look, { type: "category", data: modes.map(words) }), yAxis: shares(look), series: [...series, ...ranges] };
 }

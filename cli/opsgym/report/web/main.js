@@ -31,7 +31,7 @@ async function start() {
   buildOverview();
   renewOverview();
   show({ first: true });
-  performance.mark("opsgym-shown");
+  requestAnimationFrame(() => setTimeout(() => performance.mark("opsgym-painted")));
   if (api !== null) follow({ changed: takeIn, gone: () => { live.gone = true; renewOverview(); }, connected });
 }
 

@@ -75,7 +75,7 @@ function pareto(run) {
     [agent.name, dollars(agent.score.cost_per_task), rateCell(agent.score.success), front.includes(agent) ? "on the front" : ""]);
   const missing = run.data.agents.length - known.length;
   return [
-    figure("pareto", "Cost of a task against success; the line joins those that none beats in both",
+    figure("pareto", "Success against the cost of a task; the line joins those that none beats in both",
       { known, front }, paretoOption, 380, tableOf("Cost and success", ["", ["cost a task", "n"], "success", "front"], rows)),
     missing > 0 && h("p", { class: "quiet" }, `Not shown, without a known cost or score: ${missing}.`),
   ];

@@ -47,7 +47,7 @@ async function readDetail(run, row, cell, task, trial) {
   if (api !== null) return fromConsole(cell, task, trial);
   if (row === -1) return null;
   if (run.data.details === "inline") {
-    inline ??= whole.then(() => byId("details-data") ? unpack(byId("details-data").textContent) : {});
+    inline ??= whole.then(() => unpack(byId("details-data").textContent));
     return (await inline)[row] ?? null;
   }
   if (run.data.details !== "beside") return null;
