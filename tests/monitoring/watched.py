@@ -7,7 +7,6 @@ operator's metrics are made by its own methods, from the records of the real run
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 import time
 from collections import Counter
@@ -20,7 +19,7 @@ from typing import Any
 
 from tests.cli.world import DEADLINE_S, HeldModel, World, row, until
 from tests.monitoring.boards import View
-from tests.support.prometheus import Prometheus, prometheus
+from tests.support.prometheus import Prometheus, free_port, prometheus
 
 from opsgym.exits import Exit
 from opsgym_api.records import AttemptRecord, Cell, TrialRecord
@@ -74,13 +73,6 @@ def operator_metrics(metrics: Metrics) -> Iterator[str]:
         loop.call_soon_threadsafe(ended.set)
         thread.join(10)
         loop.close()
-
-
-def free_port() -> int:
-    """A port that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 def write_run(world: World, model: HeldModel) -> None:

@@ -83,6 +83,13 @@ class Prometheus:
         return found
 
 
+def free_port() -> int:
+    """A port of the loopback that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
 def program(name: str) -> Path:
     """Where `prometheus` or `promtool` is; skips the test where it is not, but never in CI."""
     try:
@@ -102,8 +109,7 @@ def prometheus(folder: Path, targets: Mapping[str, str], rules: Sequence[Path] =
         targets: Address (`HOST:PORT`) by job.
         rules: Rule files, evaluated as often.
     """
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     config = {
         "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s"},
         "rule_files": [str(path) for path in rules],

@@ -36,20 +36,27 @@ def dashboard() -> boards.Dashboard:
     return p.place(board, *_summary(), _cells(), _outcomes(), *_money(), *_speed())
 
 
+def _state() -> str:
+    """Number of a state: stalled before finished before running."""
+    stalled = f"2 * max(opsgym_run_stalled{{{RUN}}})"
+    finished = f"(max(opsgym_run_finished_timestamp_seconds{{{RUN}}}) > bool 0)"
+    return f"{stalled} or {finished} or 0 * max(opsgym_run_progress_ratio{{{RUN}}})"
+
+
+def _verdict() -> str:
+    """Number of a verdict."""
+    numbers = {1: "GO", 2: "INCONCLUSIVE", 3: "NO-GO"}
+    return " or ".join(
+        f'{number} * max(opsgym_run_gate{{{RUN}, verdict="{verdict}"}})' for number, verdict in numbers.items()
+    )
+
+
 def _summary() -> list[p.Stat]:
-    state = (
-        f"2 * max(opsgym_run_stalled{{{RUN}}}) or (max(opsgym_run_finished_timestamp_seconds{{{RUN}}}) > bool 0) "
-        f"or 0 * max(opsgym_run_progress_ratio{{{RUN}}})"
-    )
-    gate = " or ".join(
-        f'{number} * max(opsgym_run_gate{{{RUN}, verdict="{verdict}"}})'
-        for number, verdict in ((1, "GO"), (2, "INCONCLUSIVE"), (3, "NO-GO"))
-    )
     return [
         p.number(
             "State",
             "Stalled means that somebody has to mend something; `kubectl describe` says what.",
-            state,
+            _state(),
             "none",
             words=STATES,
         ),
@@ -67,7 +74,7 @@ def _summary() -> list[p.Stat]:
             "percentunit",
             p.BLUE,
         ).decimals(1),
-        p.number("Gate", "What the gate says, once the run has ended.", gate, "none", words=GATES),
+        p.number("Gate", "What the gate says, once the run has ended.", _verdict(), "none", words=GATES),
         p.number(
             "Budget spent",
             "Spend of budget.maxUsd. At 100 % no further trial starts.",

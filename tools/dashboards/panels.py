@@ -287,7 +287,7 @@ def variable(name: str, label: str, metric: str, *, many: bool) -> boards.QueryV
         .sort(models.VariableSort.ALPHABETICAL_ASC)
     )
     if many:
-        every = models.VariableOption(text="All", value="$__all", selected=True)
+        every = models.VariableOption(text=["All"], value=["$__all"], selected=True)
         found = found.multi(True).include_all(True).all_value(".*").current(every)
     return found
 
