@@ -96,7 +96,7 @@ def open_store(location: str, access: S3Access | None = None) -> Store:
     bucket, _, prefix = rest.partition("/")
     if not bucket:
         raise InputError(location, [Problem("store", "names no bucket; expected s3://BUCKET/PREFIX")])
-    if prefix.strip("/") and not _is_key(prefix.strip("/")):
+    if prefix.strip("/") and not is_key(prefix.strip("/")):
         raise InputError(location, [Problem("store", f"the prefix {prefix!r} is not a path of plain names")])
     return S3Store(bucket, prefix, access)
 
@@ -114,12 +114,13 @@ def _open_folder(location: str) -> LocalStore:
 _PART = re.compile(r"[^./\\\x00-\x1f][^/\\\x00-\x1f]*")
 
 
-def _is_key(key: str) -> bool:
+def is_key(key: str) -> bool:
+    """Whether a store takes a key: a relative path whose parts are not empty and begin with no dot."""
     return all(_PART.fullmatch(part) for part in key.split("/"))
 
 
 def _checked(store: str, key: str) -> str:
-    if not _is_key(key):
+    if not is_key(key):
         raise StoreError(store, repr(key), "a key is a relative path whose parts are not empty and begin with no dot")
     return key
 

@@ -289,8 +289,15 @@ def test_a_trial_of_which_nothing_is_there_has_no_detail(store: LocalStore) -> N
     assert detail(store, "a") is not None
     assert detail(store, "a", 1) is None
     assert load_detail(store, load_record(store, RUN), OTHER, "a", 0) is None
-    for unplanned in ("b", "..", "../../x", "a/0", ""):
-        assert detail(store, unplanned) is None
+    for name in ("b", "..", "../../x", "a/0", "a\x00", ""):
+        assert detail(store, name) is None
+        assert load_detail(store, load_record(store, RUN), CELL.model_copy(update={"model": name}), "a", 0) is None
+
+
+def test_a_trial_that_nobody_planned_has_a_detail(store: LocalStore) -> None:
+    put_run(store, RUN, [])
+    put_trial(store, RUN, "a", Outcome.PASSED)
+    assert found_detail(store, "a").scored is not None
 
 
 def test_a_difference_stands_beside_its_record(store: LocalStore) -> None:

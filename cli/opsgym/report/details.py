@@ -17,7 +17,7 @@ from opsgym_api.layout import RunKeys, TrialKeys, is_attempt_record
 from opsgym_api.objects import read_object
 from opsgym_api.outcomes import Outcome
 from opsgym_api.records import AttemptRecord, Cell, RunRecord, Transcript, TrialRecord
-from opsgym_api.store import Store
+from opsgym_api.store import Store, is_key
 
 
 def load_detail(
@@ -40,7 +40,7 @@ def load_detail(
         InputError: A record or the transcript cannot be read as one.
         StoreError: The store cannot be read.
     """
-    if not _planned(record, cell, task_id):
+    if not (_is_name(cell.key) and _is_name(task_id)):
         return None
     keys = RunKeys(record.run).trial(cell, task_id, trial)
     scored = read_object(store, keys.record, TrialRecord)
@@ -67,8 +67,9 @@ def load_detail(
     )
 
 
-def _planned(record: RunRecord, cell: Cell, task_id: str) -> bool:
-    return any(plan.cell == cell and task_id in plan.task_ids for plan in record.cells)
+def _is_name(text: str) -> bool:
+    """Whether it names a folder of the store, and no other place in it."""
+    return is_key(text) and "/" not in text
 
 
 def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:

@@ -62,7 +62,7 @@ class Packed:
     per_file: int = 0
     """Trials of each of them; 0 if there are none."""
     size: int = 0
-    """Bytes of the details, compressed, shared texts apart."""
+    """Bytes of these files."""
     findings: dict[TrialPlace, Sequence[FindingView]] = field(default_factory=dict)
     """Of failed trials whose transcript is there."""
 
@@ -107,17 +107,17 @@ def pack(details: Iterable[TrialDetail], wanted: Place, put: Put) -> Packed:
         InputError: One cannot be read.
         StoreError: They cannot be read or written.
     """
-    packed = Packed(Place.NONE if wanted is Place.NONE else Place.BESIDE if wanted is Place.BESIDE else Place.INLINE)
+    packed = Packed(Place.INLINE if wanted is Place.AUTO else wanted)
     shared: dict[str, int] = {}
     waiting: list[bytes] = []
     for batch in _batches(details if packed.place is not Place.NONE else (), PER_FILE):
         lean = [_without_prompts(detail, shared) for detail in batch]
         packed.findings.update(_found(batch))
-        content = detail_file(packed.files + len(waiting), lean)
-        waiting.append(content)
-        packed.size += len(content)
         if packed.place is Place.INLINE:
             packed.inline.update(enumerate(lean, start=len(packed.inline)))
+        if wanted is not Place.INLINE:
+            waiting.append(detail_file(packed.files + len(waiting), lean))
+            packed.size += len(waiting[-1])
         if wanted is Place.AUTO and packed.size > INLINE_BYTES:
             packed.place = Place.BESIDE
             packed.inline.clear()

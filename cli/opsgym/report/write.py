@@ -86,5 +86,5 @@ def _findings(store: Store, rows: RunRows, analysis: Analysis, packed: Packed) -
         return None
     if packed.place is not Place.NONE:
         return packed.findings
-    failed = sum(len(cell.trials) for cell in rows.cells)
-    return analyse_sample(store, rows, SAMPLE if analysis is Analysis.AUTO else failed)
+    scored = sum(len(cell.trials) for cell in rows.cells)
+    return analyse_sample(store, rows, SAMPLE if analysis is Analysis.AUTO else scored)
