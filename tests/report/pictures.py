@@ -36,7 +36,7 @@ def main() -> None:
 def _take_all(browser: Browser, made_up: str, run: str) -> None:
     _take(browser, made_up, "report", DESK)
     _take(browser, made_up, "report-dark", DESK, section="domains", color_scheme="dark")
-    _take(browser, made_up, "report-phone", PHONE, section="cost", device_scale_factor=2)
+    _take(browser, made_up, "report-phone", PHONE, device_scale_factor=2)
     with reading(browser, run, viewport=DESK) as reader:
         _open_failed(reader)
         _shoot(reader, "report-trial")

@@ -192,7 +192,7 @@ def test_back_undoes_a_choice_and_leaves_a_trial(reader: Reader, run: PageData) 
     expect(choice).to_have_value("")
 
 
-def test_rows_shown_are_downloaded_and_no_formula_is_among_them(reader: Reader, run: PageData) -> None:
+def test_the_rows_that_are_chosen_are_downloaded(reader: Reader, run: PageData) -> None:
     reader.page.locator("#filters").get_by_label("Outcome", exact=True).select_option("infra_error")
     with reader.page.expect_download() as download:
         reader.page.get_by_role("button", name="Download as CSV").click()

@@ -72,10 +72,20 @@ function common(look, label) {
     aria: { enabled: true, label: { description: label } },
     color: look.colours,
     textStyle: { color: look.ink, fontFamily: "system-ui, sans-serif" },
-    grid: { left: 8, right: 16, top: 44, bottom: 8, containLabel: true },
-    legend: { type: "scroll", top: 0, left: 0, itemWidth: 14, itemHeight: 10, itemGap: 12, textStyle: { color: look.ink }, pageTextStyle: { color: look.quiet }, pageIconColor: look.ink, pageIconInactiveColor: look.line },
+    legend: { top: 0, left: 0, itemWidth: 14, itemHeight: 10, itemGap: 12, textStyle: { color: look.ink } },
     tooltip: { trigger: "item", confine: true, backgroundColor: look.panel, borderColor: look.line, textStyle: { color: look.ink }, formatter: tip },
   };
+}
+
+/** Room above a drawing for the names of its series, which take as many lines as they need. */
+function legendHeight(names, look) {
+  let [lines, left] = [1, 0];
+  for (const name of distinct(names)) {
+    const width = 34 + 6.8 * name.length;
+    if (left && left + width > look.width) [lines, left] = [lines + 1, 0];
+    left += width;
+  }
+  return 18 + 22 * lines;
 }
 
 /** A tooltip: what the point tells of itself. */
@@ -120,7 +130,7 @@ function horizonOption({ bins, agents }, look) {
     data: bins.map((bin) => successPoint(agent.name, `${binName(bin)} steps`, agent.score.horizons[bin])),
   }));
   const ranges = agents.map((agent, nth) => whiskers(agent.name, look, nth, agents.length, bins.map((bin) => agent.score.horizons[bin]?.interval)));
-  return { xAxis: axis(look, { type: "category", data: bins.map(binName) }), yAxis: shares(look), series: [...bars, ...ranges] };
+  return { grid: gridUnder(agents, look), xAxis: axis(look, { type: "category", data: bins.map(binName) }), yAxis: shares(look), series: [...bars, ...ranges] };
 }
 
 /** How bars stand side by side, and their whiskers with them. */
@@ -129,6 +139,9 @@ const SPACING = { barGap: "10%", barCategoryGap: "30%", barMaxWidth: 44 };
 const barsOf = (agent, look) => ({
   type: "bar", name: agent.name, ...SPACING, itemStyle: { color: colourOf(agent, look), borderRadius: [3, 3, 0, 0] },
 });
+
+const gridUnder = (series, look) =>
+  ({ left: 8, right: 16, top: legendHeight(series.map(({ name }) => name), look), bottom: 8, containLabel: true });
 
 const colourOf = (agent, look) => agent.place === null ? look.quiet : look.colours[agent.place];
 
@@ -140,7 +153,7 @@ function successPoint(series, name, success) {
 function heatOption({ domains, rows, at }, look) {
   const data = rows.flatMap((row, y) => domains.map((domain, x) => {
     const success = at.get(`${row}\n${domain}`);
-    const strong = look.dark ? success?.rate < 0.4 : success?.rate > 0.6;
+    const strong = look.dark ? success?.rate < 0.46 : success?.rate > 0.72;
     return success?.rate == null ? null : { value: [x, y, success.rate], label: { color: strong ? "#ffffff" : "#0d1117" }, told: [row, domain, `${percent(success.rate)}, 95% interval ${interval(success.interval)}`, plural(success.tasks, "task")] };
   })).filter(Boolean);
   const ramp = look.dark ? ["#16283a", "#1f5c8f", "#5cb3f0", "#d5edff"] : ["#eef4fa", "#a9cfea", "#3e8ec4", "#0b4a7d"];
@@ -157,10 +170,14 @@ function heatOption({ domains, rows, at }, look) {
 /** Room for the labels of a vertical axis. */
 const labelWidth = (labels, look) => Math.min(look.narrow ? 130 : 340, 20 + 7 * Math.max(...labels.map((label) => label.length)));
 
+/** So many points can all have their names beside them. */
+const FEW = 5;
+
 function paretoOption({ known, front }, look) {
   const point = ({ score }) => [score.cost_per_task, score.success.rate];
   const dots = known.map((agent) => ({
     value: point(agent), symbol: SYMBOLS[agent.place ?? 0], itemStyle: { color: colourOf(agent, look), opacity: 1 }, agent: agent.name,
+    named: front.includes(agent) || known.length <= FEW, // the others tell their names when pointed at
     told: [agent.name, `${dollars(agent.score.cost_per_task)} a task`, `${percent(agent.score.success.rate)}, 95% interval ${interval(agent.score.success.interval)}`, front.includes(agent) && "on the front"],
   }));
   return {
@@ -171,7 +188,7 @@ function paretoOption({ known, front }, look) {
     series: [
       { type: "line", name: "front", z: 1, data: front.map(point), step: "end", symbol: "none", silent: true, lineStyle: { type: "dashed", color: look.quiet, width: 1.5 } },
       { type: "scatter", name: "agents", symbolSize: 14, data: dots, labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
-        z: 3, label: { show: true, position: "top", formatter: ({ data }) => cutTo(data.agent, look.narrow ? 18 : 40), color: look.ink, backgroundColor: look.paper, padding: [1, 3] } },
+        z: 3, label: { show: true, position: "top", formatter: ({ data }) => data.named ? cutTo(data.agent, look.narrow ? 18 : 40) : "", color: look.ink, textBorderColor: look.paper, textBorderWidth: 3 } },
     ],
   };
 }
@@ -187,7 +204,7 @@ function categoriesOption({ names, agents }, look) {
       return { value: share ? rateOf(share) : null, told: [agent.name, words(name), share && `${percent(rateOf(share))}, ${shareOf(share)} passed`] };
     }),
   }));
-  return { xAxis: axis(look, { type: "category", data: names.map(words), axisLabel: { interval: 0, width: look.narrow ? 60 : 140, overflow: "break" } }), yAxis: shares(look), series };
+  return { grid: gridUnder(agents, look), xAxis: axis(look, { type: "category", data: names.map(words), axisLabel: { interval: 0, width: look.narrow ? 60 : 140, overflow: "break" } }), yAxis: shares(look), series };
 }
 
 /** Failed trials by mode, stacked by model, agent and mode of tools. */
@@ -205,7 +222,7 @@ function modesOption({ found, run }, look) {
     }),
   })).filter(({ data }) => data.some(({ value }) => value));
   return {
-    grid: { left: labelWidth(labels, look), right: 24, top: 36, bottom: 30 },
+    grid: { left: labelWidth(labels, look), right: 24, top: legendHeight(series.map(({ name }) => name), look), bottom: 30 },
     xAxis: axis(look, { type: "value", minInterval: 1 }),
     yAxis: axis(look, { type: "category", inverse: true, data: labels, axisLabel: { color: look.ink, width: labelWidth(labels, look) - 12, overflow: "truncate" } }),
     series,
@@ -221,5 +238,5 @@ function overloadOption({ modes, lines }, look) {
     ...whiskers(name, look, nth, lines.length, points.map((success) => success?.interval)),
     renderItem: (params, api) => whisker(api, look.colours[nth], 0),
   }));
-  return { xAxis: axis(look, { type: "category", data: modes.map(words) }), yAxis: shares(look), series: [...series, ...ranges] };
+  return { grid: gridUnder(lines, look), xAxis: axis(look, { type: "category", data: modes.map(words) }), yAxis: shares(look), series: [...series, ...ranges] };
 }

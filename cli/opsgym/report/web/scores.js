@@ -50,7 +50,7 @@ function horizons(run) {
   if (!bins.some((bin) => bin !== "unknown")) return null;
   const rows = run.agents.map((agent) => [agent.name, ...bins.map((bin) => withInterval(agent.score.horizons[bin]))]);
   return figureOf(run, "horizon", "By the number of steps that the reference solution takes; whiskers are 95% intervals",
-    { bins, agents: shownAgents(run) }, horizonOption, 340, tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
+    { bins, agents: shownAgents(run) }, horizonOption, 380, tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
 }
 
 const binName = (bin) => bin.replace("<=", "≤ ").replace(">=", "≥ ").replace("-", "–");
@@ -98,7 +98,7 @@ function categories(run) {
   const told = (share) => share ? `${percent(rateOf(share))} (${shareOf(share)})` : NOTHING;
   const rows = run.agents.map((agent) => [agent.name, ...names.map((name) => told(agent.score.categories[name]))]);
   return figureOf(run, "categories", "Share of verifiers that passed",
-    { names, agents: shownAgents(run) }, categoriesOption, 340,
+    { names, agents: shownAgents(run) }, categoriesOption, 380,
     tableOf("Verifiers by category", ["", ...names.map(words)], rows));
 }
 
@@ -112,7 +112,7 @@ function failureModes(run) {
   const rows = found.modes.map((mode, i) => [modeLink(run, i), count(total(mode.trials)), count(total(mode.primary)), mode.description]);
   return [told,
     figure("modes", "Failed trials by failure mode; choose one to see its trials", { found, run }, modesOption,
-      70 + 34 * found.modes.length, byCell(run, found), (clicked) => { location.hash = modeAddress(run, clicked.dataIndex); }),
+      120 + 34 * found.modes.length, byCell(run, found), (clicked) => { location.hash = modeAddress(run, clicked.dataIndex); }),
     tableOf("Failure modes", ["failure mode", ["trials", "n"], ["primary", "n"], ["what it is", "prose"]], rows)];
 }
 
