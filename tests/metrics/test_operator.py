@@ -16,7 +16,7 @@ from tests.operator_io.material import CELL, at, score
 
 from opsgym_api.layout import RunKeys
 from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell, RunRecord
+from opsgym_api.records import GateRecord, PlannedCell, RunRecord
 from opsgym_operator.client import EVALRUNS, EVALSCHEDULES, PODS, Client, Kind
 from opsgym_operator.config import OperatorConfig, StoreConfig
 from opsgym_operator.metrics import Metrics
@@ -154,6 +154,22 @@ def test_a_run_that_ended_before_a_restart_is_shown_again_from_its_store_and_cou
     assert value(world.metrics, "opsgym_run_trials", **trials, outcome="passed") == 1
     assert value(world.metrics, "opsgym_run_trials", **trials, outcome="pending") == 1
     assert value(world.metrics, "opsgym_trials_total", **CELL.model_dump(), outcome="passed", reason="") == 0
+
+
+def test_what_the_gate_said_before_a_restart_is_shown_again(world: World, stores: Stores) -> None:
+    put_run(stores)
+    run = "team.nightly.0123"
+    gate = GateRecord(run=run, verdict="NO-GO", checks=[], regression=0.25, decided_at="2026-11-22T04:00:00Z")
+    stores.get("results").put(RunKeys(run).gate_json, gate.model_dump_json().encode())
+    ended = finished()
+    ended["status"]["gate"] = "NO-GO"
+    world.there(EVALRUNS, ended)
+
+    world.run(passes_until_read)
+
+    labels = {"namespace": "team", "run": "nightly"}
+    assert value(world.metrics, "opsgym_run_gate", **labels, verdict="NO-GO") == 1
+    assert value(world.metrics, "opsgym_run_regression_ratio", **labels) == 0.25
 
 
 def test_the_series_of_a_run_go_with_its_evalrun_also_if_another_takes_its_name(world: World, stores: Stores) -> None:
