@@ -90,7 +90,7 @@ def test_the_variable_holds_the_token_too(store: LocalStore) -> None:
         (["--store", "gs://bucket"], "gs:// is not a kind of store"),
         (["--store", "short"], "is a file; give a folder"),
         (["--config", "missing"], "missing: --config: cannot be read"),
-        (["--config", "config"], "--config: is for a console in a cluster: no cluster"),
+        (["--config", "config"], "--config: is for a console in a cluster: [Errno 2]"),
         (["--config", "short"], "stores (line 1): is required"),
         (["--host", "x.invalid", "--trust-header", "X", "--trusted-proxies", "::1"], "cannot listen on x.invalid:8080"),
     ],

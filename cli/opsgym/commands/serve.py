@@ -82,7 +82,7 @@ def _library(asked: Request) -> Library:
     config = parse_config(text, str(asked.config))
     try:
         api = Client(kopf_settings())
-    except LoginError as error:
+    except (LoginError, OSError) as error:
         raise InputError("opsgym serve", [Problem("--config", f"is for a console in a cluster: {error}")]) from None
     return Library(mounted_sources(config), EvalRuns(api, config.watch_namespaces))
 

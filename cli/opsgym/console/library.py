@@ -31,10 +31,10 @@ from opsgym_api.layout import RunKeys
 from opsgym_api.objects import read_object
 from opsgym_api.records import GateRecord, RunRecord
 from opsgym_api.rows import RunRows
-from opsgym_api.scores import Score, summarise
+from opsgym_api.scores import Score
 from opsgym_api.store import StoreError
 
-ROWS = 60_000
+ROWS = 150_000
 """Rows kept in all; each takes some 4 kB. A run that alone has more is kept while it is looked at."""
 MOST_RUNS = 64
 """Runs of which rows are kept."""
@@ -90,15 +90,8 @@ class Entry:
     """Pages by baseline, and what they were made of."""
     analysis: tuple[int, asyncio.Future[Findings]] | None = None
     """What failed trials were found to have done, and the version of the reading that was looked at."""
-    scored: tuple[int, Score] | None = None
-    """The score of all rows, and the version of the reading that it is of."""
-
-    @property
-    def score(self) -> Score:
-        """The score of all rows."""
-        if self.scored is None or self.scored[0] != self.reading.version:
-            self.scored = (self.reading.version, summarise(self.reading.rows).total)
-        return self.scored[1]
+    making: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a page is made: whoever comes meanwhile takes the same."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +102,22 @@ class Seen:
     score: Score
     gate: GateRecord | None
     standing: Standing
+
+
+@dataclass(frozen=True)
+class _Aspect:
+    """What a page says besides what its run has written."""
+
+    stands: Standing
+    evalrun: ClusterRun | None
+    findings: Findings | None
+    trouble: str
+    """Why there are no findings."""
+
+    @property
+    def key(self) -> object:
+        """The same for pages that say the same."""
+        return self.stands, self.evalrun and self.evalrun.phase, self.findings is None, self.trouble
 
 
 class Library:
@@ -149,7 +158,7 @@ class Library:
         """
         entry = await self._fresh(run, max_age)
         stands = await self._standing(entry)
-        return Seen(entry.reading.record, entry.score, entry.reading.gate, stands)
+        return Seen(entry.reading.record, entry.reading.score, entry.reading.gate, stands)
 
     async def page(self, run: str, baseline: str | None = None, max_age: float = 2.0) -> Page:
         """The page about a run.
@@ -168,22 +177,26 @@ class Library:
         stands = await self._standing(entry)
         evalrun = await self._evalrun(run)
         findings, trouble = (None, "") if stands.live else await self._findings(entry)
-        phase = evalrun.phase if evalrun else None
-        made_of = (entry.reading.version, stands, phase, findings is not None, trouble)
+        async with entry.making:
+            return await self._made(entry, baseline, _Aspect(stands, evalrun, findings, trouble))
+
+    async def _made(self, entry: Entry, baseline: str | None, aspect: _Aspect) -> Page:
+        """The page, made anew only if it would say something else."""
         known = entry.pages.get(baseline)
+        made_of = (entry.reading.version, aspect.key)
         if known is not None and known[0] == made_of:
             return known[1]
         about = replace(
             await self._about(entry, baseline),
             written_at=self._now().isoformat(timespec="seconds").replace("+00:00", "Z"),
             gate=entry.reading.gate,
-            findings=findings,
-            live=stands.live,
-            phase=phase,
-            message=" ".join(filter(None, (stands.message, trouble))),
+            findings=aspect.findings,
+            live=aspect.stands.live,
+            phase=aspect.evalrun.phase if aspect.evalrun else None,
+            message=" ".join(filter(None, (aspect.stands.message, aspect.trouble))),
             details="server",
         )
-        made = await asyncio.to_thread(_made, entry.reading.rows, about)
+        made = await asyncio.to_thread(_page, entry.reading.rows, about)
         entry.pages[baseline] = (made_of, made)
         _keep(entry.pages, 2)
         return made
@@ -233,7 +246,7 @@ class Library:
     def _over(entry: Entry) -> bool:
         """Whether nothing of the run can change."""
         judged = entry.reading.gate is not None or not entry.reading.record.spec.get("gate")
-        return judged and entry.score.scored == entry.score.total
+        return judged and entry.reading.score.scored == entry.reading.score.total
 
     def _forget(self, keep: str) -> None:
         """Lets go of the runs that nobody asked for longest."""
@@ -250,7 +263,7 @@ class Library:
         reading = entry.reading
         evalrun = await self._evalrun(reading.record.run)
         in_cluster = self.evalruns is not None
-        return standing(reading.rows, entry.score, reading.gate, evalrun, self._now(), in_cluster=in_cluster)
+        return standing(reading.rows, reading.score, reading.gate, evalrun, self._now(), in_cluster=in_cluster)
 
     async def _about(self, entry: Entry, baseline: str | None) -> About:
         gate = entry.reading.gate
@@ -284,7 +297,7 @@ def _keep(found: OrderedDict[Any, Any], most: int) -> None:
         found.popitem(last=False)
 
 
-def _made(rows: RunRows, about: About) -> Page:
+def _page(rows: RunRows, about: About) -> Page:
     data = page_data(rows, about)
     same = data.model_copy(update={"run": data.run.model_copy(update={"written_at": ""})})
     return Page(data, Content.of(as_json(data), as_json(same)))

@@ -11,6 +11,7 @@ from opsgym_api.layout import RunKeys
 from opsgym_api.objects import read_object
 from opsgym_api.records import GateRecord, RunRecord
 from opsgym_api.rows import Gathered, RunRows
+from opsgym_api.scores import summarise
 from opsgym_api.store import Store
 
 
@@ -27,6 +28,8 @@ class Reading:
         """What its gate said last."""
         self.rows = RunRows(record, [])
         """What scores go by, attempts that are not over included."""
+        self.score = summarise(self.rows).total
+        """What they come to."""
         self.version = 0
         """Counts what was new."""
         self._known = Gathered()
@@ -50,6 +53,7 @@ class Reading:
         rows = list(both.rows())
         if self.version == 0 or rows != self.rows.cells or gate != self.gate:
             self.gate, self.rows = gate, RunRows(self.record, rows)
+            self.score = summarise(self.rows).total
             self.version += 1
 
     @property

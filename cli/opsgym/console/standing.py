@@ -5,7 +5,6 @@ Invariant: a run is called live only while somebody may be working on it, and co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -63,19 +62,19 @@ def standing(
     pending = total.not_scored.get(PENDING, 0)
     judged = gate is not None or not rows.run.spec.get("gate")
     complete = total.scored == total.total and judged
-    open_attempts = _open(rows)
     if in_cluster:
         state = cluster_state(evalrun) if evalrun else "stopped" if pending else "finished"
         message = evalrun.message if evalrun else ""
-        return Standing(state, len(open_attempts) if state == "running" else 0, complete, message)
+        return Standing(state, len(_open(rows)) if state == "running" else 0, complete, message)
     if not pending:
         return Standing("finished", 0, complete, "")
     if now - _last_word(rows) > QUIET:
         message = f"{_trials(pending)} left; the same `opsgym run` command goes on with them"
         return Standing("stopped", 0, complete, message)
-    waiting = pending - len(open_attempts)
-    message = f"{_trials(len(open_attempts))} running" + (f", {waiting} waiting" if waiting > 0 else "")
-    return Standing("running", len(open_attempts), complete, message)
+    running = len(_open(rows))
+    waiting = pending - running
+    message = f"{_trials(running)} running" + (f", {waiting} waiting" if waiting > 0 else "")
+    return Standing("running", running, complete, message)
 
 
 def cluster_state(evalrun: ClusterRun) -> State:
@@ -98,16 +97,11 @@ def _open(rows: RunRows) -> list[AttemptRow]:
 def _last_word(rows: RunRows) -> datetime:
     """When a record was last written, as far as records tell."""
     times = [_time(rows.run.created_at)]
-    times += [ended_at(row) for cell in rows.cells for row in _all(cell.trials, cell.attempts)]
+    times += [_ended_at(row) for cell in rows.cells for row in cell.all]
     return max(times)
 
 
-def _all(*parts: Iterable[TrialRow | AttemptRow]) -> Iterable[TrialRow | AttemptRow]:
-    for part in parts:
-        yield from part
-
-
-def ended_at(row: TrialRow | AttemptRow) -> datetime:
+def _ended_at(row: TrialRow | AttemptRow) -> datetime:
     """When an attempt ended, or last said something."""
     return _time(row.timings.started_at) + timedelta(seconds=row.timings.total_s)
 

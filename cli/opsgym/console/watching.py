@@ -72,8 +72,8 @@ class Watch:
         self._library = library
         self._poll = poll
         self._pages: dict[str | None, Page] = {}
-        self._written: dict[tuple[str | None, int], str] = {}
-        """Of the pages there are now, what was written for viewers that have so many rows."""
+        self._written: dict[tuple[str, int], str] = {}
+        """What was written of a page for viewers that have so many rows; forgotten with the next page."""
         self._task = asyncio.create_task(self._follow())
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class Watch:
                 viewer.news.clear()
                 page = self._pages.get(viewer.baseline)
                 if page is not None and not self.ended:
-                    yield Event("page", self._news(viewer, page))
+                    yield Event("page", await self._news(viewer, page))
             if self._gone:
                 yield Event("gone", "")
         finally:
@@ -101,12 +101,13 @@ class Watch:
             if not self.viewers:
                 self.close()
 
-    def _news(self, viewer: Viewer, page: Page) -> str:
+    async def _news(self, viewer: Viewer, page: Page) -> str:
         offset = viewer.rows
         viewer.rows = len(page.data.trials.cell)
-        key = (viewer.baseline, offset)
+        # By page: it may be replaced while it is written.
+        key = (page.content.etag, offset)
         if key not in self._written:
-            self._written[key] = as_json(_from_row(page.data, offset)).decode()
+            self._written[key] = await asyncio.to_thread(lambda: as_json(_from_row(page.data, offset)).decode())
         return self._written[key]
 
     async def _follow(self) -> None:
