@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from opsgym_api.statistics import (
     Interval,
+    _student,
     difference_interval,
     mcnemar,
     mean,
@@ -160,3 +162,52 @@ def test_intervals_of_differences_hold_the_truth_as_often_as_they_say() -> None:
         assert found is not None
         held += found.low <= 2 / 3 - 1 / 2 <= found.high
     assert held / rounds >= 0.93
+
+
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "quantile"),
+    [
+        (1, 0.95, 12.7062),
+        (2, 0.95, 4.3027),
+        (3, 0.8, 1.6377),
+        (3, 0.999, 12.9240),
+        (4, 0.9, 2.1318),
+        (5, 0.99, 4.0321),
+        (10, 0.95, 2.2281),
+        (30, 0.999, 3.6460),
+        (50, 0.99, 2.6778),
+        (60, 0.99, 2.6603),
+        (120, 0.999, 3.3735),
+    ],
+)
+def test_students_quantile_is_that_of_published_tables(freedom: int, confidence: float, quantile: float) -> None:
+    assert _student(freedom, confidence) == pytest.approx(quantile, abs=6e-5)
+
+
+def test_the_two_ways_to_students_quantile_meet() -> None:
+    for confidence in (0.5, 0.8, 0.95, 0.99, 0.999):
+        values = [_student(freedom, confidence) for freedom in range(40, 61)]
+        steps = [before - after for before, after in itertools.pairwise(values)]
+        assert all(step > 0 for step in steps)
+        assert steps == sorted(steps, reverse=True)
+
+
+def test_an_interval_is_wider_the_more_confidence_is_asked_for() -> None:
+    for trials in (20, 60):
+        found = [mean_interval([1.0] * 12 + [0.0] * 8, trials, confidence) for confidence in (0.5, 0.9, 0.99)]
+        widths = [interval.high - interval.low for interval in found if interval is not None]
+        assert (len(widths), widths) == (3, sorted(widths))
+    narrow, wide = (difference_interval([1.0, 0.0, -1.0, 0.0], confidence) for confidence in (0.8, 0.95))
+    assert narrow is not None
+    assert wide is not None
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_an_interval_at_another_confidence_is_the_published_one() -> None:
+    # Wilson's at 99 % for 81 of 263, by hand from z = 2.5758.
+    z, n, p = 2.5758293, 263, 81 / 263
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    found = mean_interval([1.0] * 81 + [0.0] * 182, 263, 0.99)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((middle - half, middle + half), abs=1e-6)

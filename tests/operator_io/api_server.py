@@ -20,7 +20,8 @@ class ApiServer:
 
     url: str
     answers: dict[tuple[str, str], list[tuple[int, Any]]] = field(default_factory=dict)
-    """By method and path: status and body, one after the other; the last one from then on."""
+    """By method and path: status and body, one after the other; the last one from then on. A body may be a function of
+    what was sent."""
     asked: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
 
     def answer(self, method: str, path: str, status: int, body: Any) -> None:
@@ -54,6 +55,8 @@ def api_server() -> Iterator[ApiServer]:
             found.asked.append((self.command, self.path, json.loads(content or b"null"), dict(self.headers)))
             queue = found.answers.get((self.command, path), [(404, {"kind": "Status", "message": "not found"})])
             status, body = queue.pop(0) if len(queue) > 1 else queue[0]
+            if callable(body):
+                body = body(json.loads(content or b"null"))
             answer = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(answer)))

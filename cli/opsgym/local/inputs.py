@@ -186,6 +186,7 @@ def _without_effect(documents: Documents) -> list[str]:
     spec = documents.run.spec
     given = {
         "queueName": spec.queue_name is not None,
+        "notify": bool(spec.notify),
         "resultStore": spec.result_store is not None,
         "ttlSecondsAfterFinished": spec.ttl_seconds_after_finished is not None,
         "limits.pendingSeconds": "pending_seconds" in spec.limits.model_fields_set,
