@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.cog.runtime import UnknownDataquery, panelcfg_config
@@ -20,7 +21,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard, RowPanel
 from tests.helm.charts import ROOT
 from tests.monitoring.boards import FILES, Board, Panel, View, load, numbers, panels
 from tests.monitoring.drawing import page
-from tests.monitoring.watched import Watched, watched
+from tests.monitoring.watched import RULES, Watched, watched
 
 BOARDS = {path.stem: load(path) for path in FILES}
 PANELS = [(name, panel) for name, board in BOARDS.items() for panel in panels(board)]
@@ -125,6 +126,32 @@ def test_a_run_on_this_machine_is_shown_live(seen: Watched) -> None:
     assert _value(seen, seen.local, "run", "Not scored") == _count(seen, "infra_error")
     assert _value(seen, seen.operator, "run", "State") == 1
     assert _value(seen, seen.operator, "run", "Gate") == 3
+
+
+RECORDS = [
+    rule["record"]
+    for path in RULES
+    for group in yaml.safe_load(path.read_text())["groups"]
+    for rule in group["rules"]
+    if "record" in rule
+]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_recording_rule_has_numbers_of_a_real_run(record: str, seen: Watched) -> None:
+    seen.prometheus.until(lambda found: bool(found.query(record)), record)
+    assert all(math.isfinite(numbers(series)[0]) for series in seen.prometheus.query(record))
+
+
+def test_prometheus_raises_the_alerts_that_a_real_run_is_due(seen: Watched) -> None:
+    def states(alert: str) -> dict[str, str]:
+        found = seen.prometheus.query(f'ALERTS{{alertname="{alert}"}}')
+        return {series["metric"]["run"]: series["metric"]["alertstate"] for series in found}
+
+    seen.prometheus.until(lambda _: states("OpsgymGateFailed") == {"nightly": "firing"}, "the gate's alert")
+    assert states("OpsgymSuccessDropped") == {"nightly": "firing"}
+    assert states("OpsgymRunStalled") == {"waiting": "pending"}
+    assert states("OpsgymBudgetNear") == {}
 
 
 @every_board

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.helm.charts import OPSGYM, ROOT, STORE, one, refusal, rendered
+from tests.helm.charts import ROOT, STORE, one, refusal, rendered
+from tests.monitoring.watched import RULES
 from tests.support.prometheus import program
 
-FILES = sorted((OPSGYM / "monitoring" / "rules").glob("*.yaml"))
 CASES = sorted((Path(__file__).parent / "rules").glob("*.yaml"))
-ON = {"stores": [STORE], "monitoring": {"rules": {"enabled": True}}}
 
 
 def _promtool(*arguments: str, folder: Path) -> str:
@@ -51,7 +50,7 @@ def test_rules_do_what_their_unit_tests_say(case: Path, folder: Path) -> None:
 
 
 def test_promtool_finds_no_fault_in_rendered_and_plain_rules(folder: Path) -> None:
-    _promtool("check", "rules", "--lint-fatal", "rules.yaml", *map(str, FILES), folder=folder)
+    _promtool("check", "rules", "--lint-fatal", "rules.yaml", *map(str, RULES), folder=folder)
 
 
 def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not() -> None:
@@ -64,7 +63,7 @@ def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not()
 
 
 def test_by_default_the_chart_renders_the_plain_rule_files_as_they_are() -> None:
-    assert _groups() == [group for path in FILES for group in yaml.safe_load(path.read_text())["groups"]]
+    assert _groups() == [group for path in RULES for group in yaml.safe_load(path.read_text())["groups"]]
 
 
 @pytest.mark.parametrize(
