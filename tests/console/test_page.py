@@ -97,7 +97,7 @@ def test_a_run_leads_to_its_page_and_to_the_comparison_with_the_one_before(brows
         page.goto(url)
         counted(page)
         row = page.locator("tbody tr").filter(has_text="NO-GO")
-        compare = row.get_by_role("link", name="Compare nightly with nightly of")
+        compare = row.get_by_role("link", name="Compare nightly with nightly of", exact=False)
         baseline = (compare.get_attribute("href") or "").partition("?baseline=")[2]
         assert baseline.startswith("nightly.")
         compare.click()

@@ -11,7 +11,7 @@ const STATES = {
   finished: ["Finished", "over"],
 };
 const VERDICTS = { "GO": "good", "NO-GO": "bad", "INCONCLUSIVE": "other" };
-const HEADS = ["Run", "State", ["Progress", "ended"], "Success, 95 % interval", ["Cost", "n"], "Gate", "Models", "Compare"];
+const HEADS = ["Run", "State", ["Progress", "ended"], "Success, 95 % interval", ["Cost", "n"], "Gate", "Models", "Compare with"];
 
 let known = null;
 let etag = null;
@@ -136,8 +136,8 @@ function meter(share, name, range = null) {
 
 function comparison(run, before, page) {
   const label = `Compare ${run.name} with ${before.name} of ${moment(before.created_at)}`;
-  const text = before.name === run.name ? `the one before, ${age(before.created_at)}` : `${before.name}, ${age(before.created_at)}`;
-  return h("a", { href: `${page}?baseline=${encodeURIComponent(before.run)}`, "aria-label": label }, text);
+  const text = before.name === run.name ? age(before.created_at) : `${before.name}, ${age(before.created_at)}`;
+  return h("a", { href: `${page}?baseline=${encodeURIComponent(before.run)}`, "aria-label": `${text}: ${label}` }, text);
 }
 
 /** How long ago: `just now`, `5 min ago`, `3 h ago`, `12 days ago`. */
