@@ -135,13 +135,13 @@ def test_only_what_differs_of_a_status_is_written(server: ApiServer) -> None:
     status = EvalRunStatus(phase="Running", progress="4/4", counters={"passed": 4})
     watched = Watched(lambda _: None)
     with_client(lambda client: apply_status(client, watched, EVALRUNS, there, status))
-    change = {"progress": "4/4", "counters": {"passed": 4, "pending": None}, "conditions": []}
+    change = {"progress": "4/4", "counters": {"passed": 4, "pending": None}, "conditions": [], "notices": []}
     assert server.asked[0][2] == {"status": change}
     assert server.asked[0][3]["Content-Type"] == "application/merge-patch+json"
 
 
 def test_a_status_that_is_as_it_should_be_is_not_written(server: ApiServer) -> None:
-    there = {**RUN, "status": {"phase": "Running", "counters": {}, "conditions": []}}
+    there = {**RUN, "status": {"phase": "Running", "counters": {}, "conditions": [], "notices": []}}
     watched = Watched(lambda _: None)
     with_client(lambda client: apply_status(client, watched, EVALRUNS, there, EvalRunStatus(phase="Running")))
     assert server.asked == []
