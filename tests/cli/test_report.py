@@ -136,6 +136,8 @@ def test_details_are_the_records(world: World) -> None:
         found = report.detail(report.row(record.task_id, record.trial, cell))
         assert found.scored == record.model_copy(update={"state_differences": {}})
         assert found.differences == record.state_differences
+        changed = record.task_id == "first" and record.cell.model == "gold"
+        assert [table.table for table in found.differences["gym-itsm-mcp"].tables] == ["incident"] * changed
         assert [attempt.outcome for attempt in found.attempts] == [record.outcome]
         assert found.tools == ["update_incident" if record.task_id == "first" else "find_incident_by_id"]
 
@@ -191,6 +193,12 @@ def test_a_run_that_has_scored_nothing_has_a_page_too(store: LocalStore, tmp_pat
     assert page.total.success.rate is None
     assert page.trials.cell == []
     assert page.total.not_scored == {"pending": 1}
+
+
+def test_a_run_without_cells_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
+    put_run(store, RUN, [])
+    page = report(store, tmp_path).page
+    assert (page.cells, page.agents, page.tasks, page.total.total) == ([], [], [], 0)
 
 
 def test_what_others_wrote_is_data_and_cannot_end_it(store: LocalStore, tmp_path: Path) -> None:
