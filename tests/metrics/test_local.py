@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import struct
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ import pytest
 from tests.cli.world import World, row, until
 from tests.metrics.exact import from_records, from_text, gauges, total
 from tests.metrics.model import NamedModel
+from tests.support.prometheus import free_port
 
 from opsgym.local.inputs import read_inputs
 from opsgym.local.metrics import Exposition, Meter, exposed
@@ -205,6 +207,30 @@ def test_a_port_in_use_is_refused_before_anything_starts(world: World) -> None:
     assert not (world.folder / "results").exists()
 
 
+def test_a_reader_that_hangs_up_is_no_trouble_of_the_run(
+    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    meter, port = meter_of(world), free_port()
+    asked, gone, content = threading.Event(), threading.Event(), meter.text()
+
+    def text() -> bytes:
+        asked.set()
+        gone.wait(10)
+        return content
+
+    monkeypatch.setattr(meter, "text", text)
+    with exposed(meter, Exposition(port=port)):
+        threads = threading.active_count()
+        with socket.create_connection(("127.0.0.1", port)) as reader:
+            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert asked.wait(10)
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.set()
+        until(lambda: threading.active_count() == threads, "the request is over")
+        assert httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).content == content
+    assert capfd.readouterr().err == f"metrics at http://127.0.0.1:{port}/metrics\n"
+
+
 @pytest.mark.parametrize("option", [("--metrics-port", "0"), ("--metrics-file", "x.prom")])
 def test_a_repeated_trial_has_no_metrics(world: World, option: tuple[str, str]) -> None:
     ended = world.inline("run", "--from", "demo", "--trial", "a", *option)
@@ -242,6 +268,14 @@ def test_a_resumed_run_counts_what_it_does_and_shows_all_of_the_run(tmp_path: Pa
     world.inline("run", "run.yaml", "--metrics-file", "third.prom")
     text = (tmp_path / "third.prom").read_text()
     assert (trials_counted(text), outcomes(text)) == ({}, {"passed": 2, "failed": 1})
+
+
+def test_a_suspended_run_shows_what_it_has_and_has_not_finished(world: World) -> None:
+    world.write_run({"gold": {"model": "replay/gold"}}, suspend=True)
+    world.inline("run", "run.yaml", "--metrics-file", "suspended.prom")
+    text = (world.folder / "suspended.prom").read_text()
+    assert (trials_counted(text), outcomes(text)) == ({}, {"pending": 2})
+    assert not gauges(text, "opsgym_run_finished_timestamp_seconds")
 
 
 def test_an_interrupted_run_writes_what_it_had_and_has_not_finished(tmp_path: Path, model: NamedModel) -> None:

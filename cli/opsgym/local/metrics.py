@@ -10,7 +10,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -135,7 +135,10 @@ class Meter:
     def _count_verifiers(self) -> None:
         """Attempts do not tell of verifiers, trials do. Without the lock: a store may be far away."""
         for _ in range(len(self._unread)):
-            attempt = self._unread.popleft()
+            try:
+                attempt = self._unread.popleft()
+            except IndexError:
+                return  # another reader counts it
             try:
                 trial = read_trial(self._store, self._keys.trial(attempt.cell, attempt.task_id, attempt.trial))
             except StoreError:
@@ -173,8 +176,9 @@ def _serving(meter: Meter, port: int) -> Iterator[int]:
             self.send_response(200 if found else 404)
             self.send_header("Content-Type", CONTENT_TYPE_LATEST if found else "text/plain; charset=utf-8")
             self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # who asked has hung up
+                self.end_headers()
+                self.wfile.write(content)
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - http.server's name
             """Says nothing: progress is what a user reads."""
