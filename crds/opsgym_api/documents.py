@@ -7,19 +7,16 @@ looks like a number to some YAML readers is text here, and a field of another ty
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from pydantic import ValidationError
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalmodel import API_VERSION, EvalModel, ModelSpec
 from opsgym_api.evalrun import EvalRun, EvalRunSpec, ModelEntry
-from opsgym_api.strict_yaml import line_of, parts_of, value_of
-from opsgym_api.validation import message_of, path_of
+from opsgym_api.strict_yaml import line_of, model_of, parts_of, value_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ def load_documents(path: Path) -> Documents:
         InputError: With every problem found: the path in the document, the line, what is wrong and what is allowed.
     """
     source = str(path)
-    parts = parts_of(source, _text(path))
+    parts = parts_of(source, text_of(path))
     if not parts:
         raise InputError(source, [Problem("", "is empty; expected an EvalRun, and EvalModels if it names any")])
     read = [_read(source, part) for part in parts]
@@ -114,13 +111,9 @@ def _read(source: str, part: yaml.Node) -> EvalRun | EvalModel | list[Problem]:
         path = f"apiVersion (line {line_of(part, ('apiVersion',))})"
         return [Problem(path, _expected(content.get("apiVersion"), [API_VERSION]))]
     try:
-        # As JSON: that is what a cluster is sent, and what strict types are defined for.
-        return _KINDS[kind].model_validate_json(json.dumps(content), strict=True)
-    except ValidationError as error:
-        return [
-            Problem(f"{path_of(item['loc'])} (line {line_of(part, item['loc'])})", message_of(item, _KINDS[kind]))
-            for item in error.errors(include_url=False)
-        ]
+        return model_of(source, part, _KINDS[kind])
+    except InputError as error:
+        return list(error.problems)
 
 
 def _expected(found: object, allowed: Sequence[str]) -> str:
@@ -130,7 +123,12 @@ def _expected(found: object, allowed: Sequence[str]) -> str:
     return f"{found!r} is not known; " + (f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(allowed)}")
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: It cannot be read, or is no text.
+    """
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -6,16 +6,20 @@ value is one that JSON can hold.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
+from pydantic import BaseModel, ValidationError
 from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.validation import Location
+from opsgym_api.validation import Location, message_of, path_of
+
+M = TypeVar("M", bound=BaseModel)
 
 _CORE = "tag:yaml.org,2002:"
 
@@ -52,6 +56,24 @@ def value_of(source: str, node: yaml.Node) -> Any:
         raise InputError(source, [Problem("", "a value does not fit its `!!` tag; leave the tag out")]) from None
     finally:
         loader.dispose()
+
+
+def model_of(source: str, node: yaml.Node, kind: type[M]) -> M:
+    """A document as what it should be.
+
+    Raises:
+        InputError: Naming each field that is wrong, with its line.
+    """
+    content = value_of(source, node)
+    try:
+        # As JSON: that is what a cluster is sent, and what strict types are defined for.
+        return kind.model_validate_json(json.dumps(content), strict=True)
+    except ValidationError as error:
+        problems = [
+            Problem(f"{path_of(item['loc'])} (line {line_of(node, item['loc'])})", message_of(item, kind))
+            for item in error.errors(include_url=False)
+        ]
+        raise InputError(source, problems) from None
 
 
 def line_of(node: yaml.Node, loc: Location) -> int:

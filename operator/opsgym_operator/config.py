@@ -5,19 +5,17 @@ Invariant: a field that is misspelt or of another type stops the operator with i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from opsgym_api.base import Document
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalmodel import Name, Url
 from opsgym_api.evalrun import NoticeEvent, require_unique
 from opsgym_api.notices import Format
-from opsgym_api.strict_yaml import line_of, parts_of, value_of
-from opsgym_api.validation import message_of, path_of
+from opsgym_api.strict_yaml import model_of, parts_of
 
 
 class StoreConfig(Document):
@@ -219,12 +217,4 @@ def parse_config(text: str, source: str) -> OperatorConfig:
     parts = parts_of(source, text)
     if len(parts) != 1:
         raise InputError(source, [Problem("", f"must hold one YAML document, found {len(parts)}")])
-    content: Any = value_of(source, parts[0])
-    try:
-        return OperatorConfig.model_validate_json(json.dumps(content), strict=True)
-    except ValidationError as error:
-        problems = [
-            Problem(f"{path_of(item['loc'])} (line {line_of(parts[0], item['loc'])})", message_of(item, OperatorConfig))
-            for item in error.errors(include_url=False)
-        ]
-        raise InputError(source, problems) from None
+    return model_of(source, parts[0], OperatorConfig)

@@ -473,7 +473,7 @@ def test_a_file_without_a_gate_is_refused_with_its_place(
 
 def test_a_file_that_is_not_there_is_refused(finished: Callable[..., tuple[int, str, str]]) -> None:
     code, _, err = finished("--gate", "nowhere.yaml")
-    assert (code, err) == (2, "nowhere.yaml: cannot be read: FileNotFoundError\n")
+    assert (code, err) == (2, "nowhere.yaml: cannot be read: No such file or directory\n")
 
 
 def test_the_gate_of_an_evalrun_is_read(tmp_path: Path) -> None:

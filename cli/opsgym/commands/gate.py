@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
-from pydantic import ValidationError
 
 from opsgym.commands.where import Where
 from opsgym.exits import Exit
 from opsgym.gates import judged, print_gate
 from opsgym_api.baseline import find_baseline
-from opsgym_api.documents import load_documents
+from opsgym_api.documents import load_documents, text_of
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.evalrun import EvalRunSpec, Gate
 from opsgym_api.records import RunRecord
 from opsgym_api.scores import PENDING, summarise
-from opsgym_api.strict_yaml import line_of, parts_of, value_of
-from opsgym_api.validation import message_of, path_of
+from opsgym_api.strict_yaml import model_of, parts_of, value_of
 
 
 def judge_run(run: str, file: Path | None, where: Where, *, as_json: bool) -> int:
@@ -57,25 +53,15 @@ def read_gate(file: Path) -> Gate:
     Raises:
         InputError: The file cannot be read, or holds no gate.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(file), [Problem("", f"cannot be read: {type(error).__name__}")]) from None
-    parts = parts_of(str(file), text)
-    content: Any = value_of(str(file), parts[0]) if len(parts) == 1 else None
-    if content is None or (isinstance(content, dict) and "kind" in content):
-        gate = load_documents(file).run.spec.gate
-        if gate is None:
-            raise InputError(str(file), [Problem("spec.gate", "is missing; say what a good run is")])
-        return gate
-    try:
-        return Gate.model_validate_json(json.dumps(content), strict=True)
-    except ValidationError as error:
-        problems = [
-            Problem(f"{path_of(item['loc'])} (line {line_of(parts[0], item['loc'])})", message_of(item, Gate))
-            for item in error.errors(include_url=False)
-        ]
-        raise InputError(str(file), problems) from None
+    source = str(file)
+    parts = parts_of(source, text_of(file))
+    content = value_of(source, parts[0]) if len(parts) == 1 else None
+    if isinstance(content, dict) and "kind" not in content:
+        return model_of(source, parts[0], Gate)
+    gate = load_documents(file).run.spec.gate
+    if gate is None:
+        raise InputError(source, [Problem("spec.gate", "is missing; say what a good run is")])
+    return gate
 
 
 def _own(run: RunRecord) -> Gate:
