@@ -103,7 +103,6 @@ metadata: {name: quick}
 spec:
   suite: {builtin: quickstart, limit: 1, domains: [itsm]}
   models: [{name: gold, inline: {model: replay/gold}}]
-  suspend: true
 """
 
 
@@ -116,6 +115,7 @@ def test_a_webhook_that_cannot_be_told_changes_nothing_of_the_run(
     assert invoke([*run, "--webhook-env", "HOOK"]) == 2
     assert "the variable HOOK is not set" in capsys.readouterr().err
     without = invoke(run)
+    assert without == 0
     capsys.readouterr()
     with webhook_server((404, {})) as server:
         monkeypatch.setenv("HOOK", server.url)
@@ -124,3 +124,8 @@ def test_a_webhook_that_cannot_be_told_changes_nothing_of_the_run(
     assert "the webhook was not told: it refuses the notice (HTTP 404)" in found.err
     assert "secret-part" not in found.out + found.err
     assert len(found.out.splitlines()) == 1
+    file.write_text(f"{EVALRUN}  suspend: true\n")
+    with webhook_server() as server:
+        monkeypatch.setenv("HOOK", server.url)
+        invoke([*run, "--webhook-env", "HOOK"])
+    assert server.received == [], "a run that is suspended has not ended"

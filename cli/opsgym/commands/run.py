@@ -93,7 +93,7 @@ def _run(inputs: Inputs, store: Store, meter: Meter, request: Request) -> int:
     if gate is not None:
         print_gate(gate, err=request.as_json)
         meter.judged(gate)
-    if webhook is not None:
+    if webhook is not None and not inputs.spec.suspend:
         _notify(webhook, notice_of(rows.run, summary, gate, store.name, utc_now()))
     if gate is not None and gate.verdict != "GO":
         return Exit.of_gate(gate.verdict)
@@ -131,14 +131,14 @@ def _compact(inputs: Inputs, store: Store) -> None:
 
 
 def _carried_out(inputs: Inputs, earlier: RunRows | None, store: Store, meter: Meter, request: Request) -> Ended:
-    if inputs.spec.suspend:
-        click.echo(f"{inputs.name} is suspended: nothing is started; set spec.suspend to false to run it", err=True)
-        return Ended({})
     before = Before() if earlier is None else before_of(earlier)
     agenda = plan_agenda(inputs, before)
     if request.metrics.wanted:
         trials = {cell: len(task_ids) * agenda.trials for cell, task_ids in agenda.cells}
         meter.begin(trials, () if earlier is None else earlier.cells)
+    if inputs.spec.suspend:
+        click.echo(f"{inputs.name} is suspended: nothing is started; set spec.suspend to false to run it", err=True)
+        return Ended({})
     ledger = Ledger(inputs.spec.budget, before.spent)
     progress = progress_for(_board(agenda), ledger, as_json=request.as_json)
     heard = meter.heard if request.metrics.wanted else None
