@@ -150,7 +150,7 @@ def page_of(
     flipped = {(row.cell, row.task, row.trial): 1 if row.outcome == "passed" else -1 for row in flips}
     agents = list(dict.fromkeys((cell.model, cell.agent, cell.mode) for cell in cells))
     return PageData(
-        run=_run(trials, run),
+        run=_run(trials, score(rows), run),
         total=score(rows),
         cells=[CellView(cell=cell, score=score(of_cell(rows, {i}))) for i, cell in enumerate(cells)],
         agents=[_agent(agent, cells, rows) for agent in agents],
@@ -247,10 +247,11 @@ def _agent(agent: tuple[str, str, str], cells: Sequence[Cell], rows: Sequence[Tr
     return AgentView.model_validate({"model": model, "agent": name, "mode": mode, "score": got, **means})
 
 
-def _run(trials: int, given: dict[str, Any]) -> RunView:
+def _run(trials: int, total: ScoreView, given: dict[str, Any]) -> RunView:
+    rate = 100 * (total.success.rate or 0)
     checks = [
-        GateCheck(condition="minSuccessRate", verdict="GO", told="success 47.1% (40.2–54.0%), at least 40.0%"),
-        GateCheck(condition="maxRegression", verdict="NO-GO", told="down 9.0 pp (3.1 to 14.8), at most 5.0 pp"),
+        GateCheck(condition="minSuccessRate", verdict="NO-GO", told=f"success {rate:.1f}%, at least 60.0%"),
+        GateCheck(condition="maxInfraErrorRate", verdict="GO", told="infra errors 1.6%, at most 5.0%"),
     ]
     fields: dict[str, Any] = {
         "id": RUN,
@@ -327,7 +328,7 @@ def _change(rows: Sequence[Trial], ways: Sequence[int]) -> ChangeView:
         after=after,
         difference=moved,
         interval=IntervalView(low=moved - 0.03, high=moved + 0.03),
-        p_value=0.031,
+        p_value=0.453,
     )
 
 

@@ -25,7 +25,7 @@ PHONE = {"width": 390, "height": 844}
 def main() -> None:
     """Takes them all."""
     with tempfile.TemporaryDirectory() as folder:
-        made_up = written(Path(folder), page_of(tasks=60, details="none", suite="core"))
+        made_up = written(Path(folder), page_of(tasks=60, details="none", suite="core", budget_usd=100))
         run = _quickstart(Path(folder))  # first: while Playwright runs, its event loop is this thread's
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
@@ -55,7 +55,7 @@ def _quickstart(folder: Path) -> str:
 def _take(browser: Browser, address: str, name: str, size: Any, *, section: str = "", **options: Any) -> None:
     with reading(browser, address, viewport=size, **options) as reader:
         reader.see_everything()
-        reader.visit(f"#/{section}")
+        reader.visit(f"#/{section}", anew=not section)
         _shoot(reader, name)
 
 
