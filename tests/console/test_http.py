@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import json
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,6 +77,16 @@ def test_the_list_has_every_run_with_its_numbers(console: httpx.Client, store: L
     )
     assert (young["state"], young["message"]) == ("running", "1 trial running, 1 waiting")
     assert (young["numbers"]["ended"], young["numbers"]["scored"], young["numbers"]["running"]) == (2, 1, 1)
+
+
+def test_a_run_that_was_removed_is_listed_no_longer(
+    console: httpx.Client, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opsgym.console.catalogue.LIST_SECONDS", 0.1)
+    Running.begin(store, "demo.1", "a")
+    assert len(counted(console)) == 1
+    shutil.rmtree(store.root / "runs" / "demo.1")
+    until(lambda: console.get("/api/runs").json()["runs"] == [], "the run has left the list")
 
 
 def test_the_list_tells_what_gates_say(console: httpx.Client, store: LocalStore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,14 @@ def test_a_gate_is_read_where_a_run_has_one(store: CountingStore) -> None:
     store.put(RunKeys(run.run).gate_json, gate.model_dump_json().encode())
     reading.read_new(store)
     assert reading.gate == gate
+
+
+def test_a_run_that_was_removed_is_told(store: CountingStore) -> None:
+    run = Running.begin(store, "demo.1", "a")
+    reading = _read(store, run.run)
+    assert reading.read_new(store)
+    shutil.rmtree(store.root / "runs" / run.run)
+    assert not reading.read_new(store)
 
 
 def test_a_record_that_cannot_be_read_is_named(store: CountingStore) -> None:

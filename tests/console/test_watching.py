@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.console.desk import Running
 
 from opsgym.console import watching
-from opsgym.console.library import Library, NoSuchRun
+from opsgym.console.library import Library
 from opsgym.console.sources import StoreSource
 from opsgym.console.watching import Event, TooManyViewers, Viewer, Watch, Watches
 from opsgym_api.layout import RunKeys
@@ -138,17 +139,14 @@ def test_rows_that_came_out_otherwise_are_told_again(store: LocalStore) -> None:
     follow(store, story)
 
 
-def test_a_run_that_is_no_longer_there_is_told_as_gone(store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_no_longer_there_is_told_as_gone(store: LocalStore) -> None:
     run = Running.begin(store, "demo.1", "a")
 
     async def story(watches: Watches, _: Counted) -> None:
         events = watches.watch(run.run).events(Viewer(None))
         await told(events)
 
-        async def nothing(*_: object, **__: object) -> None:
-            raise NoSuchRun(run.run)
-
-        monkeypatch.setattr(Library, "page", nothing)
+        shutil.rmtree(store.root / "runs" / run.run)
         assert await anext(events) == Event("gone", "")
         assert [event async for event in events] == []
 

@@ -226,7 +226,9 @@ class Library:
         entry = await self._entry(run)
         async with entry.lock:
             if entry.reading.version == 0 or (self._clock() - entry.read_at >= max_age and not self._over(entry)):
-                await entry.source.ask(entry.reading.read_new)
+                if not await entry.source.ask(entry.reading.read_new):
+                    self._entries.pop(run, None)
+                    raise NoSuchRun(run)
                 entry.read_at = self._clock()
         self._forget(run)
         return entry

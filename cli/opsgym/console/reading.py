@@ -35,13 +35,15 @@ class Reading:
         self._known = Gathered()
         self._chunks: set[str] = set()
 
-    def read_new(self, store: Store) -> None:
-        """Reads what is new.
+    def read_new(self, store: Store) -> bool:
+        """Reads what is new; says whether there still is such a run.
 
         Raises:
             InputError: An object cannot be read as what it should be.
             StoreError: The store cannot be reached.
         """
+        if self.record.run not in store.folders("runs"):
+            return False
         gate = (
             read_object(store, RunKeys(self.record.run).gate_json, GateRecord) if self.record.spec.get("gate") else None
         )
@@ -55,6 +57,7 @@ class Reading:
             self.gate, self.rows = gate, RunRows(self.record, rows)
             self.score = summarise(self.rows).total
             self.version += 1
+        return True
 
     @property
     def size(self) -> int:
