@@ -47,13 +47,14 @@ def evalrun(name: str) -> dict[str, Any]:
         "spec": {
             "suite": {"builtin": "quickstart"},
             "models": [{"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": 4}}],
-            "gate": {"minSuccessRate": 1.0},
+            # No sample reaches 1, so that every task passed is seen in the counters.
+            "gate": {"minSuccessRate": 0.8},
         },
     }
 
 
 def watched(path: str) -> int:
-    """Prints the run's progress whenever it changes; 0 once all is scored and the gate holds."""
+    """Prints the run's progress whenever it changes; 0 once every trial has passed and the gate says GO."""
     end = time.monotonic() + DEADLINE_SECONDS
     told = ""
     while time.monotonic() < end:
@@ -64,8 +65,9 @@ def watched(path: str) -> int:
             print(line, flush=True)  # noqa: T201 - what a person reads in the pod's log
             told = line
         ends = [conditions.get(kind, {}).get("status", "Unknown") for kind in ("Succeeded", "GatePassed")]
-        if ends[0] == "False" or "Unknown" not in ends:
-            return int(ends != ["True", "True"])
+        if ends[0] != "Unknown":
+            counters = status["counters"]
+            return int(ends != ["True", "True"] or counters["passed"] != counters["total"])
         time.sleep(POLL_SECONDS)
     print(f"not finished after {DEADLINE_SECONDS} s", flush=True)  # noqa: T201 - as above
     return 1

@@ -93,7 +93,9 @@ def console(operator: Operator) -> Iterator[Callable[[str], Any]]:
 def test_kubectl_and_opsgym_show_a_run_alike(
     operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster, tmp_path: Path
 ) -> None:
-    manifest = json.dumps(both(operator.namespace, model))
+    document = both(operator.namespace, model)
+    document["spec"]["gate"] = {"maxCostUsd": 1}
+    manifest = json.dumps(document)
     assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
     waited = cluster.kubectl("wait", "-n", operator.namespace, "--for=condition=Succeeded", "er/r", "--timeout=240s")
     assert waited.returncode == 0, waited.stderr
@@ -107,6 +109,7 @@ def test_kubectl_and_opsgym_show_a_run_alike(
         "SUCCESS": "50.0%",
         "NOTSCORED": "0",
         "COST": f"${COST:.4f}",
+        "GATE": "GO",
         "PHASE": "Complete",
     }
     story = cluster.kubectl("describe", "er", "r", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
