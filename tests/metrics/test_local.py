@@ -146,7 +146,7 @@ def test_scrapes_may_come_at_any_time(world: World, capsys: pytest.CaptureFixtur
 
         def scrape() -> None:
             while threading.main_thread().is_alive() and not done.is_set():
-                text = httpx.get(url, trust_env=False).text
+                text = httpx.get(url, trust_env=False, timeout=60).text
                 counted, shown = sum(trials_counted(text).values()), outcomes(text)
                 if counted != shown.get("failed", 0) or sum(shown.values()) != 300:
                     errors.append((counted, shown))
