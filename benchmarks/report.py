@@ -17,6 +17,7 @@ import zstandard
 from benchmarks.large_run import put_large_chunks, put_large_run
 from benchmarks.summaries import spent
 from opsgym.main import invoke
+from opsgym.report.modes import SAMPLE
 from opsgym_api.chunks import compact
 from opsgym_api.layout import RunKeys
 from opsgym_api.records import RunRecord, Transcript, TranscriptEvent
@@ -31,6 +32,7 @@ CALLS = 7
 CASES: dict[str, Sequence[str]] = {
     f"{CELLS * TASKS:,} trials, scores alone": (LARGE, "--failure-modes", "none"),
     f"{CELLS * TASKS:,} trials against as many": (LARGE, "--baseline", EARLIER, "--failure-modes", "none"),
+    f"{SPOKEN_CELLS * TASKS:,} trials, {SAMPLE:,} failed ones looked into": (SPOKEN, "--transcripts", "none"),
     f"{SPOKEN_CELLS * TASKS:,} trials with transcripts": (SPOKEN, "--transcripts", "beside"),
 }
 
