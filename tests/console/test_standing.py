@@ -17,7 +17,6 @@ from opsgym_api.results import load_record
 from opsgym_api.scores import summarise
 from opsgym_api.store import LocalStore
 
-NOW = datetime.now(UTC)
 GATE = GateRecord(run="demo.1", verdict="GO", checks=[], decided_at="2026-01-01T00:00:00Z")
 
 
@@ -34,7 +33,7 @@ def _standing(
     reading = Reading(record if spec is None else record.model_copy(update={"spec": spec}))
     reading.read_new(run.store)
     total = summarise(reading.rows).total
-    return standing(reading.rows, total, gate, evalrun, NOW + after, in_cluster=in_cluster)
+    return standing(reading.rows, total, gate, evalrun, datetime.now(UTC) + after, in_cluster=in_cluster)
 
 
 def _evalrun(phase: str, message: str = "") -> ClusterRun:
