@@ -104,7 +104,7 @@ def written(folder: Path, page: PageData, details: Mapping[int, TrialDetail] | N
 @contextmanager
 def reading(browser: Browser, address: str, **options: Any) -> Iterator[Reader]:
     """A reader of the page at an address; fails at the end if the console complained or others were asked."""
-    context = browser.new_context(**{"accept_downloads": True, **options})
+    context = browser.new_context(**{"permissions": ["clipboard-read", "clipboard-write"], **options})
     try:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)

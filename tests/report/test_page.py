@@ -303,6 +303,13 @@ def test_time_attempts_and_the_command_to_repeat_it_are_told(reader: Reader, run
     )
 
 
+def test_the_command_is_copied(reader: Reader, run: PageData) -> None:
+    reader.visit(place_of(run, 1))
+    reader.trial().get_by_role("button", name="Copy").click()
+    expect(reader.page.get_by_role("status")).to_have_text("Copied.")
+    assert reader.page.evaluate("navigator.clipboard.readText()") == reader.page.locator(".command code").inner_text()
+
+
 def test_one_goes_from_a_failed_trial_to_the_next(reader: Reader, run: PageData) -> None:
     failed = rows_with(run, "failed")
     reader.visit(place_of(run, failed[0]))

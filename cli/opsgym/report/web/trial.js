@@ -97,13 +97,14 @@ function part(title, content) {
   return h("section", {}, h("h2", {}, title), content);
 }
 
+const EMPTY = "(empty text)";
 const rank = (one) => one.executed ? Number(one.passed) * 2 : 1;
 
 function verifierItem(one) {
   const outcome = !one.executed ? "not_executed" : one.passed ? "passed" : "failed";
   const facts = [
-    [one.comparison ? `Expected (${words(one.comparison)})` : "Expected", pretty(one.expected)],
-    ["Actual", pretty(one.actual)], ["Query", one.query], ["Error", one.error],
+    [one.comparison ? `Expected (${words(one.comparison)})` : "Expected", pretty(one.expected) || EMPTY],
+    ["Actual", pretty(one.actual) || EMPTY], ["Query", one.query], ["Error", one.error],
     ["Published harness", one.passed !== one.published_passed && (one.published_passed ? "passed" : "failed")],
   ].filter(([, text]) => text);
   const summary = [verdict(outcome), " ", h("b", {}, one.name || `verifier ${one.index + 1}`), " ",
