@@ -1,6 +1,6 @@
 """Draws the dashboards of docs/monitoring.md.
 
-Invariant: a picture shows what the dashboard's own queries give in a real Prometheus; a panel without data is an error.
+Invariant: a picture shows what the dashboard's own queries give in a real Prometheus, and is the same each time.
 
     python -m tests.monitoring.pictures     writes docs/images/dashboard-*.png
 """
