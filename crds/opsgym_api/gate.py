@@ -107,17 +107,18 @@ class _Sample:
     """By which the worst cell is found."""
     told: str
     """Number, cell and interval."""
-    more: int | None
-    """Further tasks that would probably decide; None if no suite has as many, or nothing is to be decided."""
+    more: Callable[[], int | None]
+    """Further tasks that would probably decide; None if no suite has as many. Asked of the worst cell only."""
 
     @property
     def advice(self) -> str:
         """What would help where it is not decided."""
         if self.verdict != "INCONCLUSIVE":
             return ""
-        if self.more is None:
+        more = self.more()
+        if more is None:
             return "; that is too near to be told apart by more tasks"
-        return f"; about {_count(self.more)} more in this cell would probably decide"
+        return f"; about {_count(more)} more in this cell would probably decide"
 
 
 def judge(gate: Gate, standing: Standing, baseline: Baseline | Problem | None) -> Judgement:
@@ -219,7 +220,7 @@ def _sample_of_success(found: CellScores, least: float, confidence: float) -> _S
         verdict,
         badness=-rate,
         told=f"{percent(rate)} in {cell_name(found.cell)} ({_shares(interval(rates), confidence, len(rates))})",
-        more=_more(rates, lambda sample: _side(interval(sample), least)) if verdict == "INCONCLUSIVE" else None,
+        more=lambda: _more(rates, lambda sample: _side(interval(sample), least)),
     )
 
 
@@ -268,7 +269,7 @@ def _sample_of_drop(cell: Cell, differences: Sequence[float], most: float, confi
         badness=drop,
         told=f"{_change(drop)} in {cell_name(cell)} "
         f"({100 * confidence:g}% interval {ends}, {_count(len(differences))})",
-        more=_more(differences, verdict) if said == "INCONCLUSIVE" else None,
+        more=lambda: _more(differences, verdict),
     )
 
 
