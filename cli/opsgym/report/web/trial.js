@@ -147,7 +147,7 @@ function timeFigure(timings) {
   const rest = Math.max(0, all - seed - connect - model - tools - verify);
   const parts = [["seed", seed, "c1"], ["connect", connect, "c2"], ["model", model - wait, "c3"], ["waiting for the model", wait, "c4"],
     ["tools", tools, "c5"], ["verify", verify, "c6"], ["rest", rest, "c7"]];
-  return [h("p", {}, `${seconds(all)}, from ${timings.started_at}`), partsFigure(parts, seconds)];
+  return [h("p", {}, `${seconds(all)}, from ${moment(timings.started_at)}`), partsFigure(parts, seconds)];
 }
 
 function attemptsTable(attempts) {
@@ -161,5 +161,11 @@ function tokens({ usage, planner_usage: planner, judge_usage: judge, versions, p
     .map(([name, used]) => [name, ...["model_calls", "prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"].map((field) => count(used[field]))]);
   const known = Object.entries(versions).filter(([, text]) => text).map(([name, text]) => `${words(name)} ${text}`).join(" · ");
   return [rows.length > 0 && tableOf("Tokens", ["", ["model calls", "n"], ["in", "n"], ["of it, cached", "n"], ["out", "n"], ["of it, reasoning", "n"]], rows),
-    h("p", { class: "quiet digests" }, known, prices && ` · prices ${JSON.stringify(prices)}`)];
+    h("p", { class: "quiet digests" }, known, prices && ` · ${priced(prices)}`)];
+}
+
+/** Prices, as the record has them: dollars for a million tokens. */
+function priced(prices) {
+  const known = Object.entries(prices).filter(([, price]) => price != null);
+  return `prices: ${known.map(([name, price]) => `${words(name.replace(/_usd$/, ""))} $${price}`).join(", ")} a million tokens`;
 }

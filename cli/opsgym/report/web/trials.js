@@ -28,7 +28,7 @@ const TABLE = [
   ["outcome", "outcome", "", (run, row) => ORDER[outcomeOf(run, row)] ?? 1, outcomeCell],
   ["task", "task", "task", (run, row) => run.data.tasks[run.data.trials.task[row]].id, taskCell],
   ["cell", "cell", "", (run, row) => run.cellNames[run.data.trials.cell[row]], (run, row) => run.cellNames[run.data.trials.cell[row]]],
-  ["reason", "reason", "", reasonOf, reasonCell],
+  ["reason", "reason", "reasons", reasonOf, reasonCell],
   ["verifiers", "verifiers", "n", (run, row) => share(run, row), verifiersCell],
   ["steps", "steps", "n", (run, row) => run.data.trials.steps[row], (run, row) => count(run.data.trials.steps[row])],
   ["calls", "calls", "n", (run, row) => run.data.trials.tool_calls[row], callsCell],
