@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import secrets
@@ -41,7 +42,7 @@ RUN: Mapping[str, Any] = {
 @pytest.fixture(scope="session")
 def images(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
     """opsgym's images, as `make images` has built them, and the trial store's, on the node."""
-    for name in ("operator", "runner", "domains"):
+    for name in ("operator", "runner", "domains", "console"):
         archive = ROOT / ".images" / f"{name}.tar"
         if not archive.exists():
             pytest.fail(f"{archive} is missing; `make images` builds it")
@@ -276,6 +277,30 @@ def test_helm_test_runs_the_quickstart(kube: Kube, tenant: Tenant, images: None)
     assert "GatePassed=True" in said
     assert kube.list("EvalRun", tenant.namespace) == []
     assert kube.find("Role", "opsgym-test", tenant.namespace) is None
+
+
+def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
+    cluster: Cluster, kube: Kube, tenant: Tenant, images: None
+) -> None:
+    tenant.install({**TRIAL, "console": {"enabled": True}})
+    kube.create(pod(tenant.namespace, "visitor", shell("main", "sleep 3600")))
+    kube.wait("Pod", "visitor", tenant.namespace, has_condition("Ready"))
+    token = base64.b64decode(kube.get("Secret", "opsgym-console", tenant.namespace)["data"]["token"]).decode()
+
+    def asked(path: str, given: str) -> str:
+        script = f"wget -q -T 10 -O - --header 'Authorization: Bearer {given}' http://opsgym-console/{path}"
+        return cluster.kubectl("exec", "-n", tenant.namespace, "visitor", "--", "sh", "-c", script).stdout
+
+    assert asked("api/runs", "not-the-token-at-all") == ""
+    start(kube, tenant.namespace, "one")
+    kube.wait("EvalRun", "one", tenant.namespace, has_condition("Succeeded"), seconds=300)
+    assert until(lambda: json.loads(asked("api/runs", token))["runs"][0]["phase"] == "Complete", 60)
+    [run] = json.loads(asked("api/runs", token))["runs"]
+    page = json.loads(asked(f"api/runs/{run['run']}/page", token))
+    assert page["total"]["passed"] == page["total"]["total"] == 1
+    requests = tenant.requests(f"system:serviceaccount:{tenant.namespace}:opsgym-console")
+    assert {entry["verb"] for entry in requests if "objectRef" in entry} == {"list"}
+    assert elsewhere(requests, tenant.namespace) == refused(requests) == []
 
 
 def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tenant, images: None) -> None:
