@@ -56,14 +56,15 @@ function card(label, value, ...rest) {
   return h("section", { class: "card" }, h("h2", {}, label), h("p", { class: "value" }, value), rest);
 }
 
-function successCard({ total, run }) {
+function successCard({ total, run, cells }) {
   const { success } = total;
   const differs = total.published_rate != null && success.rate != null
     && Math.abs(total.published_rate - success.rate) >= 0.0005;
   return card("Success", percent(success.rate),
     rateBar(success.rate, success.interval),
     h("p", { class: "quiet" }, success.interval ? `95% interval ${interval(success.interval)}, ` : "",
-      `mean over ${plural(success.tasks, "task")}`, run.trials > 1 && `, ${shareOf({ passed: total.passed, total: success.scored })} trials`),
+      `mean over ${plural(success.tasks, "task")}${cells.length > 1 ? " of all cells" : ""}`,
+      run.trials > 1 && `, ${shareOf({ passed: total.passed, total: success.scored })} trials`),
     differs && h("p", { class: "quiet" }, `published harness: ${percent(total.published_rate)}`));
 }
 
