@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
-from tests.support.gym import Gym, gym_server
+from tests.support.gym import Gym
 
 
 @pytest.fixture(scope="session")
@@ -14,14 +14,12 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def csm() -> Iterator[Gym]:
+def csm(gym_servers: Callable[[str], Gym]) -> Gym:
     """Customer service."""
-    with gym_server("csm") as running:
-        yield running
+    return gym_servers("csm")
 
 
 @pytest.fixture(scope="session")
-def itsm() -> Iterator[Gym]:
+def itsm(gym_servers: Callable[[str], Gym]) -> Gym:
     """IT service management."""
-    with gym_server("itsm") as running:
-        yield running
+    return gym_servers("itsm")

@@ -7,12 +7,10 @@ for every combination of parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cache
 
 import pytest
 from tests.domains.worlds import EVERY_WORLD, World, worlds
-from tests.support.gym import Gym, GymDatabase, gym_server
+from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.kit.tools import Tool
 
@@ -26,17 +24,10 @@ def world(request: pytest.FixtureRequest) -> World:
     return worlds()[request.param]
 
 
-@pytest.fixture(scope="session")
-def gyms() -> Iterator[Callable[[str], Gym]]:
-    """Servers by the name of their domain, started when they are asked for."""
-    with ExitStack() as running:
-        yield cache(lambda domain: running.enter_context(gym_server(domain)))
-
-
 @pytest.fixture
-def gym(world: World, gyms: Callable[[str], Gym]) -> Gym:
+def gym(world: World, gym_servers: Callable[[str], Gym]) -> Gym:
     """The domain's server."""
-    return gyms(world.domain.name)
+    return gym_servers(world.domain.name)
 
 
 @pytest.fixture
@@ -47,12 +38,12 @@ def desk(gym: Gym, world: World) -> Iterator[GymDatabase]:
     gym.drop(made)
 
 
-def _module_desks(gyms: Callable[[str], Gym], *, unchanged: bool) -> Iterator[Desks]:
+def _module_desks(gym_servers: Callable[[str], Gym], *, unchanged: bool) -> Iterator[Desks]:
     made: dict[str, tuple[GymDatabase, str]] = {}
 
     def desk(domain: str) -> GymDatabase:
         if domain not in made:
-            new = worlds()[domain].new_desk(gyms(domain))
+            new = worlds()[domain].new_desk(gym_servers(domain))
             made[domain] = new, new.digest()
         return made[domain][0]
 
@@ -60,19 +51,19 @@ def _module_desks(gyms: Callable[[str], Gym], *, unchanged: bool) -> Iterator[De
     for domain, (used, before) in made.items():
         if unchanged:
             assert used.digest() == before, "a call that should have been refused, or only read, changed the database"
-        gyms(domain).drop(used)
+        gym_servers(domain).drop(used)
 
 
 @pytest.fixture(scope="module")
-def untouched_desks(gyms: Callable[[str], Gym]) -> Iterator[Desks]:
+def untouched_desks(gym_servers: Callable[[str], Gym]) -> Iterator[Desks]:
     """Desks for calls that change nothing; whoever changes one after all fails the module."""
-    yield from _module_desks(gyms, unchanged=True)
+    yield from _module_desks(gym_servers, unchanged=True)
 
 
 @pytest.fixture(scope="module")
-def scratch_desks(gyms: Callable[[str], Gym]) -> Iterator[Desks]:
+def scratch_desks(gym_servers: Callable[[str], Gym]) -> Iterator[Desks]:
     """Desks that all tests of a module change, for checks that do not depend on what others did to them."""
-    yield from _module_desks(gyms, unchanged=False)
+    yield from _module_desks(gym_servers, unchanged=False)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from starlette.routing import Route
 from tests.itsm.strict import SCRIPT, TOKENS
 from tests.runner.jobs import MemoryStore, make_job, make_task
 from tests.runner.servers import serving
-from tests.support.gym import gym_server
+from tests.support.gym import Gym
 
 from opsgym_api.evalrun import Access
 from opsgym_api.layout import RunKeys
@@ -33,9 +33,8 @@ INCIDENT = "SELECT {} FROM incident WHERE incident_id = 'INC_001'"
 
 
 @pytest.fixture(scope="module")
-def itsm() -> Iterator[str]:
-    with gym_server("itsm") as server:
-        yield server.url
+def itsm(gym_servers: Callable[[str], Gym]) -> str:
+    return gym_servers("itsm").url
 
 
 def note(text: str) -> dict[str, Any]:

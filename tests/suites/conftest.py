@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.gym import Gym, gym_server
+from tests.support.gym import Gym
 
 Gyms = Callable[[str], Gym]
 
 
-@pytest.fixture(scope="package")
-def gyms() -> Iterator[Gyms]:
+@pytest.fixture(scope="session")
+def gyms(gym_servers: Gyms) -> Gyms:
     """The gym server of a domain, by name."""
-    with ExitStack() as stack:
-        running: dict[str, Gym] = {}
-
-        def serve(domain: str) -> Gym:
-            if domain not in running:
-                running[domain] = stack.enter_context(gym_server(domain))
-            return running[domain]
-
-        yield serve
+    return gym_servers
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def gym(gyms: Gyms) -> Gym:
     """The service desk's."""
     return gyms("itsm")

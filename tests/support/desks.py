@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.support.gym import Gym, GymDatabase, gym_server
+from tests.support.gym import Gym, GymDatabase
 
 Fixture = Any
 """What `pytest.fixture` makes, whose type is pytest's own."""
@@ -21,15 +21,14 @@ def desk_fixtures(domain: str, new_desk: Callable[[Gym], GymDatabase]) -> tuple[
     """The fixtures `gym`, `desk`, `untouched` and `scratch`, to be assigned to these names.
 
     Args:
-        domain: Which server to start.
+        domain: Which server.
         new_desk: Makes a database on it.
     """
 
     @pytest.fixture(scope="session")
-    def gym() -> Iterator[Gym]:
+    def gym(gym_servers: Callable[[str], Gym]) -> Gym:
         """The server."""
-        with gym_server(domain) as running:
-            yield running
+        return gym_servers(domain)
 
     @pytest.fixture
     def desk(gym: Gym) -> Iterator[GymDatabase]:
