@@ -22,7 +22,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MOUNTED = Path("/etc/opsgym/stores")
-"""Folder in which each store has one of its name, with its credentials."""
+"""Folder in which each store has one of its name, with its credentials; `OPSGYM_STORES` names another."""
 THREADS = 16
 """Objects fetched at the same time: a store answers each in tens of milliseconds."""
 

@@ -19,6 +19,7 @@ from opsgym_api.store import LocalStore
 from opsgym_operator.client import Client
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.settings import kopf_settings
+from opsgym_operator.stores import MOUNTED
 
 EVALRUNS = "/apis/opsgym.dev/v1alpha1/namespaces/evals/evalruns"
 
@@ -118,7 +119,7 @@ def test_the_stores_of_an_installation_are_asked_the_default_one_first() -> None
     images = {"runner": "r", "domains": "d"}
     stores = [{"name": name, "url": f"s3://{name}"} for name in ("a", "b", "c")]
     config = OperatorConfig.model_validate({"stores": stores, "defaultStore": "b", "images": images})
-    assert [source.name for source in mounted_sources(config)] == ["b", "a", "c"]
+    assert [source.name for source in mounted_sources(config, MOUNTED)] == ["b", "a", "c"]
 
 
 def test_a_run_is_found_in_whatever_store_holds_it(tmp_path: Path) -> None:

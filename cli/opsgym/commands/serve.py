@@ -23,6 +23,7 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.logs import configure_logs
 from opsgym_domains.explore.guard import is_loopback
 from opsgym_operator.config import parse_config
+from opsgym_operator.stores import MOUNTED
 
 TOKEN_VARIABLE = "OPSGYM_CONSOLE_TOKEN"  # noqa: S105 - the variable's name
 _REACHED = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound
@@ -80,11 +81,12 @@ def _library(asked: Request) -> Library:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(str(asked.config), [Problem("--config", f"cannot be read: {error}")]) from None
     config = parse_config(text, str(asked.config))
+    mounted = Path(os.environ.get("OPSGYM_STORES", MOUNTED))
     try:
         api = Client(kopf_settings())
     except (LoginError, OSError) as error:
         raise InputError("opsgym serve", [Problem("--config", f"is for a console in a cluster: {error}")]) from None
-    return Library(mounted_sources(config), EvalRuns(api, config.watch_namespaces))
+    return Library(mounted_sources(config, mounted), EvalRuns(api, config.watch_namespaces))
 
 
 def _access(asked: Request) -> Access:

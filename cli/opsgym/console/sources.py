@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from opsgym_api.store import Store, StoreError, open_store
 from opsgym_operator.config import OperatorConfig
-from opsgym_operator.stores import MOUNTED, Stores
+from opsgym_operator.stores import Stores
 
 T = TypeVar("T")
 
@@ -96,8 +97,13 @@ class MountedSource:
         self._stores.close()
 
 
-def mounted_sources(config: OperatorConfig) -> Sequence[Source]:
-    """The stores of an installation, the default one first."""
-    stores = Stores(config.store_by_name, MOUNTED)
+def mounted_sources(config: OperatorConfig, mounted: Path) -> Sequence[Source]:
+    """The stores of an installation, the default one first.
+
+    Args:
+        config: Names them.
+        mounted: Folder of their credentials.
+    """
+    stores = Stores(config.store_by_name, mounted)
     names = sorted(config.store_by_name, key=lambda name: (name != config.default_store, name))
     return [MountedSource(stores, name) for name in names]
