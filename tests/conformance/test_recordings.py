@@ -10,7 +10,7 @@ from tests.conformance.report import Judged, render, tally
 from tests.support.gym import Gym
 from tests.support.upstream import upstream
 
-pytestmark = pytest.mark.published
+pytestmark = [pytest.mark.published, pytest.mark.xdist_group("recordings")]  # they are played once
 
 UPSTREAM = upstream()
 

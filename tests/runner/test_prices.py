@@ -9,8 +9,8 @@ import pytest
 
 from opsgym_api.evalmodel import Prices
 from opsgym_api.records import Usage
-from opsgym_runner.prices import FREE, cost_of, known_prices
 from opsgym_api.scrub import scrub
+from opsgym_runner.prices import FREE, cost_of, known_prices
 
 
 def test_prices_of_a_listed_model_come_from_the_bundled_map() -> None:
