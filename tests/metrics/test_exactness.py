@@ -12,9 +12,9 @@ import pytest
 from tests.cli.world import World, row, until
 from tests.metrics.exact import from_prometheus, from_records, from_text, gauges, total
 from tests.metrics.model import NamedModel
+from tests.support.page import page_of
 from tests.support.prometheus import prometheus
 
-from opsgym.report.data import load_page
 from opsgym_api.records import Cell
 
 pytestmark = pytest.mark.timeout(400)
@@ -115,7 +115,7 @@ def _same_as_results(world: World, text: str, printed: Mapping[str, Any]) -> Non
     assert printed["cost_usd"] == total(from_text(text), "opsgym_cost_usd_total")
     assert printed["infra_errors"] == total(from_text(text), "opsgym_trials_total", outcome="infra_error")
     [success] = gauges(text, "opsgym_run_success_ratio").values()
-    assert success == pytest.approx(load_page(world.store, world.run, written_at="now").total.success.rate, rel=1e-12)
+    assert success == pytest.approx(page_of(world.store, world.run).total.success.rate, rel=1e-12)
 
 
 def _same_as_row(text: str, labels: Mapping[str, str], cell: Mapping[str, Any]) -> None:
@@ -146,7 +146,7 @@ def _same_as_row(text: str, labels: Mapping[str, str], cell: Mapping[str, Any]) 
 
 def _same_as_page(world: World, text: str) -> None:
     values = from_text(text)
-    page = load_page(world.store, world.run, written_at="2026-11-22T00:00:00Z")
+    page = page_of(world.store, world.run)
     trials = page.trials
     for position, found in enumerate(page.cells):
         labels = found.cell.model_dump()

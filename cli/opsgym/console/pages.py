@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-_SHARED = ("page.css", "dom.js", "format.js")
+_SHARED = ("page.css", "look.js", "dom.js", "format.js")
 """Parts of the page about a run: the console's own pages look alike and write numbers alike."""
 TITLES = {401: "Sign in", 403: "Not for you", 404: "Not found", 429: "Wait a moment", 503: "Not reachable now"}
 

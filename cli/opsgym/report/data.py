@@ -7,21 +7,20 @@ depend on rows alone; everything else that a page tells is handed in as `About`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal
 
 from opsgym.report.baseline import baseline_rows, baseline_view, scores_of
 from opsgym.report.columns import Positions, columns_of, ended_trials, outcomes_of, reasons_of
 from opsgym.report.model import PageData, RunView, TaskView
-from opsgym.report.modes import Findings, analyse_sample, mode_bits, modes_view
+from opsgym.report.modes import Findings, mode_bits, modes_view
 from opsgym.report.suite import task_summaries
 from opsgym.report.texts import printable
 from opsgym.report.views import agent_view, cell_view, score_view
 from opsgym_api.layout import RunKeys
 from opsgym_api.objects import read_object
 from opsgym_api.records import GateRecord, RunRecord
-from opsgym_api.results import load_rows
 from opsgym_api.rows import RunRows
 from opsgym_api.scores import summarise
 from opsgym_api.store import Store
@@ -81,24 +80,6 @@ def page_data(rows: RunRows, about: About) -> PageData:
         details=about.details,
         details_per_file=about.details_per_file,
     )
-
-
-def load_page(store: Store, run: str, *, written_at: str, baseline: str | None = None) -> PageData:
-    """The data of a page about a run that has ended, whose details somebody serves.
-
-    Args:
-        store: Where the run is.
-        run: Its id.
-        written_at: Now.
-        baseline: Run to compare with, see `baseline.baseline_rows`; None for the one that its gate compared with.
-
-    Raises:
-        InputError: There is no such run or baseline, or an object of it cannot be read as what it should be.
-        StoreError: The store cannot be read.
-    """
-    rows = load_rows(store, run)
-    about = load_about(store, rows, written_at=written_at, baseline=baseline)
-    return page_data(rows, replace(about, findings=analyse_sample(store, rows), details="server"))
 
 
 def load_about(store: Store, rows: RunRows, *, written_at: str, baseline: str | RunRows | None = None) -> About:

@@ -24,8 +24,8 @@ from markupsafe import Markup
 from opsgym.report.model import PageData, TrialDetail
 
 SCRIPTS = (
-    "dom.js", "format.js", "place.js", "source.js", "run.js", "figures.js", "headline.js", "baseline.js", "scores.js",
-    "charts.js", "trials.js", "story.js", "differences.js", "trial.js", "keys.js", "main.js",
+    "look.js", "dom.js", "format.js", "place.js", "source.js", "run.js", "figures.js", "headline.js", "baseline.js",
+    "scores.js", "charts.js", "trials.js", "story.js", "differences.js", "trial.js", "keys.js", "main.js",
 )  # fmt: skip
 """Scripts of the page in the order in which they follow each other; they share one scope."""
 LIBRARY = "vendor/echarts.min.js"

@@ -22,8 +22,8 @@ from tests.cluster.operator.world import Operator, condition_of, evalrun
 from tests.cluster.places import ADMIN, NODE_IP
 from tests.cluster.prometheus import scraping
 from tests.metrics.exact import from_prometheus, from_records
+from tests.support.page import page_of
 
-from opsgym.report.data import load_page
 from opsgym_api.outcomes import Outcome
 from opsgym_api.results import list_runs, load_run
 
@@ -158,7 +158,7 @@ def test_prometheus_status_results_page_and_store_agree_exactly(
         assert prometheus.value(f"opsgym_run_success_ratio{{{mine}}}") == 0.5
         assert prometheus.value(f"opsgym_run_cost_usd{{{mine}}}") == pytest.approx(COST)
 
-        page = load_page(operator.store(), held.run.run, written_at="2026-11-22T00:00:00Z")
+        page = page_of(operator.store(), held.run.run)
         printed = json.loads(opsgym(operator, tmp_path, "results", "r", "--format", "json"))["rows"]
         assert len(printed) == len(page.cells) == 2
         for found in page.cells:

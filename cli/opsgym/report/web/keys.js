@@ -1,4 +1,4 @@
-// Keys, and light or dark. Invariant: nothing needs a key, and no key is taken from a field that is being typed in.
+// Keys. Invariant: nothing needs a key, and no key is taken from a field that is being typed in.
 
 const typing = (target) => target.closest?.("input, select, textarea, [contenteditable]");
 
@@ -47,38 +47,7 @@ function move(by) {
   return Boolean(next);
 }
 
-// --- light and dark ---
-
-const LOOK = "opsgym-look";
-const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-
-function rememberedLook() {
-  try {
-    return localStorage.getItem(LOOK);
-  } catch { // a browser that keeps nothing for this page
-    return null;
-  }
-}
-
-function applyLook(wanted) {
-  const dark = wanted ? wanted === "dark" : prefersDark.matches;
-  document.documentElement.dataset.look = dark ? "dark" : "light";
-  byId("theme").textContent = dark ? "Light" : "Dark";
-  drawAll();
-}
-
-function toggleLook() {
-  const wanted = document.documentElement.dataset.look === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem(LOOK, wanted);
-  } catch { // then it holds until the page is closed
-  }
-  applyLook(wanted);
-}
-
 function startKeys() {
   addEventListener("keydown", onKey);
   byId("help").addEventListener("click", () => byId("keys").showModal());
-  byId("theme").addEventListener("click", toggleLook);
-  prefersDark.addEventListener("change", () => applyLook(rememberedLook()));
 }

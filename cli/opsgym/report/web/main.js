@@ -18,7 +18,7 @@ let turn = 0;
 let left = null;
 
 async function start() {
-  applyLook(rememberedLook());
+  document.addEventListener("look", drawAll);
   startKeys();
   try {
     run = runOf(await readPage());
