@@ -189,11 +189,12 @@ class Namespace:
                 await self._harvest(run, states[run["metadata"]["uid"]], seen)
         seen = self._look()
         plans = await self._plan(seen)
+        pending = Counter(label(pod, LABEL_RUN_UID) for pod in seen.pods if pod["status"].get("phase") == "Pending")
         waits = [LONGEST_S]
         for run in seen.runs:
             if (desired := plans.get(run["metadata"]["uid"])) is not None:
                 with self._about(run):
-                    waits += await self._carry_out(run, desired)
+                    waits += await self._carry_out(run, desired, pending[run["metadata"]["uid"]])
         cluster = self._cluster
         coming = await follow_schedules(cluster.client, cluster.watched, cluster.metrics, self.name, cluster.now())
         waits += [] if coming is None else [min(coming, LONGEST_S)]
@@ -209,7 +210,7 @@ class Namespace:
     def _id(self, run: Manifest) -> str:
         return f"{self.name}.{run['metadata']['name']}.{run['metadata']['uid']}"
 
-    async def _carry_out(self, run: Manifest, desired: Desired) -> list[float]:
+    async def _carry_out(self, run: Manifest, desired: Desired, pods_pending: int) -> list[float]:
         """Does what one run's plan wants; seconds after which to look again."""
         uid = run["metadata"]["uid"]
         state = self._states.get(uid)
@@ -225,7 +226,7 @@ class Namespace:
                 # Without its store a run only says so; what is running goes on.
                 desired = replace(desired, create=(), patches=(), delete=())
         await self._write(run, desired)
-        self._show_run(run, state, desired)
+        self._show_run(run, state, desired, pods_pending)
         return [wait for wait in (desired.again_s, state.retry_in if state else None) if wait is not None]
 
     async def _write(self, there: Manifest, desired: Desired) -> None:
@@ -408,15 +409,14 @@ class Namespace:
 
     # What is shown.
 
-    def _show_run(self, there: Manifest, state: RunState | None, desired: Desired) -> None:
+    def _show_run(self, there: Manifest, state: RunState | None, desired: Desired, pods_pending: int) -> None:
         metrics, name, uid = self._cluster.metrics, there["metadata"]["name"], there["metadata"]["uid"]
         self._shown[uid] = name
         status = desired.status or read_status(there)
         stalled = condition_of(status, "Stalled")
-        pods = _of(self._cluster.watched.objects(PODS, self.name), uid)
         condition = RunCondition(
             stalled=stalled.reason if stalled is not None and stalled.status == "True" else "",
-            pods_pending=sum(pod["status"].get("phase") == "Pending" for pod in pods),
+            pods_pending=pods_pending,
             finished_at=status.finished_at,
         )
         metrics.show_condition(self.name, name, condition)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.pods.pod import Pod
-from tests.runner.servers import serving
-from tests.runner.stub_gym import StubGym
+from tests.runner.conftest import gym, gym_url
 
-
-@pytest.fixture
-def gym() -> StubGym:
-    return StubGym()
-
-
-@pytest.fixture
-def gym_url(gym: StubGym) -> Iterator[str]:
-    with serving(gym.app) as url:
-        yield url
+__all__ = ["gym", "gym_url", "pod"]
 
 
 @pytest.fixture
