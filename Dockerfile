@@ -17,8 +17,11 @@ COPY pyproject.toml uv.lock LICENSE ./
 COPY agent_runner/pyproject.toml agent_runner/
 COPY cli/pyproject.toml cli/
 COPY crds/pyproject.toml crds/
+COPY core/pyproject.toml core/
+COPY console/pyproject.toml console/
 COPY domain_images/pyproject.toml domain_images/
 COPY operator/pyproject.toml operator/
+COPY suites/pyproject.toml suites/
 
 FROM build AS operator-dependencies
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
@@ -38,28 +41,29 @@ RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv 
 
 FROM build AS operator-code
 COPY crds/opsgym_api crds/opsgym_api
+COPY core/opsgym_core core/opsgym_core
 COPY operator/opsgym_operator operator/opsgym_operator
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "operator"]
 
 FROM build AS runner-code
 COPY crds/opsgym_api crds/opsgym_api
+COPY core/opsgym_core core/opsgym_core
 COPY agent_runner/opsgym_runner agent_runner/opsgym_runner
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "runner"]
 
 FROM build AS domains-code
 COPY crds/opsgym_api crds/opsgym_api
+COPY core/opsgym_core core/opsgym_core
 COPY domain_images/opsgym_domains domain_images/opsgym_domains
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "domains"]
 
 FROM build AS console-code
 COPY crds/opsgym_api crds/opsgym_api
-COPY agent_runner/opsgym_runner agent_runner/opsgym_runner
-COPY cli/opsgym cli/opsgym
-COPY domain_images/opsgym_domains domain_images/opsgym_domains
-COPY operator/opsgym_operator operator/opsgym_operator
+COPY core/opsgym_core core/opsgym_core
+COPY console/opsgym_console console/opsgym_console
 RUN --mount=type=secret,id=certificates --mount=type=cache,target=/var/cache/uv \
     ["python3", "tools/image/install.py", "code", "console"]
 
@@ -118,7 +122,7 @@ LABEL org.opencontainers.image.title="opsgym-console" \
       org.opencontainers.image.description="Shows runs in a browser"
 COPY --from=console-dependencies /opt/opsgym /opt/opsgym
 COPY --from=console-code /opt/opsgym-code /opt/opsgym-code
-CMD ["opsgym.main", "serve", "--help"]
+CMD ["opsgym_console", "--help"]
 ARG VERSION=dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}"

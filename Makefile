@@ -21,57 +21,56 @@ run: .venv/.ready ## Runs the quickstart evaluation: live progress, score table,
 	 $(RUN) opsgym report quickstart --store $(STORE) --out report && exit $$code
 
 test: lint .tools/chromium ## Checks and tests everything
-	@$(RUN) python -m tests.cluster.prepare
+	@$(RUN) python -m devcluster.prepare
 	$(RUN) pytest -n auto --dist loadgroup --ignore tests/cluster $(PYTEST_ARGS)
 	@$(MAKE) --no-print-directory test-cluster
 
 test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
-	@$(RUN) python -m tests.cluster.prepare
+	@$(RUN) python -m devcluster.prepare
 	$(RUN) pytest tests/cluster -n 2 --dist loadfile $(PYTEST_ARGS)
 
 cluster-up: .venv/.dev images ## Starts that Kubernetes with opsgym's images, and leaves it running
-	@$(RUN) python -m tests.cluster.up $(foreach name,$(IMAGES),--image .images/$(name).tar)
+	@$(RUN) python -m devcluster.up $(foreach name,$(IMAGES),--image .images/$(name).tar)
 
-cluster-down: .venv/.dev ## Removes it
-	@$(RUN) python -m tests.cluster.down
+cluster-down: .venv/.dev ## Removes that Kubernetes
+	@$(RUN) python -m devcluster.down
 
 kind-up: images ## Starts a cluster on kind with opsgym's images (Docker)
 	@command -v kind >/dev/null || { echo "kind is missing; see https://kind.sigs.k8s.io" >&2; exit 1; }
 	@kind get clusters 2>/dev/null | grep -qx opsgym || kind create cluster --config kind-config.yaml
 	@for name in $(IMAGES); do kind load image-archive .images/$$name.tar --name opsgym || exit; done
 
-lint: .venv/.dev ## Style, types, layers, generated files
+lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	$(RUN) lint-imports
-	$(RUN) python -m opsgym_api.crds --check
-	$(RUN) python -m opsgym_operator.metrics --check
-	$(RUN) python tools/charts.py --check
+	$(RUN) python tools/words.py
+	$(RUN) python -m opsgym_api.kinds.crd_schema --check
+	$(RUN) python -m opsgym_core.metrics.registry --check
+	$(RUN) python -m tools.charts --check
 	$(RUN) python -m tools.dashboards --check
-	$(RUN) python -m opsgym_domains.itsm.suites --check
-	$(RUN) python -m opsgym_domains.csm.suites --check
+	$(RUN) python -m opsgym_suites --check
 
 format: .venv/.dev ## Formats the code
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
 generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, what charts repeat, dashboards, built-in suites
-	$(RUN) python -m opsgym_api.crds
-	$(RUN) python -m opsgym_operator.metrics
-	$(RUN) python tools/charts.py
+	$(RUN) python -m opsgym_api.kinds.crd_schema
+	$(RUN) python -m opsgym_core.metrics.registry
+	$(RUN) python -m tools.charts
 	$(RUN) python -m tools.dashboards
-	$(RUN) python -m opsgym_domains.itsm.suites
-	$(RUN) python -m opsgym_domains.csm.suites
+	$(RUN) python -m opsgym_suites
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 	$(RUN) python -m benchmarks
 
-soak: .venv/.dev ## The long versions of the fuzz tests
-	OPSGYM_SOAK=1 $(RUN) pytest -n auto tests/domains/test_fuzz.py
+soak: .venv/.dev ## Fuzz tests at length, the rules of the kit on every tool, ten thousand flaky episodes
+	OPSGYM_SOAK=1 $(RUN) pytest -n auto tests/domains tests/kit/test_fuzz.py tests/soak
 
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
-	@python3 tools/image/build.py .images
+	@python3 -m tools.image.build .images
 
 clean: ## Removes what make installed and wrote
 	rm -rf .tools .venv .images results report

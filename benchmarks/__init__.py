@@ -1,4 +1,4 @@
 """Measurements behind docs/benchmarks.md.
 
-Invariant: every ratio is of two things measured in the same run, in turns.
+Invariant: both sides of a ratio are measured in the same process run, in alternation.
 """

@@ -1,11 +1,26 @@
-"""`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md."""
+"""`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md.
+
+`python -m benchmarks careless` plays careless agents, which takes long and is run only by its name.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 
-from benchmarks import calls, cluster, databases, differences, episodes, memory, paint, report, size, summaries
+from benchmarks import (
+    calls,
+    careless,
+    cluster,
+    databases,
+    differences,
+    episodes,
+    memory,
+    paint,
+    report,
+    size,
+    summaries,
+)
 
 ALL = {
     "databases": databases.measure,
@@ -22,7 +37,10 @@ ALL = {
 
 
 def main() -> None:
-    """Runs the benchmarks named on the command line, or all."""
+    """Runs the benchmarks named on the command line, or all of them."""
+    if sys.argv[1:2] == ["careless"]:
+        print("\n".join(careless.measure_arguments(sys.argv[2:])))
+        return
     for name in sys.argv[1:] or ALL:
         print(f"\n### {name}\n")
         print("\n".join(asyncio.run(ALL[name]())), flush=True)

@@ -1,4 +1,4 @@
-"""tools/call with one indexed query, against a bare JSON-RPC endpoint that runs the same query; for every domain."""
+"""tools/call with one indexed query, compared with a bare JSON-RPC endpoint that runs the same query, by domain."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from starlette.routing import Route
 
 from benchmarks.gym import serving
 from benchmarks.timing import milliseconds, p50, p99
-from opsgym_domains.kit.databases import Databases, Origin, PostgresServer
+from opsgym_domains.kit.database import Origin
+from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.embedded import EmbeddedPostgres
+from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.registry import load
 
 ROUNDS = 600
@@ -38,40 +40,40 @@ CSM_USER = "ines.calloway@larkspur.example"
 
 
 @dataclass(frozen=True)
-class Desk:
-    """What is asked of a domain's server."""
+class Workload:
+    """Calls that are measured on a domain's server."""
 
     domain: str
     table: str
     key: str
-    """Column of the table that the indexed query goes by, and argument of the tool."""
+    """Indexed column of the table, and argument of the tool that reads by it."""
     calls: Mapping[str, tuple[str, Callable[[int], Mapping[str, Any]]]]
-    """Tool and arguments of each row of the report; the first is asked of the bare endpoint."""
+    """Tool and arguments of each row of the report; the first row is measured on the bare endpoint."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def _desk(domain: str, table: str, key: str, value: str, read: str, **others: Any) -> Desk:
+def _workload(domain: str, table: str, key: str, value: str, read: str, **others: Any) -> Workload:
     headers = others.pop("headers", {})
-    wanted: Mapping[str, Any] = {key: value}
-    calls = {BARE: (read, lambda _: wanted), f"read ({read})": (read, lambda _: wanted), **others.pop("calls")}
-    return Desk(domain, table, key, calls, headers)
+    arguments: Mapping[str, Any] = {key: value}
+    calls = {BARE: (read, lambda _: arguments), f"read ({read})": (read, lambda _: arguments), **others.pop("calls")}
+    return Workload(domain, table, key, calls, headers)
 
 
-DESKS = (
-    _desk(
+WORKLOADS = (
+    _workload(
         "itsm", "users", "user_id", ITSM_USER, "get_user",
         calls={
-            # Writes add incidents that are new: the list stays as long as it was.
+            # Writes add incidents in another state: the listed ones stay the same.
             "filtered list (list_incidents)": ("list_incidents", lambda _: {"status": "on_hold"}),
             "write (create_incident)": (
                 "create_incident", lambda number: {"caller_id": ITSM_USER, "short_description": f"printer {number}"},
             ),
         },
     ),
-    _desk(
+    _workload(
         "csm", "user", "email", CSM_USER, "find_user_by_email", headers={"x-user-email": CSM_USER},
         calls={
-            # Likewise: what is written is new.
+            # Writes add cases in another state: the listed ones stay the same.
             "filtered list (search_cases)": ("search_cases", lambda _: {"state": "pending"}),
             "write (create_new_case)": (
                 "create_new_case",
@@ -88,10 +90,10 @@ DESKS = (
 async def measure() -> list[str]:
     """Lines of the report."""
     lines: list[str] = []
-    for desk in DESKS:
-        with serving(desk.domain) as gym, _bare(desk.domain) as bare:
-            lines += [f"{desk.domain}:", "", *await _compare(desk, gym.url, bare), ""]
-    return [*lines, "Ratios are to the bare endpoint with as many clients; calls go round the databases in turn."]
+    for workload in WORKLOADS:
+        with serving(workload.domain) as gym, _bare(workload.domain) as bare:
+            lines += [f"{workload.domain}:", "", *await _compare(workload, gym.url, bare), ""]
+    return [*lines, "Ratios are to the bare endpoint with as many clients; calls use the databases in turn."]
 
 
 @contextmanager
@@ -105,7 +107,7 @@ def _bare(domain: str) -> Iterator[str]:
             child.terminate()
 
 
-async def _compare(desk: Desk, gym_url: str, bare_url: str) -> list[str]:
+async def _compare(workload: Workload, gym_url: str, bare_url: str) -> list[str]:
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(timeout=60, limits=limits) as client:
         gate = asyncio.Semaphore(8)
@@ -118,15 +120,15 @@ async def _compare(desk: Desk, gym_url: str, bare_url: str) -> list[str]:
         await asyncio.gather(*(seed(number) for number in range(max(DATABASES))))
         lines = ["| call | clients | databases | p50 | p99 | ratio of p50 | of p99 |", "| --- " * 7 + "|"]
         for clients, databases in itertools.product(CLIENTS, DATABASES):
-            lines += await _case(client, Setting(desk, gym_url, bare_url, clients, databases))
+            lines += await _case(client, Case(workload, gym_url, bare_url, clients, databases))
         return lines
 
 
 @dataclass(frozen=True)
-class Setting:
-    """One case."""
+class Case:
+    """One combination of workload, number of clients and number of databases."""
 
-    desk: Desk
+    workload: Workload
     gym: str
     bare: str
     clients: int
@@ -137,38 +139,38 @@ def _database(number: int) -> str:
     return f"bench-{number}"
 
 
-async def _case(client: httpx.AsyncClient, setting: Setting) -> list[str]:
-    """Every kind of call, in slices that take turns: what else the machine does hits all of them alike."""
-    taken: dict[str, list[float]] = {name: [] for name in setting.desk.calls}
-    # More rounds than databases at first: each database has opened its connection when it counts.
-    await _slice(client, setting, next(name for name in taken if name != BARE), max(DATABASES))
+async def _case(client: httpx.AsyncClient, case: Case) -> list[str]:
+    """Measures every kind of call in alternating slices, so that other load on the machine affects all of them."""
+    taken: dict[str, list[float]] = {name: [] for name in case.workload.calls}
+    # Warm-up: every database opens its connection before anything is measured.
+    await _slice(client, case, next(name for name in taken if name != BARE), max(DATABASES))
     for _ in range(SLICES):
         for name in taken:
-            taken[name] += await _slice(client, setting, name, ROUNDS // SLICES)
+            taken[name] += await _slice(client, case, name, ROUNDS // SLICES)
     bare = taken[BARE]
-    where = f"{setting.clients} | {setting.databases}"
+    size = f"{case.clients} | {case.databases}"
     return [
-        f"| {name} | {where} | {milliseconds(p50(times))} | {milliseconds(p99(times))} "
+        f"| {name} | {size} | {milliseconds(p50(times))} | {milliseconds(p99(times))} "
         f"| {p50(times) / p50(bare):.2f} | {p99(times) / p99(bare):.2f} |"
         for name, times in taken.items()
     ]
 
 
-async def _slice(client: httpx.AsyncClient, setting: Setting, name: str, rounds: int) -> list[float]:
+async def _slice(client: httpx.AsyncClient, case: Case, name: str, rounds: int) -> list[float]:
     """Seconds of each of `rounds` calls, `clients` at a time."""
-    url = setting.bare if name == BARE else setting.gym
-    tool, arguments = setting.desk.calls[name]
+    url = case.bare if name == BARE else case.gym
+    tool, arguments = case.workload.calls[name]
     numbers = iter(range(rounds))
     taken: list[float] = []
 
     async def one_client() -> None:
         for number in numbers:
             started = time.perf_counter()
-            headers = {**setting.desk.headers, "x-database-id": _database(number % setting.databases)}
+            headers = {**case.workload.headers, "x-database-id": _database(number % case.databases)}
             await _call(client, url, headers, tool, arguments(number))
             taken.append(time.perf_counter() - started)
 
-    await asyncio.gather(*(one_client() for _ in range(setting.clients)))
+    await asyncio.gather(*(one_client() for _ in range(case.clients)))
     return taken
 
 
@@ -183,10 +185,10 @@ async def _call(
         raise RuntimeError(result["content"][0]["text"])
 
 
-async def _serve_bare(desk: Desk) -> None:
-    """The least that answers the call: a few kept connections, one query, one JSON body."""
+async def _serve_bare(workload: Workload) -> None:
+    """Serves the call with the least work: a few open connections, one query, one JSON body."""
     postgres = await EmbeddedPostgres.start()
-    domain = load(desk.domain)
+    domain = load(workload.domain)
     where = PostgresServer(str(postgres.socket_folder))
     databases = Databases(where, domain.name, domain.metadata, dict(domain.seeds))
     await databases.start()
@@ -194,14 +196,14 @@ async def _serve_bare(desk: Desk) -> None:
     connections: asyncio.Queue[asyncpg.Connection] = asyncio.Queue()
     for _ in range(BARE_CONNECTIONS):
         connections.put_nowait(await where.connect(database.name))
-    columns = ", ".join(f'"{column.name}"' for column in domain.metadata.tables[desk.table].columns)
-    query = f'SELECT {columns} FROM "{desk.table}" WHERE "{desk.key}" = $1'
+    columns = ", ".join(f'"{column.name}"' for column in domain.metadata.tables[workload.table].columns)
+    query = f'SELECT {columns} FROM "{workload.table}" WHERE "{workload.key}" = $1'
 
     async def answer(request: Request) -> Response:
         message: dict[str, Any] = json.loads(await request.body())
         arguments = message["params"]["arguments"]
         connection = await connections.get()
-        row = await connection.fetchrow(query, arguments[desk.key])
+        row = await connection.fetchrow(query, arguments[workload.key])
         connections.put_nowait(connection)
         text = json.dumps(dict(row), default=str)
         result = {"content": [{"type": "text", "text": text}], "isError": False}
@@ -230,4 +232,4 @@ if __name__ == "__main__":
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve_bare(next(desk for desk in DESKS if desk.domain == sys.argv[1])))
+        runner.run(_serve_bare(next(workload for workload in WORKLOADS if workload.domain == sys.argv[1])))

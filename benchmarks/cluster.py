@@ -1,6 +1,6 @@
-"""The operator on a real Kubernetes: time to the first step, pods a second against the same Jobs by hand, its own cost.
+"""The operator on a real Kubernetes: time to the first step, pods per second compared with plain Jobs, resource usage.
 
-Needs root, and what the cluster tests need. Uses the cluster that `make cluster-up` started, or starts one for itself.
+Needs root and the prerequisites of the cluster tests. Uses the cluster of `make cluster-up`, or starts one of its own.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ from typing import Any
 
 import psutil
 import yaml
+from devcluster import cluster as clusters
+from devcluster import sandbox
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube, Manifest, has_condition
+from devcluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
 from pydantic import SecretStr
-from tests.cluster import cluster as clusters
-from tests.cluster import sandbox
-from tests.cluster.cluster import Cluster
-from tests.cluster.kube import Kube, Manifest, has_condition
-from tests.cluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
 
-from opsgym_api.records import AttemptRecord
-from opsgym_api.store import S3Access, Store, open_store
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_core.store.base import Store
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
 
 ROOT = Path(__file__).parents[1]
-TRIALS, AT_ONCE = 100, 20
-REAL_TRIALS, REAL_AT_ONCE = 20, 4
+TRIALS, CONCURRENCY = 100, 20
+REAL_TRIALS, REAL_CONCURRENCY = 20, 4
 STARTS, ROUNDS = 3, 2
 POLL_S = 0.05
-PATIENCE_S = 900.0
+TIMEOUT_S = 900.0
 MIB = 1024 * 1024
 
 
@@ -66,7 +68,7 @@ class Bench:
     store: Store
 
     def first_step(self) -> list[str]:
-        """How long an agent's first step takes from `kubectl apply`, by what happens on the way."""
+        """Time from `kubectl apply` to the first agent step, with the stages in between."""
         self.install("dev")
         marks = [self._start() for _ in range(STARTS)]
         lines = [
@@ -75,34 +77,35 @@ class Bench:
             "| until | seconds |",
             "| --- | --- |",
         ]
-        lines += [f"| {name} | {median(found[name] for found in marks):.1f} |" for name in marks[0]]
+        lines += [f"| {name} | {median(times[name] for times in marks):.1f} |" for name in marks[0]]
         return [*lines, "", f"Median of {STARTS} runs of one task."]
 
     def pods(self) -> list[str]:
-        """Pods a second, with a runner that does nothing and with the real one."""
+        """Pods per second, with a runner that does nothing and with the real runner."""
         self.install("trivial")
-        mine: list[float] = []
-        by_hand: list[float] = []
-        with _watched(_operator()) as cost:
+        operated: list[float] = []
+        plain: list[float] = []
+        with _sampled(_operator()) as usage:
             for _ in range(ROUNDS):
-                rate, jobs = self._operated(TRIALS, AT_ONCE)
-                mine.append(rate)
-                by_hand.append(self._by_hand(jobs))
+                rate, jobs = self._run_operated(TRIALS, CONCURRENCY)
+                operated.append(rate)
+                plain.append(self._run_plain(jobs))
         self.install("dev")
-        real, jobs = self._operated(REAL_TRIALS, REAL_AT_ONCE)
-        scored = self._by_hand(jobs)
-        ratio = median(mine) / median(by_hand)
-        some, few = f"{TRIALS} pods, {AT_ONCE} at once", f"{REAL_TRIALS} pods, {REAL_AT_ONCE} at once"
-        lines = ["| Indexed Jobs | pods a second |", "| --- | --- |"]
-        lines.append(f"| {some}, a runner that does nothing, by the operator | {median(mine):.2f} |")
-        lines.append(f"| the same Jobs by hand | {median(by_hand):.2f} |")
-        lines.append(f"| {few}, real images, by the operator | {real:.2f} |")
-        lines.append(f"| those Jobs by hand, scored already: no litellm is imported, no episode runs | {scored:.2f} |")
-        spent = f"Operator meanwhile: {cost.rss / MIB:.0f} MiB RSS at most, {cost.cpu:.2f} cores."
-        return [*lines, "", f"Operator against by hand: {ratio:.2f}. {spent}"]
+        real, jobs = self._run_operated(REAL_TRIALS, REAL_CONCURRENCY)
+        scored = self._run_plain(jobs)
+        ratio = median(operated) / median(plain)
+        many = f"{TRIALS} pods, {CONCURRENCY} at a time"
+        few = f"{REAL_TRIALS} pods, {REAL_CONCURRENCY} at a time"
+        lines = ["| Indexed Jobs | pods per second |", "| --- | --- |"]
+        lines.append(f"| {many}, a runner that does nothing, created by the operator | {median(operated):.2f} |")
+        lines.append(f"| the same Jobs created directly | {median(plain):.2f} |")
+        lines.append(f"| {few}, real images, created by the operator | {real:.2f} |")
+        lines.append(f"| those Jobs created directly, already scored: no litellm import, no episode | {scored:.2f} |")
+        operator = f"Operator: at most {usage.rss / MIB:.0f} MiB RSS, {usage.cpu:.2f} cores."
+        return [*lines, "", f"Ratio of operator to direct: {ratio:.2f}. {operator}"]
 
     def install(self, tag: str) -> None:
-        """Installs the operator, or points it to other images for task pods."""
+        """Installs the operator, or changes the images of its task pods."""
         quarter = {"requests": {"cpu": "5m", "memory": "16Mi"}, "limits": {"memory": "1Gi"}}
         prefix = "localhost/opsgym-"
         values = {
@@ -120,14 +123,14 @@ class Bench:
         }
         chart = str(ROOT / "helm" / "opsgym")
         command = ["upgrade", "--install", "bench", chart, "-n", self.namespace, "-f", "-", "--wait"]
-        done = self.cluster.helm(*command, stdin=yaml.safe_dump(values))
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
+        completed = self.cluster.helm(*command, stdin=yaml.safe_dump(values))
+        if completed.returncode != 0:
+            raise RuntimeError(completed.stderr)
 
     def _start(self) -> dict[str, float]:
-        """Seconds until each thing on the way to the first step had happened."""
+        """Seconds until each stage before the first step was reached."""
         began = time.monotonic()
-        name, uid = self._create(trials=1, at_once=1)
+        name, uid = self._create(trials=1, concurrency=1)
         task = f"opsgym.dev/run={name},opsgym.dev/role=task"
 
         def pod_runs() -> bool:
@@ -135,15 +138,15 @@ class Bench:
             statuses = [status for pod in pods for status in pod["status"].get("containerStatuses", [])]
             return any("running" in status["state"] or "terminated" in status["state"] for status in statuses)
 
-        happens: dict[str, Callable[[], bool]] = {
-            "preflight passed, Job there": lambda: bool(self.kube.list("Job", self.namespace, task)),
-            "agent container starts": pod_runs,
+        stages: dict[str, Callable[[], bool]] = {
+            "preflight passed, Job exists": lambda: bool(self.kube.list("Job", self.namespace, task)),
+            "agent container running": pod_runs,
             "first step": lambda: self._stepped(f"runs/{self.namespace}.{name}.{uid}/cells/"),
         }
         marks = {}
-        for mark, happened in happens.items():
-            _until(happened)
-            marks[mark] = time.monotonic() - began
+        for stage, reached in stages.items():
+            _until(reached)
+            marks[stage] = time.monotonic() - began
         self._wait_finished(name)
         self._delete(name)
         return marks
@@ -152,18 +155,18 @@ class Bench:
         attempts = (
             self.store.get(key) for key in self.store.keys(cells) if "/attempts/" in key and key.endswith("0.json")
         )
-        return any(found and AttemptRecord.model_validate_json(found).steps for found in attempts)
+        return any(record and AttemptRecord.from_json(record).steps for record in attempts)
 
-    def _operated(self, trials: int, at_once: int) -> tuple[float, list[Manifest]]:
-        """Pods a second of a run, from its first pod to its last, and its Jobs with their orders."""
-        name, _ = self._create(trials, at_once)
+    def _run_operated(self, trials: int, concurrency: int) -> tuple[float, list[Manifest]]:
+        """Pods per second of a run, from its first pod to its last; its Jobs and their ConfigMaps."""
+        name, _ = self._create(trials, concurrency)
         labels = f"opsgym.dev/run={name},opsgym.dev/role=task"
         _until(lambda: bool(self.kube.list("Job", self.namespace, labels)))
         began = time.monotonic()
         objects = [
-            self.kube.get(kind, found["metadata"]["name"], self.namespace)
+            self.kube.get(kind, listed["metadata"]["name"], self.namespace)
             for kind in ("ConfigMap", "Job")
-            for found in self.kube.list(kind, self.namespace, labels)
+            for listed in self.kube.list(kind, self.namespace, labels)
         ]
         _until(lambda: self._succeeded(labels) == trials)
         rate = trials / (time.monotonic() - began)
@@ -171,31 +174,31 @@ class Bench:
         self._delete(name)
         return rate, objects
 
-    def _by_hand(self, objects: Sequence[Manifest]) -> float:
-        """Pods a second of the same Jobs, nobody watching over them."""
-        copies = [_copied(found) for found in objects]
+    def _run_plain(self, objects: Sequence[Manifest]) -> float:
+        """Pods per second of the same Jobs without an operator."""
+        copies = [_copy(manifest) for manifest in objects]
         trials: int = sum(copy["spec"]["completions"] for copy in copies if copy["kind"] == "Job")
         began = time.monotonic()
         for copy in copies:
             self.kube.create(copy)
-        _until(lambda: self._succeeded("bench=by-hand") == trials)
+        _until(lambda: self._succeeded("bench=plain") == trials)
         rate = trials / (time.monotonic() - began)
         for copy in copies:
             self.kube.delete(copy["kind"], copy["metadata"]["name"], self.namespace)
             self.kube.wait_gone(copy["kind"], copy["metadata"]["name"], self.namespace)
-        _until(lambda: not self.kube.list("Pod", self.namespace, "bench=by-hand"))
+        _until(lambda: not self.kube.list("Pod", self.namespace, "bench=plain"))
         return rate
 
     def _succeeded(self, labels: str) -> int:
         jobs = self.kube.list("Job", self.namespace, labels)
         return sum(int(job["status"].get("succeeded", 0)) for job in jobs)
 
-    def _create(self, trials: int, at_once: int) -> tuple[str, str]:
+    def _create(self, trials: int, concurrency: int) -> tuple[str, str]:
         name = f"bench-{secrets.token_hex(3)}"
         spec: dict[str, Any] = {
             "suite": {"builtin": "quickstart", "limit": 1},
             "trials": trials,
-            "models": [{"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": at_once}}],
+            "models": [{"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": concurrency}}],
         }
         metadata = {"name": name, "namespace": self.namespace}
         made = self.kube.create(
@@ -216,15 +219,15 @@ class Bench:
 
 @contextmanager
 def _cluster() -> Iterator[Cluster]:
-    found = clusters.running()
-    used = found or clusters.up(owner=os.getpid())
+    running = clusters.running()
+    cluster = running or clusters.up(owner=os.getpid())
     try:
-        done = used.helm("upgrade", "--install", "opsgym-crds", str(ROOT / "helm" / "opsgym-crds"))
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
-        yield used
+        completed = cluster.helm("upgrade", "--install", "opsgym-crds", str(ROOT / "helm" / "opsgym-crds"))
+        if completed.returncode != 0:
+            raise RuntimeError(completed.stderr)
+        yield cluster
     finally:
-        if found is None:
+        if running is None:
             clusters.down()
 
 
@@ -250,7 +253,7 @@ def _store(namespace: str) -> Store:
 
 
 def _trivial_images(folder: Path) -> list[Path]:
-    """The images of task pods, their programs replaced by one that does nothing."""
+    """Images of task pods whose programs are replaced by one that does nothing."""
     program = folder / "python"
     build = ["go", "build", "-o", str(program), "."]
     subprocess.run(build, cwd=Path(__file__).parent / "trivial", env={**os.environ, "CGO_ENABLED": "0"}, check=True)
@@ -268,37 +271,29 @@ def _trivial_images(folder: Path) -> list[Path]:
 
 
 def _buildah(*arguments: str) -> str:
-    done = subprocess.run(["buildah", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"buildah {arguments[0]}: {done.stderr.strip()}")
-    return done.stdout.strip()
+    completed = subprocess.run(["buildah", *arguments], capture_output=True, text=True, check=False)
+    if completed.returncode != 0:
+        raise RuntimeError(f"buildah {arguments[0]}: {completed.stderr.strip()}")
+    return completed.stdout.strip()
 
 
-def _copied(found: Manifest) -> Manifest:
-    """An object as a person would write it, under another name and unknown to the operator."""
-    labels = {"bench": "by-hand"}
-    name = f"{found['metadata']['name']}-by-hand"
-    copy: Manifest = {"apiVersion": found["apiVersion"], "kind": found["kind"]}
-    copy["metadata"] = {"name": name, "namespace": found["metadata"]["namespace"], "labels": labels}
-    if found["kind"] == "ConfigMap":
-        return copy | {"data": found["data"], "immutable": True}
-    pod = found["spec"]["template"]["spec"]
+def _copy(manifest: Manifest) -> Manifest:
+    """A copy of an object with another name, without labels and fields of the operator and the API server."""
+    labels = {"bench": "plain"}
+    name = f"{manifest['metadata']['name']}-plain"
+    copy: Manifest = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+    copy["metadata"] = {"name": name, "namespace": manifest["metadata"]["namespace"], "labels": labels}
+    if manifest["kind"] == "ConfigMap":
+        return copy | {"data": manifest["data"], "immutable": True}
+    pod = manifest["spec"]["template"]["spec"]
     for volume in pod["volumes"]:
-        if volume["name"] == "order":
-            volume["configMap"]["name"] += "-by-hand"
-    kept = (
-        "completionMode",
-        "completions",
-        "parallelism",
-        "backoffLimitPerIndex",
-        "podReplacementPolicy",
-        "podFailurePolicy",
-    )
-    spec = {name: found["spec"][name] for name in kept}
+        if volume["name"] == "job-spec":
+            volume["configMap"]["name"] += "-plain"
+    spec = {name: manifest["spec"][name] for name in _JOB_FIELDS}
     return copy | {"spec": {**spec, "template": {"metadata": {"labels": labels}, "spec": pod}}}
 
 
-_OF_A_JOB = (
+_JOB_FIELDS = (
     "completionMode",
     "completions",
     "parallelism",
@@ -306,52 +301,52 @@ _OF_A_JOB = (
     "podReplacementPolicy",
     "podFailurePolicy",
 )
-"""What a person would write of a Job's spec; the rest is the API server's."""
+"""Fields of a Job's spec that its author sets; the API server sets the others."""
 
 
 @dataclass
-class Cost:
-    """What a process took."""
+class Usage:
+    """Resource usage of a process."""
 
     rss: int = 0
-    """Bytes at most."""
+    """Largest resident set, in bytes."""
     cpu: float = 0.0
-    """Cores, on average."""
+    """Mean number of cores."""
 
 
 @contextmanager
-def _watched(process: psutil.Process) -> Iterator[Cost]:
-    """Looks at a process twice a second."""
-    cost, ended = Cost(), threading.Event()
+def _sampled(process: psutil.Process) -> Iterator[Usage]:
+    """Samples the usage of a process twice a second while the context is open."""
+    usage, ended = Usage(), threading.Event()
 
-    def look() -> None:
+    def sample() -> None:
         while not ended.wait(0.5):
-            cost.rss = max(cost.rss, process.memory_info().rss)
+            usage.rss = max(usage.rss, process.memory_info().rss)
 
     before, began = process.cpu_times(), time.monotonic()
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=sample)
     thread.start()
     try:
-        yield cost
+        yield usage
     finally:
         ended.set()
         thread.join()
         after = process.cpu_times()
-        used = after.user + after.system - before.user - before.system
-        cost.cpu = used / (time.monotonic() - began)
+        cpu_seconds = after.user + after.system - before.user - before.system
+        usage.cpu = cpu_seconds / (time.monotonic() - began)
 
 
 def _operator() -> psutil.Process:
-    """The operator's process, as this machine sees it; the youngest, if an older one is just ending."""
-    found = [
+    """Process of the operator on this machine; the youngest one, since an older one may still be ending."""
+    processes = [
         process for process in psutil.process_iter(["cmdline"]) if "opsgym_operator" in (process.info["cmdline"] or [])
     ]
-    return max(found, key=lambda process: process.create_time())
+    return max(processes, key=lambda process: process.create_time())
 
 
-def _until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not happened():
+def _until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not reached():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the benchmark waited {PATIENCE_S:.0f} s in vain")
+            raise TimeoutError(f"the benchmark timed out after {TIMEOUT_S:.0f} s")
         time.sleep(POLL_S)

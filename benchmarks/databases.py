@@ -1,4 +1,4 @@
-"""A fresh database for a task, against creating it and loading the same rows as SQL."""
+"""A fresh database for a task, compared with creating one and loading the same rows as SQL."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from benchmarks.timing import alternate, milliseconds, p50
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.clock import utc_now
-from opsgym_domains.kit.databases import Databases, Origin, PostgresServer, postgres_ddl
+from opsgym_domains.kit.database import Origin
+from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres
+from opsgym_domains.kit.postgres_schema import postgres_ddl
+from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.kit.schema import load_order
 
 ROUNDS = 30
@@ -63,7 +66,7 @@ async def _compare(where: PostgresServer, databases: Databases, domain: Domain) 
         await again(warm_up)
     times = await alternate(ROUNDS, builtin, again, first, as_sql)
     base = p50(times[3])
-    names = ["built-in seed", "seed script that came before", "seed script never seen", "created and loaded as SQL"]
+    names = ["built-in seed", "known seed script", "new seed script", "created and loaded as SQL"]
     lines = [
         f"Fresh database with {len(statements)} rows in {len(load_order(domain.metadata))} tables, {ROUNDS} each:",
         "",
@@ -71,8 +74,8 @@ async def _compare(where: PostgresServer, databases: Databases, domain: Domain) 
     lines += ["| database | p50 | ratio to loading as SQL |", "| --- | --- | --- |"]
     started = time.perf_counter()
     await asyncio.gather(*(builtin(ROUNDS + number) for number in range(ROUNDS)))
-    at_once = (time.perf_counter() - started) / ROUNDS
-    note = f"Until its first query is answered. {ROUNDS} built-in ones asked for at once: {milliseconds(at_once)} each."
+    concurrent = (time.perf_counter() - started) / ROUNDS
+    note = f"Until the first query returns. {ROUNDS} built-in ones at the same time: {milliseconds(concurrent)} each."
     return [*lines, *_rows(names, times, base), "", note]
 
 
@@ -84,7 +87,7 @@ def _rows(names: Sequence[str], times: Sequence[Sequence[float]], base: float) -
 
 
 async def _ready(databases: Databases, name: str, origin: Origin) -> None:
-    """Makes a database and has it answer a query."""
+    """Creates a database and runs a query on it."""
     database = await databases.create(name, origin)
     async with database.transaction(writes=False) as session:
         await session.execute(text("SELECT count(*) FROM incident"))
@@ -96,7 +99,7 @@ async def _fill(
     connection: asyncpg.Connection = await where.connect(database)
     for statement in ddl:
         await connection.execute(statement)
-    # As the fast path does: references are not checked while rows are loaded.
+    # As the fast path does: foreign keys are not checked while rows are loaded.
     await connection.execute("SET session_replication_role = replica")
     for statement, values in statements:
         await connection.execute(statement, *values)
@@ -105,10 +108,10 @@ async def _fill(
 
 def _inserts(domain: Domain, sql: str) -> list[Insert]:
     seeded = sqlite.run_seed(domain.metadata, sql, utc_now())
-    found: list[Insert] = []
+    inserts: list[Insert] = []
     for table in load_order(domain.metadata):
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
         marks = ", ".join(f"${n}" for n in range(1, len(table.columns) + 1))
         statement = f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks})'
-        found += [(statement, row) for row in sqlite.postgres_rows(seeded.db, table)]
-    return found
+        inserts += [(statement, row) for row in sqlite.postgres_rows(seeded.db, table)]
+    return inserts

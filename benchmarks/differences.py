@@ -1,4 +1,4 @@
-"""What an episode did to a database, against a snapshot of the same database; for every domain's largest seed."""
+"""State difference of a database after an episode, compared with a snapshot of it; for every domain's largest seed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sqlalchemy import DateTime
 
 from benchmarks.gym import serving
 from benchmarks.timing import milliseconds, p50, p99
-from opsgym_api.task import Task
+from opsgym_api.tasks.task import Task
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
 from opsgym_domains.kit.domain import Domain
-from opsgym_runner.gym import GymClient, http_client
-from opsgym_runner.job import Seed
+from opsgym_runner.gyms.client import GymClient, http_client
 
 ROUNDS = 40
 SUITES = ("itsm-core", "csm-core")
 SEED = "desk"
-Taken = tuple[float, float, int]
-"""Seconds of the difference and of the snapshot, rows that differ."""
+Timing = tuple[float, float, int]
+"""Seconds of the difference, seconds of the snapshot, and number of differing rows."""
 
 
 async def measure() -> list[str]:
@@ -33,36 +33,36 @@ async def measure() -> list[str]:
         with serving(domain.name) as gym:
             async with http_client() as http:
                 lines += await _compare(http, gym.url, domain, tasks)
-    note = f"{ROUNDS} each, over HTTP, on databases that have not been asked before. A difference holds up to 200 rows."
+    note = f"{ROUNDS} each, over HTTP, on databases without earlier requests. A difference holds up to 200 rows."
     return [*lines, "", note]
 
 
 async def _compare(http: httpx.AsyncClient, url: str, domain: Domain, tasks: Sequence[Task]) -> list[str]:
     spread = tasks[:: len(tasks) // ROUNDS][:ROUNDS]
     rows = await _count(http, url, domain, tasks[0])
-    solved = [await _taken(http, url, task, _solve(task)) for task in spread]
-    shifted = [await _taken(http, url, tasks[0], _shift(domain)) for _ in range(ROUNDS)]
+    solved = [await _time(http, url, task, _solve(task)) for task in spread]
+    shifted = [await _time(http, url, tasks[0], _shift(domain)) for _ in range(ROUNDS)]
     name = f"{domain.name} {SEED} | {rows}"
-    return [_row(f"{name} | a reference solution", solved), _row(f"{name} | a time of every row is moved", shifted)]
+    return [_row(f"{name} | a reference solution", solved), _row(f"{name} | a time of every row changed", shifted)]
 
 
-def _row(name: str, taken: Sequence[Taken]) -> str:
+def _row(name: str, taken: Sequence[Timing]) -> str:
     differences, snapshots, rows = zip(*taken, strict=True)
     times = f"{milliseconds(p50(differences))} | {milliseconds(p99(differences))} | {milliseconds(p50(snapshots))}"
     return f"| {name} | {min(rows)}–{max(rows)} | {times} | {p50(differences) / p50(snapshots):.2f} |"
 
 
-async def _taken(http: httpx.AsyncClient, url: str, task: Task, act: Callable[[GymClient], Awaitable[None]]) -> Taken:
+async def _time(http: httpx.AsyncClient, url: str, task: Task, act: Callable[[GymClient], Awaitable[None]]) -> Timing:
     gym = await _seeded(http, url, task)
     await act(gym)
     started = time.perf_counter()
     difference = await gym.state_difference()
-    told = time.perf_counter()
+    compared = time.perf_counter()
     await gym.snapshot()
     ended = time.perf_counter()
     await gym.delete()
     assert difference is not None
-    return told - started, ended - told, sum(t.added + t.changed + t.removed for t in difference.tables)
+    return compared - started, ended - compared, sum(t.added + t.changed + t.removed for t in difference.tables)
 
 
 async def _seeded(http: httpx.AsyncClient, url: str, task: Task) -> GymClient:
@@ -80,7 +80,7 @@ def _solve(task: Task) -> Callable[[GymClient], Awaitable[None]]:
 
 
 def _shift(domain: Domain) -> Callable[[GymClient], Awaitable[None]]:
-    """Changes every row that has a time."""
+    """Moves a time in every row that has one."""
     columns = {
         table.name: next((column.name for column in table.columns if isinstance(column.type, DateTime)), None)
         for table in domain.metadata.tables.values()

@@ -1,4 +1,4 @@
-"""Replayed ITSM episodes: how many a minute, and where the CPU goes."""
+"""Replayed ITSM episodes: episodes per minute, and CPU time by process."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ import httpx
 
 from benchmarks.gym import Gym, serving
 from benchmarks.timing import cpu_seconds
-from opsgym_api.evalrun import Access, Agent, Limits, Mode
-from opsgym_api.layout import RunKeys
-from opsgym_api.logs import ENV_LEVEL, configure_logs
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell, TrialRecord
-from opsgym_api.store import LocalStore
-from opsgym_api.task import Task
+from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
+from opsgym_api.records.attempt import Cell, TrialRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.task import Task
+from opsgym_core.common.logs import ENV_LEVEL, configure_logs
+from opsgym_core.results.frozen_suite import Seed
+from opsgym_core.store.local import LocalStore
 from opsgym_domains.registry import load_suite
-from opsgym_runner.job import Job, ResolvedModel, Seed
-from opsgym_runner.litellm_lib import load_litellm
-from opsgym_runner.prices import FREE
+from opsgym_runner.job import Job, ResolvedModel
+from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.prices import FREE
 from opsgym_runner.runner import Runner
 
 EPISODES = 200
@@ -34,7 +35,7 @@ SEED = "quickstart"
 
 @dataclass(frozen=True)
 class Load:
-    """What a batch of episodes took."""
+    """Time that a batch of episodes took."""
 
     seconds: float
     harness: float
@@ -57,21 +58,21 @@ async def measure() -> list[str]:
     return [
         f"{EPISODES} episodes under replay/gold, concurrency {CONCURRENCY}, {calls:.1f} tool calls each:",
         "",
-        "| client | episodes a minute | harness CPU | gym server CPU | Postgres CPU |",
+        "| client | episodes per minute | harness CPU | gym server CPU | Postgres CPU |",
         "| --- | --- | --- | --- | --- |",
         _row("opsgym runner, litellm and replay server included", full),
         _row("minimal client: the same gym requests, no model", minimal),
         "",
-        f"Harness CPU an episode: {full.harness / minimal.harness:.1f} × the minimal client's.",
+        f"Harness CPU per episode: {full.harness / minimal.harness:.1f} × the minimal client's.",
         "",
         "Wall-clock seconds by phase, mean of an episode: " + ", ".join(_phases(records)) + ".",
     ]
 
 
 def _row(name: str, load: Load) -> str:
-    a_minute = EPISODES / load.seconds * 60
+    per_minute = EPISODES / load.seconds * 60
     parts = [f"{part / EPISODES * 1000:.0f} ms" for part in (load.harness, load.gym, load.postgres)]
-    return f"| {name} | {a_minute:.0f} | " + " | ".join(parts) + " |"
+    return f"| {name} | {per_minute:.0f} | " + " | ".join(parts) + " |"
 
 
 def _phases(records: Sequence[TrialRecord]) -> Iterable[str]:
@@ -126,14 +127,14 @@ async def _minimal_episode(client: httpx.AsyncClient, database: str, task: Task)
 
 
 async def _measured(gym: Gym, work: Awaitable[object]) -> Load:
-    started, cpu, theirs = time.perf_counter(), time.process_time(), cpu_seconds(gym.pid)
+    started, cpu, before = time.perf_counter(), time.process_time(), cpu_seconds(gym.pid)
     await work
     after = cpu_seconds(gym.pid)
     return Load(
         seconds=time.perf_counter() - started,
         harness=time.process_time() - cpu,
-        gym=after["self"] - theirs["self"],
-        postgres=after["children"] - theirs["children"],
+        gym=after["self"] - before["self"],
+        postgres=after["children"] - before["children"],
     )
 
 
@@ -161,4 +162,4 @@ def _repeat(tasks: Sequence[Task], count: int) -> list[Task]:
 def _records(folder: Path, run: str) -> list[TrialRecord]:
     store = LocalStore(folder)
     keys = [key for key in store.keys(RunKeys(run).cells) if key.endswith(".json") and "/attempts/" not in key]
-    return [TrialRecord.model_validate_json(store.get(key) or b"") for key in keys]
+    return [TrialRecord.from_json(store.get(key) or b"") for key in keys]

@@ -20,7 +20,7 @@ class Gym:
 
 @contextmanager
 def serving(domain: str) -> Iterator[Gym]:
-    """Starts a domain's server and stops it."""
+    """Serves a domain while the context is open."""
     with subprocess.Popen([sys.executable, "-m", "opsgym_domains.serve", domain], stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None

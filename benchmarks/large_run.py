@@ -1,4 +1,4 @@
-"""A large run of records drawn by chance, as single objects in a store or as chunks."""
+"""A large run with random records, as single objects of a store or as chunks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,13 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from opsgym_api.chunks import CHUNK_ROWS, put_chunk
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import (
-    AttemptRecord,
-    Cell,
-    PlannedCell,
-    RunRecord,
-    Timings,
-    TrialRecord,
-    Usage,
-    VerifierResult,
-    Versions,
-)
-from opsgym_api.rows import gathered_rows
-from opsgym_api.store import Store
+from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.results.compaction import CHUNK_ROWS, put_chunk
+from opsgym_core.results.rows import rows_of_records
+from opsgym_core.store.base import Store
 
 RUN = "large.1"
 CATEGORIES = ("task_completion", "integrity", "permission_process", "side_effect")
@@ -30,19 +21,19 @@ QUERY = "SELECT COUNT(*) FROM incident WHERE incident_id = 'INC_001' AND status 
 
 
 def put_large_run(store: Store, cells: int, tasks: int, run: str = RUN) -> None:
-    """Writes a run: its record, and for each trial a scored record and the record of its one attempt."""
+    """Writes `run.json`, and for each trial its scored record and the record of its only attempt."""
     for trial in _trials(_put_record(store, cells, tasks, run)):
         keys = RunKeys(run).trial(trial.cell, trial.task_id, trial.trial)
-        store.put(keys.attempt(0), _attempt(trial).model_dump_json().encode())
-        store.put(keys.record, trial.model_dump_json().encode())
+        store.put(keys.attempt(0), _attempt(trial).to_json())
+        store.put(keys.record, trial.to_json())
 
 
 def put_large_chunks(store: Store, cells: int, tasks: int, run: str = RUN) -> None:
-    """Writes the same run, but only its record and its chunks: what a summary reads."""
+    """Writes `run.json` and chunks of the same records, which is all that a summary reads."""
     trials = _trials(_put_record(store, cells, tasks, run))
     number = 0
-    while some := list(islice(trials, CHUNK_ROWS)):
-        put_chunk(store, run, f"{number:04}", gathered_rows(some, ()))
+    while batch := list(islice(trials, CHUNK_ROWS)):
+        put_chunk(store, run, f"{number:04}", rows_of_records(batch, ()))
         number += 1
 
 
@@ -84,8 +75,8 @@ def _trials(run: RunRecord) -> Iterator[TrialRecord]:
                 score=int(passed),
                 published_score=int(passed),
                 horizon=number % 20,
-                verifiers=results,
-                answer="The incident is resolved, and whoever reported it has been told. " * 6,
+                verifiers=tuple(results),
+                answer="The incident is resolved, and its reporter has been notified by mail. " * 6,
                 stopped_by="answer",
                 usage=_usage(draw),
                 cost_usd=draw.random(),
@@ -101,7 +92,7 @@ def _trials(run: RunRecord) -> Iterator[TrialRecord]:
 def _verifier(index: int, *, passed: bool) -> VerifierResult:
     return VerifierResult(
         index=index,
-        name=f"check {index}: what was asked for is there",
+        name=f"check {index}: the requested record exists",
         verifier_type="database_state",
         category=CATEGORIES[index % len(CATEGORIES)],
         executed=True,

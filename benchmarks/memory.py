@@ -11,7 +11,7 @@ import psutil
 from benchmarks.gym import serving
 
 COUNTS = (1, 100, 500)
-AT_ONCE = 8
+CONCURRENCY = 8
 MIB = 1024 * 1024
 
 
@@ -28,12 +28,12 @@ async def measure() -> list[str]:
     return [
         *lines,
         "",
-        "Each database holds the built-in seed, 565 rows, and has answered a call. Proportional set sizes (PSS).",
+        "Each database holds the built-in seed, 565 rows, and has served a call. Proportional set sizes (PSS).",
     ]
 
 
 async def _use(client: httpx.AsyncClient, url: str, numbers: range) -> None:
-    gate = asyncio.Semaphore(AT_ONCE)
+    gate = asyncio.Semaphore(CONCURRENCY)
 
     async def one(number: int) -> None:
         async with gate:
@@ -48,7 +48,7 @@ async def _use(client: httpx.AsyncClient, url: str, numbers: range) -> None:
 
 
 def _memory(pid: int) -> tuple[float, float, float]:
-    """Bytes of the server, of Postgres' processes, and of Postgres' data folder (which is in memory, too)."""
+    """Bytes of the server, of the Postgres processes, and of the Postgres data folder, which is in memory, too."""
     server = psutil.Process(pid)
     postgres = server.children(recursive=True)
     arguments = next(child.cmdline() for child in postgres if "-D" in child.cmdline())

@@ -1,4 +1,4 @@
-"""How soon the page about a large run can be read: seconds in a headless Chromium, from its opening on."""
+"""Time until the page of a large run is painted in a headless Chromium."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import tempfile
 from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
-from tests.explore.visitor import FLAGS, chromium
+from tools.chromium import FLAGS, chromium
 
 from benchmarks.large_run import put_large_chunks
 from opsgym.main import invoke
-from opsgym_api.store import LocalStore
+from opsgym_core.store.local import LocalStore
 
 ROUNDS = 5
 CELLS, TASKS = 50, 1000
 RUN, EARLIER = "large.1", "earlier.1"
-WORDS = "_00004"
-"""Searched for: ten tasks of each cell have it."""
+SEARCH = "_00004"
+"""Search text that the ids of ten tasks of each cell contain."""
 
 PAINTED = """() => new Promise((resolve) => {
-  const ask = () => {
+  const check = () => {
     const mark = performance.getEntriesByName("opsgym-painted")[0];
     if (mark) resolve(mark.startTime);
-    else setTimeout(ask, 10);
+    else setTimeout(check, 10);
   };
-  ask();
+  check();
 })"""
-"""Milliseconds from the opening of the page until all of it is painted."""
+"""Script that returns the milliseconds from navigation until the whole page is painted."""
 SEARCHED = """words => new Promise((resolve) => {
   const search = document.getElementById("search");
   const began = performance.now();
@@ -36,13 +36,13 @@ SEARCHED = """words => new Promise((resolve) => {
   search.dispatchEvent(new Event("input"));
   requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
 })"""
-"""Types into the search field; milliseconds until the rows found are painted."""
+"""Script that searches for a text and returns the milliseconds until the matching rows are painted."""
 
 
 async def measure() -> list[str]:
     """Lines of the report."""
     with tempfile.TemporaryDirectory() as folder:
-        page = await asyncio.to_thread(_written, Path(folder))
+        page = await asyncio.to_thread(_write_page, Path(folder))
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
             rounds = [await _open(browser, page) for _ in range(ROUNDS)]
@@ -59,7 +59,7 @@ async def measure() -> list[str]:
     ]
 
 
-def _written(folder: Path) -> Path:
+def _write_page(folder: Path) -> Path:
     store = LocalStore(folder / "store")
     put_large_chunks(store, CELLS, TASKS, RUN)
     put_large_chunks(store, CELLS, TASKS, EARLIER)
@@ -70,11 +70,11 @@ def _written(folder: Path) -> Path:
 
 
 async def _open(browser: Browser, page: Path) -> tuple[float, float]:
-    """Seconds until the page and then a search are painted, in a tab that knows nothing yet."""
+    """Seconds until the page, and then a search, are painted in a new browser context."""
     context = await browser.new_context()
     tab = await context.new_page()
     await tab.goto(page.as_uri())
     painted = await tab.evaluate(PAINTED)
-    searched = await tab.evaluate(SEARCHED, WORDS)
+    searched = await tab.evaluate(SEARCHED, SEARCH)
     await context.close()
     return painted / 1000, searched / 1000

@@ -1,4 +1,4 @@
-"""Reports of large runs: seconds, memory and bytes of `opsgym report` as a process of its own."""
+"""Reports of large runs: seconds, memory and output size of `opsgym report` in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from pathlib import Path
 import zstandard
 
 from benchmarks.large_run import put_large_chunks, put_large_run
-from benchmarks.summaries import spent
+from benchmarks.summaries import process_usage
 from opsgym.main import invoke
-from opsgym.report.modes import SAMPLE
-from opsgym_api.chunks import compact
-from opsgym_api.layout import RunKeys
-from opsgym_api.records import RunRecord, Transcript, TranscriptEvent
-from opsgym_api.results import load_record
-from opsgym_api.store import LocalStore, Store
+from opsgym_api.records.run import RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import Transcript, TranscriptEvent
+from opsgym_console.report.modes import SAMPLE
+from opsgym_core.results.compaction import compact
+from opsgym_core.results.load import load_record
+from opsgym_core.store.base import Store
+from opsgym_core.store.local import LocalStore
 
 ROUNDS = 3
-LARGE, EARLIER, SPOKEN = "large.1", "earlier.1", "spoken.1"
+LARGE, EARLIER, WITH_TRANSCRIPTS = "large.1", "earlier.1", "transcripts.1"
 CELLS, TASKS = 50, 1000
-SPOKEN_CELLS = 4
+TRANSCRIPT_CELLS = 4
 CALLS = 7
 CASES: dict[str, Sequence[str]] = {
     f"{CELLS * TASKS:,} trials, scores alone": (LARGE, "--failure-modes", "none"),
     f"{CELLS * TASKS:,} trials against as many": (LARGE, "--baseline", EARLIER, "--failure-modes", "none"),
-    f"{SPOKEN_CELLS * TASKS:,} trials, {SAMPLE:,} failed ones looked into": (SPOKEN, "--transcripts", "none"),
-    f"{SPOKEN_CELLS * TASKS:,} trials with transcripts": (SPOKEN, "--transcripts", "beside"),
+    f"{TRANSCRIPT_CELLS * TASKS:,} trials, {SAMPLE:,} failures analysed": (WITH_TRANSCRIPTS, "--transcripts", "none"),
+    f"{TRANSCRIPT_CELLS * TASKS:,} trials with transcripts": (WITH_TRANSCRIPTS, "--transcripts", "beside"),
 }
 
 
@@ -44,12 +46,12 @@ async def measure() -> list[str]:
         _prepare(store)
         rows = {name: min(_write(store, Path(folder), case) for _ in range(ROUNDS)) for name, case in CASES.items()}
     return [
-        "| page | seconds | CPU seconds | RSS at most | page | beside it |",
+        "| page | seconds | CPU seconds | largest RSS | page | beside it |",
         "| --- | --- | --- | --- | --- | --- |",
         *(
-            f"| {name} | {took.wall:.1f} | {took.cpu:.1f} | {took.memory:.0f} MB | {took.page:.1f} MB |"
-            f" {took.beside:.1f} MB |"
-            for name, took in rows.items()
+            f"| {name} | {usage.wall:.1f} | {usage.cpu:.1f} | {usage.memory:.0f} MB | {usage.page:.1f} MB |"
+            f" {usage.beside:.1f} MB |"
+            for name, usage in rows.items()
         ),
         "",
         f"Whole processes, imports included; from a folder with chunks. Transcripts are of {CALLS} calls.",
@@ -57,24 +59,28 @@ async def measure() -> list[str]:
 
 
 @dataclass(frozen=True, order=True)
-class Took:
-    """What writing a report took."""
+class ReportUsage:
+    """Resource usage and output size of one report."""
 
     cpu: float
+    """CPU seconds."""
     wall: float
+    """Wall-clock seconds."""
     memory: float
-    """Megabytes, as all that follow."""
+    """Largest resident set, in megabytes."""
     page: float
+    """Size of the page, in megabytes."""
     beside: float
+    """Size of the files beside the page, in megabytes."""
 
 
 def _prepare(store: Store) -> None:
     put_large_chunks(store, CELLS, TASKS, LARGE)
     put_large_chunks(store, CELLS, TASKS, EARLIER)
-    put_large_run(store, SPOKEN_CELLS, TASKS, SPOKEN)
-    spoken = load_record(store, SPOKEN)
-    compact(store, spoken)
-    _put_transcripts(store, spoken)
+    put_large_run(store, TRANSCRIPT_CELLS, TASKS, WITH_TRANSCRIPTS)
+    run = load_record(store, WITH_TRANSCRIPTS)
+    compact(store, run)
+    _put_transcripts(store, run)
 
 
 def _put_transcripts(store: Store, run: RunRecord) -> None:
@@ -84,9 +90,9 @@ def _put_transcripts(store: Store, run: RunRecord) -> None:
     for plan in run.cells:
         for task_id in plan.task_ids:
             events = [TranscriptEvent(kind="system", content=prompt), *_events(draw, words)]
-            said = Transcript(task_id=task_id, tools=["find_incidents", "update_incident"], events=events)
+            transcript = Transcript(task_id=task_id, tools=["find_incidents", "update_incident"], events=events)
             key = RunKeys(run.run).trial(plan.cell, task_id, 0).transcript
-            store.put(key, zstandard.compress(said.model_dump_json().encode()))
+            store.put(key, zstandard.compress(transcript.model_dump_json().encode()))
 
 
 def _events(draw: random.Random, words: Sequence[str]) -> Iterator[TranscriptEvent]:
@@ -103,27 +109,27 @@ def _text(draw: random.Random, words: Sequence[str], length: int) -> str:
     return " ".join(draw.choices(words, k=length))
 
 
-def _write(store: LocalStore, folder: Path, case: Sequence[str]) -> Took:
-    """Writes a report in a process that does nothing else."""
+def _write(store: LocalStore, folder: Path, case: Sequence[str]) -> ReportUsage:
+    """Writes a report in a process of its own."""
     with tempfile.TemporaryDirectory(dir=folder) as out:
         arguments = ["report", *case, "--out", out, "--store", store.name]
         began = time.perf_counter()
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "benchmarks.report", *arguments], capture_output=True, text=True, check=True
         )
         wall = time.perf_counter() - began
         page = (Path(out) / "index.html").stat().st_size
         beside = sum(file.stat().st_size for file in Path(out).glob("trials/*.js"))
-    used = json.loads(done.stdout.splitlines()[-1])
-    return Took(used["cpu"], wall, used["megabytes"], page / 1e6, beside / 1e6)
+    usage = json.loads(completed.stdout.splitlines()[-1])
+    return ReportUsage(usage["cpu"], wall, usage["megabytes"], page / 1e6, beside / 1e6)
 
 
 def main() -> None:
-    """Runs the command line given, and prints what that took."""
+    """Runs the command line given, and prints the usage of this process."""
     code = invoke(sys.argv[1:])
     if code != 0:
         raise SystemExit(code)
-    print(json.dumps(spent()))
+    print(json.dumps(process_usage()))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How much code a domain takes: lines of its modules and statements of its functions, per tool.
+"""Size of a domain's code: lines of its modules and statements of its functions, per tool.
 
-Invariant: lines are those of the files as they are, blank ones and descriptions included. Seeds and suites are data and
-do not count. Statements are what is left without imports, declarations of arguments, and descriptions: the logic.
+Invariant: lines include blank lines and docstrings; seeds and suites do not count. Statements are those inside of
+functions, without docstrings: the logic.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from pathlib import Path
 from opsgym_domains import registry
 
 KINDS = {
-    "tables and words": ("tables.py", "words.py"),
-    "identity and assembly": ("__init__.py", "identity.py", "toolbox.py", "domain.py"),
-    "strict": ("access.py", "rules.py"),
+    "tables and words": ("tables.py", "enums.py", "words.py"),
+    "identity and assembly": ("__init__.py", "toolbox.py", "domain.py"),
+    "strict": ("access.py", "rules.py", "roles.py", "priority_matrix.py"),
+    "time": ("deadlines.py",),
 }
 TOOLS = "tools"
 
@@ -28,34 +29,34 @@ async def measure() -> list[str]:
     table += [f"| {row} | " + " | ".join(str(size[row]) for size in sizes.values()) + " |" for row in rows]
     counts = {name: len(registry.load(name).toolbox.tools) for name in sizes}
     table.append("| number of tools | " + " | ".join(map(str, counts.values())) + " |")
-    for label, parts in {"lines of tools per tool": [TOOLS], "all lines but strict per tool": _but_strict()}.items():
+    for label, parts in {
+        "lines of tools per tool": [TOOLS],
+        "all lines but strict and time per tool": [kind for kind in rows if kind not in ("strict", "time")],
+    }.items():
         shares = [f"{sum(size[part] for part in parts) / counts[name]:.1f}" for name, size in sizes.items()]
         table.append(f"| {label} | " + " | ".join(shares) + " |")
     logic = [f"{_statements(name) / counts[name]:.1f}" for name in sizes]
     table.append("| statements in functions of tools per tool | " + " | ".join(logic) + " |")
-    return [*table, "", f"The kit that they share has {_kit()} lines."]
-
-
-def _but_strict() -> list[str]:
-    return [kind for kind in (*KINDS, TOOLS) if kind != "strict"]
+    return [*table, "", f"The shared kit has {_kit()} lines."]
 
 
 def _modules(domain: str) -> list[tuple[str, Path]]:
     """A domain's modules, with the kind of each."""
     folder = Path(importlib.import_module(f"opsgym_domains.{domain}").__file__ or "").parent
     kind_of = {name: kind for kind, names in KINDS.items() for name in names}
+    kind_of |= {path.name: "strict" for path in folder.glob("strict_*.py")}
     return [(kind_of.get(path.name, TOOLS), path) for path in sorted(folder.glob("*.py"))]
 
 
 def _lines(domain: str) -> dict[str, int]:
-    found = dict.fromkeys([*KINDS, TOOLS], 0)
+    lines = dict.fromkeys([*KINDS, TOOLS], 0)
     for kind, path in _modules(domain):
-        found[kind] += _count(path)
-    return found
+        lines[kind] += _count(path)
+    return lines
 
 
 def _statements(domain: str) -> int:
-    """Statements within functions of the modules of tools, docstrings apart."""
+    """Statements within functions of the modules of tools, without docstrings."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for kind, path in _modules(domain) if kind == TOOLS]
     functions = [
         node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

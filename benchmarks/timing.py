@@ -1,4 +1,4 @@
-"""Times things, and CPU of processes."""
+"""Measures durations, and CPU time of processes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import psutil
 
 
 async def alternate(rounds: int, *actions: Callable[[int], Awaitable[object]]) -> list[list[float]]:
-    """Seconds each action took, round by round, in turns: what else the machine does hits all of them alike.
+    """Durations of actions in seconds, measured in alternation so that other load on the machine affects all of them.
 
     Args:
-        rounds: How often each is done.
-        actions: Called with the round's number.
+        rounds: Number of times that each action runs.
+        actions: Actions; each is called with the number of the round.
     """
     taken: list[list[float]] = [[] for _ in actions]
     for number in range(rounds):
@@ -36,20 +36,20 @@ def p99(times: Sequence[float]) -> float:
 
 
 def milliseconds(seconds: float) -> str:
-    """For tables."""
+    """A duration as text for tables."""
     return f"{seconds * 1000:.2f} ms"
 
 
 def cpu_seconds(pid: int) -> dict[str, float]:
-    """CPU used so far: by the process itself (`self`) and by its descendants together (`children`)."""
+    """CPU seconds used so far by the process itself (`self`) and by its descendants together (`children`)."""
     process = psutil.Process(pid)
-    mine = process.cpu_times()
-    children = mine.children_user + mine.children_system
+    own = process.cpu_times()
+    children = own.children_user + own.children_system
     for child in process.children(recursive=True):
         try:
             times = child.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        # Ended processes, such as Postgres' own for each connection, are counted where they were waited for.
+        # Processes that have ended, such as a Postgres backend, count in the process that waited for them.
         children += times.user + times.system + times.children_user + times.children_system
-    return {"self": mine.user + mine.system, "children": children}
+    return {"self": own.user + own.system, "children": children}

@@ -1,10 +1,10 @@
-"""Keeps what the Helm charts repeat in step with its source.
+"""Generates the parts of the Helm charts that repeat other sources.
 
 Invariant: the CRDs in `helm/opsgym-crds` are those of `crds/`, and the table of values in `helm/opsgym/README.md` says
 what `values.schema.json` and `values.yaml` say.
 
-    python tools/charts.py           writes the files
-    python tools/charts.py --check   exits 1 and names the files that are not current
+    python -m tools.charts           writes the files
+    python -m tools.charts --check   exits 1 and names the files that are not current
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tools.generated import sync
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFINITIONS = Path("helm/opsgym-crds/definitions")
@@ -24,8 +25,8 @@ README = Path("helm/opsgym/README.md")
 TABLE = re.compile(r"(?<=<!-- values -->\n).*(?=<!-- /values -->)", re.DOTALL)
 
 
-def wanted(root: Path) -> dict[Path, str]:
-    """The text of each file, by its path below the root."""
+def expected(root: Path) -> dict[Path, str]:
+    """Expected text of each file, by path relative to the root."""
     files = {DEFINITIONS / source.name: source.read_text(encoding="utf-8") for source in root.glob("crds/*.yaml")}
     chart = root / README.parent
     schema = json.loads((chart / "values.schema.json").read_text(encoding="utf-8"))
@@ -36,7 +37,7 @@ def wanted(root: Path) -> dict[Path, str]:
 
 
 def rows(schema: Mapping[str, Any], values: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """A row for every value that is set as a whole."""
+    """Table rows, one for each value that has no properties of its own."""
     for name, part in schema["properties"].items():
         if name not in values:
             continue
@@ -55,23 +56,8 @@ def _item_rows(item: Mapping[str, Any], above: str) -> Iterator[str]:
 
 
 def main(root: Path, *, check: bool) -> int:
-    """Writes the files, or says which are not current; the exit code."""
-    files = wanted(root)
-    stray = [path for path in (root / DEFINITIONS).glob("*.yaml") if path.relative_to(root) not in files]
-    stale = {path: text for path, text in files.items() if not _holds(root / path, text)}
-    if check:
-        for path in (*stale, *(path.relative_to(root) for path in stray)):
-            sys.stderr.write(f"{path} is not current; run `make generate`\n")
-        return 1 if stale or stray else 0
-    for path, text in stale.items():
-        (root / path).write_text(text, encoding="utf-8")
-    for path in stray:
-        path.unlink()
-    return 0
-
-
-def _holds(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
+    """Writes the files, or reports those that are not current; returns the exit code."""
+    return sync(root, expected(root), (root / DEFINITIONS).glob("*.yaml"), check=check)
 
 
 if __name__ == "__main__":

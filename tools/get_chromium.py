@@ -19,26 +19,26 @@ HOW = "Install Debian's package `chromium` (apt-get install chromium) or Google 
 
 
 def main() -> int:
-    """Makes the link, or says why it cannot."""
+    """Makes the link, or reports why that is impossible; returns the exit code."""
     link = Path(sys.argv[1])
-    found = find() or install()
-    if found is None:
-        sys.stderr.write(f"The browser tests need Chromium, and there is none. {HOW}\n")
+    program = find() or install()
+    if program is None:
+        sys.stderr.write(f"The browser tests need Chromium, which is not installed. {HOW}\n")
         return 1
     link.parent.mkdir(parents=True, exist_ok=True)
     link.unlink(missing_ok=True)
-    link.symlink_to(found)
+    link.symlink_to(program)
     return 0
 
 
 def find() -> Path | None:
     """A Chromium that is installed."""
-    found = (shutil.which(name) for name in NAMES)
-    return next((Path(path).resolve() for path in (*found, *PLACES) if path and Path(path).exists()), None)
+    candidates = (shutil.which(name) for name in NAMES)
+    return next((Path(path).resolve() for path in (*candidates, *PLACES) if path and Path(path).exists()), None)
 
 
 def install() -> Path | None:
-    """Installs Debian's package, if we may."""
+    """Installs Debian's package, if permissions allow it."""
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
         return None

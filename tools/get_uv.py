@@ -41,10 +41,10 @@ def main() -> int:
 
 def by_link(folder: Path) -> bool:
     """Uses a uv that is on the PATH."""
-    found = shutil.which("uv")
-    if found is None:
+    program = shutil.which("uv")
+    if program is None:
         return False
-    (folder / "bin" / "uv").symlink_to(found)
+    (folder / "bin" / "uv").symlink_to(program)
     return True
 
 

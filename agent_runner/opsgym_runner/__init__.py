@@ -1,5 +1,5 @@
-"""Runs one episode: seed the gyms, let a model act through their tools, verify the final state, write the record.
+"""Runs episodes: seeds the gyms, lets a model act through their tools, verifies the final state, writes the record.
 
-Invariant: an attempt always ends in a record that says what happened. Models, gyms, rows and stores fail in values
-(`Outcome` and reason), never in exceptions that reach the caller.
+Invariant: every attempt ends in a record. Failures of models, gyms, rows and stores become an outcome and a reason,
+never an exception that reaches the caller.
 """

@@ -1,7 +1,7 @@
 """Entry point of the runner's containers: `python -m opsgym_runner task` or `preflight`.
 
-Invariant: a container that is told to stop does, also before there is anything to stop: as process 1 it gets no signal
-that it has no handler for.
+Invariant: SIGTERM ends the container at any time, also before the attempt starts: process 1 ignores signals for which
+it has not installed a handler.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from opsgym_api.orders import Exit
+from opsgym_api.records.exit_codes import Exit
 
 _COMMANDS = ("task", "preflight")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Does what a container is there for; its exit code, see `opsgym_api.orders.Exit`."""
-    signal.signal(signal.SIGTERM, _leave)
+    """Runs the container's command and returns its exit code; see `opsgym_api.records.exit_codes.Exit`."""
+    signal.signal(signal.SIGTERM, _exit_on_sigterm)
     if len(arguments) != 1 or arguments[0] not in _COMMANDS:
         sys.stderr.write(f"expected one of: {', '.join(_COMMANDS)}\n")
         return 2
     try:
         return _run(arguments[0])
-    except Exception:  # noqa: BLE001 the outermost layer: a bug here is nothing the trial did
+    except Exception:  # noqa: BLE001 the outermost layer: a bug here must not count against the trial
         import structlog
 
-        structlog.get_logger().exception("broke")
+        structlog.get_logger().exception("container failed unexpectedly")
         return Exit.INFRA_ERROR
 
 
@@ -42,14 +42,14 @@ def _run(command: str) -> int:
     return preflight.main(os.environ)
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Ends the process at once: nothing was begun."""
+def _exit_on_sigterm(_number: int, _frame: FrameType | None) -> None:
+    """Ends the process at once; nothing has been started yet."""
     os._exit(Exit.TERMINATED)
 
 
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stderr.flush()
-    # Everything that matters is written. Waiting for threads (a half-done import, a store that does not answer) and
-    # tearing the interpreter down would only keep the pod, and what it occupies, longer.
+    # Every result is written. Waiting for threads (an unfinished import, a store that does not answer) and for the
+    # interpreter's teardown would only keep the pod and its resources longer.
     os._exit(code)

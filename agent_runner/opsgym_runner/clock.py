@@ -1,4 +1,4 @@
-"""Time as the runner sees it, in one place so that tests can own it."""
+"""The runner's source of time, in one place so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+from opsgym_core.common.clock import utc_now
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Where the runner takes time from."""
+    """Functions that the runner reads time from and waits with."""
 
-    now: Callable[[], datetime] = _utc_now
-    """Time of day, UTC; goes into records."""
+    now: Callable[[], datetime] = utc_now
+    """Time of day in UTC, for records."""
     monotonic: Callable[[], float] = time.monotonic
-    """Seconds that only grow; durations and deadlines are differences of these."""
+    """Monotonic seconds; durations and deadlines are differences of these."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    """Waits this many seconds."""
-
-
-def utc_text(moment: datetime) -> str:
-    """A time as records have it: RFC 3339, UTC."""
-    return moment.isoformat().replace("+00:00", "Z")
+    """Waits a number of seconds."""

@@ -1,7 +1,7 @@
-"""One episode: seed, connect, orchestrate, verify, snapshot.
+"""One episode: seed the gyms, connect, run the agent, verify, take snapshots.
 
-Invariant: an episode ends with a finding over all its verifiers or with `NotScored`, and its databases are deleted
-either way, also when it is cancelled.
+Invariant: an episode ends with a result of all its verifiers or with `NotScored`. Its databases are deleted either way,
+also when it is cancelled.
 """
 
 from __future__ import annotations
@@ -15,187 +15,231 @@ from typing import Any
 import httpx
 import structlog
 
-from opsgym_api.evalrun import Agent, Mode
-from opsgym_api.outcomes import ConfigReason, FailReason, InfraReason, Outcome
-from opsgym_api.records import StateDifference, VerifierResult
-from opsgym_runner.asking import Desk, EpisodeModels
-from opsgym_runner.catalogue import Offer, build_catalogue
+from opsgym_api.kinds.evalrun import Agent, Mode
+from opsgym_api.records.attempt import VerifierResult
+from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome
+from opsgym_api.records.state_difference import StateDifference
+from opsgym_runner.context import AttemptContext
 from opsgym_runner.errors import AgentFailed, NotScored, config_error, infra_error
-from opsgym_runner.events import Events
-from opsgym_runner.gym import GymClient, Snapshot
+from opsgym_runner.gyms.catalogue import ServerTools, build_catalogue
+from opsgym_runner.gyms.client import GymClient, Snapshot
+from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.job import Job
-from opsgym_runner.judge import Judge
-from opsgym_runner.orchestrators import Ending, Orchestrator, find_orchestrator, prompts_of
-from opsgym_runner.plans import Plans, prompts_of_source, require_plan
+from opsgym_runner.models.registry import EpisodeModels
+from opsgym_runner.models.retry import ModelFailure
+from opsgym_runner.orchestrators import AgentResult, Orchestrator, find_orchestrator, prompts_of
+from opsgym_runner.plans import PlanStore, prompts_of_source, require_plan
 from opsgym_runner.prompting import Prompts
-from opsgym_runner.retry import ModelFailure
-from opsgym_runner.session import EpisodeSession, Toolbox
-from opsgym_runner.spans import EVALUATION, evaluation_attributes
-from opsgym_runner.tracing import span
-from opsgym_runner.verifiers import Conduct, published_score, require_judge, verify
+from opsgym_runner.session import EpisodeSession, EpisodeTools
+from opsgym_runner.tracing.spans import EVALUATION, evaluation_attributes
+from opsgym_runner.tracing.tracer import span
+from opsgym_runner.verification.judge import Judge
+from opsgym_runner.verification.verifiers import (
+    Trajectory,
+    published_score,
+    require_judge,
+    verify,
+    whole_differences,
+)
 
 log = structlog.get_logger()
 
 _JUDGED_BY_STATE = ("answer", FailReason.STEP_LIMIT)
-"""Endings after which the final state alone decides, as in the published harness."""
+"""Values of `stopped_by` after which the final state alone decides, as in the published harness."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What an episode came to."""
+class EpisodeResult:
+    """Outcome of an episode: how the agent ended, the verifiers' results and the final databases."""
 
-    ending: Ending
+    agent: AgentResult
     verifiers: Sequence[VerifierResult]
     snapshots: Mapping[str, Snapshot]
-    """Final databases by gym server, of those that hand them out."""
+    """Final database by gym server; servers without snapshots are left out."""
     catalogue_digest: str
     message: str = ""
-    """Why the agent's loop could not go on."""
+    """Why the agent's loop was stopped; empty if it ended by itself."""
+    day_answers: Sequence[str] = ()
+    """The agent's answers on the days before the last one that it reached."""
     differences: Mapping[str, StateDifference] = field(default_factory=dict)
-    """How final databases differ from their seeds, by gym server, of those that tell it."""
+    """Difference of the final database from its seed by gym server; servers that cannot compute it are left out.
+    Bounded in size."""
+    whole_differences: Mapping[str, StateDifference] = field(default_factory=dict)
+    """The whole difference, of gym servers with `state_difference` verifiers."""
 
     @property
     def passed(self) -> bool:
-        """Whether the trial is passed."""
-        return self.ending.stopped_by in _JUDGED_BY_STATE and all(result.passed for result in self.verifiers)
+        """Whether every verifier passed and the agent ended in a way that is judged by state."""
+        return self.agent.stopped_by in _JUDGED_BY_STATE and all(result.passed for result in self.verifiers)
 
     @property
     def outcome(self) -> Outcome:
-        """The scored outcome."""
+        """`passed` or `failed`."""
         return Outcome.PASSED if self.passed else Outcome.FAILED
 
     @property
     def reason(self) -> str:
-        """Why the trial failed; empty if it did not."""
+        """Why the trial failed; empty if it passed."""
         if self.passed:
             return ""
-        return FailReason.VERIFIERS if self.ending.stopped_by == "answer" else self.ending.stopped_by
+        return FailReason.VERIFIERS if self.agent.stopped_by == "answer" else self.agent.stopped_by
 
     @property
     def published_score(self) -> int:
-        """Score under the published rules, which know no verdict on an agent that was stopped."""
-        return published_score(self.verifiers) if self.ending.stopped_by in _JUDGED_BY_STATE else 0
+        """Score by the published rules, which do not define a score for an agent that was stopped: 0 here."""
+        return published_score(self.verifiers) if self.agent.stopped_by in _JUDGED_BY_STATE else 0
 
 
 @dataclass(frozen=True)
-class Approach:
-    """How an agent acts."""
+class ResolvedAgent:
+    """An agent's orchestrator and prompts."""
 
     orchestrator: Orchestrator
     prompts: Prompts
 
 
-def require_runnable(job: Job) -> Approach:
-    """How the job's agent acts, if everything that the job asks for exists.
+def require_runnable(job: Job) -> ResolvedAgent:
+    """Resolves the job's agent after checking that everything the job needs exists.
 
     Raises:
-        NotScored: Something does not; nothing has been spent on it.
+        NotScored: A judge, plan, gym server, seed, orchestrator or prompt is missing; nothing has been spent.
     """
     require_judge(job.task, named=job.judge is not None)
     require_plan(job)
-    _require_gyms(job)
-    return approach_of(job.agent)
-
-
-def approach_of(agent: Agent) -> Approach:
-    """How an agent acts.
-
-    Raises:
-        NotScored: Its orchestrator, or a prompt that it replaces, does not exist.
-    """
-    orchestrator = find_orchestrator(agent.orchestrator)
-    known = {**prompts_of_source(agent), **prompts_of(orchestrator)}
-    return Approach(orchestrator, Prompts(agent.name, known, agent.prompts))
-
-
-def _require_gyms(job: Job) -> None:
     for server in job.task.gym_servers_config:
         if server.domain not in job.gyms:
             known = ", ".join(sorted(job.gyms)) or "none"
-            message = (
-                f"gym server {server.mcp_server_name} is of domain {server.domain!r}; there are servers for: {known}"
-            )
+            message = f"gym server {server.mcp_server_name}: no server for domain {server.domain!r}; known: {known}"
             raise config_error(ConfigReason.UNKNOWN_GYM, message)
         seed = job.seeds.get(server.mcp_server_name)
         if seed is None or (seed.sql is None and seed.builtin is None):
             message = f"gym server {server.mcp_server_name}: no seed for {server.seed_database_file or 'it'}"
             raise config_error(ConfigReason.SEED_NOT_FOUND, message)
+    return resolve_agent(job.agent)
+
+
+def resolve_agent(agent: Agent) -> ResolvedAgent:
+    """Finds an agent's orchestrator and fills in its prompts.
+
+    Raises:
+        NotScored: The orchestrator, or a prompt that the agent replaces, does not exist.
+    """
+    orchestrator = find_orchestrator(agent.orchestrator)
+    defaults = {**prompts_of_source(agent), **prompts_of(orchestrator)}
+    return ResolvedAgent(orchestrator, Prompts(agent.name, defaults, agent.prompts))
 
 
 async def run_episode(
-    job: Job, approach: Approach, models: EpisodeModels, http: httpx.AsyncClient, plans: Plans, desk: Desk
-) -> Finding:
-    """Runs an episode of a job that is runnable.
+    job: Job,
+    agent: ResolvedAgent,
+    models: EpisodeModels,
+    http: httpx.AsyncClient,
+    plans: PlanStore,
+    context: AttemptContext,
+) -> EpisodeResult:
+    """Runs the episode of a job that `require_runnable` accepted.
 
     Args:
         job: The attempt.
-        approach: How its agent acts.
-        models: Its models.
+        agent: Its resolved agent.
+        models: Clients of its models.
         http: Connections to gym servers.
-        plans: Where plans that models wrote are kept.
-        desk: Where everything is written.
+        plans: Model-written plans of the run.
+        context: Records the episode.
 
     Raises:
-        NotScored: It says nothing about the agent.
+        NotScored: The episode cannot be scored.
         StoreError: The store cannot be read or written.
     """
-    async with _databases(job, http, desk) as gyms:
-        with desk.journal.phase("connect_s"), span("connect"):
-            offers = [await _connect(gym) for gym in gyms.values()]
-            events = Events(job.task, gyms, desk.transcriber)
+    async with _databases(job, http, context) as gyms:
+        with context.journal.phase("connect_s"), span("connect"):
+            servers = [await _connect(gym) for gym in gyms.values()]
+            events = ScenarioEvents(job.task, gyms, context.transcript)
             await events.check()
         await models.agent.ready()  # before the task's time begins
-        catalogue = build_catalogue(offers, job.task, job.mode, job.agent.tool_names)
-        plan = await plans.plan_for(job, models.planner, _plannable(offers, job), approach.prompts, desk)
-        session = EpisodeSession(job, models, Toolbox(catalogue, gyms), events, desk, approach.prompts, plan)
-        ending, message = await _act(approach.orchestrator, session, models, job)
+        catalogue = build_catalogue(servers, job.task, job.mode, job.agent.tool_names)
+        plan = await plans.plan_for(job, models.planner, _plannable(servers, job), agent.prompts, context)
+        session = EpisodeSession(job, models, EpisodeTools(catalogue, gyms), events, context, agent.prompts, plan)
+        result, message = await _run_agent(agent.orchestrator, session, models, job)
+        _require_all_days(session, result, job)
         events.close()
+        trajectory = Trajectory(session.calls, result.answer, session.day_answers)
         if message:
-            desk.transcriber.note(message)
-        with desk.journal.phase("verify_s"), span("verify") as traced:
-            judge = Judge(job.judge, models.judge, desk) if job.judge and models.judge else None
-            verifiers = await verify(job.task, gyms, Conduct(session.tools_called, ending.answer), judge)
-            for result in verifiers:
-                traced.event(EVALUATION, evaluation_attributes(result))
-            snapshots = {name: found for name, gym in gyms.items() if (found := await gym.snapshot()) is not None}
+            context.transcript.note(message)
+        with context.journal.phase("verify_s"), span("verify") as verify_span:
+            judge = Judge(job.judge, models.judge, context) if job.judge and models.judge else None
+            whole = await whole_differences(job.task, gyms)
+            verifiers = await verify(job.task, gyms, trajectory, judge, whole)
+            for verifier in verifiers:
+                verify_span.event(EVALUATION, evaluation_attributes(verifier))
+            snapshots = {name: file for name, gym in gyms.items() if (file := await gym.snapshot()) is not None}
             differences = await _differences(gyms)
-        return Finding(ending, verifiers, snapshots, catalogue.digest, message, differences)
+        return EpisodeResult(
+            result, verifiers, snapshots, catalogue.digest, message, session.day_answers, differences, whole
+        )
 
 
-async def _differences(gyms: Mapping[str, GymClient]) -> dict[str, StateDifference]:
-    """What the episode did to each database. It is for people: one that cannot be had spoils no score."""
-    found: dict[str, StateDifference] = {}
-    for name, gym in gyms.items():
-        try:
-            difference = await gym.state_difference()
-        except NotScored as error:
-            log.warning("state difference left out", gym=name, reason=error.reason)
-            continue
-        if difference is not None:
-            found[name] = difference
-    return found
+async def _run_agent(
+    orchestrator: Orchestrator, session: EpisodeSession, models: EpisodeModels, job: Job
+) -> tuple[AgentResult, str]:
+    """Runs the agent's loop to its end; the message says why it was stopped, and is empty if it ended by itself."""
+    limit = job.limits.task_timeout_seconds
+    try:
+        async with session.timeout:
+            return await orchestrator(session), ""
+    except TimeoutError:
+        if not session.timeout.expired():
+            raise
+        _require_responsive_model(models, session, limit)
+        return AgentResult(session.last_reply, FailReason.TASK_TIMEOUT), f"the task's time of {limit} s was over"
+    except ModelFailure as failure:
+        raise failure.final() from None
+    except AgentFailed as failure:
+        return AgentResult(session.last_reply, failure.reason), str(failure)
 
 
-def _plannable(offers: Sequence[Offer], job: Job) -> Sequence[Mapping[str, Any]]:
-    """Tools that a model writes plans with: one plan serves all cells, so they are those that all cells show."""
-    return build_catalogue(offers, job.task, Mode.ORACLE).tools if job.agent.plan == "model" else ()
+def _require_responsive_model(models: EpisodeModels, session: EpisodeSession, limit: int) -> None:
+    """Checks that a task timeout is the agent's failure and not that of a model which does not answer.
+
+    Raises:
+        NotScored: A model request was failing or waiting for a slot, or the model never answered.
+    """
+    if models.pending_failure is not None:
+        raise models.pending_failure.final()
+    if not session.has_reply:
+        message = f"the model answered nothing within the task's time of {limit} s"
+        raise infra_error(InfraReason.MODEL_UNAVAILABLE, message)
+
+
+def _require_all_days(session: EpisodeSession, result: AgentResult, job: Job) -> None:
+    """Checks that an agent that answered has worked on every day.
+
+    Raises:
+        NotScored: The orchestrator ended before the last day; it does not call `Session.end_day`.
+    """
+    if result.stopped_by == "answer" and session.days_left:
+        message = (
+            f"orchestrator {job.agent.orchestrator!r} ended on day {len(session.day_answers) + 1} of "
+            f"{len(job.task.days) + 1}; it does not support tasks of several days (Session.end_day)"
+        )
+        raise config_error(ConfigReason.UNSUPPORTED, message)
 
 
 @asynccontextmanager
-async def _databases(job: Job, http: httpx.AsyncClient, desk: Desk) -> AsyncIterator[dict[str, GymClient]]:
-    """Seeded databases of the task's gym servers, by server name, for as long as the episode lasts."""
+async def _databases(job: Job, http: httpx.AsyncClient, context: AttemptContext) -> AsyncIterator[dict[str, GymClient]]:
+    """Seeded databases of the task by gym server name, in the row's order; deleted on exit."""
     gyms = {s.mcp_server_name: GymClient(http, job.gyms[s.domain], s) for s in job.task.gym_servers_config}
-    touched: list[GymClient] = []
+    to_delete: list[GymClient] = []
     try:
-        with desk.journal.phase("seed_s"), span("seed"):
+        with context.journal.phase("seed_s"), span("seed"):
             for name, gym in gyms.items():
-                touched.append(gym)  # before seeding: a server may leave a database behind that it failed to fill
+                to_delete.append(gym)  # before seeding: a server may leave a database behind that it failed to fill
                 await gym.seed(job.seeds[name], job.task.access_in(job.access))
         yield gyms
     finally:
-        cleanup = asyncio.create_task(_delete(touched))
-        desk.cleanups.add(cleanup)
-        cleanup.add_done_callback(desk.cleanups.discard)
+        cleanup = asyncio.create_task(_delete(to_delete))
+        context.cleanups.add(cleanup)
+        cleanup.add_done_callback(context.cleanups.discard)
         await asyncio.shield(cleanup)
 
 
@@ -204,38 +248,28 @@ async def _delete(gyms: Sequence[GymClient]) -> None:
         try:
             await gym.delete()
         except NotScored as error:
-            log.warning("database left behind", gym=gym.name, database_id=gym.database_id, reason=error.reason)
+            log.warning("database not deleted", gym=gym.name, database_id=gym.database_id, reason=error.reason)
 
 
-async def _connect(gym: GymClient) -> Offer:
+async def _connect(gym: GymClient) -> ServerTools:
     await gym.initialize()
-    return Offer(gym.name, await gym.list_tools(), gym.domain)
+    return ServerTools(gym.name, await gym.list_tools(), gym.domain)
 
 
-async def _act(
-    orchestrator: Orchestrator, session: EpisodeSession, models: EpisodeModels, job: Job
-) -> tuple[Ending, str]:
-    """Runs the agent's loop to its end; also says why, if it could not go on."""
-    limit = job.limits.task_timeout_seconds
-    try:
-        async with session.time:
-            return await orchestrator(session), ""
-    except TimeoutError:
-        if not session.time.expired():
-            raise
-        _require_answering_model(models, session, limit)
-        message = f"the task's time of {limit} s was over"
-        return Ending(session.last_words, FailReason.TASK_TIMEOUT), message
-    except ModelFailure as failure:
-        raise failure.final() from None
-    except AgentFailed as failure:
-        return Ending(session.last_words, failure.reason), str(failure)
+def _plannable(servers: Sequence[ServerTools], job: Job) -> Sequence[Mapping[str, Any]]:
+    """Tools for a model-written plan: those of oracle mode, since one plan serves the cells of every mode."""
+    return build_catalogue(servers, job.task, Mode.ORACLE).tools if job.agent.plan == "model" else ()
 
 
-def _require_answering_model(models: EpisodeModels, session: EpisodeSession, limit: int) -> None:
-    """A task's time that ran out on a model that does not answer is not the agent's failure."""
-    if models.trouble is not None:
-        raise models.trouble.final()
-    if session.silent:
-        message = f"the model answered nothing within the task's time of {limit} s"
-        raise infra_error(InfraReason.MODEL_UNAVAILABLE, message)
+async def _differences(gyms: Mapping[str, GymClient]) -> dict[str, StateDifference]:
+    """State differences by gym server. They only inform people, so one that fails is left out and costs no score."""
+    differences: dict[str, StateDifference] = {}
+    for name, gym in gyms.items():
+        try:
+            difference = await gym.state_difference()
+        except NotScored as error:
+            log.warning("state difference left out", gym=name, reason=error.reason)
+            continue
+        if difference is not None:
+            differences[name] = difference
+    return differences

@@ -1,16 +1,16 @@
-"""How an attempt ends early. Invariant: each carries the outcome, or reason, that the record will state."""
+"""Exceptions that end an attempt early. Invariant: each carries the outcome or reason that the record will state."""
 
 from __future__ import annotations
 
-from opsgym_api.outcomes import ConfigReason, FailReason, InfraReason, Outcome
+from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome
 
 
 class NotScored(Exception):
-    """The attempt says nothing about the agent.
+    """The attempt ends without a score: it says nothing about the agent.
 
     Attributes:
         outcome: One of the outcomes that are not scored.
-        reason: One of `InfraReason`, `ConfigReason`, or the reason of the closed gate.
+        reason: One of `InfraReason` or `ConfigReason`, or the reason of the closed gate.
     """
 
     def __init__(self, outcome: Outcome, reason: str, message: str) -> None:
@@ -20,10 +20,10 @@ class NotScored(Exception):
 
 
 class AgentFailed(Exception):
-    """The agent's loop cannot go on, and the agent or its model is why; the trial is scored as failed.
+    """The agent or its model stopped the agent's loop; the trial is scored as failed.
 
     Attributes:
-        reason: What ended the loop.
+        reason: What stopped the loop.
     """
 
     def __init__(self, reason: FailReason, message: str) -> None:
@@ -32,10 +32,10 @@ class AgentFailed(Exception):
 
 
 def infra_error(reason: InfraReason, message: str) -> NotScored:
-    """Something around the agent failed; another attempt may succeed."""
+    """An infrastructure failure: another attempt may succeed."""
     return NotScored(Outcome.INFRA_ERROR, reason, message)
 
 
 def config_error(reason: ConfigReason, message: str) -> NotScored:
-    """The run or the row asks for something impossible; a person has to mend it."""
+    """A run or row that cannot be carried out as written: a user must fix it."""
     return NotScored(Outcome.CONFIG_ERROR, reason, message)

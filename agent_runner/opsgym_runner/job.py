@@ -1,7 +1,7 @@
-"""What the runner is given: one attempt at one trial, fully resolved.
+"""The runner's input: one attempt at one trial, fully resolved.
 
-Invariant: nothing in a job has to be looked up anywhere else; whoever makes it (a pod's entry point, or local mode) has
-read the documents, found the seed files and resolved the credentials.
+Invariant: a job is complete. Its author (a pod's entry point, or local mode) has read the documents, located the seed
+files and resolved the credentials.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Access, Agent, Limits, Mode
-from opsgym_api.records import Cell
-from opsgym_api.task import Task
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
+from opsgym_api.records.attempt import Cell
+from opsgym_api.tasks.task import Task
+from opsgym_core.results.frozen_suite import Seed
+
+PLANNER = "planner"
+"""Role of the model that writes plans and sub-goals."""
+JUDGE = "judge"
+"""Role of the model that judges answers. The agent's own model has the role `""`."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +29,14 @@ class ModelEndpoint:
     """One address of a model."""
 
     url: str | None = None
-    """Base URL; the provider's public one if None."""
+    """Base URL; None for the provider's public one."""
     api_key: SecretStr | None = None
-    """Key; the provider's usual environment variable if None."""
+    """API key; None for the provider's usual environment variable."""
 
 
 @dataclass(frozen=True)
 class ResolvedModel:
-    """A model with its keys in hand."""
+    """A model with its credentials."""
 
     name: str
     """Name in tables and records."""
@@ -40,20 +46,12 @@ class ResolvedModel:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     max_concurrency: int = 8
     prices: Prices | None = None
-    """None only if the user allowed an unpriced model."""
+    """None only if the user set `allowUnpriced`."""
 
     @property
     def secrets(self) -> list[str]:
-        """Values that must never be written anywhere."""
+        """Values that must never appear in records, logs, spans or messages."""
         return [endpoint.api_key.get_secret_value() for endpoint in self.endpoints if endpoint.api_key is not None]
-
-
-@dataclass(frozen=True)
-class Seed:
-    """What a gym's database starts from: SQL text, or the name of a seed that ships with the domain."""
-
-    sql: str | None = None
-    builtin: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,20 +68,20 @@ class Job:
     mode: Mode
     limits: Limits
     access: Access
-    """What the run asks for; a task may ask for `strict` by itself."""
+    """Access of the run; a task may require `strict` by itself."""
     gyms: Mapping[str, str]
     """Base URL by domain, for every domain of the task's gym servers."""
     seeds: Mapping[str, Seed]
     """Seed by `mcp_server_name`."""
     resources: Mapping[str, Any] = field(default_factory=dict)
-    """Requests and limits of the pod's containers, for the record; empty on one machine."""
+    """Requests and limits of the pod's containers, copied into the record; empty in local mode."""
     planner: ResolvedModel | None = None
-    """Model that plans for the agent; its own model if None."""
+    """Model of the planner; None for the agent's own model."""
     judge: ResolvedModel | None = None
-    """Model that judges answers; without one, no answer can be judged."""
+    """Model of the judge; None if no answer can be judged."""
 
     @property
     def secrets(self) -> list[str]:
-        """Values that must never be written anywhere, of all its models."""
+        """Secrets of all models of the job."""
         models = (self.model, self.planner, self.judge)
         return [secret for model in models if model is not None for secret in model.secrets]

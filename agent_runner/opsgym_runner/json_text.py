@@ -1,4 +1,4 @@
-"""Finds JSON in what a model wrote. Invariant: no text makes it fail; where there is nothing, nothing is found."""
+"""Extracts JSON from a model's reply. Invariant: no text makes it fail; a text without JSON yields nothing."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from typing import Any
 
 _OPENING = re.compile(r"[{\[]")
-_LONGEST = 50_000
-"""Characters that are looked at, from the end: the answer comes last."""
+_MAX_CHARACTERS = 50_000
+"""Characters read, from the end of the text: the answer comes last."""
 
 
 def values_in(text: str) -> Iterator[Any]:
-    """The JSON objects and lists in a text, in order, be they fenced or between words."""
-    text = text[-_LONGEST:]
-    decoder, place = json.JSONDecoder(), 0
-    while (opening := _OPENING.search(text, place)) is not None:
+    """The JSON objects and lists in a text, in order, fenced or between words."""
+    text = text[-_MAX_CHARACTERS:]
+    decoder, position = json.JSONDecoder(), 0
+    while (opening := _OPENING.search(text, position)) is not None:
         try:
-            value, place = decoder.raw_decode(text, opening.start())
+            value, position = decoder.raw_decode(text, opening.start())
         except ValueError:
-            place = opening.end()
+            position = opening.end()
         except RecursionError:
             return
         else:

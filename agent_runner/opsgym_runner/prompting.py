@@ -1,7 +1,7 @@
-"""Prompts: texts in files, with named places for what changes, which an agent may replace.
+"""Prompt templates: texts in files, with named placeholders, which an agent may replace.
 
-Invariant: a prompt has no place that nothing is put into, and what is put in is never read as a place itself. Braces
-that enclose anything but a lower-case word are the prompt's own, so a prompt can show JSON.
+Invariant: every placeholder of a rendered prompt has a value, and values are never read as placeholders. Braces around
+anything but a lower-case word are plain text, so a prompt can show JSON.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from opsgym_api.outcomes import ConfigReason
+from opsgym_api.records.outcomes import ConfigReason
 from opsgym_runner.errors import config_error
 
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 def load_prompts(package: str, *names: str) -> dict[str, str]:
@@ -22,24 +22,24 @@ def load_prompts(package: str, *names: str) -> dict[str, str]:
 
     Args:
         package: Dotted name of the package.
-        names: Prompts, each the file `prompts/<name>.md` in its folder.
+        names: Prompts, each the file `prompts/<name>.md` in the package's folder.
     """
     folder = files(package) / "prompts"
     return {name: (folder / f"{name}.md").read_text(encoding="utf-8").strip() for name in names}
 
 
-def places_of(text: str) -> list[str]:
-    """Places of a prompt, each once, in order."""
-    return list(dict.fromkeys(_PLACE.findall(text)))
+def placeholders_of(text: str) -> list[str]:
+    """Placeholders of a prompt, each once, in order."""
+    return list(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
 def rendered(text: str, values: Mapping[str, str]) -> str:
-    """A prompt with its places filled.
+    """A prompt with its placeholders replaced.
 
     Raises:
-        KeyError: A place has no value.
+        KeyError: A placeholder has no value.
     """
-    return _PLACE.sub(lambda place: values[place[1]], text)
+    return _PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], text)
 
 
 class Prompts:
@@ -47,55 +47,56 @@ class Prompts:
 
     Args:
         agent: Name of the agent, for messages.
-        known: Prompts that it has by default, by name.
-        replaced: What it replaces.
+        defaults: Default prompts by name.
+        replacements: The agent's replacements by name.
 
     Raises:
-        NotScored: It replaces a prompt that does not exist, or a replacement has a place that the prompt has not.
+        NotScored: A replacement has an unknown name, or a placeholder that the default prompt does not have.
     """
 
-    def __init__(self, agent: str, known: Mapping[str, str], replaced: Mapping[str, str]) -> None:
-        for name, text in replaced.items():
+    def __init__(self, agent: str, defaults: Mapping[str, str], replacements: Mapping[str, str]) -> None:
+        for name, text in replacements.items():
             where = f"agent {agent}: prompts.{name}"
-            if name not in known:
-                there = f"there is: {', '.join(known)}" if known else "its orchestrator has none"
-                raise config_error(ConfigReason.UNSUPPORTED, f"{where}: is no prompt of this agent; {there}")
-            unknown = [place for place in places_of(text) if place not in places_of(known[name])]
+            if name not in defaults:
+                known = f"known: {', '.join(defaults)}" if defaults else "the agent's orchestrator has none"
+                raise config_error(ConfigReason.UNSUPPORTED, f"{where}: unknown prompt; {known}")
+            unknown = [item for item in placeholders_of(text) if item not in placeholders_of(defaults[name])]
             if unknown:
-                there = ", ".join(f"{{{place}}}" for place in places_of(known[name])) or "none"
-                message = f"{where}: has no placeholder {{{unknown[0]}}}; there is: {there}"
+                known = ", ".join(f"{{{item}}}" for item in placeholders_of(defaults[name])) or "none"
+                message = f"{where}: unknown placeholder {{{unknown[0]}}}; known: {known}"
                 raise config_error(ConfigReason.UNSUPPORTED, message)
-        self._texts = {**known, **replaced}
-        self.replaced = frozenset(replaced)
-        """Names of the prompts that are not the default ones."""
+        self._texts = {**defaults, **replacements}
+        self.replaced = frozenset(replacements)
+        """Names of the prompts that the agent replaces."""
 
     def text(self, name: str) -> str:
-        """A prompt as it is written.
+        """A prompt with its placeholders.
 
         Raises:
-            KeyError: There is none of that name.
+            KeyError: The agent has no prompt of this name.
         """
         return self._texts[name]
 
     def render(self, name: str, **values: str) -> str:
-        """A prompt with its places filled.
+        """A prompt with its placeholders replaced.
 
         Raises:
-            KeyError: There is none of that name, or a place has no value.
+            KeyError: The agent has no prompt of this name, or a placeholder has no value.
         """
         return rendered(self._texts[name], values)
 
 
-def listed_tools(tools: Sequence[Mapping[str, Any]]) -> str:
-    """Tools as a prompt lists them: name and description, a line each.
+def list_tools(tools: Sequence[Mapping[str, Any]]) -> str:
+    """Tools as prompts list them: one line each, with name and description.
 
     Args:
-        tools: In OpenAI's shape.
+        tools: In OpenAI's format.
     """
     functions = [tool["function"] for tool in tools]
-    return "\n".join(f"- {found['name']}: {' '.join(found['description'].split())}".rstrip(": ") for found in functions)
+    lines = (f"- {function['name']}: {' '.join(function['description'].split())}" for function in functions)
+    return "\n".join(line.rstrip(": ") for line in lines)
 
 
 def numbered(items: Sequence[str]) -> str:
-    """Items as a prompt lists them, counted from 1."""
+    """Items as prompts list them: one line each, numbered from 1."""
     return "\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1))

@@ -1,88 +1,93 @@
 """Runs attempts, one or many at a time.
 
-Invariant: `Runner.run` ends in an attempt record, whatever models, gyms, rows and stores do, and that record is in the
-store unless the store itself is lost.
+Invariant: every attempt ends in an attempt record, whatever models, gyms, rows and stores do. The record is in the
+store unless the store itself is lost. Once an episode has a result, a cancellation waits until the result is written,
+so no attempt is recorded as cancelled whose trial is scored.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 import structlog
 
-from opsgym_api.records import AttemptRecord
-from opsgym_api.store import Store
-from opsgym_runner.asking import Desk, EpisodeModels
-from opsgym_runner.attempt import Attempt
-from opsgym_runner.clients import ModelClients
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_core.common.scrub import scrub
+from opsgym_core.store.base import Store, StoreError
 from opsgym_runner.clock import Clock
-from opsgym_runner.episode import Finding, require_runnable, run_episode
-from opsgym_runner.gate import Gate, StoreGate
-from opsgym_runner.gym import http_client
+from opsgym_runner.context import AttemptContext
+from opsgym_runner.episode import require_runnable, run_episode
+from opsgym_runner.errors import NotScored
+from opsgym_runner.gyms.client import http_client
 from opsgym_runner.job import Job, ResolvedModel
-from opsgym_runner.journal import JUDGE, PLANNER, Journal, RunnerEvent
-from opsgym_runner.limiter import LimitState
-from opsgym_runner.plans import Plans
-from opsgym_runner.prices import FREE, REPLAY
-from opsgym_runner.retry import RetryPolicy
-from opsgym_runner.spans import episode_attributes, episode_name, outcome_attributes, shared_attributes
-from opsgym_runner.tracing import Span, Tracing
-from opsgym_runner.transcript import Onlooker, Transcriber
+from opsgym_runner.models.limiter import LimitState
+from opsgym_runner.models.prices import FREE, REPLAY
+from opsgym_runner.models.registry import ModelRegistry
+from opsgym_runner.models.retry import RetryPolicy
+from opsgym_runner.plans import PlanStore
+from opsgym_runner.recording.journal import Journal, RunnerEvent
+from opsgym_runner.recording.results import write_scored, write_transcript
+from opsgym_runner.recording.transcript import TranscriptListener, TranscriptRecorder
+from opsgym_runner.start_gate import StartGate, StoreStartGate, require_open
+from opsgym_runner.tracing.spans import episode_attributes, episode_name, outcome_attributes, shared_attributes
+from opsgym_runner.tracing.tracer import Span, Tracing
 
-__all__ = ["Gate", "Runner", "RunnerEvent"]
+__all__ = ["Runner", "RunnerEvent", "StartGate"]
 
 log = structlog.get_logger()
 
 
 class Runner:
-    """Runs attempts; holds what they share: connections to gyms, model endpoints and their pauses, the replay server.
+    """Runs attempts and owns what they share: connections to gym servers, model clients, plans and the replay server.
 
     Args:
-        store: Where records go.
-        gate: Whether episodes may start or go on; the run's `control.json` in the store if None.
-        clock: Where time comes from.
-        retry: How long model calls are retried.
-        on_event: Told of every attempt's start, steps and end, in the event loop; must not block.
-        onlooker: Told of every transcript's entries as they happen.
-        tracing: Where spans go; nowhere if None.
+        store: Where records, transcripts and final databases are written.
+        gate: Start gate of every attempt; None reads the `control.json` of each attempt's run from the store.
+        clock: Source of time; the system's if None.
+        retry: How long model calls are retried; the default policy if None.
+        on_event: Called in the event loop at the start, each step and the end of every attempt; must not block.
+        on_transcript: Called in the event loop with every transcript entry; must not block.
+        tracing: Where spans are sent; nowhere if None.
     """
 
     def __init__(
         self,
         store: Store,
         *,
-        gate: Gate | None = None,
+        gate: StartGate | None = None,
         clock: Clock | None = None,
         retry: RetryPolicy | None = None,
         on_event: Callable[[RunnerEvent], None] | None = None,
-        onlooker: Onlooker | None = None,
+        on_transcript: TranscriptListener | None = None,
         tracing: Tracing | None = None,
     ) -> None:
         self._store = store
         self._gate = gate
         self._clock = clock or Clock()
         self._on_event = on_event
-        self._onlooker = onlooker
+        self._on_transcript = on_transcript
         self._tracing = tracing or Tracing()
         self._http = http_client()
-        self._models = ModelClients(retry or RetryPolicy(), self._clock)
-        self._plans = Plans(store)
-        self._gates: dict[str, Gate] = {}
+        self._models = ModelRegistry(retry or RetryPolicy(), self._clock)
+        self._plans = PlanStore(store)
+        self._gates: dict[str, StartGate] = {}
+        """Start gates read from the store, by run."""
         self._cleanups: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        """Opens the runner; what is shared opens when it is first needed."""
+        """Returns the runner; connections and the replay server open on first use."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Waits for deletions under way, then closes every connection."""
+        """Waits for database deletions in progress, then closes every connection."""
         if self._cleanups:
             await asyncio.wait(self._cleanups)
         await self._http.aclose()
@@ -90,87 +95,121 @@ class Runner:
 
     @property
     def limits(self) -> Mapping[str, LimitState]:
-        """Requests in flight, and how many may be, of each model that was asked for, by its name."""
+        """Concurrency limit of each model called so far, by the model's name."""
         return self._models.limits
 
     async def run(self, job: Job) -> AttemptRecord:
         """Runs one attempt to its end.
 
         Returns:
-            The final record. Record, transcript and, if the trial is scored, its record and final databases are in
-            the store, unless the outcome is `infra_error` for the reason `store_lost`.
+            The final record. Record, transcript and, if the trial is scored, its trial record and final databases are
+            in the store, unless the outcome is `infra_error` with reason `store_lost`.
 
         Raises:
-            asyncio.CancelledError: The attempt was cancelled; its record says so and keeps what was spent.
+            asyncio.CancelledError: The attempt was cancelled. Its record has the outcome `cancelled` and its cost so
+                far, or the episode's result if there was one already.
         """
         job = _with_replay_prices(job)
-        journal = Journal(self._store, job, self._clock, self._on_event)
-        transcriber = Transcriber(job.task.task_id, self._onlooker)
-        desk = Desk(journal, transcriber, self._gate_of(job.run), self._clock, self._cleanups)
-        attempt = Attempt(self._store, job, desk)
-        with _bound(job), self._tracing.episode(episode_name(job), shared_attributes(job), job.secrets) as traced:
-            traced.set(episode_attributes(job))
-            log.info("attempt begins", model=job.model.model)
+        context = self._context_for(job)
+        with _log_context(job), self._tracing.episode(episode_name(job), shared_attributes(job), job.secrets) as span:
+            span.set(episode_attributes(job))
+            log.info("attempt started", model=job.model.model)
+            return await self._run_attempt(job, context, span)
+
+    async def _run_attempt(self, job: Job, context: AttemptContext, span: Span) -> AttemptRecord:
+        writing: asyncio.Task[AttemptRecord] | None = None
+        try:
             try:
-                record = await attempt.run(lambda: self._episode(job, desk))
-            except asyncio.CancelledError:
-                record = await asyncio.shield(attempt.cancel())
-                _tell_end(record, traced)
-                journal.finished(record)
-                raise
-            _tell_end(record, traced)
-            journal.finished(record)
+                require_open(await context.gate.control(), starting=True)
+                await context.journal.start()
+                agent = require_runnable(job)
+                async with self._models.clients_for(job) as models:
+                    result = await run_episode(job, agent, models, self._http, self._plans, context)
+                writing = asyncio.create_task(write_scored(job, result, context))
+                record = await asyncio.shield(writing)
+            except Exception as error:  # noqa: BLE001 the outermost layer: one attempt's bug must not end the run
+                record = await _write_unscored(_failed_record(error, job, context), job, context)
+        except asyncio.CancelledError:
+            _report_end(await asyncio.shield(_cancelled_record(job, context, writing)), context, span)
+            raise
+        _report_end(record, context, span)
         return record
 
-    async def _episode(self, job: Job, desk: Desk) -> Finding:
-        approach = require_runnable(job)
-        async with self._models_of(job) as models:
-            return await run_episode(job, approach, models, self._http, self._plans, desk)
-
-    @asynccontextmanager
-    async def _models_of(self, job: Job) -> AsyncIterator[EpisodeModels]:
-        """Clients of the job's models; of a planner or judge of its own only where it may be asked."""
-        plans = job.agent.plan == "model" or job.agent.orchestrator != "react"
-        judged = any(verifier.verifier_type == "response_check" for verifier in job.task.verifiers)
-        async with AsyncExitStack() as stack:
-            planner = agent = await stack.enter_async_context(self._models.client_of(job.model, job))
-            judge = None
-            if plans:
-                own = job.planner or job.model
-                planner = await stack.enter_async_context(self._models.client_of(own, job, PLANNER))
-            if job.judge is not None and judged:
-                judge = await stack.enter_async_context(self._models.client_of(job.judge, job, JUDGE))
-            yield EpisodeModels(agent, planner, judge)
-
-    def _gate_of(self, run: str) -> Gate:
-        if self._gate is not None:
-            return self._gate
-        return self._gates.setdefault(run, StoreGate(self._store, run, self._clock))
+    def _context_for(self, job: Job) -> AttemptContext:
+        gate = self._gate or self._gates.setdefault(job.run, StoreStartGate(self._store, job.run, self._clock))
+        return AttemptContext(
+            store=self._store,
+            journal=Journal(self._store, job, self._clock, self._on_event),
+            transcript=TranscriptRecorder(job.task.task_id, self._on_transcript),
+            gate=gate,
+            clock=self._clock,
+            cleanups=self._cleanups,
+        )
 
 
-def _bound(job: Job) -> AbstractContextManager[None]:
-    """Has log lines say whose they are, those of libraries too."""
+def _failed_record(error: Exception, job: Job, context: AttemptContext) -> AttemptRecord:
+    """Final record of an attempt that an exception ended without a score."""
+    journal = context.journal
+    if isinstance(error, NotScored):
+        return journal.record(error.outcome, error.reason, str(error))
+    if isinstance(error, StoreError):
+        return journal.record(Outcome.INFRA_ERROR, InfraReason.STORE_LOST, str(error))
+    log.error("attempt failed unexpectedly", exc_info=error)
+    message = scrub(f"unexpected {type(error).__name__}: {error}", job.secrets)
+    return journal.record(Outcome.INFRA_ERROR, InfraReason.RUNNER_ERROR, message)
+
+
+async def _cancelled_record(
+    job: Job, context: AttemptContext, writing: asyncio.Task[AttemptRecord] | None
+) -> AttemptRecord:
+    """Final record of a cancelled attempt: that of its episode if the result is being written already."""
+    if writing is None:
+        record = context.journal.record(Outcome.CANCELLED, message="cancelled while it ran")
+        return await _write_unscored(record, job, context)
+    try:
+        return await writing
+    except StoreError as error:
+        return await _write_unscored(_failed_record(error, job, context), job, context)
+
+
+async def _write_unscored(record: AttemptRecord, job: Job, context: AttemptContext) -> AttemptRecord:
+    """Writes the transcript and record of an attempt without a score; returns the record that holds afterwards."""
+    try:
+        await write_transcript(job, context)
+        await context.journal.save(record)
+    except StoreError as error:
+        if record.reason == InfraReason.STORE_LOST:
+            return record
+        message = f"{error} (the attempt had ended as {record.outcome}: {record.message})"
+        return context.journal.record(Outcome.INFRA_ERROR, InfraReason.STORE_LOST, message)
+    return record
+
+
+def _report_end(record: AttemptRecord, context: AttemptContext, span: Span) -> None:
+    """Reports a final record to the log, the span and the observer.
+
+    Log and span leave out the record's message, which may quote the conversation.
+    """
+    outcome = record.outcome
+    log.info("attempt ended", outcome=outcome, reason=record.reason, steps=record.steps, tool_calls=record.tool_calls)
+    span.set(outcome_attributes(record))
+    if outcome is not None and not outcome.scored:
+        span.fail(record.reason or outcome.value)
+    context.journal.finished(record)
+
+
+def _log_context(job: Job) -> AbstractContextManager[None]:
+    """Adds the attempt's identity to every log line inside, those of libraries included."""
     return structlog.contextvars.bound_contextvars(
         run=job.run, cell=job.cell.key, task=job.task.task_id, trial=job.trial, attempt=job.attempt
     )
 
 
-def _tell_end(record: AttemptRecord, traced: Span) -> None:
-    """Logs how an attempt ended, and has its span say so; its message may quote, and is in the record."""
-    outcome = record.outcome
-    log.info("attempt ends", outcome=outcome, reason=record.reason, steps=record.steps, tool_calls=record.tool_calls)
-    traced.set(outcome_attributes(record))
-    if outcome is not None and not outcome.scored:
-        traced.fail(record.reason or outcome.value)
-
-
 def _with_replay_prices(job: Job) -> Job:
-    """The job, its replay models costing nothing unless the user gave them prices."""
+    """The job with price 0 for every replay model that the user gave no prices."""
 
-    def priced(model: ResolvedModel) -> ResolvedModel:
-        free = model.model.startswith(REPLAY) and model.prices is None
-        return replace(model, prices=FREE) if free else model
+    def priced(model: ResolvedModel | None) -> ResolvedModel | None:
+        unpriced_replay = model is not None and model.model.startswith(REPLAY) and model.prices is None
+        return replace(model, prices=FREE) if model is not None and unpriced_replay else model
 
-    planner = None if job.planner is None else priced(job.planner)
-    judge = None if job.judge is None else priced(job.judge)
-    return replace(job, model=priced(job.model), planner=planner, judge=judge)
+    return replace(job, model=priced(job.model) or job.model, planner=priced(job.planner), judge=priced(job.judge))

@@ -1,8 +1,8 @@
-"""What an orchestrator works with: the model and the tools of one episode, with everything that is counted.
+"""The session of an episode: model calls and tool calls of the agent, limited, counted and recorded.
 
-Invariant: a step is taken only through an open gate, and no more of them than the agent may; every model call and tool
-call is booked and in the transcript. The task's time is the agent's: it stands still while the harness waits for its
-store.
+Invariant: a step is taken only while the gate is open and steps are left. Every model call and tool call is counted and
+in the transcript. Limits hold over all days of a task. The task timeout measures the agent: it is suspended while the
+harness waits for its store.
 """
 
 from __future__ import annotations
@@ -13,31 +13,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from opsgym_api.outcomes import FailReason
-from opsgym_runner.asking import Desk, EpisodeModels
-from opsgym_runner.catalogue import Catalogue
+from opsgym_api.records.outcomes import FailReason
+from opsgym_runner.context import AttemptContext
+from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import AgentFailed
-from opsgym_runner.events import Events
-from opsgym_runner.gate import require_open
-from opsgym_runner.gym import GymClient, ToolResult, error_result
-from opsgym_runner.job import Job
-from opsgym_runner.journal import PLANNER
-from opsgym_runner.model import Message, Reply, ToolRequest
+from opsgym_runner.gyms.catalogue import Catalogue
+from opsgym_runner.gyms.client import GymClient, ToolResult, error_result
+from opsgym_runner.gyms.events import ScenarioEvents
+from opsgym_runner.job import PLANNER, Job
+from opsgym_runner.models.client import Message, Reply, ToolRequest
+from opsgym_runner.models.registry import EpisodeModels
+from opsgym_runner.notices import Notices
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
-from opsgym_runner.spans import NO_TOOL, TOOL_ERROR, tool_attributes, tool_content
-from opsgym_runner.tracing import span
+from opsgym_runner.start_gate import require_open
+from opsgym_runner.tracing.spans import TOOL_ERROR, UNKNOWN_TOOL, tool_attributes, tool_content
+from opsgym_runner.tracing.tracer import span
+from opsgym_runner.verification.looked_up import ToolCallResult
 
 
 @dataclass(frozen=True)
-class Toolbox:
-    """The tools of an episode, and the gyms that answer them."""
+class EpisodeTools:
+    """The tools of an episode and the gym servers that execute them."""
 
     catalogue: Catalogue
     gyms: Mapping[str, GymClient]
+    """By gym server name."""
 
-    async def carry_out(self, request: ToolRequest) -> ToolResult:
-        """What a call comes to; one that cannot be carried out comes to an error result.
+    async def execute(self, request: ToolRequest) -> ToolResult:
+        """Executes a tool call; a malformed call or an unknown tool gives an error result.
 
         Raises:
             NotScored: The gym is lost.
@@ -51,189 +55,226 @@ class Toolbox:
         return await self.gyms[ref.gym].call_tool(ref.name, request.arguments)
 
     def gym_of(self, request: ToolRequest) -> str | None:
-        """Gym server that a call goes to; None if none has the tool."""
+        """Gym server of the requested tool; None for an unknown tool."""
         ref = self.catalogue.refs.get(request.name)
         return None if ref is None else ref.gym
 
-    def renamed(self, request: ToolRequest) -> ToolRequest:
-        """A call by the gym's own name of its tool, as transcript and verifiers know it."""
+    def with_own_name(self, request: ToolRequest) -> ToolRequest:
+        """The call with the gym's own name of its tool, which transcript and verifiers use."""
         return replace(request, name=self.catalogue.own_name(request.name))
 
 
 class EpisodeSession:
-    """The session of one episode; see the protocol `orchestrators.Session`.
+    """Implements `orchestrators.Session` for one episode.
 
     Args:
         job: The attempt.
-        models: Its models.
-        toolbox: Its tools.
-        events: What happens without the agent.
-        desk: Where everything is written.
+        models: Clients of its models.
+        tools: Its tools.
+        events: Scenario events that have not happened yet.
+        context: Records the episode.
         prompts: The agent's prompts.
-        plan: The plan that the agent is shown; empty if it gets none.
+        plan: Plan shown to the agent; empty for none.
     """
 
     def __init__(
         self,
         job: Job,
         models: EpisodeModels,
-        toolbox: Toolbox,
-        events: Events,
-        desk: Desk,
+        tools: EpisodeTools,
+        events: ScenarioEvents,
+        context: AttemptContext,
         prompts: Prompts,
         plan: str = "",
     ) -> None:
         self._job = job
         self._models = models
-        self._toolbox = toolbox
+        self._episode_tools = tools
         self._events = events
-        self._desk = desk
+        self._context = context
         self._prompts = prompts
-        self._user_prompt = request_with_plan(job.task.user_prompt, plan, prompts)
-        self._deadline = desk.clock.monotonic() + job.limits.task_timeout_seconds
-        self.time = asyncio.timeout(job.limits.task_timeout_seconds)
-        """Ends the agent's loop when the task's time is over."""
-        self.tools_called: list[str] = []
-        """Tool of every call, by its gym's own name, in order, failed calls included."""
-        self.last_words = ""
-        """Text of the agent's latest reply."""
-        self._told: dict[str, int] = {}
-        """Messages of each conversation that are in the transcript."""
-        desk.transcriber.shows(toolbox.catalogue.names)
-        for name in toolbox.catalogue.missing:
-            desk.transcriber.note(f"selected tool {name!r} is offered by no gym server of the task")
+        self._request = request_with_plan(job.task.user_prompt, plan, prompts)
+        self._notices = Notices()
+        self.day_answers: list[str] = []
+        """The agent's answers on the days that it has ended."""
+        self._deadline = context.clock.monotonic() + job.limits.task_timeout_seconds
+        self.timeout = asyncio.timeout(job.limits.task_timeout_seconds)
+        """The task timeout; the agent's loop runs inside it."""
+        self.calls: list[ToolCallResult] = []
+        """Every tool call by its gym's own name, in order, failed calls included."""
+        self.last_reply = ""
+        """Text of the agent's latest reply; empty before the first."""
+        self._transcribed: dict[str, int] = {}
+        """Number of messages in the transcript, by conversation."""
+        context.transcript.set_tools(tools.catalogue.names)
+        for name in tools.catalogue.missing:
+            context.transcript.note(f"selected tool {name!r} is offered by no gym server of the task")
 
     @property
     def system_prompt(self) -> str:
-        """The policy."""
-        return self._job.task.system_prompt
+        """The task's system prompt: the policy, with its amendments so far."""
+        return self._notices.amended(self._job.task.system_prompt)
 
     @property
     def user_prompt(self) -> str:
-        """What is asked, with the plan if the agent gets one."""
-        return self._user_prompt
+        """What the user has asked so far: the user prompt with the plan if the agent gets one, answers and messages of
+        the days since, and what the user said meanwhile.
+        """
+        return self._notices.extended(self._request)
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Tools in OpenAI's shape."""
-        return self._toolbox.catalogue.tools
+        """Tools in OpenAI's format."""
+        return self._episode_tools.catalogue.tools
 
     @property
     def max_steps(self) -> int:
-        """Model calls that may be made."""
+        """Maximum number of model calls, the planner's included."""
         return self._job.agent.max_steps
 
-    def prompt(self, name: str, **values: str) -> str:
-        """One of the agent's prompts with its places filled.
+    @property
+    def days_left(self) -> int:
+        """Number of days after the current one."""
+        return len(self._job.task.days) - len(self.day_answers)
+
+    async def end_day(self, answer: str) -> str | None:
+        """Ends a day of the task with the agent's answer; the clock moves to the next day.
+
+        Args:
+            answer: The agent's answer.
+
+        Returns:
+            The user's message with which the next day begins; None if this was the last day.
 
         Raises:
-            KeyError: There is none of that name, or a place has no value.
+            NotScored: An event in between cannot happen, or a gym is lost.
+        """
+        if not self.days_left:
+            return None
+        day = self._job.task.days[len(self.day_answers)]
+        with self._timeout_suspended():
+            await self._events.begin_day(day.begins_at, self._context.journal.steps)
+        self.day_answers.append(answer)
+        self._context.transcript.day = len(self.day_answers) + 1
+        self._context.transcript.note(f"day {len(self.day_answers) + 1} begins", self._context.journal.steps)
+        self._request = with_next_day(self._request, answer, len(self.day_answers) + 1, day.message)
+        return day.message
+
+    def prompt(self, name: str, **values: str) -> str:
+        """Renders one of the agent's prompts.
+
+        Raises:
+            KeyError: The agent has no prompt of this name, or a placeholder has no value.
         """
         return self._prompts.render(name, **values)
 
     @property
-    def silent(self) -> bool:
-        """Whether the model has not answered even once."""
-        return self._step == 0
-
-    @property
-    def _step(self) -> int:
-        return self._desk.journal.steps
+    def has_reply(self) -> bool:
+        """Whether the model has answered at least once."""
+        return self._context.journal.steps > 0
 
     async def ask(
         self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]] | None = None, by: str = ""
     ) -> Reply:
-        """One model call: one step. What is due to happen without the agent happens before it.
+        """Calls a model, which is one step. Scenario events that are due happen before the call.
 
         Args:
-            messages: The conversation in OpenAI's shape.
-            tools: Tools to show; all of the session's if None.
-            by: Whose conversation it is: `PLANNER` asks the agent's planner, every other part its own model.
+            messages: The conversation in OpenAI's format.
+            tools: Tools shown to the model; None shows all tools of the session.
+            by: Name of the conversation in the transcript. `PLANNER` calls the agent's planner, any other name the
+                agent's own model.
 
         Raises:
-            NotScored: The gate is closed, or an event cannot happen.
-            StoreError: The gate cannot be read, or the attempt not written.
+            NotScored: The gate is closed, or a scenario event cannot happen.
+            StoreError: The gate cannot be read, or the attempt record not written.
             ModelFailure: The model cannot be reached.
-            AgentFailed: The steps are used up, the conversation outgrew the model, or the provider's filter stopped it.
+            AgentFailed: No step is left, the conversation exceeds the model's context, or the provider's content filter
+                stopped it.
         """
-        desk = self._desk
-        if self._step >= self.max_steps:
+        context, journal = self._context, self._context.journal
+        if journal.steps >= self.max_steps:
             raise AgentFailed(FailReason.STEP_LIMIT, f"all {self.max_steps} steps are used up")
-        with self._time_stands_still():
-            control = await desk.gate.control()
+        with self._timeout_suspended():
+            control = await context.gate.control()
         require_open(control, starting=False)
-        await self._events.happen(self._step)
+        await self._events.apply_due(journal.steps)
+        new = self._events.take_notices()
+        read = self._notices.delivered(messages, new, by)
         self._transcribe(messages, by)
-        shown = self.tools if tools is None else tools
-        reply, seconds = await self._complete(messages, shown, by)
-        desk.journal.book(reply, PLANNER if by == PLANNER else "")
-        desk.journal.steps += 1
+        for notice in new:
+            context.transcript.message("user", notice.text, journal.steps, by, notice.origin)
+        client = self._models.planner if by == PLANNER else self._models.agent
+        shown = [dict(tool) for tool in (self.tools if tools is None else tools)]
+        started = context.clock.monotonic()
+        with journal.phase("model_s"), journal.count_requests(client):
+            reply = await client.complete(read, shown, self._deadline)
+        seconds = context.clock.monotonic() - started
+        journal.add_reply(reply, PLANNER if by == PLANNER else "")
+        journal.steps += 1
         if by != PLANNER:
-            self.last_words = reply.text
-        as_known = replace(reply, requests=tuple(self._toolbox.renamed(request) for request in reply.requests))
-        desk.transcriber.reply(self._step, as_known, seconds, by)
-        with self._time_stands_still():
-            await desk.journal.step()
+            self.last_reply = reply.text
+        requests = tuple(self._episode_tools.with_own_name(request) for request in reply.requests)
+        context.transcript.reply(journal.steps, replace(reply, requests=requests), seconds, by)
+        with self._timeout_suspended():
+            await journal.step()
         return reply
 
-    async def _complete(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], by: str
-    ) -> tuple[Reply, float]:
-        """The reply, and the seconds it took."""
-        desk, client = self._desk, self._models.planner if by == PLANNER else self._models.agent
-        began = desk.clock.monotonic()
-        with desk.journal.phase("model_s"), desk.journal.traffic_of(client):
-            reply = await client.complete(messages, [dict(tool) for tool in tools], self._deadline)
-        return reply, desk.clock.monotonic() - began
-
     def _transcribe(self, messages: Sequence[Message], by: str) -> None:
-        """Takes down what a conversation was told since it was last heard of; one that got shorter is a new one."""
-        heard = self._told.get(by, 0)
-        for message in messages[heard if heard <= len(messages) else 0 :]:
+        """Appends the messages added since the conversation's previous call to the transcript.
+
+        A shorter message list starts a new conversation. Replies and tool results are recorded when they arrive.
+        """
+        done = self._transcribed.get(by, 0)
+        for message in messages[done if done <= len(messages) else 0 :]:
             if (kind := message.get("role")) in ("system", "user"):
-                self._desk.transcriber.told(kind, str(message.get("content") or ""), self._step, by)
-        self._told[by] = len(messages)
+                content = str(message.get("content") or "")
+                self._context.transcript.message(kind, content, self._context.journal.steps, by)
+        self._transcribed[by] = len(messages)
 
     @contextmanager
-    def _time_stands_still(self) -> Iterator[None]:
-        end = self.time.when()
-        if end is None or self.time.expired():
+    def _timeout_suspended(self) -> Iterator[None]:
+        """Suspends the task timeout inside the block, and moves it by the time that the block took."""
+        end = self.timeout.when()
+        if end is None or self.timeout.expired():
             yield
             return
-        loop, clock = asyncio.get_running_loop(), self._desk.clock
-        began, began_in_loop = clock.monotonic(), loop.time()
-        self.time.reschedule(None)
+        loop, clock = asyncio.get_running_loop(), self._context.clock
+        started, started_in_loop = clock.monotonic(), loop.time()
+        self.timeout.reschedule(None)
         try:
             yield
         finally:
-            self._deadline += clock.monotonic() - began
-            self.time.reschedule(end + loop.time() - began_in_loop)
+            self._deadline += clock.monotonic() - started
+            self.timeout.reschedule(end + loop.time() - started_in_loop)
 
     async def call(self, request: ToolRequest, *, by: str = "") -> str:
-        """Carries out a tool call; its result as the model is to read it.
+        """Executes a tool call and returns its result as the model reads it.
 
         Args:
             request: The call.
-            by: Whose conversation it belongs to.
+            by: Name of the conversation in the transcript.
 
         Raises:
             NotScored: The gym is lost.
         """
-        desk = self._desk
-        began = desk.clock.monotonic()
-        known = self._toolbox.renamed(request)
-        self.tools_called.append(known.name)
-        desk.journal.tool_calls += 1
-        gym = self._toolbox.gym_of(request)
-        name = NO_TOOL if gym is None else known.name
-        with desk.journal.phase("tools_s"), span(f"execute_tool {name}") as traced:
-            if traced.recording:
-                traced.set(tool_attributes(name, request.id, gym))
-            result = await self._toolbox.carry_out(request)
-            if traced.content:
-                traced.set(tool_content(request.arguments, result.raw))
+        context, journal = self._context, self._context.journal
+        started = context.clock.monotonic()
+        own = self._episode_tools.with_own_name(request)
+        journal.tool_calls += 1
+        gym = self._episode_tools.gym_of(request)
+        name = UNKNOWN_TOOL if gym is None else own.name
+        with journal.phase("tools_s"), span(f"execute_tool {name}") as tool_span:
+            if tool_span.recording:
+                tool_span.set(tool_attributes(name, request.id, gym))
+            result = await self._episode_tools.execute(request)
+            if tool_span.content:
+                tool_span.set(tool_content(request.arguments, result.raw))
             if result.is_error:
-                traced.fail(TOOL_ERROR)
-        desk.journal.tool_errors += result.is_error
-        desk.transcriber.tool(self._step, known, result, desk.clock.monotonic() - began, by)
-        return result.rendered
+                tool_span.fail(TOOL_ERROR)
+        rendered = result.rendered
+        self.calls.append(ToolCallResult(own.name, own.arguments, rendered, result.is_error))
+        journal.tool_errors += result.is_error
+        if gym is not None and not result.is_error:
+            self._events.tool_succeeded(gym, own.name)
+        context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by)
+        return rendered

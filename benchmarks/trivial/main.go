@@ -32,25 +32,25 @@ func main() {
 	}
 }
 
-// pass says that the trial at this pod's index has passed.
+// pass reports that the trial at this pod's index has passed.
 func pass() {
 	started := time.Now().UTC()
-	var order struct {
+	var spec struct {
 		Cell   json.RawMessage `json:"cell"`
 		Trials []struct {
 			Task  string `json:"task_id"`
 			Trial int    `json:"trial"`
 		} `json:"trials"`
 	}
-	content, err := os.ReadFile(os.Getenv("OPSGYM_ORDER"))
+	content, err := os.ReadFile(os.Getenv("OPSGYM_JOB_SPEC"))
 	check(err)
-	check(json.Unmarshal(content, &order))
+	check(json.Unmarshal(content, &spec))
 	index, err := strconv.Atoi(os.Getenv("JOB_COMPLETION_INDEX"))
 	check(err)
 	summary, err := json.Marshal(map[string]any{
-		"cell":    order.Cell,
-		"task_id": order.Trials[index].Task,
-		"trial":   order.Trials[index].Trial,
+		"cell":    spec.Cell,
+		"task_id": spec.Trials[index].Task,
+		"trial":   spec.Trials[index].Trial,
 		"attempt": 0,
 		"outcome": "passed",
 		"timings": map[string]any{"started_at": started.Format("2006-01-02T15:04:05.000Z"), "total_s": 0},

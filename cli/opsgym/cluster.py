@@ -1,7 +1,7 @@
-"""Finds where a cluster keeps the results of an EvalRun.
+"""Finds the store of an EvalRun in a cluster.
 
-Invariant: one EvalRun is read and nothing else; results come from the store, with the user's own rights there. kubectl
-asks, so that contexts, namespaces and ways to sign in mean here what they mean there.
+Invariant: only the EvalRun is read from the cluster; results are read from the store with the user's own credentials.
+kubectl does the request, so that contexts, namespaces and authentication work as they do for kubectl.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from typing import Any
 
 from opsgym_api.errors import InputError, Problem
 
-SECONDS = 15
-"""How long the API server may take to answer; ways to sign in that open a browser take longer, and are waited for."""
+TIMEOUT_S = 15
+"""Timeout of the request to the API server. It does not limit authentication, which may open a browser."""
 
 
 class ClusterError(Exception):
-    """The cluster cannot be asked, or refuses."""
+    """The cluster cannot be reached, or refuses the request."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Which part of which cluster."""
+    """A namespace of a cluster."""
 
     namespace: str | None = None
-    """The context's own if None."""
+    """None for the default namespace of the context."""
     context: str | None = None
-    """The current one if None."""
+    """Context of the kubeconfig; None for the current one."""
 
     @property
     def options(self) -> list[str]:
-        """As kubectl takes it."""
+        """Options for kubectl."""
         return [
             *(["--namespace", self.namespace] if self.namespace is not None else []),
             *(["--context", self.context] if self.context is not None else []),
@@ -44,8 +44,8 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run's results are."""
+class StoredResults:
+    """Location of the results of a run."""
 
     store: str
     """Location of the store."""
@@ -53,91 +53,103 @@ class Place:
     """Id of the run."""
 
 
-def kubeconfig_there() -> bool:
-    """Whether kubectl would find a cluster."""
-    named = os.environ.get("KUBECONFIG")
-    files = named.split(os.pathsep) if named else [str(Path.home() / ".kube" / "config")]
+def has_kubeconfig() -> bool:
+    """Whether kubectl has a kubeconfig."""
+    variable = os.environ.get("KUBECONFIG")
+    files = variable.split(os.pathsep) if variable else [str(Path.home() / ".kube" / "config")]
     return any(file and Path(file).is_file() for file in files)
 
 
-def find_results(name: str, cluster: Cluster) -> Place:
-    """Where the EvalRun of a name keeps its results.
+def find_results(name: str, cluster: Cluster) -> StoredResults:
+    """Finds the results of an EvalRun.
+
+    Args:
+        name: Name of the EvalRun.
+        cluster: The cluster and namespace that it is in.
 
     Raises:
-        InputError: There is no such EvalRun, context or kind, or it has no results yet.
-        ClusterError: The cluster cannot be asked, or refuses.
+        InputError: The EvalRun, its kind or the context does not exist, or the run has no results yet.
+        ClusterError: The cluster cannot be reached, or refuses the request.
     """
-    found = _asked(name, cluster)
-    status = found.get("status", {})
+    status = _get_evalrun(name, cluster).get("status", {})
     parts = re.fullmatch(r"(?P<store>.+?)/runs/(?P<run>[^/]+)/?", status.get("results") or "")
     if parts is None:
-        raise InputError(_called(name, cluster), [Problem("", f"has no results yet{_standing(status)}")])
-    return Place(parts["store"], parts["run"])
+        raise InputError(_label(name, cluster), [Problem("", f"has no results yet{_state_text(status)}")])
+    return StoredResults(parts["store"], parts["run"])
 
 
-def _asked(name: str, cluster: Cluster) -> Mapping[str, Any]:
-    command = ["kubectl", "get", "evalruns.opsgym.dev", *cluster.options, f"--request-timeout={SECONDS}s", "-o", "json"]
+def _get_evalrun(name: str, cluster: Cluster) -> Mapping[str, Any]:
+    command = [
+        "kubectl",
+        "get",
+        "evalruns.opsgym.dev",
+        *cluster.options,
+        f"--request-timeout={TIMEOUT_S}s",
+        "-o",
+        "json",
+    ]
     try:
-        done = subprocess.run([*command, "--", name], capture_output=True, text=True, check=False)
+        completed = subprocess.run([*command, "--", name], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise ClusterError("kubectl is not installed; install it, or say with --store where the results are") from None
-    if done.returncode != 0:
-        raise _refusal(done.stderr, name, cluster)
+        raise ClusterError("kubectl is not installed; install it, or name the store with --store") from None
+    if completed.returncode != 0:
+        raise _kubectl_error(completed.stderr, name, cluster)
     try:
-        found = json.loads(done.stdout)
+        evalrun = json.loads(completed.stdout)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or found.get("kind") != "EvalRun":
-        raise ClusterError(f"{_called(name, cluster)}: kubectl's answer is no EvalRun")
-    return found
+        evalrun = None
+    if not isinstance(evalrun, dict) or evalrun.get("kind") != "EvalRun":
+        raise ClusterError(f"{_label(name, cluster)}: the output of kubectl is not an EvalRun")
+    return evalrun
 
 
-def _refusal(said: str, name: str, cluster: Cluster) -> Exception:
-    """The error for what kubectl said, in the order in which one meets them."""
-    called = _called(name, cluster)
-    for sign, advice in _INPUT.items():
-        if sign in said:
-            return InputError(called, [Problem("", advice)])
-    for sign, advice in _CLUSTER.items():
-        if sign in said:
-            return ClusterError(f"{called}: {advice}")
-    last = (said.strip().splitlines() or ["kubectl failed and did not say why"])[-1]
-    return ClusterError(f"{called}: {last}")
+def _kubectl_error(stderr: str, name: str, cluster: Cluster) -> Exception:
+    """The error for what kubectl printed on stderr."""
+    label = _label(name, cluster)
+    for text, advice in _INPUT_ERRORS.items():
+        if text in stderr:
+            return InputError(label, [Problem("", advice)])
+    for text, advice in _CLUSTER_ERRORS.items():
+        if text in stderr:
+            return ClusterError(f"{label}: {advice}")
+    last_line = (stderr.strip().splitlines() or ["kubectl failed without an error message"])[-1]
+    return ClusterError(f"{label}: {last_line}")
 
 
-_INPUT: Mapping[str, str] = {
-    "(NotFound)": "there is none of that name; `kubectl get evalruns --all-namespaces` shows those there are",
-    "the server doesn't have a resource type": "the cluster knows no EvalRuns; install the chart opsgym-crds",
-    "context was not found": "there is no such context; `kubectl config get-contexts` shows those there are",
-    "error loading config file": "the kubeconfig cannot be read; `kubectl config view` says why",
-    "localhost:8080": "no kubeconfig is there; set KUBECONFIG, or say with --store where the results are",
+_INPUT_ERRORS: Mapping[str, str] = {
+    "(NotFound)": "does not exist; `kubectl get evalruns --all-namespaces` lists all EvalRuns",
+    "the server doesn't have a resource type": "the cluster has no kind EvalRun; install the chart opsgym-crds",
+    "context was not found": "the context does not exist; `kubectl config get-contexts` lists all contexts",
+    "error loading config file": "the kubeconfig cannot be read; `kubectl config view` shows the error",
+    "localhost:8080": "there is no kubeconfig; set KUBECONFIG, or name the store with --store",
 }
-"""What kubectl says of something that the user mends, and how."""
+"""Advice by text of kubectl's error, for errors of the input. Tried in this order, before the cluster's."""
 
-_UNREACHABLE = "the cluster cannot be reached; does `kubectl get evalruns` answer?"
-_CLUSTER: Mapping[str, str] = {
-    "(Forbidden)": "you may not read it; ask for the role `opsgym-viewer` in that namespace",
-    "(Unauthorized)": "the cluster does not know you; sign in again",
-    "must be logged in": "the cluster does not know you; sign in again",
+_UNREACHABLE = "the cluster cannot be reached; check that `kubectl get evalruns` works"
+_CLUSTER_ERRORS: Mapping[str, str] = {
+    "(Forbidden)": "you are not allowed to read it; ask for the role `opsgym-viewer` in that namespace",
+    "(Unauthorized)": "the cluster rejects your credentials; sign in again",
+    "must be logged in": "the cluster rejects your credentials; sign in again",
     "Unable to connect": _UNREACHABLE,
     "was refused": _UNREACHABLE,
     "deadline exceeded": _UNREACHABLE,
     "Client.Timeout": _UNREACHABLE,
 }
-"""What kubectl says of a cluster that does not answer as it should, and what to do."""
+"""Advice by text of kubectl's error, for errors of the cluster."""
 
 
-def _standing(status: Mapping[str, Any]) -> str:
-    """Why there are none, as far as the status tells."""
-    troubles = [
+def _state_text(status: Mapping[str, Any]) -> str:
+    """Phase of the run, and the messages of conditions that keep it from running."""
+    messages = [
         condition.get("message") or condition["reason"]
         for condition in status.get("conditions", [])
         if (condition["type"], condition["status"]) in {("Accepted", "False"), ("Stalled", "True")}
     ]
-    told = [status.get("phase") or "the operator has not seen it; does it run, and serve this namespace?", *troubles]
-    return f": {'; '.join(told)}"
+    phase = status.get("phase") or "the operator has not seen it; check that it runs and watches this namespace"
+    return f": {'; '.join([phase, *messages])}"
 
 
-def _called(name: str, cluster: Cluster) -> str:
-    where = f" in namespace {cluster.namespace}" if cluster.namespace else ""
-    return f"EvalRun {name}{where}" + (f" of context {cluster.context}" if cluster.context else "")
+def _label(name: str, cluster: Cluster) -> str:
+    namespace = f" in namespace {cluster.namespace}" if cluster.namespace else ""
+    context = f" of context {cluster.context}" if cluster.context else ""
+    return f"EvalRun {name}{namespace}{context}"

@@ -1,4 +1,4 @@
-"""Exit codes of the command. They are part of its interface: scripts and CI branch on them."""
+"""Exit codes of the command `opsgym`, which scripts and CI depend on."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opsgym_api.records import Verdict
+    from opsgym_api.records.gate import Verdict
 
 
 class Exit(IntEnum):
-    """How a command ended."""
+    """Exit code of a command."""
 
     OK = 0
-    """Done; for a run: every trial is scored, and its gate, if it has one, says GO."""
+    """Success. For a run: every trial is scored and its gate, if it has one, says GO."""
     NOT_SCORED = 1
-    """Some trials are not scored, or the surroundings (store, gym servers) failed."""
+    """Some trials are not scored, or a store, gym server or cluster failed."""
     BAD_INPUT = 2
-    """A file, row, argument or variable has to be mended first."""
+    """A file, row, argument or environment variable must be corrected."""
     NO_GO = 3
     """The run's gate says NO-GO."""
     INCONCLUSIVE = 4
-    """The run's gate says INCONCLUSIVE: nothing is broken, but there are too few trials to tell whether all holds."""
+    """The run's gate says INCONCLUSIVE: no condition fails, but there are too few trials to decide all of them."""
     FAULT = 70
-    """A fault of opsgym itself."""
+    """A bug in opsgym."""
     INTERRUPTED = 130
-    """Ctrl-C."""
+    """Interrupted by Ctrl-C."""
     TERMINATED = 143
-    """SIGTERM."""
+    """Ended by SIGTERM."""
 
     @classmethod
     def of_gate(cls, verdict: Verdict) -> Exit:
-        """How a command ends that judged a gate."""
+        """The exit code for the verdict of a gate."""
         codes: dict[Verdict, Exit] = {"GO": cls.OK, "NO-GO": cls.NO_GO, "INCONCLUSIVE": cls.INCONCLUSIVE}
         return codes[verdict]

@@ -1,4 +1,4 @@
-"""The one error of this layer: input that a user wrote and can mend."""
+"""The one error of this layer: invalid input that the user can fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns pydantic's errors into problems that a person can mend: where, what is wrong, what is allowed."""
+"""Turns pydantic's errors into problems for the user: where, what is wrong, what is allowed."""
 
 from __future__ import annotations
 
@@ -98,4 +98,4 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
     """The model that an annotation such as `list[Model] | None` holds."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

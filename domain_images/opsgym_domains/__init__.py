@@ -1,1 +1,1 @@
-"""Domain gym servers: MCP tools of office software, on Postgres, wire-compatible with the published benchmark."""
+"""Gym servers of domains: MCP tools on Postgres, wire-compatible with the published benchmark."""

@@ -1,7 +1,7 @@
-"""Makes the data that a pod's Postgres starts from.
+"""Creates the data folder that a pod's Postgres starts from.
 
-Invariant: what is baked was made by the code that will look for it, so a gym server finds every template by name.
-It is to be copied before a server runs on it: equal files are one file, by hard links.
+Invariant: templates are created by the code that later looks them up by name. The folder must be copied before a server
+runs on it, because equal files are hard links to one file.
 """
 
 from __future__ import annotations
@@ -11,29 +11,31 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from opsgym_domains.kit.databases import Databases, PostgresServer
+from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
+from opsgym_domains.kit.postgres_server import PostgresServer
+from opsgym_domains.variants.worlds import SeedScripts
 
 _NOT_KEPT = ("postmaster.opts",)
-"""Files of the server that baked, which say nothing about the data."""
+"""Files of the baking server that are not part of the data."""
 
 
 def bake(folder: Path, domains: Iterable[Domain]) -> None:
-    """Makes a data folder that holds, for each domain, the template of its tables and one for each built-in seed.
+    """Creates a data folder with, for each domain, the template of its tables and one for each built-in seed.
 
-    A seed that reads the time has no template: it is executed whenever it is used.
+    A seed that reads the time has no template: it is executed for every database.
 
     Args:
         folder: Must not exist yet.
-        domains: Whose templates are made.
+        domains: Domains whose templates are created.
 
     Raises:
-        PostgresError: The folder exists, or Postgres does not start or end well.
-        DatabaseLost: Postgres ended on the way.
+        PostgresError: The folder exists, or Postgres does not start or shut down cleanly.
+        DatabaseLost: Postgres ended before the templates were complete.
     """
     if folder.exists():
-        raise PostgresError(f"{folder} exists; name a folder that is to be made")
+        raise PostgresError(f"{folder} exists; give a folder that does not exist")
     asyncio.run(_bake(folder, domains))
     for name in _NOT_KEPT:
         (folder / name).unlink(missing_ok=True)
@@ -52,7 +54,7 @@ async def _bake(folder: Path, domains: Iterable[Domain]) -> None:
 
 
 async def _make_templates(where: PostgresServer, domain: Domain) -> None:
-    databases = Databases(where, domain.name, domain.metadata, dict(domain.seeds))
+    databases = Databases(where, domain.name, domain.metadata, SeedScripts(domain.metadata, domain.seeds))
     await databases.start()
     try:
         for seed in domain.seeds:
@@ -62,9 +64,9 @@ async def _make_templates(where: PostgresServer, domain: Domain) -> None:
 
 
 def _share_equal_files(folder: Path) -> None:
-    """Makes one file of equal ones: databases are copies of each other, and half of their files never change.
+    """Replaces equal files by hard links: databases are copies of each other, and half of their files never change.
 
-    Postgres never runs on this folder, and a pod copies it file by file: there, equal files are separate again.
+    Postgres never runs on this folder; a pod copies it file by file, which makes equal files separate again.
     """
     known: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):

@@ -1,6 +1,6 @@
-"""Texts that rows of a built-in suite share: a row names the file, and whoever loads the suite gets the text.
+"""Texts that the rows of a suite share: a data file names the text's file, and loading the suite inserts the text.
 
-Invariant: what a loaded task says is complete; only the files of built-in suites hold names of files.
+Invariant: loaded and exported rows contain the text; only the data files of suites contain names of files.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ _MARK = re.compile(r"\{\{include ([a-z][a-z-]*\.md)\}\}")
 
 
 def included(file: str) -> str:
-    """What stands in a row for a file of its domain's folder."""
+    """The mark in a row that stands for a file of the domain's package."""
     return f"{{{{include {file}}}}}"
 
 
 def complete(text: str, package: str) -> str:
-    """A row's text with the files in it.
+    """A row's text with every mark replaced by the content of its file.
 
     Args:
-        text: Of the row.
-        package: The domain's, where the files are.
+        text: Text of a row.
+        package: Package that contains the files.
     """
     return _MARK.sub(lambda mark: _read(package, mark[1]), text)
 

@@ -1,7 +1,8 @@
-"""The Postgres of a task pod: `bake` makes its data when the image is built, `run` starts from a copy of them.
+"""Postgres of a task pod: `bake` creates its data when the image is built, `run` starts it on a copy of the data.
 
-Invariant: a pod's Postgres runs once. Its databases are gone when it ends, so a second start would show an episode an
-empty world; it is refused instead. It listens on a Unix socket only: who may open the socket's folder may use it.
+Invariant: a pod's Postgres starts only once. Its databases are lost when it ends, so that a restarted server would show
+an episode the seed instead of its state; a second start is refused. It listens only on a Unix socket, so that access to
+the socket's folder controls access to Postgres.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from opsgym_domains.kit.errors import DatabaseLost
 EXIT_CANNOT = 1
 EXIT_RAN_BEFORE = 3
 BAKED = Path("/var/lib/opsgym/postgres")
-"""Where the image has the baked data."""
+"""Folder of the baked data in the image."""
 POD_SETTINGS = SETTINGS | {
-    # The log of changes lies in the pod's memory, and nobody reads it.
+    # The WAL uses the pod's memory and is never read.
     "max_wal_size": "16MB",
     "min_wal_size": "2MB",
-    # After a crash a server of this pod would be another world; it ends, and the episode is an infra error.
+    # After a crash the databases have lost their state: the server ends, and the attempt is an infra error.
     "restart_after_crash": "off",
 }
 
 
 class RanBeforeError(Exception):
-    """There are data already: the container was restarted within its pod."""
+    """The data folder exists already: the container was restarted within its pod."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def bake(folder: Path) -> None:
-    """Makes the data folder of all domains, see `baking.bake`."""
-    # Imported here: `run` starts in every pod and needs none of it.
+    """Creates the data folder of all installed domains, see `baking.bake`."""
+    # Imported here, because `run` starts in every pod and needs no domain.
     from opsgym_domains import registry
     from opsgym_domains.baking import bake as bake_domains
 
@@ -59,33 +60,35 @@ def bake(folder: Path) -> None:
 
 
 def run(data: Path, socket_folder: Path, baked: Path = BAKED) -> None:
-    """Copies the baked data and turns this process into Postgres; returns only by raising.
+    """Copies the baked data and replaces this process by Postgres; does not return.
 
     Args:
-        data: The pod's volume for databases; the copy is made in its folder `postgres`.
-        socket_folder: Folder that the gym servers are given as host.
-        baked: What `bake` made.
+        data: The pod's volume for databases; data are copied to its folder `postgres`.
+        socket_folder: Folder of the Unix socket, which gym servers use as host.
+        baked: Folder that `bake` created.
 
     Raises:
-        RanBeforeError: There is a copy already.
-        PostgresError: There is nothing baked, or there are no binaries.
-        OSError: The volume is full, or not ours to write.
+        RanBeforeError: The copy exists already.
+        PostgresError: The baked data or the binaries are missing.
+        OSError: The volume is full or not writable.
     """
     copy = data / "postgres"
     if copy.exists():
         raise RanBeforeError(
-            f"{copy} exists: Postgres ran in this pod before, and what it held for the episode is lost. "
-            "It does not start again; the attempt ends as an infra error and is made anew in another pod."
+            f"{copy} exists: Postgres ran in this pod before, and the state of the episode is lost. "
+            "It is not started again; the attempt ends as an infra error and is retried in another pod."
         )
     if not (baked / "PG_VERSION").is_file():
-        raise PostgresError(f"{baked} holds no data; make them with `python -m opsgym_domains.postgres bake {baked}`")
+        raise PostgresError(
+            f"{baked} contains no data; create them with `python -m opsgym_domains.postgres bake {baked}`"
+        )
     command = server_command(reachable_binaries(), copy, socket_folder, POD_SETTINGS)
     _copy(baked, copy)
     os.execv(command[0], command)  # noqa: S606 - no shell is wanted
 
 
 def _copy(baked: Path, copy: Path) -> None:
-    # Made by us, and so ours, whoever the baked files belong to: Postgres insists on owning its data.
+    # A copy belongs to the current user, as Postgres requires of its data, whichever user owns the baked files.
     copy.mkdir(mode=0o700)
     for folder, folders, files in os.walk(baked):
         target = copy / Path(folder).relative_to(baked)
@@ -96,14 +99,14 @@ def _copy(baked: Path, copy: Path) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="opsgym_domains.postgres", description="The Postgres of a task pod.")
+    parser = argparse.ArgumentParser(prog="opsgym_domains.postgres", description="Postgres of a task pod.")
     commands = parser.add_subparsers(dest="command", required=True)
-    baking = commands.add_parser("bake", help="make the data folder that pods start from")
+    baking = commands.add_parser("bake", help="create the data folder that pods start from")
     baking.add_argument("folder", type=Path)
     running = commands.add_parser("run", help="copy the baked data and run Postgres on them")
     running.add_argument("--data", type=Path, required=True, help="the pod's volume for databases")
     running.add_argument("--socket", type=Path, required=True, help="folder of the Unix socket")
-    running.add_argument("--baked", type=Path, default=BAKED, help="what `bake` made (default: %(default)s)")
+    running.add_argument("--baked", type=Path, default=BAKED, help="folder that `bake` created (default: %(default)s)")
     return parser
 
 

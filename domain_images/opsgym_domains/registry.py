@@ -1,73 +1,99 @@
-"""Which domains and built-in suites are installed.
+"""Installed domains and built-in suites, found by entry points.
 
-Invariant: a name is here if and only if it works; modules are imported when they are asked for.
+Invariant: a name is listed exactly if an installed distribution declares it; its module is imported on first use, so
+listing names imports no domain.
 """
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from importlib import import_module
-from importlib.resources import files
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from opsgym_api.task import Task
+from opsgym_api.tasks.task import Task
+from opsgym_domains.data_files import read_data
 from opsgym_domains.includes import complete
 
 if TYPE_CHECKING:
-    # Needs SQLAlchemy, which takes most of a second to import; commands that only ask for names do without.
+    # Imports SQLAlchemy, which takes most of a second; commands that only list names do not need it.
     from opsgym_domains.kit.domain import Domain
 
-_DOMAINS = {"csm": "opsgym_domains.csm.domain", "itsm": "opsgym_domains.itsm.domain"}
-_SUITES = {
-    "quickstart": "opsgym_domains.itsm",
-    "itsm-core": "opsgym_domains.itsm",
-    "csm-core": "opsgym_domains.csm",
-}
-"""Package of the domain, by suite."""
+DOMAINS = "opsgym.domains"
+"""Entry point group of domains: the name of the domain, and its `Domain` object as `module:attribute`."""
+SUITES = "opsgym.suites"
+"""Entry point group of suites: the name of the suite, and the package whose folder `data` holds its rows."""
 _COLLECTIONS = {"core": ("csm-core", "itsm-core")}
-"""Suites that a suite puts together, by its name."""
+"""Suites that consist of the rows of other suites, by name."""
 
 
 def domains() -> list[str]:
-    """Names of the installed domains."""
-    return sorted(_DOMAINS)
+    """Names of the installed domains, sorted."""
+    return sorted(_declared(DOMAINS))
 
 
 def load(name: str) -> Domain:
     """A domain by name.
 
     Raises:
-        KeyError: It is not installed.
+        KeyError: No installed distribution declares the domain.
     """
-    domain: Domain = import_module(_DOMAINS[name]).DOMAIN
+    domain: Domain = _declared(DOMAINS)[name].load()
     return domain
 
 
 def suites() -> list[str]:
-    """Names of the built-in suites."""
-    return sorted([*_SUITES, *_COLLECTIONS])
+    """Names of the installed suites, sorted."""
+    return sorted([*_declared(SUITES), *_COLLECTIONS])
 
 
-def suite_rows(name: str) -> list[dict[str, Any]]:
-    """A built-in suite's rows in order, complete: with the texts that their file only names.
+def _declared(group: str) -> dict[str, EntryPoint]:
+    """Entry points of a group by name.
 
     Raises:
-        KeyError: There is none of this name.
+        ValueError: Two distributions declare the same name.
+    """
+    declared: dict[str, EntryPoint] = {}
+    for point in entry_points(group=group):
+        other = declared.setdefault(point.name, point)
+        if other.value != point.value:
+            raise ValueError(
+                f"two installed distributions declare {point.name!r} in {group}: {other.value} and {point.value}; "
+                "uninstall one of them"
+            )
+    return declared
+
+
+def suite_rows(name: str, variant: int = 0) -> list[dict[str, Any]]:
+    """Rows of a suite in order, with included files (`{{include FILE}}`) replaced by their text.
+
+    Args:
+        name: The suite.
+        variant: Variant of the rows and their seeds; 0 for the rows as they are written.
+
+    Raises:
+        KeyError: No installed distribution declares the suite.
+        ValueError: The suite has a task of which there are no variants.
     """
     if name in _COLLECTIONS:
-        return [row for part in _COLLECTIONS[name] for row in suite_rows(part)]
-    package = _SUITES[name]
-    text = files(package).joinpath("suites", f"{name}.json").read_text(encoding="utf-8")
-    rows: list[dict[str, Any]] = json.loads(text)
-    return [row | {"system_prompt": complete(row["system_prompt"], package)} for row in rows]
+        return [row for part in _COLLECTIONS[name] for row in suite_rows(part, variant)]
+    package = _declared(SUITES)[name].module
+    rows: list[dict[str, Any]] = [json.loads(line) for line in read_data(package, f"{name}.jsonl").splitlines()]
+    rows = [row | {"system_prompt": complete(row["system_prompt"], package)} for row in rows]
+    if not variant:
+        return rows
+    # Imports SQLAlchemy, as a domain does.
+    from opsgym_domains.variants.tasks import varied_rows
+
+    return varied_rows(rows, variant, load)
 
 
 @cache
-def load_suite(name: str) -> tuple[Task, ...]:
-    """A built-in suite's tasks, in order.
+def load_suite(name: str, variant: int = 0) -> tuple[Task, ...]:
+    """Tasks of a suite, in order.
 
     Raises:
-        KeyError: There is none of this name.
+        KeyError: No installed distribution declares the suite.
+        ValueError: The suite has a task of which there are no variants.
     """
-    return tuple(Task.model_validate(row) for row in suite_rows(name))
+    return tuple(Task.model_validate(row) for row in suite_rows(name, variant))

@@ -1,7 +1,7 @@
-"""Runs one domain's gym server.
+"""Command that runs one domain's gym server.
 
-Invariant: server and database live and die together. A server whose embedded Postgres ended has nothing left to say,
-so it ends too, and whoever started it sees that and starts another.
+Invariant: server and embedded Postgres end together. A server whose Postgres ended exits with `EXIT_POSTGRES_LOST`, so
+that its parent process can start another one.
 """
 
 from __future__ import annotations
@@ -21,23 +21,27 @@ import structlog
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
-from opsgym_api.logs import configure_logs
+from opsgym_core.common.logs import configure_logs
 from opsgym_domains import registry
 from opsgym_domains.explore.routes import explore_middleware, explore_routes
-from opsgym_domains.kit.databases import Databases, PostgresServer
+from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
 from opsgym_domains.kit.errors import DatabaseLost
+from opsgym_domains.kit.guard import Guard
+from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.kit.server import GymServer
+from opsgym_domains.variants.worlds import SeedScripts
 
 EXIT_POSTGRES_LOST = 3
 EXIT_CANNOT_START = 1
 POSTGRES_SECONDS = 60.0
-"""How long a Postgres that is not ours may take to answer: in a pod it starts at the same time."""
+"""Seconds to wait for an external Postgres, which starts at the same time in a pod."""
 
 Ready = Callable[[str], Awaitable[None]]
-"""Told the server's address when it answers; what it raises ends the server and is raised again."""
+"""Called with the server's URL when it accepts requests; an exception stops the server and is re-raised."""
 
 log = structlog.get_logger()
 
@@ -48,14 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="opsgym_domains.serve",
         description="Serve one domain's tools over MCP. Prints one JSON line with its address when it is ready.",
     )
-    parser.add_argument("domain", choices=registry.domains(), help="which domain")
+    parser.add_argument("domain", choices=registry.domains(), help="domain to serve")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 picks a free one (default)")
     parser.add_argument(
         "--descriptions",
         type=Path,
         metavar="FILE",
-        help="JSON object of tool name to description: what agents are told instead of our own words",
+        help="JSON file with an object of descriptions by tool name, which replace the built-in descriptions",
     )
     parser.add_argument("--explore", action="store_true", help="also serve the explore page, at /explore/")
     options = parser.parse_args(arguments)
@@ -69,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(domain: Domain, host: str, port: int, *, explore: bool = False, ready: Ready | None = None) -> int:
-    """Serves in an event loop of its own, see `serve`; says on stderr why it cannot. The exit code."""
+    """Runs `serve` in a new event loop and returns the exit code; a start-up error is written to stderr."""
     configure_logs(os.environ)  # on stderr: stdout carries the ready line
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -86,31 +90,31 @@ def read_descriptions(path: Path) -> dict[str, str]:
         ValueError: The file cannot be read or is not a JSON object of strings.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        descriptions = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise ValueError(f"is not JSON: {error}") from None
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        raise ValueError(f"is not valid JSON: {error}") from None
+    if not isinstance(descriptions, dict) or not all(isinstance(text, str) for text in descriptions.values()):
         raise ValueError("must be a JSON object of tool name to description")
-    return found
+    return descriptions
 
 
 async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, ready: Ready | None = None) -> int:
-    """Serves until it is told to stop or its Postgres ends; the exit code.
+    """Serves until a signal stops the server or its Postgres ends; returns the exit code.
 
-    Postgres is the one that `OPSGYM_POSTGRES_HOST` (and `_PORT`, `_USER`, `_PASSWORD`) names, or an embedded one.
+    Uses the Postgres at `OPSGYM_POSTGRES_HOST` (and `_PORT`, `_USER`, `_PASSWORD`) if set, otherwise an embedded one.
 
     Args:
-        domain: What is served.
+        domain: Domain to serve.
         host: Address to listen on.
         port: Port to listen on; 0 picks a free one.
-        explore: Whether the explore page is served too.
-        ready: Told when the server answers; a JSON line on stdout says so if None.
+        explore: Whether to serve the explore page as well.
+        ready: Called when the server accepts requests; None prints a JSON line on stdout.
 
     Raises:
         PostgresError: The embedded Postgres does not start.
-        DatabaseLost: The given Postgres does not answer.
+        DatabaseLost: The external Postgres does not answer.
         OSError: The address cannot be used.
     """
     given = os.environ.get("OPSGYM_POSTGRES_HOST", "")
@@ -118,7 +122,7 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
     where = _given_postgres(given) if postgres is None else PostgresServer(str(postgres.socket_folder))
     try:
         await where.wait(POSTGRES_SECONDS)
-        app = _app(domain, where, explore=explore)
+        app = _app(domain, where, host, explore=explore)
         server = _Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on"))
         return await _listen(server, host, port, ready or partial(_print_ready, domain.name), postgres)
     finally:
@@ -126,10 +130,15 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
             await postgres.stop()
 
 
-def _app(domain: Domain, where: PostgresServer, *, explore: bool) -> Starlette:
-    databases = Databases(where, domain.name, domain.metadata, dict(domain.seeds))
+def _app(domain: Domain, where: PostgresServer, host: str, *, explore: bool) -> Starlette:
+    databases = Databases(where, domain.name, domain.metadata, SeedScripts(domain.metadata, domain.seeds))
+    guard = Middleware(Guard, host=host, page=explore)
     server = GymServer(domain, databases)
-    return server.app(explore_routes(domain, databases), explore_middleware()) if explore else server.app()
+    return (
+        server.app(explore_routes(domain, databases), [guard, *explore_middleware()])
+        if explore
+        else server.app((), [guard])
+    )
 
 
 async def _listen(server: _Server, host: str, port: int, ready: Ready, postgres: EmbeddedPostgres | None) -> int:
@@ -139,7 +148,7 @@ async def _listen(server: _Server, host: str, port: int, ready: Ready, postgres:
     watch = asyncio.create_task(_watch(server, postgres))
     try:
         await server.serve()
-    except SystemExit:  # how uvicorn says that it cannot start; it has logged why
+    except SystemExit:  # uvicorn cannot start; it has logged the reason
         raise OSError(f"cannot listen on {host}:{port}, or Postgres refused; see the log above") from None
     finally:
         announce.cancel()
@@ -161,7 +170,7 @@ def _given_postgres(host: str) -> PostgresServer:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to us: uvicorn raises them again when it is done, which would skip our clean-up."""
+    """A server without signal handlers: uvicorn re-raises signals after shutdown, which would skip our clean-up."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
-"""Hands built-in suites to those who cannot import them: the preflight of a run in a cluster.
+"""Exports installed suites for the preflight of a run in a cluster, whose image does not contain them.
 
-Invariant: rows are written as they are kept, field by field; what is exported here is what local mode runs.
+Invariant: rows are exported as `registry.suite_rows` has them, so a cluster runs the same tasks as local mode.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write("".join(f"{name}\n" for name in registry.suites()))
         return 0
     try:
-        export(options.name, options.folder)
+        export(options.name, options.folder, options.variant)
     except KeyError:
         known = ", ".join(registry.suites())
-        sys.stderr.write(f"there is no built-in suite {options.name!r}; built in: {known}\n")
+        sys.stderr.write(f"unknown suite {options.name!r}; installed suites: {known}\n")
+        return EXIT_UNKNOWN
+    except ValueError as error:
+        sys.stderr.write(f"suite {options.name!r} has no variants: {error}\n")
         return EXIT_UNKNOWN
     except OSError as error:
         sys.stderr.write(f"{options.folder}: cannot be written: {error.strerror}\n")
@@ -35,16 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def export(name: str, folder: Path) -> None:
-    """Writes a suite's rows to `tasks.jsonl` in a folder, which is made if need be.
+def export(name: str, folder: Path, variant: int = 0) -> None:
+    """Writes a suite's rows to `tasks.jsonl` in a folder, which is created if it does not exist.
 
     Seeds of built-in suites are built in too and named by the rows, so there are no seed files.
 
     Raises:
-        KeyError: There is no suite of this name.
+        KeyError: No installed distribution declares the suite.
+        ValueError: The suite has a task of which there are no variants.
         OSError: The folder cannot be written.
     """
-    rows = registry.suite_rows(name)
+    rows = registry.suite_rows(name, variant)
     folder.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     (folder / "tasks.jsonl").write_text(lines, encoding="utf-8")
@@ -57,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     exporting = commands.add_parser("export", help="write a suite's rows to FOLDER/tasks.jsonl")
     exporting.add_argument("name")
     exporting.add_argument("folder", type=Path)
+    exporting.add_argument("--variant", type=int, default=0, help="variant of the suite; 0 for the rows as written")
     return parser
 
 

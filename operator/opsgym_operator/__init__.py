@@ -1,1 +1,1 @@
-"""Decides what of an EvalRun should happen next; making it happen is someone else's part."""
+"""The Kubernetes operator: observes EvalRuns, plans what should exist, and applies it."""

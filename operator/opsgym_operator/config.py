@@ -1,6 +1,6 @@
-"""The operator's configuration: what the chart writes and the operator reads once, at its start.
+"""Configuration of the operator: the chart writes it, and the operator reads it once, when it starts.
 
-Invariant: a field that is misspelt or of another type stops the operator with its name, rather than being ignored.
+Invariant: an unknown field, or one of the wrong type, stops the operator and is named; none is ignored.
 """
 
 from __future__ import annotations
@@ -12,61 +12,46 @@ from pydantic import Field, model_validator
 
 from opsgym_api.base import Document
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalmodel import Name, Url
-from opsgym_api.evalrun import NoticeEvent, require_unique
-from opsgym_api.notices import Format
-from opsgym_api.strict_yaml import model_of, parts_of
-
-
-class StoreConfig(Document):
-    """A store that EvalRuns name in `spec.resultStore` and `spec.suite.objectStore.store`."""
-
-    name: Name
-    """Name that EvalRuns use."""
-    url: Annotated[str, Field(pattern=r"^s3://[^/\s]+(/\S*)?$")]
-    """Where it is: `s3://bucket/prefix`."""
-    endpoint_url: Url | None = None
-    """Address of the S3 server; the provider's public one if absent."""
-    region: Annotated[str, Field(min_length=1)] | None = None
-    """Region of the bucket."""
-    secret: Name | None = None
-    """Secret with keys `access-key-id` and `secret-access-key`, in the operator's namespace and in each EvalRun's; if
-    absent, pods have an identity of their own."""
+from opsgym_api.kinds.evalmodel import Name, Url
+from opsgym_api.kinds.evalrun import NotificationEvent, require_unique
+from opsgym_core.common.strict_yaml import model_of, parts_of
+from opsgym_core.notifications.notification import Format
+from opsgym_core.store.mounted import StoreConfig
 
 
 class Images(Document):
     """Images of task pods."""
 
     runner: Annotated[str, Field(min_length=1)]
-    """Runs episodes."""
+    """Image of the runner, which plays episodes."""
     domains: Annotated[str, Field(min_length=1)]
-    """Gym servers and Postgres."""
+    """Image of the gym servers and Postgres."""
     pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
-    """When a node fetches them."""
+    """When a node pulls the images."""
     pull_secrets: list[Name] = []
-    """Secrets of the EvalRun's namespace that a node fetches them with."""
+    """Image pull Secrets, of the EvalRun's namespace."""
 
 
 class GymImage(Document):
-    """An image that stands in for opsgym's server of a domain. It brings its own database."""
+    """An image that replaces opsgym's server of a domain. It contains its own database."""
 
     image: Annotated[str, Field(min_length=1)]
-    """For instance a published benchmark server."""
+    """Image, for instance of a published benchmark server."""
     port: Annotated[int, Field(ge=1, le=65535)]
-    """Port it listens on."""
+    """Port that the server listens on."""
 
 
 class Resources(Document):
-    """What a container asks for and may use, as Kubernetes writes it."""
+    """Resources of a container, as Kubernetes writes them."""
 
     requests: dict[str, str] = {}
-    """By resource; what the scheduler sets aside."""
+    """Requests by resource, which the scheduler reserves."""
     limits: dict[str, str] = {}
-    """By resource; what the kubelet enforces."""
+    """Limits by resource, which the kubelet enforces."""
 
 
 class ContainerResources(Document):
-    """Resources of a task pod by container; those of a gym hold for each of its gym servers."""
+    """Resources of a task pod by container; `gym` applies to each gym server."""
 
     agent: Resources = Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"})
     """The runner."""
@@ -80,76 +65,76 @@ class Toleration(Document):
     """A taint that task pods tolerate."""
 
     key: str | None = None
-    """Taint; every one if absent."""
+    """Key of the taint; any taint if absent."""
     operator: Literal["Exists", "Equal"] = "Equal"
     """How `value` is compared."""
     value: str | None = None
     """Value of the taint."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """Effect of the taint; every one if absent."""
+    """Effect of the taint; any effect if absent."""
     toleration_seconds: int | None = None
-    """How long `NoExecute` is tolerated; for ever if absent."""
+    """Seconds for which `NoExecute` is tolerated; without limit if absent."""
 
 
 class PodsConfig(Document):
-    """What all task pods have in common."""
+    """Fields that all task pods share."""
 
     resources: ContainerResources = ContainerResources()
     """Resources by container."""
     node_selector: dict[str, str] = {}
-    """Labels of the nodes they may run on."""
+    """Labels of the nodes that task pods may run on."""
     tolerations: list[Toleration] = []
-    """Taints they tolerate."""
+    """Taints that task pods tolerate."""
     priority_class_name: str = ""
-    """Their priority class; the cluster's default if empty."""
+    """Priority class of task pods; the cluster's default if empty."""
     service_account_name: Name = "opsgym-task"
-    """Their service account, of the EvalRun's namespace. They get no token of it."""
+    """Service account of task pods, in the EvalRun's namespace. Its token is not mounted."""
     database_megabytes: Annotated[int, Field(ge=64)] = 256
-    """Size limit of the memory that holds a pod's databases, in MiB."""
+    """Size limit, in MiB, of the in-memory volume that holds a pod's databases."""
 
 
 class HeadersSecret(Document):
-    """Where the headers are by which a collector knows its senders."""
+    """Secret with the headers that authenticate senders to a collector."""
 
     name: Name
-    """Secret in each EvalRun's namespace. Where it is missing, spans are sent without it."""
+    """Secret in each EvalRun's namespace. If it is missing, spans are sent without the headers."""
     key: Annotated[str, Field(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253)] = "headers"
-    """Key of it whose value is `NAME=VALUE`, several with commas between."""
+    """Key of the Secret; its value is a comma-separated list of `NAME=VALUE`."""
 
 
 class TracingConfig(Document):
-    """Where task pods send spans of their episodes."""
+    """OpenTelemetry collector that task pods send spans of their episodes to."""
 
     endpoint: Url
     """Address of an OpenTelemetry collector that takes OTLP over HTTP; `/v1/traces` is added."""
     headers_secret: HeadersSecret | None = None
-    """Headers that the collector asks for."""
+    """Headers that the collector requires."""
     sampling_ratio: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of episodes that are traced."""
+    """Share of episodes that are traced, 0 to 1."""
     capture_content: bool = False
-    """Whether prompts, answers, arguments and results are sent too."""
+    """Whether spans contain prompts, answers, arguments and results."""
 
 
 class WebhookConfig(Document):
-    """An address that is told how runs go."""
+    """A webhook that is notified of run events."""
 
     name: Name
     """Name that EvalRuns use in `spec.notify`."""
     secret: Name
-    """Secret of the operator's namespace with `url` and, to sign what is sent, `signing-secret`."""
-    events: Annotated[list[NoticeEvent], Field(min_length=1)] = ["finished", "stalled", "gate_failed"]
-    """What it is told."""
+    """Secret of the operator's namespace with `url` and, to sign requests, `signing-secret`."""
+    events: Annotated[list[NotificationEvent], Field(min_length=1)] = ["finished", "stalled", "gate_failed"]
+    """Run events that the webhook is notified of."""
     format: Format = "slack"
-    """`slack` for Slack's incoming webhooks and what is compatible with them, `json` for programs."""
+    """`slack` for Slack's incoming webhooks and compatible receivers, `json` for programs."""
 
 
 class NotificationsConfig(Document):
-    """Who is told how runs go."""
+    """Webhook notifications of run events."""
 
     webhooks: Annotated[list[WebhookConfig], Field(max_length=16)] = []
     """Webhooks by name; names are unique."""
     default: list[Name] = []
-    """Webhooks that every run has, besides those that it names."""
+    """Webhooks of every run, besides those that the run names."""
 
     @model_validator(mode="after")
     def _named_once(self) -> NotificationsConfig:
@@ -157,7 +142,7 @@ class NotificationsConfig(Document):
         require_unique("webhooks", names)
         unknown = [name for name in self.default if name not in names]
         if unknown:
-            raise ValueError(f"default: {unknown[0]!r} is none of the webhooks: {', '.join(names) or 'none'}")
+            raise ValueError(f"default: {unknown[0]!r} is not a webhook; configured: {', '.join(names) or 'none'}")
         return self
 
     @property
@@ -176,26 +161,26 @@ class OperatorConfig(Document):
     images: Images
     """Images of task pods."""
     gyms: dict[Name, GymImage] = {}
-    """Images that stand in for opsgym's gym servers, by domain."""
+    """Images that replace opsgym's gym servers, by domain."""
     pods: PodsConfig = PodsConfig()
-    """What all task pods have in common."""
+    """Fields that all task pods share."""
     tracing: TracingConfig | None = None
-    """Where spans go; nowhere if absent."""
+    """Tracing of episodes; off if absent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    """Lowest level that pods of runs log."""
+    """Lowest level that the pods of runs log."""
     notifications: NotificationsConfig = NotificationsConfig()
-    """Who is told how runs go."""
+    """Webhook notifications of run events."""
     watch_namespaces: list[Name] = []
-    """Namespaces to look after; the whole cluster if empty."""
+    """Namespaces to watch; the whole cluster if empty."""
 
     @model_validator(mode="after")
     def _stores_named_once(self) -> OperatorConfig:
         names = [store.name for store in self.stores]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"stores: names must be unique, found twice: {', '.join(twice)}")
+            raise ValueError(f"stores: names must be unique; repeated: {', '.join(twice)}")
         if self.default_store not in names:
-            raise ValueError(f"defaultStore: {self.default_store!r} is none of the stores: {', '.join(names)}")
+            raise ValueError(f"defaultStore: {self.default_store!r} is not a store; configured: {', '.join(names)}")
         return self
 
     @property
@@ -205,16 +190,16 @@ class OperatorConfig(Document):
 
 
 def parse_config(text: str, source: str) -> OperatorConfig:
-    """Reads the configuration.
+    """Parses the configuration.
 
     Args:
         text: YAML.
         source: The file's name, for messages.
 
     Raises:
-        InputError: Naming each field that is wrong, with its line.
+        InputError: The configuration is invalid; names each invalid field with its line.
     """
     parts = parts_of(source, text)
     if len(parts) != 1:
-        raise InputError(source, [Problem("", f"must hold one YAML document, found {len(parts)}")])
+        raise InputError(source, [Problem("", f"must hold one YAML document, has {len(parts)}")])
     return model_of(source, parts[0], OperatorConfig)

@@ -1,4 +1,4 @@
-"""Reads a written report back, as its own scripts do."""
+"""Reads a written report as the scripts of its page do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opsgym.report.model import PageData, TrialDetail
+from opsgym_console.report.model import PageData, TrialDetail
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,11 @@ class Report:
         number, place = divmod(row, self.page.details_per_file)
         return details_in((self.folder / "trials" / f"{number}.js").read_text(), number)[place]
 
-    def said(self, row: int) -> list[str]:
+    def transcript(self, row: int) -> list[str]:
         """Texts of a trial's transcript, shared ones in their place."""
         return [
-            said.event.content if said.text is None else self.page.texts[said.text] for said in self.detail(row).said
+            entry.event.content if entry.text is None else self.page.texts[entry.text]
+            for entry in self.detail(row).transcript
         ]
 
 
@@ -49,7 +50,7 @@ def read_report(folder: Path) -> Report:
 
 
 def read_html(html: str, folder: Path) -> Report:
-    """A report whose page says this."""
+    """The report whose page has this HTML."""
     page = PageData.model_validate(_embedded(html, "page-data"))
     inside = _embedded(html, "details-data") or {}
     return Report(folder, html, page, {int(row): TrialDetail.model_validate(one) for row, one in inside.items()})
@@ -57,15 +58,15 @@ def read_html(html: str, folder: Path) -> Report:
 
 def details_in(script: str, number: int) -> list[TrialDetail]:
     """Details in a file beside a page."""
-    found = re.fullmatch(r'opsgymDetails\((\d+), "([A-Za-z0-9+/=]*)"\)\n', script)
-    assert found is not None
-    assert int(found[1]) == number
-    return [TrialDetail.model_validate(detail) for detail in _unpacked(found[2])]
+    match = re.fullmatch(r'opsgymDetails\((\d+), "([A-Za-z0-9+/=]*)"\)\n', script)
+    assert match is not None
+    assert int(match[1]) == number
+    return [TrialDetail.model_validate(detail) for detail in _unpacked(match[2])]
 
 
 def _embedded(html: str, name: str) -> Any:
-    found = re.findall(rf'<script type="application/octet-stream" id="{name}">([A-Za-z0-9+/=]*)</script>', html)
-    return _unpacked(found[0]) if found else None
+    data = re.findall(rf'<script type="application/octet-stream" id="{name}">([A-Za-z0-9+/=]*)</script>', html)
+    return _unpacked(data[0]) if data else None
 
 
 def _unpacked(text: str) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsgym_api.evalrun import EvalRun, EvalRunSpec
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Timings
-from opsgym_api.task import Task
-from opsgym_operator.plan import CellPlan, PlannedTrial, plan_cells
+from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec
+from opsgym_api.records.attempt import AttemptRecord, Timings
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.tasks.task import Task
+from opsgym_core.planning.cells import CellPlan, plan_cells
+from opsgym_core.planning.trials import PlannedTrial
 
 RUN = "demo.0123456789ab"
 

@@ -1,4 +1,4 @@
-"""Runs written straight into a store, for tests of what reads them."""
+"""Writes runs directly into a store, for tests of commands that read them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,12 @@ from typing import Any
 
 import zstandard
 
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import (
-    AttemptRecord,
-    Cell,
-    PlannedCell,
-    RunRecord,
-    Timings,
-    Transcript,
-    TranscriptEvent,
-    TrialRecord,
-    Usage,
-    VerifierResult,
-    Versions,
-)
-from opsgym_api.store import Store
+from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import Transcript, TranscriptEvent
+from opsgym_core.store.base import Store
 
 CELL = Cell(model="m", agent="react", mode="oracle", domain="itsm")
 STARTED = Timings(started_at="2026-01-01T00:00:00Z", total_s=2.0)
@@ -83,18 +73,18 @@ def put_trial(store: Store, run: str, task_id: str, outcome: Outcome, cell: Cell
         "timings": STARTED,
         "versions": Versions(opsgym="0.1.0", python="3.11", litellm="1", task_digest="0"),
     }
-    record = TrialRecord(**{**defaults, **fields})
+    record = TrialRecord.from_dict({**defaults, **fields})
     key = RunKeys(run).trial(cell, task_id, record.trial).record
-    store.put(key, record.model_dump_json().encode())
+    store.put(key, record.to_json())
     return record
 
 
 def put_attempt(store: Store, run: str, task_id: str, outcome: Outcome | None, **fields: Any) -> AttemptRecord:
     """Writes an attempt."""
     defaults = {"run": run, "cell": CELL, "task_id": task_id, "trial": 0, "attempt": 0, "timings": STARTED}
-    record = AttemptRecord.model_validate({**defaults, "outcome": outcome, **fields})
+    record = AttemptRecord.from_dict({**defaults, "outcome": outcome, **fields})
     key = RunKeys(run).trial(record.cell, task_id, record.trial).attempt(record.attempt)
-    store.put(key, record.model_dump_json().encode())
+    store.put(key, record.to_json())
     return record
 
 

@@ -1,4 +1,4 @@
-"""Agents of every kind, planners and judges through the real command: files in, scores and plans out."""
+"""Agents of every kind, planners and judges, through the real command."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.runner.stub_model import StubModel, says
 
 from opsgym.local.inputs import read_inputs
 from opsgym_api.errors import InputError
-from opsgym_api.layout import RunKeys
-from opsgym_api.records import PlanRecord
+from opsgym_api.records.run import PlanRecord
+from opsgym_api.records.store_layout import RunKeys
 
 GOLD = {"gold": {"model": "replay/gold"}}
 JUDGED = {
     "verifier_type": "response_check",
-    "name": "told",
+    "name": "reported",
     "validation_config": {
         "sql_query": "SELECT status FROM incident WHERE incident_id = 'INC_001'",
         "comparison_prompt": "Does the answer say that all is done?",
@@ -37,7 +37,7 @@ def judged(task_id: str, **fields: Any) -> dict[str, Any]:
     return {**task, "verifiers": [*task["verifiers"], JUDGED]}
 
 
-def test_every_experiment_with_agents_is_one_file(world: World) -> None:
+def test_one_run_evaluates_agents_of_every_kind(world: World) -> None:
     sage = StubModel(says("1. Look at INC_001."))
     world.write_suite([judged("first"), judged("second")])
     agents = [
@@ -67,15 +67,15 @@ def test_every_experiment_with_agents_is_one_file(world: World) -> None:
         for agent in agents
     }
     assert planned == {"react": [0, 0], "planner": [1, 1], "decomposing": [2, 2], "human": [0, 0], "model": [1, 1]}
-    kept = world.store.get(RunKeys(world.run).plan("sage", "first"))
-    assert kept is not None
-    assert PlanRecord.model_validate_json(kept).text == "1. Look at INC_001."
+    plan = world.store.get(RunKeys(world.run).plan("sage", "first"))
+    assert plan is not None
+    assert PlanRecord.model_validate_json(plan).text == "1. Look at INC_001."
     result = json.loads(done.stdout)
     assert result["cost_usd"] == pytest.approx(4.0), "two plans by planner_react, two by plan: model"
     assert {cell["model"] for cell in result["cells"]} == {"gold"}
 
 
-def test_supporting_models_bound_nothing_and_are_named_by_their_field(world: World) -> None:
+def test_an_error_of_a_supporting_model_names_its_field(world: World) -> None:
     world.write_suite([row("a")])
     world.write_run(
         GOLD, supportingModels=[{"name": "jury", "inline": {"model": "replay/nowhere.jsonl"}}], judge="jury"
@@ -88,35 +88,33 @@ def test_supporting_models_bound_nothing_and_are_named_by_their_field(world: Wor
 
 
 @pytest.mark.parametrize(
-    ("agent", "told"),
+    ("agent", "message"),
     [
         (
             {"orchestrator": "tree"},
-            "spec.agents[1]: no orchestrator is called 'tree'; there is: decomposing, planner_react, react",
+            "spec.agents[1]: unknown orchestrator 'tree'; known: decomposing, planner_react, react",
         ),
         (
             {"orchestrator": "decomposing", "prompts": {"plan": "x"}},
-            "spec.agents[1]: agent b: prompts.plan: is no prompt of this agent; there is: sub_goals,",
+            "spec.agents[1]: agent b: prompts.plan: unknown prompt; known: sub_goals,",
         ),
         (
             {"plan": "human", "prompts": {"with_plan": "{plans}"}},
-            "spec.agents[1]: agent b: prompts.with_plan: has no placeholder {plans}; there is: {request}, {plan}",
+            "spec.agents[1]: agent b: prompts.with_plan: unknown placeholder {plans}; known: {request}, {plan}",
         ),
     ],
 )
-def test_an_agent_that_cannot_act_is_refused_before_anything_starts(
-    world: World, agent: dict[str, Any], told: str
-) -> None:
+def test_an_invalid_agent_is_refused_before_the_run_starts(world: World, agent: dict[str, Any], message: str) -> None:
     world.write_suite([row("a")])
     world.write_run(GOLD, agents=[{"name": "a"}, {"name": "b", **agent}])
 
     with pytest.raises(InputError) as caught:
         read_inputs(world.folder / "run.yaml", {}, lambda _: None, lambda _: None)
 
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_row_that_needs_a_judge_or_a_plan_says_so_in_a_run_without(world: World) -> None:
+def test_a_row_without_its_judge_or_plan_is_a_config_error(world: World) -> None:
     world.write_suite([judged("judged"), row("plain")])
     world.write_run(GOLD, agents=[{"name": "human", "plan": "human"}])
 

@@ -1,4 +1,4 @@
-"""`opsgym results NAME` where a cluster knows the run: the real kubectl, against an API server that is played here.
+"""`opsgym results NAME` where a cluster knows the run: the real kubectl against a stub API server.
 
 A real cluster is asked in `tests/cluster/test_helm.py`.
 """
@@ -18,32 +18,32 @@ from typing import Any
 
 import pytest
 import yaml
+from devcluster.binaries import program
 from tests.cli.pages import read_report
 from tests.cli.runs import CELL, put_run, put_trial
-from tests.cluster.binaries import program
 
 from opsgym.main import invoke
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell
-from opsgym_api.store import LocalStore
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_core.store.local import LocalStore
 
 RUN = "evals.nightly.0c1f"
 GROUP = "/apis/opsgym.dev/v1alpha1"
 
 
 class ApiServer:
-    """What kubectl asks for, answered from a table."""
+    """Answers kubectl from a table."""
 
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, Any]] = {}
-        self.asked: list[str] = []
+        self.paths: list[str] = []
         self.serve_kinds(GROUP)
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
-                outer.asked.append(path)
+                outer.paths.append(path)
                 refused = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound"}
                 code, body = outer.answers.get(path, (404, {**refused, "message": f'"{path}" not found'}))
                 content = json.dumps(body).encode()
@@ -111,7 +111,7 @@ def kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
     if program("kubectl").exists():
         monkeypatch.setenv("PATH", str(program("kubectl").parent), prepend=":")
     elif shutil.which("kubectl") is None:
-        missing = "no kubectl; `python -m tests.cluster.prepare` brings one"
+        missing = "no kubectl; `python -m devcluster.prepare` brings one"
         if "CI" in os.environ:
             pytest.fail(missing)
         pytest.skip(missing)
@@ -150,7 +150,7 @@ def api(home: Path, kubectl: None) -> Iterator[ApiServer]:
 
 
 def _store(folder: Path, run: str = RUN) -> str:
-    """A store with a run; what `.status.results` says of it."""
+    """Writes a run into a store; returns the value of `.status.results`."""
     store = LocalStore(folder)
     put_run(store, run, [PlannedCell(cell=CELL, task_ids=["t"])])
     put_trial(store, run, "t", Outcome.PASSED)
@@ -176,7 +176,7 @@ def test_a_run_in_the_local_folder_comes_first(api: ApiServer, home: Path, capsy
     api.put("nightly", {"results": _store(home / "bucket")})
     assert invoke(["results", "nightly"]) == 0
     assert "run nightly.local" in capsys.readouterr().out
-    assert api.asked == []
+    assert api.paths == []
 
 
 def test_kubectl_opsgym_means_the_cluster(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_kubectl_opsgym_reads_a_store_that_is_named(
     _store(home / "results", "nightly.local")
     assert invoke(["results", "nightly", "--store", "results"], "kubectl opsgym") == 0
     assert "run nightly.local" in capsys.readouterr().out
-    assert api.asked == []
+    assert api.paths == []
 
 
 def test_kubectl_finds_the_plugin(api: ApiServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,37 +216,37 @@ def test_namespace_and_context_are_kubectls(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["nightly", "-n", "gone"], "EvalRun nightly in namespace gone: there is none of that name; `kubectl get"),
+        (["nightly", "-n", "gone"], "EvalRun nightly in namespace gone: does not exist; `kubectl get"),
         (
             ["nightly", "--context", "gone"],
-            "EvalRun nightly of context gone: there is no such context; `kubectl config",
+            "EvalRun nightly of context gone: the context does not exist; `kubectl config",
         ),
-        (["Not/A_Name", "-n", "evals"], "Not/A_Name: is no name of an EvalRun"),
-        (["-n", "evals"], "name an EvalRun; `kubectl get evalruns` shows those there are"),
-        (["nightly", "-n", "evals", "--store", "results"], "--store already says where results are"),
+        (["Not/A_Name", "-n", "evals"], "Not/A_Name: is not a valid name of an EvalRun"),
+        (["-n", "evals"], "name an EvalRun; `kubectl get evalruns` lists them"),
+        (["nightly", "-n", "evals", "--store", "results"], "--store cannot be combined with --namespace or --context"),
     ],
 )
-def test_what_the_user_mends_is_told_and_ends_with_2(
-    api: ApiServer, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_a_mistake_of_the_user_is_reported_with_exit_code_2(
+    api: ApiServer, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["results", *arguments]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_run_that_is_nowhere_is_told_for_both_places(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_run_is_reported_for_cluster_and_store(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["results", "nightly"]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "EvalRun nightly: there is none of that name; `kubectl get evalruns --all-namespaces` shows those there are",
+        "EvalRun nightly: does not exist; `kubectl get evalruns --all-namespaces` lists all EvalRuns",
         "results: holds no run 'nightly'; runs there: none",
     ]
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [
-        ({}, "has no results yet: the operator has not seen it; does it run, and serve this namespace?"),
+        ({}, "has no results yet: the operator has not seen it; check that it runs and watches this namespace"),
         (
             {
                 "phase": "Stalled",
@@ -264,59 +264,59 @@ def test_a_run_that_is_nowhere_is_told_for_both_places(api: ApiServer, capsys: p
         ),
     ],
 )
-def test_a_run_without_results_says_why(
-    api: ApiServer, status: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
+def test_a_run_without_results_is_reported_with_the_reason(
+    api: ApiServer, status: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.put("nightly", status)
     assert invoke(["results", "nightly", "-n", "evals"]) == 2
-    assert f"EvalRun nightly in namespace evals: {told}" in capsys.readouterr().err
+    assert f"EvalRun nightly in namespace evals: {message}" in capsys.readouterr().err
 
 
-def test_a_cluster_without_opsgym_says_what_to_install(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_without_crds_needs_the_chart_of_crds(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     api.serve_kinds(None)
     assert invoke(["results", "nightly", "-n", "evals"]) == 2
-    assert "the cluster knows no EvalRuns; install the chart opsgym-crds" in capsys.readouterr().err
+    assert "the cluster has no kind EvalRun; install the chart opsgym-crds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("code", "reason", "told"),
+    ("code", "reason", "message"),
     [
-        (403, "Forbidden", "you may not read it; ask for the role `opsgym-viewer` in that namespace"),
-        (401, "Unauthorized", "the cluster does not know you; sign in again"),
+        (403, "Forbidden", "you are not allowed to read it; ask for the role `opsgym-viewer` in that namespace"),
+        (401, "Unauthorized", "the cluster rejects your credentials; sign in again"),
         (500, "InternalError", "EvalRun nightly in namespace evals: Error from server (InternalError): no"),
     ],
 )
-def test_a_cluster_that_refuses_ends_with_1(
-    api: ApiServer, code: int, reason: str, told: str, capsys: pytest.CaptureFixture[str]
+def test_a_refusal_of_the_api_server_ends_with_exit_code_1(
+    api: ApiServer, code: int, reason: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.refuse("nightly", code, reason)
     assert invoke(["results", "nightly", "-n", "evals"]) == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_cluster_that_does_not_answer_ends_with_1(
+def test_an_unreachable_cluster_ends_with_exit_code_1(
     api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = home / ".kube" / "config"
     config.write_text(config.read_text().replace(api.url, "http://127.0.0.1:1"))
     assert invoke(["results", "nightly", "-n", "evals"]) == 1
-    assert "the cluster cannot be reached; does `kubectl get evalruns` answer?" in capsys.readouterr().err
+    assert "the cluster cannot be reached; check that `kubectl get evalruns` works" in capsys.readouterr().err
 
 
 def test_without_a_kubeconfig_a_named_namespace_is_refused(
     home: Path, kubectl: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["results", "nightly", "-n", "evals"]) == 2
-    assert "no kubeconfig is there; set KUBECONFIG" in capsys.readouterr().err
+    assert "there is no kubeconfig; set KUBECONFIG" in capsys.readouterr().err
 
 
-def test_a_kubeconfig_that_is_none_is_told(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_kubeconfig_is_reported(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / ".kube" / "config").write_text("[]")
     assert invoke(["results", "nightly", "-n", "evals"]) == 2
     assert "the kubeconfig cannot be read" in capsys.readouterr().err
 
 
-def test_without_kubectl_the_way_around_it_is_told(
+def test_a_missing_kubectl_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(home))
@@ -324,7 +324,7 @@ def test_without_kubectl_the_way_around_it_is_told(
     assert "kubectl is not installed" in capsys.readouterr().err
 
 
-def test_a_store_out_of_reach_is_told_with_the_way_there(
+def test_an_unreachable_store_is_reported_with_a_port_forward(
     api: ApiServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in {
@@ -335,8 +335,8 @@ def test_a_store_out_of_reach_is_told_with_the_way_there(
         monkeypatch.setenv(name, value)
     api.put("nightly", {"results": f"s3://bucket/prefix/runs/{RUN}"})
     assert invoke(["results", "nightly", "-n", "evals"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"s3://bucket/prefix: cannot access runs/{RUN}/run.json: ")
-    assert "kubectl port-forward" in said
-    assert "AWS_ENDPOINT_URL_S3" in said
-    assert "never-to-be-seen" not in said
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(f"s3://bucket/prefix: cannot access runs/{RUN}/run.json: ")
+    assert "kubectl port-forward" in stderr
+    assert "AWS_ENDPOINT_URL_S3" in stderr
+    assert "never-to-be-seen" not in stderr

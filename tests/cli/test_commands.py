@@ -12,9 +12,9 @@ from tests.cli.runs import CELL, put_attempt, put_run, put_trial
 from tests.cli.world import World, row
 
 from opsgym.main import invoke
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell
-from opsgym_api.store import LocalStore
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_core.store.local import LocalStore
 
 HEAVY = ("litellm", "rich", "uvicorn", "sqlalchemy", "pydantic", "jinja2", "boto3", "httpx", "asyncio")
 
@@ -45,25 +45,25 @@ def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["frobnicate"], "No such command 'frobnicate'"),
         (["run"], "name the FILE with the EvalRun"),
         (["run", "gone.yaml"], "gone.yaml: cannot be read: No such file or directory"),
         (["run", "gone.yaml", "--concurrency", "0"], "0 is not in the range"),
-        (["run", "gone.yaml", "--store", "ftp://x"], "ftp:// is not a kind of store"),
+        (["run", "gone.yaml", "--store", "ftp://x"], "unknown kind of store ftp://"),
         (["results", "x"], "holds no run 'x'; runs there: none"),
         (["report", "x", "--out", "o"], "holds no run 'x'"),
         (["tasks", "validate", "gone"], "gone: does not exist; expected a task file, or a folder of them"),
-        (["gym", "serve", "chess"], "'chess' is not installed; installed: csm, itsm"),
+        (["gym", "serve", "chess"], "unknown domain 'chess'; installed: calendar, csm, itsm"),
     ],
 )
-def test_bad_input_is_told_in_a_line_and_ends_with_2(
-    world: World, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_bad_input_is_reported_in_one_line_with_exit_code_2(
+    world: World, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(arguments) == 2
     captured = capsys.readouterr()
-    assert told in captured.err
+    assert message in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
 
@@ -102,7 +102,7 @@ def test_files_that_cannot_be_read_as_rows_are_named(world: World, capsys: pytes
     assert "latin.json: byte 13: is not UTF-8 text" in capsys.readouterr().err
 
 
-def test_runs_are_listed_newest_first_with_what_is_not_scored(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_listed_newest_first_with_unscored_trials(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     store = LocalStore("results")
     put_run(store, "old.1", [PlannedCell(cell=CELL, task_ids=["t"])], created_at="2026-01-01T00:00:00Z")
     put_run(store, "new.1", [PlannedCell(cell=CELL, task_ids=["t", "u"])], created_at="2026-01-02T00:00:00Z")
@@ -115,9 +115,9 @@ def test_runs_are_listed_newest_first_with_what_is_not_scored(world: World, caps
     assert old.split() == ["old.1", "2026-01-01T00:00:00Z", "0/1", "0", "–", "1", "pending", "$0"]
 
 
-def test_an_empty_store_says_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_store_is_reported(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["results"]) == 0
-    assert capsys.readouterr().out == "results holds no run\n"
+    assert capsys.readouterr().out == "results has no runs\n"
 
 
 def test_a_record_that_cannot_be_read_is_named(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +125,7 @@ def test_a_record_that_cannot_be_read_is_named(world: World, capsys: pytest.Capt
     put_run(store, "demo.1", [])
     store.put("runs/demo.1/cells/x/t/0.json", b"{}")
     assert invoke(["results", "demo"]) == 2
-    assert "runs/demo.1/cells/x/t/0.json: is no TrialRecord of this version" in capsys.readouterr().err
+    assert "runs/demo.1/cells/x/t/0.json: is not a valid TrialRecord of this version" in capsys.readouterr().err
 
 
 def test_an_unexpected_failure_is_one_line_and_a_log(
@@ -136,7 +136,7 @@ def test_an_unexpected_failure_is_one_line_and_a_log(
     def broken(location: str) -> None:
         raise ZeroDivisionError("first line\nsecond line")
 
-    monkeypatch.setattr("opsgym.commands.where.open_store", broken)
+    monkeypatch.setattr("opsgym.commands.run_locator.open_store", broken)
     assert invoke(["results"]) == 70
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("opsgym failed unexpectedly: ZeroDivisionError: first line (details: ")
@@ -146,7 +146,7 @@ def test_an_unexpected_failure_is_one_line_and_a_log(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_output_that_nobody_reads_any_more_is_no_failure(world: World) -> None:
+def test_a_closed_output_pipe_is_not_an_error(world: World) -> None:
     store = LocalStore("results")
     for number in range(300):
         put_run(store, f"demo.{number}", [])
@@ -181,4 +181,4 @@ def test_json_of_a_suspended_run_is_the_only_line(world: World, capsys: pytest.C
     assert invoke(["run", "run.yaml", "--json"]) == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)["pending"] == 1
-    assert captured.err == "demo is suspended: nothing is started; set spec.suspend to false to run it\n"
+    assert captured.err == "demo is suspended, nothing starts; set spec.suspend to false to run it\n"

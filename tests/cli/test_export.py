@@ -1,4 +1,4 @@
-"""Runs in the formats of others: the published harness's files, and Inspect's logs."""
+"""Export of runs to the files of the published harness and to Inspect logs."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from inspect_ai.log import read_eval_log
 from tests.cli.runs import CELL, put_run, put_trial, verifier
 from tests.cli.world import World, row
 
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell, Transcript, TranscriptEvent, Usage
-from opsgym_api.store import LocalStore
-from opsgym_api.task import Task
-from opsgym_runner.frozen import FrozenSuite
-from opsgym_runner.job import Seed
+from opsgym_api.records.attempt import Usage
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import Transcript, TranscriptEvent
+from opsgym_api.tasks.task import Task
+from opsgym_core.results.frozen_suite import FrozenSuite, Seed
+from opsgym_core.store.local import LocalStore
 
 RUN = "demo.1"
 ENVELOPE = {"meta": None, "content": [{"type": "text", "text": '{"id": 1}'}], "structuredContent": None}
 
 
-def said(task_id: str) -> Transcript:
+def conversation(task_id: str) -> Transcript:
     """A conversation of two calls, the second of which fails, and a note."""
     calls = [{"id": "a", "name": "find", "arguments": {"id": 1}}, {"id": "b", "name": "find", "arguments": {}}]
-    found = json.dumps({**ENVELOPE, "isError": False})
+    content = json.dumps({**ENVELOPE, "isError": False})
     events = [
         TranscriptEvent(kind="system", content="Policy."),
         TranscriptEvent(kind="user", content="Do it."),
         TranscriptEvent(kind="assistant", step=1, tool_calls=calls),
-        TranscriptEvent(kind="tool", step=1, tool_name="find", arguments={"id": 1}, content=found),
+        TranscriptEvent(kind="tool", step=1, tool_name="find", arguments={"id": 1}, content=content),
         TranscriptEvent(kind="note", content="something of the harness"),
         TranscriptEvent(kind="tool", step=1, tool_name="find", arguments={}, content="plain words", is_error=True),
         TranscriptEvent(kind="assistant", content="Done.", step=2),
     ]
-    return Transcript(task_id=task_id, tools=["find", "mend"], events=events)
+    return Transcript(task_id=task_id, tools=["find", "update"], events=events)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def world(tmp_path: Path) -> World:
         fields: dict[str, Any] = {"trial": trial, "verifiers": verifiers, "published_score": published, "usage": usage}
         put_trial(store, RUN, task_id, outcome, **fields)
         key = RunKeys(RUN).trial(CELL, task_id, trial).transcript
-        store.put(key, zstandard.compress(said(task_id).model_dump_json().encode()))
+        store.put(key, zstandard.compress(conversation(task_id).model_dump_json().encode()))
     return world
 
 
@@ -73,21 +74,21 @@ def exported(world: World, kind: str) -> Path:
     done = world.inline("export", RUN, "--format", kind, "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "4 scored trials of run demo.1" in done.stdout
-    assert "2 trials have no score and are left out" in done.stdout
+    assert "2 trials without a score are left out" in done.stdout
     return world.folder / "out"
 
 
 def published_scores(folder: Path) -> tuple[float, float]:
     """Success and verifier rates as the published `compute_score.py` takes them: the mean over all files of a mode."""
-    found = [json.loads(file.read_text())["statistics"] for file in folder.rglob("*.json")]
-    count = len(found)
+    statistics = [json.loads(file.read_text())["statistics"] for file in folder.rglob("*.json")]
+    count = len(statistics)
     return (
-        sum(each["overall_success_rate"] for each in found) / count,
-        sum(each["verifier_level_pass_rate"] for each in found) / count,
+        sum(each["overall_success_rate"] for each in statistics) / count,
+        sum(each["verifier_level_pass_rate"] for each in statistics) / count,
     )
 
 
-def test_the_published_harnesss_own_formula_comes_to_our_published_rate(world: World) -> None:
+def test_the_formula_of_the_published_harness_gives_our_published_rate(world: World) -> None:
     out = exported(world, "eops")
     # Trials: 1, 0, 1, 0. Verifiers after those of one name are one: 1/1, 1/2, 1/1, 0/1.
     assert published_scores(out / "m" / "react" / "oracle") == (2 / 4, (1 + 0.5 + 1 + 0) / 4)
@@ -96,7 +97,7 @@ def test_the_published_harnesss_own_formula_comes_to_our_published_rate(world: W
     assert sum(record["published_score"] for record in records if record["published_score"] is not None) == 2
 
 
-def test_files_stand_and_read_as_those_of_the_published_harness(world: World) -> None:
+def test_eops_files_have_the_layout_of_the_published_harness(world: World) -> None:
     out = exported(world, "eops")
     assert sorted(str(file.relative_to(out / "m/react/oracle")) for file in out.rglob("*.json")) == [
         "run_1/results_oracle__itsm__one.json",
@@ -130,13 +131,13 @@ def test_files_stand_and_read_as_those_of_the_published_harness(world: World) ->
     }  # fmt: skip
 
 
-def test_a_verifier_without_a_name_is_called_by_its_place(world: World) -> None:
+def test_a_verifier_without_a_name_is_named_by_its_index(world: World) -> None:
     file = exported(world, "eops") / "m/react/oracle/run_2/results_oracle__itsm__one.json"
     (run,) = json.loads(file.read_text())["runs"]
     assert list(run["verification_results"]) == ["check 0", "verifier_2"]
 
 
-def test_inspect_reads_its_log_back_with_our_counts(world: World) -> None:
+def test_inspect_reads_the_exported_log_with_our_counts(world: World) -> None:
     log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
     assert (log.status, log.eval.model, log.eval.solver) == ("success", "openai/gpt", "react")
     assert log.results is not None
@@ -144,8 +145,8 @@ def test_inspect_reads_its_log_back_with_our_counts(world: World) -> None:
     assert score.metrics["accuracy"].value == 1 / 4
     assert (score.scored_samples, score.unscored_samples, log.results.total_samples) == (4, 2, 6)
     assert log.samples is not None
-    found = {(str(sample.id), sample.epoch): sample for sample in log.samples}
-    assert {key: _value(sample.scores) for key, sample in found.items()} == {
+    samples = {(str(sample.id), sample.epoch): sample for sample in log.samples}
+    assert {key: _value(sample.scores) for key, sample in samples.items()} == {
         ("one", 1): "C", ("one", 2): "I", ("two", 1): "I", ("three", 1): "I",
     }  # fmt: skip
     usage = log.stats.model_usage["openai/gpt"]
@@ -156,23 +157,23 @@ def _value(scores: Mapping[str, Any] | None) -> Any:
     return (scores or {})["opsgym"].value
 
 
-def test_in_inspects_messages_every_result_names_its_call(world: World) -> None:
+def test_tool_results_in_the_inspect_log_reference_their_calls(world: World) -> None:
     log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
     messages = (log.samples or [])[0].messages
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "tool", "assistant"]
-    asked = [call.id for call in messages[2].tool_calls or []]  # type: ignore[union-attr]
-    assert [message.tool_call_id for message in messages[3:5]] == asked  # type: ignore[union-attr]
+    call_ids = [call.id for call in messages[2].tool_calls or []]  # type: ignore[union-attr]
+    assert [message.tool_call_id for message in messages[3:5]] == call_ids  # type: ignore[union-attr]
     assert messages[3].text == '{"id": 1}'
     assert messages[4].error is not None  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", ["eops", "inspect"])
-def test_a_transcript_that_is_gone_is_named(world: World, kind: str) -> None:
+def test_a_missing_transcript_is_named(world: World, kind: str) -> None:
     key = RunKeys(RUN).trial(CELL, "two", 0).transcript
     (world.folder / "results" / key).unlink()
     done = world.inline("export", RUN, "--format", kind, "--out", "out")
     assert done.returncode == 2
-    assert f"{key}: is not there" in done.stderr
+    assert f"{key}: missing, although its trial is scored" in done.stderr
 
 
 def test_a_run_without_scores_is_refused(tmp_path: Path) -> None:

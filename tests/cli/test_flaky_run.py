@@ -1,4 +1,4 @@
-"""`replay/flaky` where users meet it: in a run on this machine, and in a task pod."""
+"""`replay/flaky` in a local run and in a task pod."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 from tests.cli.world import World, row
-from tests.pods.pod import Pod, job_order, model
+from tests.pods.pod import Pod, job_spec, model
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 
-from opsgym_api.orders import Exit
+from opsgym_api.records.exit_codes import Exit
 
 FAULTS = {"rate_limit": 0.2, "server_error": 0.2, "cut_stream": 0.1, "malformed_tool_call": 0.2}
 
 FLAKY = {"rates": FAULTS, "seed": 2, "timeout": 60}
-"""Without time-outs, not even such as a busy machine brings about."""
+"""Parameters with a timeout so long that a busy machine adds no timeouts."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_run_on_a_flaky_model_is_scored_and_meets_the_same_faults_again(tmp_pa
     assert retries[0] == retries[1]
 
 
-def test_rates_that_make_no_sense_end_the_command_before_anything_starts(tmp_path: Path) -> None:
+def test_invalid_fault_rates_are_refused_before_the_run_starts(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.write_suite([row("one")])
     world.write_run({"shaky": {"model": "replay/flaky", "parameters": {"rates": {"timeout": 7}}}})
@@ -56,7 +56,7 @@ def test_a_task_pod_plays_a_flaky_model(tmp_path: Path, gym_url: str) -> None:
     pod = Pod.local(tmp_path)
     pod.freeze()
 
-    ended = pod.task(job_order(gym_url, model=model("replay/flaky", parameters={"rates": FAULTS, "seed": 4})))
+    ended = pod.task(job_spec(gym_url, model=model("replay/flaky", parameters={"rates": FAULTS, "seed": 4})))
 
     assert (ended.code, ended.summary.outcome) == (Exit.DONE, "passed")
     assert pod.attempt().model_retries > 0

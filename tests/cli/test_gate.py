@@ -1,4 +1,4 @@
-"""GO, NO-GO or INCONCLUSIVE, with the number that decided; and which run a gate compares with."""
+"""Verdicts of quality gates, their messages, and the choice of the baseline run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from tests.cli.runs import CELL, put_attempt, put_run, put_trial
 
 from opsgym.commands.gate import read_gate
 from opsgym.main import invoke
-from opsgym_api.baseline import find_baseline, find_last_good
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalrun import Gate
-from opsgym_api.gate import Baseline, CellScores, Judgement, RunScores, Standing, judge, run_scores, standing_of
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell, GateCheck, GateRecord, PlannedCell, Verdict
-from opsgym_api.results import load_record, load_rows
-from opsgym_api.scores import summarise
-from opsgym_api.statistics import difference_interval, mean_interval
-from opsgym_api.store import LocalStore
+from opsgym_api.kinds.evalrun import Gate
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.gate import GateCheck, GateRecord, Verdict
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.gates.baseline import find_baseline, find_last_good
+from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, Judgement, RunScores, judge, judged_run, run_scores
+from opsgym_core.results.load import load_record, load_rows
+from opsgym_core.results.score import summarise
+from opsgym_core.results.statistics import difference_interval, mean_interval
+from opsgym_core.store.local import LocalStore
 
 OTHER = Cell(model="m", agent="react", mode="oracle", domain="hr")
 CELLS = {"itsm": CELL, "hr": OTHER}
@@ -42,8 +44,8 @@ def scores(run: str = "demo.1", suite: str = "s", **passed_of: tuple[int, int]) 
     return RunScores(run, suite, cells)
 
 
-def standing(found: RunScores, **fields: Any) -> Standing:
-    return replace(Standing(found, total=10, infra_errors=0, cost_usd=0.5), **fields)
+def standing(scores_of_run: RunScores, **fields: Any) -> JudgedRun:
+    return replace(JudgedRun(scores_of_run, total=10, infra_errors=0, cost_usd=0.5), **fields)
 
 
 def only(judgement: Judgement) -> GateCheck:
@@ -70,7 +72,7 @@ def only(judgement: Judgement) -> GateCheck:
         (0, 1, 1.0, "NO-GO"),
     ],
 )
-def test_a_success_rate_is_judged_by_its_interval(passed: int, total: int, least: float, verdict: Verdict) -> None:
+def test_the_interval_of_a_success_rate_decides(passed: int, total: int, least: float, verdict: Verdict) -> None:
     check = only(judge(Gate(min_success_rate=least), standing(scores(itsm=(passed, total))), None))
     assert check.verdict == verdict
     interval = mean_interval([1.0] * passed + [0.0] * (total - passed), total)
@@ -80,47 +82,47 @@ def test_a_success_rate_is_judged_by_its_interval(passed: int, total: int, least
 
 
 @pytest.mark.parametrize("ends", ["low", "high"])
-def test_an_interval_that_ends_at_the_bound_reaches_it(ends: str) -> None:
+def test_an_interval_that_ends_exactly_at_the_minimum_meets_it(ends: str) -> None:
     interval = mean_interval([1.0] * 7 + [0.0] * 3, 10)
-    found = standing(scores(itsm=(7, 10)))
-    verdict = only(judge(Gate(min_success_rate=getattr(interval, ends)), found, None)).verdict
+    measured = standing(scores(itsm=(7, 10)))
+    verdict = only(judge(Gate(min_success_rate=getattr(interval, ends)), measured, None)).verdict
     assert verdict == {"low": "GO", "high": "INCONCLUSIVE"}[ends]
 
 
-def test_a_lower_confidence_decides_with_fewer_tasks() -> None:
-    found = standing(scores(itsm=(9, 10)))
-    sure, fair = (judge(Gate(min_success_rate=0.7, confidence=share), found, None) for share in (0.95, 0.8))
+def test_a_lower_confidence_needs_fewer_tasks_for_a_verdict() -> None:
+    measured = standing(scores(itsm=(9, 10)))
+    sure, fair = (judge(Gate(min_success_rate=0.7, confidence=share), measured, None) for share in (0.95, 0.8))
     assert (sure.verdict, fair.verdict) == ("INCONCLUSIVE", "GO")
-    assert "(80% interval " in only(fair).told
+    assert "(80% interval " in only(fair).message
 
 
-def test_trials_of_a_task_prove_less_than_as_many_tasks() -> None:
+def test_ten_trials_of_a_task_widen_the_interval_compared_with_ten_tasks() -> None:
     often = {(f"t{n}", trial): int(n < 9) for n in range(10) for trial in range(10)}
-    found = standing(RunScores("demo.1", "s", [CellScores(CELL, often)]))
-    assert judge(Gate(min_success_rate=0.7), found, None).verdict == "INCONCLUSIVE"
+    measured = standing(RunScores("demo.1", "s", [CellScores(CELL, often)]))
+    assert judge(Gate(min_success_rate=0.7), measured, None).verdict == "INCONCLUSIVE"
     assert judge(Gate(min_success_rate=0.7), standing(scores(itsm=(90, 100))), None).verdict == "GO"
 
 
-def test_the_worst_cell_decides_about_the_success_rate() -> None:
-    found = standing(scores(itsm=(95, 100), hr=(5, 10)))
-    check = only(judge(Gate(min_success_rate=0.8), found, None))
+def test_the_cell_with_the_lowest_success_rate_decides_the_verdict() -> None:
+    measured = standing(scores(itsm=(95, 100), hr=(5, 10)))
+    check = only(judge(Gate(min_success_rate=0.8), measured, None))
     assert check == GateCheck(
         condition="minSuccessRate",
         verdict="NO-GO",
-        told="success rate 50.0% in m/react/oracle/hr (95% interval 23.7% to 76.3%, 10 tasks); "
+        message="success rate 50.0% in m/react/oracle/hr (95% interval 23.7% to 76.3%, 10 tasks); "
         "at least 80.0% is required",
     )
-    assert "m/react/oracle/hr" in only(judge(Gate(min_success_rate=0.2), found, None)).told
+    assert "m/react/oracle/hr" in only(judge(Gate(min_success_rate=0.2), measured, None)).message
 
 
-def test_a_cell_that_fails_outweighs_one_that_cannot_be_told() -> None:
-    found = standing(scores(itsm=(0, 100), hr=(0, 1)))
-    assert "in m/react/oracle/itsm (" in only(judge(Gate(min_success_rate=0.5), found, None)).told
+def test_a_no_go_cell_takes_precedence_over_an_inconclusive_cell() -> None:
+    measured = standing(scores(itsm=(0, 100), hr=(0, 1)))
+    assert "in m/react/oracle/itsm (" in only(judge(Gate(min_success_rate=0.5), measured, None)).message
 
 
-def test_a_cell_without_a_score_is_never_a_go() -> None:
+def test_a_cell_without_scored_trials_is_never_a_go() -> None:
     check = only(judge(Gate(min_success_rate=0), standing(scores(itsm=(1, 1), hr=(0, 0))), None))
-    assert (check.verdict, check.told) == (
+    assert (check.verdict, check.message) == (
         "INCONCLUSIVE",
         "success rate is not known: nothing is scored in m/react/oracle/hr",
     )
@@ -128,49 +130,49 @@ def test_a_cell_without_a_score_is_never_a_go() -> None:
     assert judge(Gate(min_success_rate=0.5), standing(scores(itsm=(0, 99), hr=(0, 0))), None).verdict == "NO-GO"
 
 
-def told_more(told: str) -> int:
-    return int(told.partition("; about ")[2].split()[0])
+def estimated_tasks(message: str) -> int:
+    return int(message.partition("; about ")[2].split()[0])
 
 
 @pytest.mark.parametrize(("passed", "total", "least"), [(12, 12, 0.9), (40, 50, 0.75), (6, 10, 0.5)])
-def test_the_tasks_that_are_said_to_decide_do(passed: int, total: int, least: float) -> None:
+def test_the_estimated_number_of_further_tasks_reaches_a_verdict(passed: int, total: int, least: float) -> None:
     gate = Gate(min_success_rate=least)
-    more = told_more(only(judge(gate, standing(scores(itsm=(passed, total))), None)).told)
+    estimate = estimated_tasks(only(judge(gate, standing(scores(itsm=(passed, total))), None)).message)
 
     def verdict(tasks: int) -> Verdict:
         larger = scores(itsm=(round(passed * tasks / total), tasks))
         return judge(gate, standing(larger), None).verdict
 
-    assert verdict(total + more * 3 // 4) == "INCONCLUSIVE"
-    assert verdict(total + more * 5 // 4 + 1) != "INCONCLUSIVE"
+    assert verdict(total + estimate * 3 // 4) == "INCONCLUSIVE"
+    assert verdict(total + estimate * 5 // 4 + 1) != "INCONCLUSIVE"
 
 
-def test_a_rate_at_the_bound_is_told_by_no_number_of_tasks() -> None:
+def test_a_rate_equal_to_the_minimum_gets_no_estimate_of_further_tasks() -> None:
     check = only(judge(Gate(min_success_rate=0.5), standing(scores(itsm=(5, 10))), None))
-    assert check.told.endswith("; that is too near to be told apart by more tasks")
+    assert check.message.endswith("; that is too near to be distinguished by more tasks")
 
 
-# Facts
+# Cost and infrastructure errors
 
 
 def test_an_unknown_cost_is_never_a_go() -> None:
-    found = scores(itsm=(1, 2))
-    assert only(judge(Gate(max_cost_usd=0.5), standing(found), None)).verdict == "GO"
-    assert only(judge(Gate(max_cost_usd=0.49), standing(found), None)).verdict == "NO-GO"
-    check = only(judge(Gate(max_cost_usd=1000), standing(found, cost_usd=None), None))
-    assert (check.verdict, check.told) == ("NO-GO", "cost unknown; at most $1000.00 is allowed")
+    measured = scores(itsm=(1, 2))
+    assert only(judge(Gate(max_cost_usd=0.5), standing(measured), None)).verdict == "GO"
+    assert only(judge(Gate(max_cost_usd=0.49), standing(measured), None)).verdict == "NO-GO"
+    check = only(judge(Gate(max_cost_usd=1000), standing(measured, cost_usd=None), None))
+    assert (check.verdict, check.message) == ("NO-GO", "cost unknown; at most $1000.00 is allowed")
 
 
-def test_infra_errors_are_a_share_of_all_trials(store: LocalStore) -> None:
+def test_the_infra_error_rate_is_a_share_of_all_trials(store: LocalStore) -> None:
     put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a", "b", "c", "d"])])
     for task_id in ("a", "b", "c"):
         put_trial(store, "demo.1", task_id, Outcome.PASSED)
     put_attempt(store, "demo.1", "d", Outcome.INFRA_ERROR, reason="gym_lost")
     rows = load_rows(store, "demo.1")
-    found = standing_of(rows, summarise(rows))
-    check = only(judge(Gate(max_infra_error_rate=0.25), found, None))
-    assert (check.verdict, check.told) == ("GO", "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
-    assert judge(Gate(max_infra_error_rate=0.2), found, None).verdict == "NO-GO"
+    measured = judged_run(rows, summarise(rows))
+    check = only(judge(Gate(max_infra_error_rate=0.25), measured, None))
+    assert (check.verdict, check.message) == ("GO", "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
+    assert judge(Gate(max_infra_error_rate=0.2), measured, None).verdict == "NO-GO"
     assert judge(Gate(max_infra_error_rate=0), standing(scores(), total=0), None).verdict == "GO"
 
 
@@ -191,7 +193,7 @@ REGRESSION = Gate(baseline="demo.0", max_regression=0.1)
         (100, 0, 100, 1.0, "GO"),
     ],
 )
-def test_a_drop_is_judged_by_the_interval_of_paired_differences(
+def test_the_interval_of_paired_differences_decides_a_regression(
     before: int, after: int, total: int, most: float, verdict: Verdict
 ) -> None:
     then, now = scores("demo.0", itsm=(before, total)), scores(itsm=(after, total))
@@ -205,18 +207,18 @@ def test_a_drop_is_judged_by_the_interval_of_paired_differences(
     assert judgement.regression == pytest.approx((min(before, total) - min(after, total)) / total)
 
 
-def test_the_same_tasks_failing_is_no_regression_but_others_failing_may_be_one() -> None:
-    """Two means with the same difference are one thing or another, depending on which tasks changed."""
+def test_equal_means_are_inconclusive_when_other_tasks_fail() -> None:
+    """The verdict depends on paired differences of tasks, not on the two means alone."""
     then = scores("demo.0", itsm=(50, 100))
     swapped = RunScores("demo.1", "s", [CellScores(CELL, {(f"t{n:04}", 0): int(n >= 50) for n in range(100)})])
     assert judge(REGRESSION, standing(scores(itsm=(50, 100))), Baseline(then)).verdict == "GO"
     assert judge(REGRESSION, standing(swapped), Baseline(then)).verdict == "INCONCLUSIVE"
 
 
-def test_the_largest_drop_against_the_baseline_decides() -> None:
+def test_the_cell_with_the_largest_drop_decides_a_regression() -> None:
     then = scores("demo.0", itsm=(80, 100), hr=(50, 100))
     judgement = judge(REGRESSION, standing(scores(itsm=(40, 100), hr=(90, 100))), Baseline(then))
-    assert only(judgement).told == (
+    assert only(judgement).message == (
         "success rate down 40.0 points in m/react/oracle/itsm (95% interval down 49.1 points to down 29.4 points, "
         "100 tasks) against demo.0; a drop of 10.0 points is allowed"
     )
@@ -224,47 +226,47 @@ def test_the_largest_drop_against_the_baseline_decides() -> None:
     assert judgement.regression == pytest.approx(0.4)
 
 
-def test_only_tasks_of_both_runs_count_and_it_is_said_that_suites_differ() -> None:
+def test_only_common_tasks_are_compared_and_the_message_notes_different_suites() -> None:
     then = scores("demo.0", "old", itsm=(100, 100))
     judgement = judge(REGRESSION, standing(scores(suite="new", itsm=(100, 150))), Baseline(then))
     assert judgement.verdict == "GO"
-    assert "100 tasks) against demo.0" in only(judgement).told
-    assert "; the runs' suites differ, and only tasks of both count" in only(judgement).told
+    assert "100 tasks) against demo.0" in only(judgement).message
+    assert "; the runs' suites differ, and only tasks of both count" in only(judgement).message
 
 
-def test_a_cell_without_common_scored_tasks_cannot_be_told() -> None:
+def test_a_cell_without_common_scored_tasks_is_inconclusive() -> None:
     then = scores("demo.0", itsm=(100, 100), hr=(0, 0))
     judgement = judge(REGRESSION, standing(scores(itsm=(100, 100), hr=(1, 1))), Baseline(then))
-    assert (only(judgement).verdict, only(judgement).told) == (
+    assert (only(judgement).verdict, only(judgement).message) == (
         "INCONCLUSIVE",
         "regression is not known: no task of m/react/oracle/hr is scored here and in demo.0",
     )
     worse = judge(REGRESSION, standing(scores(itsm=(0, 100), hr=(1, 1))), Baseline(then))
-    assert worse.verdict == "NO-GO", "what is known is enough"
+    assert worse.verdict == "NO-GO", "a NO-GO of one cell does not need the other cell"
 
 
-def test_a_cell_that_the_baseline_did_not_have_is_left_out_and_named() -> None:
+def test_a_cell_missing_from_the_baseline_is_excluded_and_named() -> None:
     then = scores("demo.0", itsm=(100, 100))
     judgement = judge(REGRESSION, standing(scores(itsm=(100, 100), hr=(0, 9))), Baseline(then))
     assert judgement.verdict == "GO"
-    assert only(judgement).told.endswith("; not compared, since that run does not have it: m/react/oracle/hr")
+    assert only(judgement).message.endswith("; not compared, since that run does not have it: m/react/oracle/hr")
     apart = judge(REGRESSION, standing(scores(hr=(1, 1))), Baseline(then))
     assert (apart.verdict, apart.regression) == ("INCONCLUSIVE", None)
 
 
-def test_without_a_good_run_the_condition_holds_and_says_so() -> None:
+def test_without_an_earlier_good_run_max_regression_is_a_go_with_a_note() -> None:
     judgement = judge(Gate(last_good=True, max_regression=0.1), standing(scores(itsm=(0, 9))), Baseline(None))
     assert (judgement.verdict, judgement.baseline, judgement.regression) == ("GO", "", None)
-    assert "no earlier run is good" in only(judgement).told
+    assert "no earlier run is good" in only(judgement).message
 
 
-def test_a_baseline_that_is_gone_is_a_no_go() -> None:
+def test_a_missing_baseline_run_is_a_no_go() -> None:
     gone = Problem("spec.gate.baseline", "holds no run 'demo.0'")
     judgement = judge(REGRESSION, standing(scores(itsm=(9, 9))), gone)
-    assert (judgement.verdict, only(judgement).told) == ("NO-GO", "spec.gate.baseline: holds no run 'demo.0'")
+    assert (judgement.verdict, only(judgement).message) == ("NO-GO", "spec.gate.baseline: holds no run 'demo.0'")
 
 
-# The whole
+# Verdict of all conditions
 
 
 @pytest.mark.parametrize(
@@ -277,11 +279,11 @@ def test_a_baseline_that_is_gone_is_a_no_go() -> None:
     ],
 )
 def test_the_worst_condition_is_the_verdict(verdicts: tuple[Verdict, ...], whole: Verdict) -> None:
-    checks = tuple(GateCheck(condition="c", verdict=verdict, told="") for verdict in verdicts)
+    checks = tuple(GateCheck(condition="c", verdict=verdict, message="") for verdict in verdicts)
     assert Judgement(checks).verdict == whole
 
 
-def test_every_condition_is_told() -> None:
+def test_every_condition_is_reported() -> None:
     gate = Gate(min_success_rate=0.5, max_cost_usd=1, max_infra_error_rate=0, baseline="demo.0", max_regression=0.5)
     judgement = judge(gate, standing(scores(itsm=(10, 10))), Baseline(scores("demo.0", itsm=(10, 10))))
     assert [check.condition for check in judgement.checks] == [
@@ -293,7 +295,7 @@ def test_every_condition_is_told() -> None:
 # Which run a gate compares with
 
 
-def test_a_baseline_named_like_the_run_means_the_one_before_it(store: LocalStore) -> None:
+def test_a_baseline_with_the_runs_own_name_means_the_previous_run(store: LocalStore) -> None:
     put_run(store, "demo.1", [], created_at="2026-01-01T00:00:00Z")
     put_run(store, "demo.2", [], created_at="2026-01-02T00:00:00Z")
     put_run(store, "demo.3", [], created_at="2026-01-03T00:00:00Z")
@@ -327,7 +329,7 @@ def last_good(store: LocalStore, own: str) -> str | None:
     return chosen(find_last_good(store, load_record(store, own)))
 
 
-def test_the_last_good_run_is_the_last_of_the_same_name_that_said_go(store: LocalStore) -> None:
+def test_the_last_good_run_is_the_latest_run_of_the_same_name_with_verdict_go(store: LocalStore) -> None:
     put_run(store, "demo.own", PLAN)
     assert last_good(store, "demo.own") is None
     put_judged(store, "demo.a", "GO", 1)
@@ -352,7 +354,7 @@ def test_runs_of_a_schedule_are_compared_with_runs_of_that_schedule_and_namespac
     assert last_good(store, "team.nightly-200.u6") == "team.nightly-200.u2"
 
 
-def test_a_good_run_that_shares_no_task_is_passed_over(store: LocalStore) -> None:
+def test_a_good_run_without_common_tasks_is_not_a_baseline(store: LocalStore) -> None:
     put_judged(store, "demo.a", "GO", 1)
     put_judged(store, "demo.b", "GO", 2, plan=[PlannedCell(cell=OTHER, task_ids=["a"])])
     put_judged(store, "demo.c", "GO", 3, plan=[PlannedCell(cell=CELL, task_ids=["z"])])
@@ -360,10 +362,10 @@ def test_a_good_run_that_shares_no_task_is_passed_over(store: LocalStore) -> Non
     assert last_good(store, "demo.own") == "demo.a"
 
 
-def test_records_of_runs_that_are_not_chosen_are_not_read(store: LocalStore) -> None:
+def test_only_records_of_the_chosen_baseline_are_read(store: LocalStore) -> None:
     read: list[str] = []
 
-    class Watched(LocalStore):
+    class RecordingStore(LocalStore):
         def get(self, key: str) -> bytes | None:
             read.append(key)
             return super().get(key)
@@ -373,10 +375,10 @@ def test_records_of_runs_that_are_not_chosen_are_not_read(store: LocalStore) -> 
         for task_id in ("a", "b"):
             put_trial(store, f"demo.{number}", task_id, Outcome.PASSED)
     put_run(store, "demo.own", PLAN)
-    watched = Watched(store.root)
-    found = find_last_good(watched, load_record(watched, "demo.own"))
-    assert found.scores is not None
-    assert [cell.scores for cell in found.scores.cells] == [{("a", 0): 1, ("b", 0): 1}]
+    recording_store = RecordingStore(store.root)
+    baseline = find_last_good(recording_store, load_record(recording_store, "demo.own"))
+    assert baseline.scores is not None
+    assert [cell.scores for cell in baseline.scores.cells] == [{("a", 0): 1, ("b", 0): 1}]
     opened = {key.split("/")[1] for key in read if "/cells/" in key}
     assert opened == {"demo.5"}
 
@@ -384,7 +386,7 @@ def test_records_of_runs_that_are_not_chosen_are_not_read(store: LocalStore) -> 
 # The command
 
 
-TOLD = "success rate 90.0% in m/react/oracle/itsm (95% interval 69.9% to 97.2%, 20 tasks); at least 50.0% is required"
+PASSED = "success rate 90.0% in m/react/oracle/itsm (95% interval 69.9% to 97.2%, 20 tasks); at least 50.0% is required"
 RUN = """
 apiVersion: opsgym.dev/v1alpha1
 kind: EvalRun
@@ -433,12 +435,12 @@ def test_a_finished_run_is_judged_by_its_own_gate_and_nothing_is_written(
     code, out, _ = finished()
     assert (code, out.splitlines()) == (
         0,
-        ["gate: GO", f"  GO            {TOLD}"],
+        ["gate: GO", f"  GO            {PASSED}"],
     )
     assert store.get(RunKeys("demo.1").gate_json) is None
 
 
-def test_a_run_that_has_not_ended_is_judged_as_it_stands_and_it_is_said(
+def test_a_run_that_has_not_ended_is_judged_with_a_warning(
     finished: Callable[..., tuple[int, str, str]], store: LocalStore, tmp_path: Path
 ) -> None:
     cells = [PlannedCell(cell=CELL, task_ids=[f"t{n}" for n in range(23)])]
@@ -446,7 +448,7 @@ def test_a_run_that_has_not_ended_is_judged_as_it_stands_and_it_is_said(
     file = tmp_path / "gate.yaml"
     file.write_text("minSuccessRate: 0.5")
     code, _, err = finished("--gate", str(file))
-    assert (code, err) == (0, "3 trials of demo.1 have not ended; judged as it stands\n")
+    assert (code, err) == (0, "3 trials of demo.1 have not ended; judging the others\n")
 
 
 @pytest.mark.parametrize(
@@ -471,7 +473,7 @@ def test_a_file_without_a_gate_is_refused_with_its_place(
     assert "Traceback" not in err
 
 
-def test_a_file_that_is_not_there_is_refused(finished: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_missing_gate_file_is_refused(finished: Callable[..., tuple[int, str, str]]) -> None:
     code, _, err = finished("--gate", "nowhere.yaml")
     assert (code, err) == (2, "nowhere.yaml: cannot be read: No such file or directory\n")
 
@@ -486,8 +488,8 @@ def test_scores_of_a_run_are_those_of_its_records(store: LocalStore) -> None:
     put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a", "b"]), PlannedCell(cell=OTHER, task_ids=["a"])])
     put_trial(store, "demo.1", "a", Outcome.PASSED)
     put_trial(store, "demo.1", "b", Outcome.FAILED)
-    found = run_scores(load_rows(store, "demo.1"))
-    assert {cell.cell.domain: cell.scores for cell in found.cells} == {"itsm": {("a", 0): 1, ("b", 0): 0}, "hr": {}}
+    measured = run_scores(load_rows(store, "demo.1"))
+    assert {cell.cell.domain: cell.scores for cell in measured.cells} == {"itsm": {("a", 0): 1, ("b", 0): 0}, "hr": {}}
 
 
 # The page
@@ -503,7 +505,7 @@ def table(name: str) -> list[list[str]]:
     return [rows[0], *rows[2:]]
 
 
-def test_the_page_says_how_many_tasks_a_success_rate_takes() -> None:
+def test_the_page_states_the_tasks_needed_for_a_success_rate() -> None:
     head, *rows = table("success")
     assert len(rows) == 6
     for least, *counts in rows:
@@ -514,14 +516,14 @@ def test_the_page_says_how_many_tasks_a_success_rate_takes() -> None:
 
 
 def changed_both_ways(share: float, tasks: int) -> tuple[RunScores, RunScores]:
-    """Two runs of which a share of tasks came out otherwise, half of them each way."""
+    """Two runs in which a share of tasks changed their outcome, half of them in each direction."""
     each = round(share * tasks / 2)
     then = {(f"t{n}", 0): int(each <= n < 2 * each) for n in range(tasks)}
     now = {(f"t{n}", 0): int(n < each) for n in range(tasks)}
     return RunScores("demo.0", "s", [CellScores(CELL, then)]), RunScores("demo.1", "s", [CellScores(CELL, now)])
 
 
-def test_the_page_says_how_many_tasks_a_regression_takes() -> None:
+def test_the_page_states_the_tasks_needed_for_a_regression() -> None:
     head, *rows = table("regression")
     shares = [0.0 if text == "none" else float(text.removesuffix("%")) / 100 for text in head[1:]]
     assert len(rows) == 5

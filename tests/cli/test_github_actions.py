@@ -1,4 +1,4 @@
-"""The GitHub Actions example: what it runs is run here as its runner would, so that it cannot rot."""
+"""Runs the steps of the GitHub Actions example as a GitHub runner does."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from typing import Any
 import pytest
 import yaml
 
-from opsgym_api.documents import load_documents
+from opsgym_core.planning.documents import load_documents
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "github-actions"
 SHELL = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
-"""What GitHub makes of `shell: bash`."""
+"""The command line that GitHub uses for `shell: bash`."""
 EXPRESSION = re.compile(r"\$\{\{ *(.+?) *\}\}")
 
 
 def workflow() -> dict[Any, Any]:
-    found: dict[Any, Any] = yaml.safe_load((EXAMPLE / "gate.yml").read_text())
-    return found
+    document: dict[Any, Any] = yaml.safe_load((EXAMPLE / "gate.yml").read_text())
+    return document
 
 
 @dataclass
 class Runner:
-    """Carries out a job's steps in a folder; actions are other people's, and are left out."""
+    """Runs the `run` steps of a job in a folder; steps that use an action are skipped."""
 
     folder: Path
     outputs: dict[str, str] = field(default_factory=dict)
-    """What steps wrote to GITHUB_OUTPUT, by the expression that reads it."""
+    """Values that steps wrote to GITHUB_OUTPUT, by the expression that reads them."""
     summary: str = ""
 
     def run(self) -> tuple[list[str], int]:
-        """Names of the steps that were run until one failed, and the last one's exit code."""
+        """Names of the steps run up to the first failure, and the exit code of the last one."""
         job, ran, code = workflow()["jobs"]["gate"], [], 0
         for step in job["steps"]:
             if "run" not in step:
@@ -52,14 +52,14 @@ class Runner:
 
     def _value(self, text: str) -> str:
         known = {"secrets.OPENAI_API_KEY": "", **self.outputs}
-        return EXPRESSION.sub(lambda found: known[found[1]], text)
+        return EXPRESSION.sub(lambda match: known[match[1]], text)
 
     def _step(self, step: Mapping[str, Any], env: Mapping[str, str]) -> int:
-        assert not EXPRESSION.search(step["run"]), "an expression in a script is an open door for who names a branch"
+        assert not EXPRESSION.search(step["run"]), "an expression in a script allows injection through a branch name"
         output, summary = self.folder / "output", self.folder / "summary"
         output.write_text("")
         summary.touch()
-        # `uv pip install` finds what it wants in this environment, and may not look for anything else.
+        # `uv pip install` is satisfied by this environment; offline, it fails for any other package.
         tools = {"VIRTUAL_ENV": str(ROOT / ".venv"), "UV_OFFLINE": "1"}
         path = os.pathsep.join([str(ROOT / ".venv" / "bin"), str(ROOT / ".tools" / "uv" / "bin"), os.environ["PATH"]])
         files = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
@@ -118,7 +118,7 @@ def test_an_evaluation_that_cannot_start_fails_the_job_at_once(tmp_path: Path, u
 
 
 @pytest.mark.parametrize(("code", "ends"), [("0", 0), ("1", 1), ("3", 3), ("4", 0), ("70", 70)])
-def test_how_the_job_ends_is_how_the_gate_was(code: str, ends: int) -> None:
+def test_the_exit_code_of_the_job_follows_the_gate(code: str, ends: int) -> None:
     decide = workflow()["jobs"]["gate"]["steps"][-1]
     done = subprocess.run(
         [*SHELL, "-c", decide["run"]], env={**os.environ, "CODE": code}, capture_output=True, text=True, check=False
@@ -127,18 +127,18 @@ def test_how_the_job_ends_is_how_the_gate_was(code: str, ends: int) -> None:
     assert done.stdout.startswith("::warning") == (code == "4")
 
 
-def test_the_workflow_has_no_rights_that_it_does_not_need_and_names_the_versions_of_actions() -> None:
-    found = workflow()
-    assert found["permissions"] == {"contents": "read"}
-    assert sorted(found[True]) == ["pull_request", "push"], "YAML reads `on` as true"
-    steps = found["jobs"]["gate"]["steps"]
+def test_the_workflow_has_minimal_permissions_and_pins_versions_of_actions() -> None:
+    document = workflow()
+    assert document["permissions"] == {"contents": "read"}
+    assert sorted(document[True]) == ["pull_request", "push"], "YAML reads `on` as true"
+    steps = document["jobs"]["gate"]["steps"]
     assert all(re.fullmatch(r"[a-z-]+/[a-z-]+(/[a-z]+)?@v\d+", step["uses"]) for step in steps if "uses" in step)
     assert all("run" in step or "uses" in step for step in steps)
-    (kept,) = [step for step in steps if step.get("uses", "").startswith("actions/cache/save")]
-    assert kept["if"] == "github.ref == 'refs/heads/main' && steps.evaluate.outputs.code == '0'"
+    (cache_step,) = [step for step in steps if step.get("uses", "").startswith("actions/cache/save")]
+    assert cache_step["if"] == "github.ref == 'refs/heads/main' && steps.evaluate.outputs.code == '0'"
 
 
-def test_the_evaluation_is_one_that_opsgym_reads() -> None:
+def test_the_evaluation_of_the_example_is_valid() -> None:
     spec = load_documents(EXAMPLE / "evaluation.yaml").run.spec
     assert spec.budget is not None
     assert spec.gate is not None

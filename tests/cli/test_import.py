@@ -1,4 +1,4 @@
-"""Published rows and seeds become a suite folder, and what is wrong with them is told."""
+"""`opsgym tasks import` converts published rows and seeds to a suite folder and reports their faults."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from tests.itsm.seed import SEED
 from tests.support.upstream import upstream
 
 from opsgym.taskimport.sources import decoded, read_rows
-from opsgym.transcripts import read_transcript
-from opsgym_api.layout import RunKeys
-from opsgym_api.results import load_run
-from opsgym_api.task import Task, read_tasks
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.reading import read_tasks
+from opsgym_api.tasks.task import Task
+from opsgym_core.results.load import load_run
+from opsgym_core.results.transcripts import read_transcript
 
 ARCHIVE = "Domain Wise DBs and Task-DB Mappings/itsm/dbs/desk.sql"
 
@@ -71,16 +72,16 @@ def imported(world: World, *arguments: str, code: int = 0) -> tuple[dict[str, An
     return json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 
-def kinds(found: dict[str, Any]) -> Counter[str]:
-    return Counter(fault["kind"] for fault in found["faults"])
+def kinds(report: dict[str, Any]) -> Counter[str]:
+    return Counter(fault["kind"] for fault in report["faults"])
 
 
 def test_parquet_of_several_modes_becomes_a_suite_for_each_and_runs(world: World) -> None:
     seeds = write_archive(world)
     write_parquet(world, "oracle", [published("first"), published("second")])
     write_parquet(world, "plus_5_tools", [published("first", selected_tools=["find_incident_by_id", "list_users"])])
-    found, _ = imported(world, "data", "--seeds", seeds)
-    assert found["rows"] == [
+    report, _ = imported(world, "data", "--seeds", seeds)
+    assert report["rows"] == [
         {"mode": "oracle", "domain": "itsm", "rows": 2},
         {"mode": "plus_5_tools", "domain": "itsm", "rows": 1},
     ]
@@ -91,13 +92,13 @@ def test_parquet_of_several_modes_becomes_a_suite_for_each_and_runs(world: World
     assert json.loads(done.stdout)["failed"] == 1
     (cell,) = load_run(world.store, world.run).run.cells
     key = RunKeys(world.run).trial(cell.cell, "first", 0).transcript
-    said = read_transcript(world.store, key)
-    assert said is not None
-    assert sorted(said.tools) == ["find_incident_by_id", "list_users"], "those published for the mode, and no more"
+    transcript = read_transcript(world.store, key)
+    assert transcript is not None
+    assert sorted(transcript.tools) == ["find_incident_by_id", "list_users"], "the tools published for the mode"
 
 
-def test_every_field_comes_through_also_those_that_mean_nothing_here(world: World) -> None:
-    given = published("first", tags=["a", {"deep": 1}], note='{"kept": "as text is decoded"}', empty=None)
+def test_every_field_of_a_row_is_kept_including_unknown_ones(world: World) -> None:
+    given = published("first", tags=["a", {"deep": 1}], note='{"text": "is decoded"}', empty=None)
     write_parquet(world, "oracle", [given | {"tags": json.dumps(given["tags"])}])
     imported(world, "data", "--seeds", write_archive(world))
     (line,) = (world.folder / "suite/oracle/itsm.jsonl").read_text().splitlines()
@@ -115,15 +116,15 @@ def test_every_field_comes_through_also_those_that_mean_nothing_here(world: Worl
         ("task_1.jsonl", "oracle", "task_1"),
     ],
 )
-def test_mode_and_id_are_told_by_names_where_rows_do_not(tmp_path: Path, name: str, mode: str, task_id: str) -> None:
+def test_mode_and_id_of_a_row_default_to_its_file_name(tmp_path: Path, name: str, mode: str, task_id: str) -> None:
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps({"user_prompt": "x"}))
-    (found,) = read_rows([tmp_path])
-    assert (found.mode.value, found.default_id) == (mode, task_id)
+    (record,) = read_rows([tmp_path])
+    assert (record.mode.value, record.default_id) == (mode, task_id)
 
 
-def test_faults_of_rows_are_named_each_with_its_place(world: World) -> None:
+def test_faults_of_rows_are_reported_with_their_position(world: World) -> None:
     count = "SELECT COUNT(*) FROM incident WHERE 1 = 0"
     odd = checks(
         ("same", count, 5),
@@ -138,27 +139,27 @@ def test_faults_of_rows_are_named_each_with_its_place(world: World) -> None:
         published("idle", verifiers=checks(("none", count, 0))),
     ]
     (world.folder / "rows.json").write_text(json.dumps(rows))
-    found, _ = imported(world, "rows.json", "--seeds", write_archive(world))
-    assert kinds(found) == {
+    report, _ = imported(world, "rows.json", "--seeds", write_archive(world))
+    assert kinds(report) == {
         "unknown_tool": 1, "shared_verifier_name": 1, "repeated_verifier": 1, "text_for_number": 1, "refused_query": 2,
         "relative_time": 1, "passes_untouched": 2, "needs_no_action": 1,
     }  # fmt: skip
-    by_kind = {fault["kind"]: fault for fault in found["faults"]}
+    by_kind = {fault["kind"]: fault for fault in report["faults"]}
     assert by_kind["unknown_tool"]["detail"] == "no_such_tool"
     assert by_kind["repeated_verifier"]["where"] == "verifiers[1]"
     assert by_kind["needs_no_action"]["task_id"] == "idle"
-    assert found["faults"] == json.loads((world.folder / "suite/faults.json").read_text())
+    assert report["faults"] == json.loads((world.folder / "suite/faults.json").read_text())
 
 
-def test_rows_that_cannot_run_are_named_and_left_out_beside_the_others(world: World) -> None:
+def test_invalid_rows_are_reported_and_excluded_from_the_suite(world: World) -> None:
     bad = published("bad", verifiers=[{"verifier_type": "database_state", "validation_config": {}}])
     elsewhere = published("elsewhere", verifiers=[row("x")["verifiers"][1] | {"gym_name": "gym-hr-mcp"}])
     lines = [*map(json.dumps, [published("good"), bad, elsewhere, published("good")]), "{"]
     (world.folder / "rows.jsonl").write_text("\n".join(lines))
-    found, _ = imported(world, "rows.jsonl", "--seeds", write_archive(world), code=2)
-    invalid = {fault["where"]: fault["detail"] for fault in found["faults"] if fault["kind"] == "invalid_row"}
+    report, _ = imported(world, "rows.jsonl", "--seeds", write_archive(world), code=2)
+    invalid = {fault["where"]: fault["detail"] for fault in report["faults"] if fault["kind"] == "invalid_row"}
     assert sorted(invalid) == [f"rows.jsonl row {number}" for number in (2, 3, 4, 5)]
-    assert "is no gym server here" in invalid["rows.jsonl row 3"]
+    assert "unknown gym server" in invalid["rows.jsonl row 3"]
     assert "the same task_id" in invalid["rows.jsonl row 4"]
     assert "is not JSON" in invalid["rows.jsonl row 5"]
     tasks, broken = read_tasks(world.folder / "suite/oracle")
@@ -167,13 +168,13 @@ def test_rows_that_cannot_run_are_named_and_left_out_beside_the_others(world: Wo
 
 def test_a_missing_seed_is_named_and_the_row_kept(world: World) -> None:
     (world.folder / "rows.json").write_text(json.dumps(published("first")))
-    found, _ = imported(world, "rows.json")
-    assert kinds(found) == {"missing_seed": 1}
-    assert found["unchecked"] == {"itsm": 1}
-    assert found["faults"][0]["detail"] == ARCHIVE
+    report, _ = imported(world, "rows.json")
+    assert kinds(report) == {"missing_seed": 1}
+    assert report["unchecked"] == {"itsm": 1}
+    assert report["faults"][0]["detail"] == ARCHIVE
 
 
-def test_nothing_of_an_archive_lands_outside_the_folder(world: World) -> None:
+def test_members_of_an_archive_are_never_written_outside_the_suite_folder(world: World) -> None:
     seeds = write_archive(world, **{"../outside.sql": "x", "/tmp/opsgym-absolute.sql": "x", "__MACOSX/._desk.sql": "x"})
     rows = [published("a"), published("b")]
     rows[1]["gym_servers_config"][0]["seed_database_file"] = "../outside.sql"
@@ -192,8 +193,8 @@ def test_tools_of_domains_that_are_not_installed_are_checked_against_files(world
     (world.folder / "tools/hr.json").write_text(json.dumps({"tools": [{"name": "find_worker"}]}))
     without, _ = imported(world, "rows.json")
     assert "unknown_tool" not in kinds(without)
-    found, _ = imported(world, "rows.json", "--tools", "tools")
-    assert [fault["detail"] for fault in found["faults"] if fault["kind"] == "unknown_tool"] == ["gone"]
+    report, _ = imported(world, "rows.json", "--tools", "tools")
+    assert [fault["detail"] for fault in report["faults"] if fault["kind"] == "unknown_tool"] == ["gone"]
 
 
 @pytest.mark.parametrize(
@@ -201,12 +202,12 @@ def test_tools_of_domains_that_are_not_installed_are_checked_against_files(world
     [
         ("rows.parquet", b"not parquet", [], "cannot be read as Parquet"),
         ("rows.json", b"\xff", [], "is not UTF-8 text"),
-        ("rows.json", b"{}", ["--seeds", "rows.json"], "is no zip archive"),
-        ("other.txt", b"", [], "holds no rows"),
-        ("rows.json", b"{}", ["--tools", "bad"], "as tools/list gives it"),
+        ("rows.json", b"{}", ["--seeds", "rows.json"], "not a zip archive"),
+        ("other.txt", b"", [], "has no rows"),
+        ("rows.json", b"{}", ["--tools", "bad"], "expected the result of tools/list"),
     ],
 )
-def test_what_cannot_be_read_is_named(
+def test_an_unreadable_input_is_named(
     world: World, name: str, content: bytes, arguments: list[str], problem: str
 ) -> None:
     (world.folder / "bad").mkdir()
@@ -214,11 +215,11 @@ def test_what_cannot_be_read_is_named(
     (world.folder / "in").mkdir()
     (world.folder / "in" / name).write_bytes(content)
     (world.folder / "rows.json").write_text("{}")
-    _, said = imported(world, "in", *arguments, code=2)
-    assert problem in said
+    _, stderr = imported(world, "in", *arguments, code=2)
+    assert problem in stderr
 
 
-def test_the_table_counts_faults_and_shows_the_first(world: World) -> None:
+def test_the_table_counts_faults_and_lists_the_first_ones(world: World) -> None:
     rows = [published(f"task{number}") for number in range(5)]
     (world.folder / "rows.json").write_text(json.dumps(rows))
     done = world.inline("tasks", "import", "rows.json", "--out", "suite")
@@ -230,9 +231,9 @@ def test_the_table_counts_faults_and_shows_the_first(world: World) -> None:
 @pytest.mark.parametrize("domain", ["csm", "itsm", "teams"])
 def test_published_rows_convert_without_loss(world: World, domain: str) -> None:
     folder = upstream() / "tasks" / domain
-    found, _ = imported(world, str(folder))
+    report, _ = imported(world, str(folder))
     files = {file.stem: json.loads(file.read_text()) for file in folder.glob("*.json") if file.name[0] != "_"}
-    assert [entry["rows"] for entry in found["rows"]] == [len(files)]
+    assert [entry["rows"] for entry in report["rows"]] == [len(files)]
     for line in (world.folder / f"suite/oracle/{domain}.jsonl").read_text().splitlines():
         made = json.loads(line)
         given = files[made["task_id"]]

@@ -1,4 +1,4 @@
-"""What a run is made of is read before anything starts; what is wrong is told with its place."""
+"""Inputs of a local run are read before it starts; each problem is reported with its location."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.cli.world import World, row
 
-from opsgym.local.agenda import Before, Doomed, plan_agenda
-from opsgym.local.inputs import Inputs, read_inputs
+from opsgym.local.inputs import RunInputs, read_inputs
+from opsgym.local.plan import PriorState, UnrunnableTrial, plan_local
 from opsgym_api.errors import InputError
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell
-from opsgym_runner.job import Seed
+from opsgym_api.records.attempt import Cell, TrialId
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.results.frozen_suite import Seed
 
 GOLD = {"gold": {"model": "replay/gold"}}
 
@@ -24,7 +24,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def read(world: World) -> Inputs:
+def read(world: World) -> RunInputs:
     return read_inputs(world.folder / "run.yaml", {}, lambda _: None, lambda _: None)
 
 
@@ -76,96 +76,97 @@ def test_rows_that_cannot_run_are_set_aside_with_their_reason(world: World) -> N
     )
     world.write_run(GOLD)
     inputs = read(world)
-    assert [task.task_id for task in inputs.tasks if task.task_id not in inputs.refused] == ["a"]
-    assert {task_id: refusal.reason.value for task_id, refusal in inputs.refused.items()} == {"b": "seed_not_found"}
-    ids = list(inputs.unread)
+    assert [task.task_id for task in inputs.tasks if task.task_id not in inputs.unrunnable] == ["a"]
+    assert {task_id: refusal.reason.value for task_id, refusal in inputs.unrunnable.items()} == {"b": "seed_not_found"}
+    ids = list(inputs.unreadable)
     assert ids[0] == "c"
     assert all(task_id.startswith("row-") for task_id in ids[1:]), "ids that no key can hold, or that are taken"
     assert len(set(ids)) == 3
-    assert "tasks.json row 3: user_prompt: is required" in inputs.unread["c"]
+    assert "tasks.json row 3: user_prompt: is required" in inputs.unreadable["c"]
 
 
 def test_rows_that_are_not_named_by_the_suite_are_not_reported(world: World) -> None:
     world.write_suite([row("a"), {"task_id": "b"}])
     world.write_run(GOLD, suite={"path": "suite/tasks.json", "ids": ["a"]})
-    assert read(world).unread == {}
+    assert read(world).unreadable == {}
 
 
 def test_a_suite_of_bad_rows_alone_is_refused_with_each_of_them(world: World) -> None:
     world.write_suite([{"task_id": "a"}, with_seed("b", "gone.sql")])
     world.write_run(GOLD)
-    found = problems(world)
-    assert any("tasks.json row 1: user_prompt: is required" in line for line in found)
-    assert any("b: gym server gym-itsm-mcp: found neither gone.sql" in line for line in found)
-    assert found[-1].endswith("no row can be run")
+    messages = problems(world)
+    assert any("tasks.json row 1: user_prompt: is required" in line for line in messages)
+    assert any("b: gym server gym-itsm-mcp: found neither gone.sql" in line for line in messages)
+    assert messages[-1].endswith("none of the rows can run")
 
 
-def test_a_file_of_rows_that_is_no_json_is_named_with_its_line(world: World) -> None:
+def test_invalid_json_in_a_task_file_is_named_with_its_line(world: World) -> None:
     world.write_suite([])
     (world.folder / "suite" / "tasks.json").write_text('[\n{"task_id": "a",}\n]')
     world.write_run(GOLD)
     assert "tasks.json: line 2, column 17: is not JSON" in problems(world)[0]
 
 
-def test_one_broken_line_leaves_the_others(world: World) -> None:
+def test_an_invalid_line_leaves_the_other_rows_usable(world: World) -> None:
     world.write_suite([])
     lines = [json.dumps(row("a", user_prompt="one\u2028two"), ensure_ascii=False), "{", json.dumps(row("c"))]
     (world.folder / "suite" / "tasks.jsonl").write_text("\n".join(lines))
     world.write_run(GOLD, suite={"path": "suite/tasks.jsonl"})
     inputs = read(world)
     assert [task.task_id for task in inputs.tasks] == ["a", "c"]
-    assert [message.partition(": is")[0] for message in inputs.unread.values()] == [
+    assert [message.partition(": is")[0] for message in inputs.unreadable.values()] == [
         "tasks.jsonl row 2: line 1, column 2"
     ]
 
 
 @pytest.mark.parametrize(
-    ("suite", "told"),
+    ("suite", "message"),
     [
-        ({"builtin": "quickstrat"}, "spec.suite.builtin: 'quickstrat' is no built-in suite; there are: "),
+        ({"builtin": "quickstrat"}, "spec.suite.builtin: unknown built-in suite 'quickstrat'; built-in suites: "),
         ({"path": "nowhere"}, "does not exist; expected a task file, or a folder of them"),
-        ({"configMap": {"name": "x"}}, "spec.suite.configMap: is read by the operator in a cluster"),
-        ({"objectStore": {"store": "s", "key": "k"}}, "spec.suite.objectStore: is read by the operator in a cluster"),
-        ({"path": "suite/tasks.json", "ids": ["aa"]}, "no task has id 'aa'; near: a"),
-        ({"path": "suite/tasks.json", "domains": ["hr"]}, "no task is of domain 'hr'; there are itsm"),
+        ({"configMap": {"name": "x"}}, "spec.suite.configMap: is only supported in a cluster"),
+        ({"objectStore": {"store": "s", "key": "k"}}, "spec.suite.objectStore: is only supported in a cluster"),
+        ({"path": "suite/tasks.json", "ids": ["aa"]}, "unknown task id 'aa'; similar ids: a"),
+        ({"path": "suite/tasks.json", "domains": ["hr"]}, "unknown domain 'hr'; the suite has itsm"),
     ],
 )
-def test_a_source_that_cannot_be_used_is_named(world: World, suite: dict[str, Any], told: str) -> None:
+def test_an_unusable_suite_source_is_named(world: World, suite: dict[str, Any], message: str) -> None:
     world.write_suite([row("a")])
     world.write_run(GOLD, suite=suite)
     (line,) = problems(world)
-    assert told in line
+    assert message in line
 
 
 def test_fields_without_effect_here_are_noted_once(world: World) -> None:
     world.write_suite([row("a")])
     world.write_run(GOLD, queueName="q", resultStore="s", ttlSecondsAfterFinished=5, limits={"pendingSeconds": 9})
     fields = "queueName, resultStore, ttlSecondsAfterFinished, limits.pendingSeconds"
-    assert read(world).notes == [f"{fields}: have no effect on one machine"]
+    assert read(world).notes == [f"{fields}: have no effect in local mode"]
 
 
-def test_a_budget_that_cannot_bound_a_model_says_so(world: World) -> None:
+def test_a_budget_with_an_unpriced_model_is_noted(world: World) -> None:
     world.write_suite([row("a")])
     unpriced = {"model": "openai/mine", "endpoints": [{"url": "http://127.0.0.1:1"}], "allowUnpriced": True}
     world.write_run({**GOLD, "mine": unpriced}, budget={"maxUsd": 1})
-    assert read(world).notes == ["budget: what mine costs is not known and not counted; give prices to bound it"]
+    assert read(world).notes == ["budget: the cost of mine is unknown and not counted; give prices to bound it"]
 
 
-def test_the_agenda_holds_every_trial_once(world: World) -> None:
+def test_every_trial_is_in_exactly_one_group_of_the_plan(world: World) -> None:
     world.write_suite([row("a"), row("b"), with_seed("c", "gone.sql"), {"task_id": "d"}])
     world.write_run({**GOLD, "noop": {"model": "replay/noop"}}, trials=2)
     inputs = read(world)
     gold = Cell(model="gold", agent="react", mode="oracle", domain="itsm")
-    done = (gold.key, "a", 0)
-    before = Before(scored={done: Outcome.PASSED}, attempts={(gold.key, "c", 1): 3})
-    agenda = plan_agenda(inputs, before)
-    assert agenda.total == 2 * 4 * 2
-    assert list(agenda.scored) == [(gold, Outcome.PASSED)]
-    assert len(agenda.pending) == 2 * 2 * 2 - 1
-    assert len(agenda.doomed) == 2 * 2 * 2
-    keys = [done, *(planned.key for planned in agenda.pending), *(trial.key for trial in agenda.doomed)]
-    assert len(set(keys)) == agenda.total
-    message = inputs.refused["c"].message
-    assert Doomed(gold, "c", 1, 3, Outcome.CONFIG_ERROR, "seed_not_found", message) in agenda.doomed
-    unread = Cell(model="gold", agent="react", mode="oracle", domain="unread")
-    assert Doomed(unread, "d", 0, 0, Outcome.CONFIG_ERROR, "invalid_row", inputs.unread["d"]) in agenda.doomed
+    done = TrialId(gold.key, "a", 0)
+    plan = plan_local(inputs, PriorState(scored=frozenset({done})))
+    assert plan.total == 2 * 4 * 2
+    assert plan.scored == 1
+    assert len(plan.pending) == 2 * 2 * 2 - 1
+    assert len(plan.unrunnable) == 2 * 2 * 2
+    keys = [done, *(planned.key for planned in plan.pending), *(trial.key for trial in plan.unrunnable)]
+    assert len(set(keys)) == plan.total
+    message = inputs.unrunnable["c"].message
+    assert UnrunnableTrial(gold, "c", 1, Outcome.CONFIG_ERROR, "seed_not_found", message) in plan.unrunnable
+    unreadable = Cell(model="gold", agent="react", mode="oracle", domain="unread")
+    assert UnrunnableTrial(unreadable, "d", 0, Outcome.CONFIG_ERROR, "invalid_row", inputs.unreadable["d"]) in (
+        plan.unrunnable
+    )

@@ -1,4 +1,4 @@
-"""Models are resolved, or refused with what is missing, before anything starts."""
+"""Models are resolved, or refused with the missing setting, before a run starts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from opsgym.local.models import Resolver
-from opsgym_api.documents import Documents
+from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import EvalRun
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import EvalRun
+from opsgym_core.planning.documents import Documents
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-from opsgym_runner.models import missing_key
+from opsgym_runner.models.checks import missing_key
 
 LISTED = Prices(input_usd=1, output_usd=2)
 
@@ -30,10 +30,10 @@ def documents(folder: Path, **model: Any) -> Documents:
 
 def resolve(folder: Path, environment: dict[str, str] | None = None, **model: Any) -> ResolvedModel:
     listed = {"openai/listed": LISTED}
-    wanted = {"openai/listed": "OPENAI_API_KEY"}
+    key_of = {"openai/listed": "OPENAI_API_KEY"}
     environment = environment or {}
-    resolver = Resolver(
-        folder, environment, listed.get, lambda name: wanted.get(name) if "OPENAI_API_KEY" not in environment else None
+    resolver = ModelResolver(
+        folder, environment, listed.get, lambda name: key_of.get(name) if "OPENAI_API_KEY" not in environment else None
     )
     return resolver.resolve("run.yaml", documents(folder, **model))["m"]
 
@@ -51,7 +51,7 @@ def test_a_listed_price_is_used_unless_the_model_brings_its_own(tmp_path: Path) 
     assert own == Prices(input_usd=5, output_usd=6)
 
 
-def test_an_unpriced_model_is_refused_with_the_two_ways_out(tmp_path: Path) -> None:
+def test_an_unpriced_model_is_refused_with_the_two_remedies(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, model="openai/mine", endpoints=[{"url": "http://127.0.0.1:1/v1"}])
     assert problem.startswith("models[m]: no price is known for openai/mine")
     assert "prices: {inputUsd, outputUsd}" in problem
@@ -62,17 +62,17 @@ def test_an_unpriced_model_that_is_allowed_has_no_prices(tmp_path: Path) -> None
     assert resolve(tmp_path, model="openai/mine", allowUnpriced=True).prices is None
 
 
-def test_a_missing_variable_is_named_and_its_value_never_is(tmp_path: Path) -> None:
+def test_a_missing_variable_is_named_and_a_secret_value_never_shown(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, model="openai/listed", credentials={"env": "MY_KEY"})
     assert problem == "models[m].credentials.env: the environment variable MY_KEY is not set"
-    found = resolve(tmp_path, {"MY_KEY": "sk-secret"}, model="openai/listed", credentials={"env": "MY_KEY"})
-    assert found.secrets == ["sk-secret"]
-    assert "sk-secret" not in repr(found)
+    resolved = resolve(tmp_path, {"MY_KEY": "sk-secret"}, model="openai/listed", credentials={"env": "MY_KEY"})
+    assert resolved.secrets == ["sk-secret"]
+    assert "sk-secret" not in repr(resolved)
 
 
-def test_a_credential_that_only_a_cluster_has_says_how_to_run_here(tmp_path: Path) -> None:
+def test_a_secret_is_refused_locally_with_the_alternative(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, model="openai/listed", credentials={"secret": "openai"})
-    assert "Secret 'openai' is in a cluster; add env: VARIABLE" in problem
+    assert "Secret 'openai' is only available in a cluster; add env: VARIABLE" in problem
 
 
 def test_a_hosted_model_without_its_providers_key_is_refused_up_front(tmp_path: Path) -> None:
@@ -80,12 +80,13 @@ def test_a_hosted_model_without_its_providers_key_is_refused_up_front(tmp_path: 
     assert "set the environment variable OPENAI_API_KEY" in problem
 
 
-def test_an_endpoints_own_key_goes_before_the_models(tmp_path: Path) -> None:
+def test_the_key_of_an_endpoint_overrides_the_key_of_its_model(tmp_path: Path) -> None:
     urls = [{"url": "http://a/v1", "credentials": {"env": "A"}}, {"url": "http://b/v1"}]
-    found = resolve(tmp_path, {"A": "ka", "M": "km"}, model="openai/listed", endpoints=urls, credentials={"env": "M"})
+    environment = {"A": "ka", "M": "km"}
+    resolved = resolve(tmp_path, environment, model="openai/listed", endpoints=urls, credentials={"env": "M"})
     keys = [
         (endpoint.url, endpoint.api_key.get_secret_value() if endpoint.api_key else None)
-        for endpoint in found.endpoints
+        for endpoint in resolved.endpoints
     ]
     assert keys == [("http://a/v1", "ka"), ("http://b/v1", "km")]
 
@@ -107,11 +108,12 @@ def test_a_missing_recording_is_refused_with_what_is_allowed(tmp_path: Path) -> 
     assert str(tmp_path.resolve() / "glod") in problem
 
 
-def test_a_flaky_model_is_taken_with_its_rates_and_refused_where_they_make_no_sense(tmp_path: Path) -> None:
+def test_invalid_rates_of_a_flaky_model_are_refused(tmp_path: Path) -> None:
     rates = {"rate_limit": 0.05, "timeout": 0.05}
     assert resolve(tmp_path, model="replay/flaky", parameters={"rates": rates}).model == "replay/flaky"
-    found = problems(tmp_path, model="replay/flaky", parameters={"rates": {"timeouts": 0.1, "timeout": 1.5}, "of": "x"})
-    assert found == [
+    wrong = {"rates": {"timeouts": 0.1, "timeout": 1.5}, "of": "x"}
+    messages = problems(tmp_path, model="replay/flaky", parameters=wrong)
+    assert messages == [
         "models[m].parameters.of: 'x' is not allowed; allowed: 'gold' or 'noop'",
         "models[m].parameters.rates.timeout: must be less than or equal to 1, found 1.5",
         "models[m].parameters.rates.timeouts: is not a field here; did you mean timeout?",
@@ -122,9 +124,9 @@ def test_replay_models_need_no_price_and_no_key(tmp_path: Path) -> None:
     assert resolve(tmp_path, model="replay/gold").endpoints == (ModelEndpoint(),)
 
 
-def test_every_problem_of_every_model_is_told_at_once(tmp_path: Path) -> None:
-    found = problems(tmp_path, model="openai/mine", credentials={"env": "NOPE"}, parameters={"client_secret": "x"})
-    assert len(found) == 3
+def test_every_problem_of_every_model_is_reported_at_once(tmp_path: Path) -> None:
+    messages = problems(tmp_path, model="openai/mine", credentials={"env": "NOPE"}, parameters={"client_secret": "x"})
+    assert len(messages) == 3
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_every_problem_of_every_model_is_told_at_once(tmp_path: Path) -> None:
         ("hosted_vllm/mine", None),
     ],
 )
-def test_litellm_says_which_providers_want_one_key(
+def test_the_required_key_of_a_provider_comes_from_litellm(
     model: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"):

@@ -1,4 +1,4 @@
-"""Every experiment of the paper runs from its file, and its table comes out in the paper's shape."""
+"""Every experiment of the paper runs from its file and gives the table of the paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPERIMENTS = {
 }
 
 
-def test_every_file_is_an_experiment_and_stands_in_the_readme() -> None:
+def test_every_file_is_an_experiment_listed_in_the_readme() -> None:
     assert {file.stem for file in PAPER.glob("*.yaml")} == set(EXPERIMENTS)
     readme = (PAPER / "README.md").read_text()
     assert all(f"[{name}.yaml]({name}.yaml)" in readme for name in EXPERIMENTS)

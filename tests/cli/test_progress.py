@@ -1,4 +1,4 @@
-"""What a user sees while a run runs."""
+"""Progress shown during a local run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import io
 import pytest
 from tests.cli.plans import make_attempt, make_cells
 
-from opsgym.local.board import Board
-from opsgym.local.ledger import Ledger
-from opsgym.local.progress import Lines, LiveTable, live_table, requests_line
-from opsgym.tables import dollars, percent, seconds
-from opsgym_api.evalrun import Budget
-from opsgym_api.outcomes import Outcome
-from opsgym_operator.plan import PlannedTrial, plan_trials
-from opsgym_runner.limiter import LimitState
+from opsgym.formats.numbers import dollars, percent, seconds
+from opsgym.local.display import Display, LineDisplay, TableDisplay, requests_line
+from opsgym.local.progress import Progress
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.planning.trials import PlannedTrial, plan_trials
+from opsgym_runner.models.limiter import LimitState
 
 
 class Clock:
@@ -25,118 +24,138 @@ class Clock:
         return self.time
 
 
-class Scene:
-    """Four trials of two cells, with a clock under the test's control."""
+class Run:
+    """A run of four trials in two cells, with a clock under the test's control."""
 
     def __init__(self) -> None:
         cells = make_cells(2, "gold", "other")
         self.trials = plan_trials(cells, 1, frozenset())
         self.clock = Clock()
-        self.board = Board([(cell.cell, len(cell.tasks)) for cell in cells], self.clock)
-        self.ledger = Ledger(Budget(max_usd=5), {})
+        self.ledger = AttemptLedger(2)
+        self.progress = Progress({cell.cell: len(cell.tasks) for cell in cells}, self.ledger, self.clock)
         self.out = io.StringIO()
 
-    def end(self, progress: Lines | LiveTable, planned: PlannedTrial, outcome: Outcome, **fields: object) -> None:
-        progress.started(planned)
+    def end(self, display: Display, planned: PlannedTrial, outcome: Outcome, **fields: object) -> None:
+        display.started(planned)
         self.clock.time += 2
         record = make_attempt(planned, 0, outcome, **fields)
-        self.ledger.note(record)
-        progress.settled(planned, record)
+        self.ledger.record(record)
+        display.settled(planned, record)
+
+    def table_lines(self) -> list[list[str]]:
+        """Title, header and rows of the live table, as words."""
+        from rich.console import Console
+
+        out = io.StringIO()
+        Console(file=out, width=120).print(TableDisplay(self.progress, out).table())
+        return [line.split() for line in out.getvalue().splitlines()]
 
 
 @pytest.fixture
-def scene() -> Scene:
-    return Scene()
+def run() -> Run:
+    return Run()
 
 
-def test_each_trial_that_ends_is_one_line(scene: Scene) -> None:
-    lines = Lines(scene.board, scene.out)
-    first, second, third, fourth = scene.trials
-    scene.end(lines, first, Outcome.PASSED, steps=1)
-    scene.end(lines, second, Outcome.FAILED, reason="step_limit", steps=9, cost_usd=0.5)
-    scene.end(lines, third, Outcome.INFRA_ERROR, reason="gym_lost", message="gym itsm is gone")
-    lines.started(fourth)
+def test_each_trial_that_ends_is_one_line(run: Run) -> None:
+    display = LineDisplay(run.progress, run.out)
+    first, second, third, fourth = run.trials
+    run.end(display, first, Outcome.PASSED, steps=1)
+    run.end(display, second, Outcome.FAILED, reason="step_limit", steps=9, cost_usd=0.5)
+    run.end(display, third, Outcome.INFRA_ERROR, reason="gym_lost", message="gym itsm is gone")
+    display.started(fourth)
     lost = make_attempt(fourth, 0, Outcome.INFRA_ERROR, reason="model_rate_limited", message="HTTP 429")
-    lines.retrying(fourth, lost, 4.0)
-    assert scene.out.getvalue().splitlines() == [
+    display.retrying(fourth, lost, 4.0)
+    assert run.out.getvalue().splitlines() == [
         "[1/4] passed  gold/react/oracle/itsm  t0  1 step  1.0 s",
         "[2/4] failed  other/react/oracle/itsm  t0  step_limit  9 steps  1.0 s  $0.5000",
         "[3/4] infra_error  gold/react/oracle/itsm  t1  gym_lost: gym itsm is gone",
-        "again in 4.0 s  other/react/oracle/itsm  t1  model_rate_limited: HTTP 429",
+        "retry in 4.0 s  other/react/oracle/itsm  t1  model_rate_limited: HTTP 429",
     ]
 
 
-def test_the_table_counts_each_cell_with_what_is_not_scored_by_reason(scene: Scene) -> None:
-    from rich.console import Console
-
-    lines = Lines(scene.board, io.StringIO())
-    first, second, third, fourth = scene.trials
-    scene.end(lines, first, Outcome.PASSED, cost_usd=1.5)
-    scene.end(lines, second, Outcome.FAILED, cost_usd=None)
-    scene.end(lines, third, Outcome.INFRA_ERROR, reason="gym_lost")
-    lines.started(fourth)
-    console = Console(file=scene.out, width=120)
-    console.print(live_table(scene.board, scene.ledger))
-    title, _, gold, other = (line.split() for line in scene.out.getvalue().splitlines())
+def test_the_table_counts_each_cell_with_unscored_trials_by_reason(run: Run) -> None:
+    display = LineDisplay(run.progress, io.StringIO())
+    first, second, third, fourth = run.trials
+    run.end(display, first, Outcome.PASSED, cost_usd=1.5)
+    run.end(display, second, Outcome.FAILED, cost_usd=None)
+    run.end(display, third, Outcome.INFRA_ERROR, reason="gym_lost")
+    display.started(fourth)
+    title, _, gold, other = run.table_lines()
     assert title == ["3/4", "trials,", "6.0", "s,", "about", "2.0", "s", "left,", "$1.50"]
     assert gold == ["gold", "react", "oracle", "itsm", "2/2", "0", "1", "0", "1", "gym_lost", "$1.50"]
     assert other == ["other", "react", "oracle", "itsm", "1/2", "1", "0", "1", "unknown"]
 
 
-def test_trials_scored_before_count_as_done_and_not_towards_the_pace(scene: Scene) -> None:
-    first, second, third, _ = scene.trials
-    scene.board.counted_before(first.cell, Outcome.PASSED)
-    scene.board.counted_before(second.cell, Outcome.CONFIG_ERROR, "seed_not_found")
-    assert (scene.board.done, scene.board.eta) == (2, None)
-    scene.clock.time += 50  # gym servers start
-    scene.end(Lines(scene.board, scene.out), third, Outcome.PASSED)
-    assert scene.board.eta == 2.0
-    assert scene.board.tallies[second.cell.key].reasons == {"seed_not_found": 1}
+def test_a_trial_that_is_retried_is_not_done_until_its_last_attempt(run: Run) -> None:
+    display = LineDisplay(run.progress, io.StringIO())
+    planned = run.trials[0]
+    cell = planned.cell
+    lost = make_attempt(planned, 0, Outcome.INFRA_ERROR, reason="gym_lost")
+    display.started(planned)
+    run.ledger.record(lost)
+    display.retrying(planned, lost, 1.0)
+    assert (run.progress.done, run.progress.running_in(cell), run.progress.reasons_in(cell)) == (0, 0, {})
+    display.started(planned)
+    assert (run.progress.done, run.progress.running_in(cell), run.progress.reasons_in(cell)) == (0, 1, {})
+    passed = make_attempt(planned, 1, Outcome.PASSED)
+    run.ledger.record(passed)
+    display.settled(planned, passed)
+    assert (run.progress.done, run.progress.passed_in(cell), run.progress.running_in(cell)) == (1, 1, 0)
 
 
-def test_the_live_table_shows_why_a_trial_is_not_scored(scene: Scene) -> None:
-    table = LiveTable(scene.board, scene.ledger, scene.out)
-    table.open()
+def test_trials_of_earlier_invocations_count_as_done_and_not_towards_the_pace(run: Run) -> None:
+    first, second, third, _ = run.trials
+    run.ledger.record(make_attempt(first, 0, Outcome.PASSED))
+    run.ledger.record(make_attempt(second, 0, Outcome.CONFIG_ERROR, reason="seed_not_found"))
+    assert (run.progress.done, run.progress.eta_s) == (2, None)
+    run.clock.time += 50  # gym servers start
+    run.end(LineDisplay(run.progress, run.out), third, Outcome.PASSED)
+    assert run.progress.eta_s == 2.0
+    assert run.progress.reasons_in(second.cell) == {"seed_not_found": 1}
+
+
+def test_the_live_table_shows_why_a_trial_is_not_scored(run: Run) -> None:
+    display = TableDisplay(run.progress, run.out)
+    display.open()
     try:
-        scene.end(table, scene.trials[0], Outcome.PASSED)
-        scene.end(table, scene.trials[1], Outcome.CONFIG_ERROR, reason="seed_refused", message="[bold]line 3[/bold]")
+        run.end(display, run.trials[0], Outcome.PASSED)
+        run.end(display, run.trials[1], Outcome.CONFIG_ERROR, reason="seed_refused", message="[bold]line 3[/bold]")
     finally:
-        table.close()
-    shown = scene.out.getvalue()
-    assert "config_error  other/react/oracle/itsm  t0  seed_refused: [bold]line 3[/bold]" in shown
-    assert "passed  gold" not in shown
+        display.close()
+    output = run.out.getvalue()
+    assert "config_error  other/react/oracle/itsm  t0  seed_refused: [bold]line 3[/bold]" in output
+    assert "passed  gold" not in output
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "text"),
     [(None, "unknown"), (0.0, "$0"), (0.00001, "<$0.0001"), (0.0123, "$0.0123"), (1.0, "$1.00"), (1234.5, "$1234.50")],
 )
-def test_dollars_are_never_rounded_to_nothing(amount: float | None, told: str) -> None:
-    assert dollars(amount) == told
+def test_dollars_are_never_rounded_to_nothing(amount: float | None, text: str) -> None:
+    assert dollars(amount) == text
 
 
 @pytest.mark.parametrize(
-    ("duration", "told"),
+    ("duration", "text"),
     [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.6, "1 min 00 s"), (185, "3 min 05 s"), (7440, "2 h 04 min")],
 )
-def test_durations_read_like_durations(duration: float, told: str) -> None:
-    assert seconds(duration) == told
+def test_durations_are_formatted_for_people(duration: float, text: str) -> None:
+    assert seconds(duration) == text
 
 
 def test_a_share_of_nothing_is_a_dash() -> None:
     assert (percent(None), percent(0.0), percent(1 / 3)) == ("–", "0.0%", "33.3%")
 
 
-def test_the_live_table_shows_requests_in_flight_and_what_is_held_back(scene: Scene) -> None:
-    table = LiveTable(scene.board, scene.ledger, scene.out)
-    table.watch(
+def test_the_live_table_shows_requests_in_flight_and_reduced_limits(run: Run) -> None:
+    display = TableDisplay(run.progress, run.out)
+    display.show_limits(
         lambda: {
             "gpt": LimitState(in_flight=5, allowed=8, ceiling=8, waiting=0),
             "claude": LimitState(in_flight=2, allowed=2, ceiling=8, waiting=3),
         }
     )
-    shown = live_table(scene.board, scene.ledger).caption
-    assert shown == "requests: claude 2/2 of 8, gpt 5/8"
+    assert display.table().caption == "requests: claude 2/2 of 8, gpt 5/8"
 
 
 def test_a_run_without_model_calls_shows_no_requests() -> None:

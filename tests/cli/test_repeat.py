@@ -10,16 +10,16 @@ import pytest
 from tests.cli.runs import CELL
 from tests.cli.world import World, row
 
-from opsgym.local.repeat import Surroundings, choose, repeat_inputs
-from opsgym.local.watch import Screen, told
+from opsgym.local.monitor import TranscriptPrinter, transcript_text
+from opsgym.local.repeat import LocalEnvironment, repeat_inputs, select_trial
 from opsgym_api.errors import InputError
-from opsgym_api.layout import RunKeys
-from opsgym_api.records import PlannedCell, RunRecord, TranscriptEvent
-from opsgym_api.results import load_run
-from opsgym_api.store import LocalStore
-from opsgym_api.task import Task
-from opsgym_runner.frozen import FrozenSuite
-from opsgym_runner.job import Seed
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_api.tasks.task import Task
+from opsgym_core.results.frozen_suite import FrozenSuite, Seed
+from opsgym_core.results.load import load_run
+from opsgym_core.store.local import LocalStore
 
 shares_a_run = pytest.mark.xdist_group("repeated run")
 
@@ -36,12 +36,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def original(world: World) -> str:
-    (found,) = (path.name for path in (world.folder / "results" / "runs").iterdir() if ".again-" not in path.name)
-    return found
+    (name,) = (path.name for path in (world.folder / "results" / "runs").iterdir() if ".again-" not in path.name)
+    return name
 
 
 @shares_a_run
-def test_a_trial_is_run_again_as_a_run_of_its_own_and_shown_as_it_happens(world: World) -> None:
+def test_a_trial_is_repeated_as_a_separate_run_and_printed_live(world: World) -> None:
     done = world.inline("run", "--from", "demo", "--trial", "second/0", "--cell", "gold", "--store", "elsewhere",
                         "--from-store", "results")  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -52,11 +52,11 @@ def test_a_trial_is_run_again_as_a_run_of_its_own_and_shown_as_it_happens(world:
     assert "gold/react/oracle/itsm second/0: then passed, now passed" in done.stdout
     again = load_run(LocalStore(world.folder / "elsewhere"), f"{original(world)}.again-1")
     assert [(trial.task_id, trial.cell.model) for trial in again.trials] == [("second", "gold")]
-    assert again.run.spec["gate"] is None, "one trial is no run to judge"
+    assert again.run.spec["gate"] is None, "a repeated trial is not judged"
 
 
 @shares_a_run
-def test_what_the_agent_did_is_played_without_its_model_and_failed_verifiers_say_why(world: World) -> None:
+def test_a_recorded_trial_is_replayed_without_its_model_and_failed_verifiers_are_explained(world: World) -> None:
     done = world.inline("run", "--from", "demo", "--trial", "first", "--cell", "noop", "--recorded")
     assert done.returncode == 0, done.stderr
     assert "then failed (verifiers), now failed (verifiers)" in done.stdout
@@ -64,31 +64,29 @@ def test_what_the_agent_did_is_played_without_its_model_and_failed_verifiers_say
 
 
 @shares_a_run
-def test_step_by_step_an_episode_waits_for_enter_and_q_stops_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_step_an_episode_waits_for_enter_and_q_cancels_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("\n\nq\n"))
     done = world.inline("run", "--from", "demo", "--trial", "first", "--cell", "gold", "--step")
     assert done.returncode == 1
     assert done.stdout.count("=== step") == 1, "Enter to start, Enter for the first step, q before the second"
     assert "now cancelled" in done.stdout
-    assert "stopped by hand" in done.stdout
+    assert "stopped by the user" in done.stdout
 
 
 @shares_a_run
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--trial", "third/0"], "has no task 'third'; its tasks: first, second"),
-        (["--trial", "first/1"], "has trials 0 to 0 of a task, not 1"),
-        (["--trial", "first/one"], "'first/one' is not TASK/N"),
-        (["--trial", "first"], "name one of: gold/react/oracle/itsm, noop/react/oracle/itsm"),
-        (["--trial", "first", "--cell", "gold/plan"], "is not run by 'gold/plan'; cells that run it: gold/react"),
+        (["--trial", "third/0"], "unknown task 'third'; tasks of the run: first, second"),
+        (["--trial", "first/1"], "no trial 1; the run has trials 0 to 0 of each task"),
+        (["--trial", "first/one"], "'first/one' is not of the form TASK/N"),
+        (["--trial", "first"], "select one of: gold/react/oracle/itsm, noop/react/oracle/itsm"),
+        (["--trial", "first", "--cell", "gold/plan"], "'gold/plan' does not run the task; cells: gold/react"),
         ([], "name it with --trial TASK/N"),
         (["run.yaml", "--trial", "first"], "give FILE or --from, not both"),
     ],
 )
-def test_a_trial_that_is_not_there_is_refused_with_those_that_are(
-    world: World, arguments: list[str], problem: str
-) -> None:
+def test_an_unknown_trial_is_refused_with_the_known_ones(world: World, arguments: list[str], problem: str) -> None:
     done = world.inline("run", "--from", "demo", *arguments)
     assert done.returncode == 2
     assert problem in done.stderr
@@ -127,10 +125,14 @@ def cluster_run(store: LocalStore, **model: Any) -> RunRecord:
     )  # fmt: skip
 
 
+NO_KEY = LocalEnvironment({}, lambda _: None, lambda _: "OPENAI_API_KEY")
+"""No environment variable is set, and every hosted model needs a key."""
+
+
 def test_a_run_of_a_cluster_is_repeated_with_keys_of_the_environment(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store, endpoints=[{"url": "http://x/v1", "credentials": {"secret": "two"}}])
-    inputs = repeat_inputs(store, run, choose(run, "first/2", None), None, Surroundings({}, lambda _: None, _unset))
+    inputs = repeat_inputs(store, run, select_trial(run, "first/2", None), None, NO_KEY)
     assert list(inputs.models) == ["m"]
     assert inputs.models["m"].endpoints[0].api_key is None, "the provider's usual variable says"
     assert (inputs.spec.trials, inputs.spec.budget, inputs.spec.agents[0].max_steps) == (1, None, 7)
@@ -138,44 +140,40 @@ def test_a_run_of_a_cluster_is_repeated_with_keys_of_the_environment(tmp_path: P
     assert inputs.seeds == {"first": {"gym-itsm-mcp": Seed(sql="SELECT 1;")}}
 
 
-def test_a_key_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
+def test_a_missing_api_key_is_named(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store)
     with pytest.raises(InputError, match="set the environment variable OPENAI_API_KEY"):
-        repeat_inputs(store, run, choose(run, "first", "m"), None, Surroundings({}, lambda _: None, _unset))
+        repeat_inputs(store, run, select_trial(run, "first", "m"), None, NO_KEY)
 
 
-def test_a_row_that_was_deleted_is_named(tmp_path: Path) -> None:
+def test_a_deleted_row_is_named(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store)
     (tmp_path / RunKeys(run.run).suite_task("first")).unlink()
     with pytest.raises(InputError, match=r"suite/tasks/first\.json"):
-        repeat_inputs(store, run, choose(run, "first", None), None, Surroundings({}, lambda _: None, _unset))
+        repeat_inputs(store, run, select_trial(run, "first", None), None, NO_KEY)
 
 
-def _unset(_model: str) -> str:
-    return "OPENAI_API_KEY"
-
-
-def test_every_repetition_is_a_run_of_its_own(tmp_path: Path) -> None:
+def test_every_repetition_is_a_separate_run(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store)
-    surroundings = Surroundings({}, lambda _: None, lambda _: None)
-    first = repeat_inputs(store, run, choose(run, "first", None), None, surroundings)
+    surroundings = LocalEnvironment({}, lambda _: None, lambda _: None)
+    first = repeat_inputs(store, run, select_trial(run, "first", None), None, surroundings)
     store.put(RunKeys(first.run_id).run_json, b"{}")
-    second = repeat_inputs(store, run, choose(run, "first", None), None, surroundings)
+    second = repeat_inputs(store, run, select_trial(run, "first", None), None, surroundings)
     assert (first.run_id, second.run_id) == ("team.nightly.1234.again-1", "team.nightly.1234.again-2")
 
 
-def test_a_tools_result_is_shown_without_its_envelope_and_long_ones_are_cut() -> None:
+def test_a_tool_result_is_printed_without_its_envelope_and_truncated() -> None:
     content = '{"meta": null, "content": [{"type": "text", "text": "' + "x" * 5000 + '"}], "isError": true}'
-    shown = told(TranscriptEvent(kind="tool", tool_name="find", content=content, is_error=True, seconds=0.5))
+    shown = transcript_text(TranscriptEvent(kind="tool", tool_name="find", content=content, is_error=True, seconds=0.5))
     assert shown.startswith("\n--- find  error")
     assert "meta" not in shown
     assert "1000 more characters" in shown
-    assert told(TranscriptEvent(kind="tool", tool_name="find", content="plain")).endswith("plain")
+    assert transcript_text(TranscriptEvent(kind="tool", tool_name="find", content="plain")).endswith("plain")
 
 
 @pytest.mark.anyio
-async def test_without_steps_nobody_is_asked() -> None:
-    assert await Screen(lambda _: None, None).may_go_on()
+async def test_without_step_mode_the_printer_never_waits_for_input() -> None:
+    assert await TranscriptPrinter(lambda _: None, None).may_continue()

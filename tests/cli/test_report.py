@@ -1,9 +1,10 @@
-"""`opsgym report` as a user runs it: what it writes, where, and what it says about it."""
+"""`opsgym report` as a user runs it: the files it writes and its output."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from tests.cli.runs import CELL, put_attempt, put_run, put_transcript, put_trial
 from tests.cli.world import World, row
 
 from opsgym.main import invoke
-from opsgym.report import packing
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import GateRecord, PlannedCell, TranscriptEvent
-from opsgym_api.store import LocalStore
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_console.report import bundling as packing
+from opsgym_core.store.local import LocalStore
 
 RUN = "demo.0123456789ab"
 EARLIER = "earlier.0123456789ab"
@@ -70,12 +73,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def results(world: World, by: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(world.inline("results", "demo", "--format", "json", "--by", by).stdout)
-    return found
+    document: dict[str, Any] = json.loads(world.inline("results", "demo", "--format", "json", "--by", by).stdout)
+    return document
 
 
 @shares_a_run
-def test_scores_are_those_of_results(world: World) -> None:
+def test_scores_equal_the_results_command(world: World) -> None:
     page = read_report(world.folder / "page").page
     document = results(world, "cell")
     views = [(cell.score, row) for cell, row in zip(page.cells, document["rows"], strict=True)]
@@ -83,7 +86,7 @@ def test_scores_are_those_of_results(world: World) -> None:
         {name: row[name] for name in ("model", "agent", "mode", "domain")} for row in document["rows"]
     ]
     views += [(agent.score, row) for agent, row in zip(page.agents, document["averages"], strict=True)]
-    for score, told in [*views, (page.total, document["total"])]:
+    for score, numbers in [*views, (page.total, document["total"])]:
         interval = score.success.interval
         assert interval is not None
         assert {
@@ -93,29 +96,29 @@ def test_scores_are_those_of_results(world: World) -> None:
             "verifiers_executed": score.verifiers.total, "cost_usd": score.cost_usd,
             "cost_per_task": score.cost_per_task, "cost_per_success": score.cost_per_success,
             "mean_steps": score.mean_steps, "mean_tool_calls": score.mean_tool_calls,
-            "mean_seconds": score.mean_seconds, **score.usage.model_dump(),
-        }.items() <= told.items()  # fmt: skip
-    total, told = page.total, document["total"]
-    assert (total.fail_reasons, total.not_scored) == (told["fail_reasons"], told["not_scored_reasons"])
+            "mean_seconds": score.mean_seconds, **score.usage.to_dict(),
+        }.items() <= numbers.items()  # fmt: skip
+    total, numbers = page.total, document["total"]
+    assert (total.fail_reasons, total.not_scored) == (numbers["fail_reasons"], numbers["not_scored_reasons"])
     assert {name: share.total for name, share in total.categories.items()} == {
-        name: share["executed"] for name, share in told["categories"].items()
+        name: share["executed"] for name, share in numbers["categories"].items()
     }
-    assert {name: found.rate for name, found in total.horizons.items()} == {
-        name: found["success_rate"] for name, found in told["horizons"].items()
+    assert {name: horizon.rate for name, horizon in total.horizons.items()} == {
+        name: horizon["success_rate"] for name, horizon in numbers["horizons"].items()
     }
-    assert [agent.over_domains for agent in page.agents] == [
+    assert [agent.success_over_domains for agent in page.agents] == [
         row["success_over_domains"] for row in document["averages"]
     ]
 
 
 @shares_a_run
-def test_every_trial_is_a_row_with_the_numbers_of_results(world: World) -> None:
+def test_every_trial_is_a_row_with_the_figures_of_the_results_command(world: World) -> None:
     report = read_report(world.folder / "page")
     columns, page = report.page.trials, report.page
-    told = results(world, "trial")["rows"]
-    assert len(columns.cell) == len(told) == 8
-    for one in told:
-        cell = [found.cell.model for found in page.cells].index(one["model"])
+    rows = results(world, "trial")["rows"]
+    assert len(columns.cell) == len(rows) == 8
+    for one in rows:
+        cell = [cell_page.cell.model for cell_page in page.cells].index(one["model"])
         place = report.row(one["task_id"], one["trial"], cell)
         assert page.outcomes[columns.outcome[place]] == one["outcome"]
         assert page.reasons[columns.reason[place]] == one["reason"]
@@ -129,21 +132,21 @@ def test_every_trial_is_a_row_with_the_numbers_of_results(world: World) -> None:
 
 
 @shares_a_run
-def test_details_are_the_records(world: World) -> None:
+def test_details_equal_the_records(world: World) -> None:
     report = read_report(world.folder / "page")
     for record in world.trials():
-        cell = [found.cell for found in report.page.cells].index(record.cell)
-        found = report.detail(report.row(record.task_id, record.trial, cell))
-        assert found.scored == record.model_copy(update={"state_differences": {}})
-        assert found.differences == record.state_differences
+        cell = [cell_page.cell for cell_page in report.page.cells].index(record.cell)
+        detail = report.detail(report.row(record.task_id, record.trial, cell))
+        assert detail.scored == replace(record, state_differences={})
+        assert detail.differences == record.state_differences
         changed = record.task_id == "first" and record.cell.model == "gold"
-        assert [table.table for table in found.differences["gym-itsm-mcp"].tables] == ["incident"] * changed
-        assert [attempt.outcome for attempt in found.attempts] == [record.outcome]
-        assert found.tools == ["update_incident" if record.task_id == "first" else "find_incident_by_id"]
+        assert [table.table for table in detail.differences["gym-itsm-mcp"].tables] == ["incident"] * changed
+        assert [attempt.outcome for attempt in detail.attempts] == [record.outcome]
+        assert detail.tools == ["update_incident" if record.task_id == "first" else "find_incident_by_id"]
 
 
 @shares_a_run
-def test_a_task_is_known_by_what_it_asks_for(world: World) -> None:
+def test_the_summary_of_a_task_is_its_prompt(world: World) -> None:
     page = read_report(world.folder / "page").page
     assert {task.id: task.summary for task in page.tasks} == {
         name: f"Look at incident INC_001 for {name}." for name in ("first", "second")
@@ -151,28 +154,28 @@ def test_a_task_is_known_by_what_it_asks_for(world: World) -> None:
 
 
 @shares_a_run
-def test_failure_modes_are_those_of_failures(world: World) -> None:
-    found = read_report(world.folder / "page")
-    page = found.page
-    told = json.loads(world.inline("failures", "demo", "--format", "json").stdout)
+def test_failure_modes_equal_the_failures_command(world: World) -> None:
+    written = read_report(world.folder / "page")
+    page = written.page
+    analysis = json.loads(world.inline("failures", "demo", "--format", "json").stdout)
     modes = page.failure_modes
     assert modes is not None
     counted = {mode.mode: {"primary": sum(mode.primary), "all": sum(mode.trials)} for mode in modes.modes}
-    assert counted == {name: counts for name, counts in told["modes"].items() if name != "unexplained"} != {}
+    assert counted == {name: counts for name, counts in analysis["modes"].items() if name != "unexplained"} != {}
     assert (modes.analysed, modes.failed) == (4, 4)
     assert modes.modes[0].description.endswith(".")
-    for trial in told["trials"]:
+    for trial in analysis["trials"]:
         cell = [one.cell.model_dump() for one in page.cells].index(trial["cell"])
-        place = found.row(trial["task_id"], trial["trial"], cell)
+        place = written.row(trial["task_id"], trial["trial"], cell)
         names = [finding["mode"] for finding in trial["findings"]]
         bits = page.trials.modes[place]
         assert [mode.mode for bit, mode in enumerate(modes.modes) if bits >> bit & 1] == [
             mode.mode for mode in modes.modes if mode.mode in names
         ]
-        assert [finding.mode for finding in found.detail(place).findings] == names
+        assert [finding.mode for finding in written.detail(place).findings] == names
 
 
-def test_a_run_that_goes_on_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
+def test_an_unfinished_run_has_a_page(store: LocalStore, tmp_path: Path) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c", "d"])])
     put_trial(store, RUN, "a", Outcome.PASSED)
     put_attempt(store, RUN, "b", None)
@@ -187,7 +190,7 @@ def test_a_run_that_goes_on_has_a_page_too(store: LocalStore, tmp_path: Path) ->
     assert [page.tasks[place].id for place in page.trials.task] == ["c", "a", "b"]
 
 
-def test_a_run_that_has_scored_nothing_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
+def test_a_run_without_scored_trials_has_a_page(store: LocalStore, tmp_path: Path) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])])
     page = report(store, tmp_path).page
     assert page.total.success.rate is None
@@ -195,25 +198,25 @@ def test_a_run_that_has_scored_nothing_has_a_page_too(store: LocalStore, tmp_pat
     assert page.total.not_scored == {"pending": 1}
 
 
-def test_a_run_without_cells_has_a_page_too(store: LocalStore, tmp_path: Path) -> None:
+def test_a_run_without_cells_has_a_page(store: LocalStore, tmp_path: Path) -> None:
     put_run(store, RUN, [])
     page = report(store, tmp_path).page
     assert (page.cells, page.agents, page.tasks, page.total.total) == ([], [], [], 0)
 
 
-def test_what_others_wrote_is_data_and_cannot_end_it(store: LocalStore, tmp_path: Path) -> None:
+def test_hostile_text_cannot_end_the_data_block_of_the_page(store: LocalStore, tmp_path: Path) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["t"])], spec={"suite": {"path": HOSTILE}})
     put_trial(store, RUN, "t", Outcome.FAILED, answer=HOSTILE)
     call = TranscriptEvent(kind="tool", tool_name=HOSTILE, arguments={HOSTILE: [HOSTILE]}, content=HOSTILE * 9)
     put_transcript(store, RUN, "t", TranscriptEvent(kind="system", content=HOSTILE * 9), call)
-    found = report(store, tmp_path)
-    assert "alert(" not in found.html
-    assert found.page.run.suite == HOSTILE
-    assert found.said(0) == [HOSTILE * 9] * 2
-    assert found.detail(0).said[1].event == call
+    written = report(store, tmp_path)
+    assert "alert(" not in written.html
+    assert written.page.run.suite == HOSTILE
+    assert written.transcript(0) == [HOSTILE * 9] * 2
+    assert written.detail(0).transcript[1].event == call
     beside = report(store, tmp_path, "--transcripts", "beside")
     assert "alert(" not in (tmp_path / "out" / "trials" / "0.js").read_text()
-    assert beside.detail(0) == found.detail(0)
+    assert beside.detail(0) == written.detail(0)
 
 
 def test_an_unknown_cost_stays_unknown(store: LocalStore, tmp_path: Path) -> None:
@@ -224,14 +227,14 @@ def test_an_unknown_cost_stays_unknown(store: LocalStore, tmp_path: Path) -> Non
     assert page.total.cost_usd is None
 
 
-def test_prompts_stand_in_the_page_once(store: LocalStore, tmp_path: Path) -> None:
+def test_a_shared_prompt_is_stored_in_the_page_once(store: LocalStore, tmp_path: Path) -> None:
     put_three(store)
-    found = report(store, tmp_path)
-    assert found.page.details == "inline"
-    assert found.page.texts == [PROMPT]
-    assert found.said(found.row("a")) == [PROMPT, "a"]
-    assert found.said(found.row("b")) == []
-    assert found.said(found.row("c")) == [PROMPT, "c"]
+    written = report(store, tmp_path)
+    assert written.page.details == "inline"
+    assert written.page.texts == [PROMPT]
+    assert written.transcript(written.row("a")) == [PROMPT, "a"]
+    assert written.transcript(written.row("b")) == []
+    assert written.transcript(written.row("c")) == [PROMPT, "c"]
 
 
 def test_transcripts_that_are_too_large_are_written_beside_the_page(
@@ -249,53 +252,53 @@ def test_transcripts_that_are_too_large_are_written_beside_the_page(
     assert files == ["0.js", "1.js", "2.js"]
     assert [beside.detail(row) for row in range(3)] == [inside.detail(row) for row in range(3)]
     assert len((tmp_path / "out" / "trials" / "0.js").read_bytes()) > inside_bytes
-    assert "3 trials are beside it in trials/" in capsys.readouterr().out
+    assert "3 trials are in trials/ beside the page" in capsys.readouterr().out
 
 
-def test_files_that_an_earlier_page_left_are_removed(store: LocalStore, tmp_path: Path) -> None:
+def test_detail_files_of_an_earlier_page_are_removed(store: LocalStore, tmp_path: Path) -> None:
     put_three(store)
     report(store, tmp_path, "--transcripts", "beside")
-    other = tmp_path / "out" / "trials" / "mine.js"
-    other.write_text("kept")
+    other = tmp_path / "out" / "trials" / "other.js"
+    other.write_text("by the user")
     page = report(store, tmp_path, "--transcripts", "none").page
     assert (page.details, page.details_per_file, page.texts) == ("none", 0, [])
-    assert [path.name for path in (tmp_path / "out" / "trials").iterdir()] == ["mine.js"]
+    assert [path.name for path in (tmp_path / "out" / "trials").iterdir()] == ["other.js"]
 
 
-def test_a_run_of_very_many_trials_leaves_transcripts_out_and_says_how_to_get_them(
+def test_a_very_large_run_omits_transcripts_and_names_the_option(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_three(store)
-    monkeypatch.setattr("opsgym.report.write.BESIDE_TRIALS", 2)
-    found = report(store, tmp_path)
-    assert found.page.details == "none"
+    monkeypatch.setattr("opsgym_console.report.write.BESIDE_TRIALS", 2)
+    written = report(store, tmp_path)
+    assert written.page.details == "none"
     assert "--transcripts beside writes them" in capsys.readouterr().out
-    modes = found.page.failure_modes
+    modes = written.page.failure_modes
     assert modes is not None
     assert (modes.analysed, modes.failed) == (1, 1)
     assert report(store, tmp_path, "--transcripts", "inline").page.details == "inline"
 
 
-def test_nobody_looks_into_failed_trials_if_not_asked_to(store: LocalStore, tmp_path: Path) -> None:
+def test_failure_modes_none_analyses_no_trial(store: LocalStore, tmp_path: Path) -> None:
     put_three(store)
-    found = report(store, tmp_path, "--failure-modes", "none")
-    assert found.page.failure_modes is None
-    assert all(detail.findings == [] for detail in found.inside.values())
+    written = report(store, tmp_path, "--failure-modes", "none")
+    assert written.page.failure_modes is None
+    assert all(detail.findings == [] for detail in written.inside.values())
 
 
-def test_a_sample_of_failed_trials_is_told_as_one(
+def test_failure_modes_of_a_sample_are_reported_as_a_sample(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
     for task_id in ("a", "b", "c"):
         put_trial(store, RUN, task_id, Outcome.FAILED)
         put_transcript(store, RUN, task_id, TranscriptEvent(kind="assistant", content="Done."))
-    for module in ("opsgym.report.write", "opsgym.commands.report"):
+    for module in ("opsgym_console.report.write", "opsgym.commands.report"):
         monkeypatch.setattr(f"{module}.SAMPLE", 2)
     modes = report(store, tmp_path, "--transcripts", "none").page.failure_modes
     assert modes is not None
     assert (modes.analysed, modes.failed) == (2, 3)
-    assert "failure modes are those of 2 of 3 failed trials; --failure-modes all looks" in capsys.readouterr().out
+    assert "failure modes cover 2 of 3 failed trials; --failure-modes all covers all" in capsys.readouterr().out
     modes = report(store, tmp_path, "--transcripts", "none", "--failure-modes", "all").page.failure_modes
     assert modes is not None
     assert modes.analysed == 3
@@ -308,30 +311,33 @@ def put_earlier(store: LocalStore) -> None:
     put_trial(store, EARLIER, "c", Outcome.PASSED)
 
 
-def test_the_comparison_is_that_of_compare(
+def test_the_comparison_equals_the_compare_command(
     store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_three(store)
     put_earlier(store)
-    found = report(store, tmp_path, "--baseline", "earlier")
+    written = report(store, tmp_path, "--baseline", "earlier")
     capsys.readouterr()
     assert invoke(["compare", EARLIER, RUN, "--format", "json", "--store", store.name]) == 0
-    told = json.loads(capsys.readouterr().out)
-    page = found.page
+    document = json.loads(capsys.readouterr().out)
+    page = written.page
     assert page.baseline is not None
     assert (page.baseline.run, page.baseline.name, page.baseline.same_suite) == (EARLIER, "earlier", True)
-    for change, numbers in [(page.baseline.total, told["total"]), (page.baseline.cells[0].change, told["cells"][0])]:
-        assert change.model_dump(exclude={"interval"}).items() <= numbers.items()
+    for change, numbers in [
+        (page.baseline.total, document["total"]),
+        (page.baseline.cells[0].change, document["cells"][0]),
+    ]:
+        assert {name: value for name, value in vars(change).items() if name in numbers}.items() <= numbers.items()
         assert change.interval is not None
         bounds = numbers["difference_low"], numbers["difference_high"]
         assert (change.interval.low, change.interval.high) == bounds
     assert [(page.tasks[flip.task].id, flip.before.passed, flip.after.passed) for flip in page.baseline.flips] == [
-        (row["task_id"], row["passed_before"], row["passed_after"]) for row in told["flips"]
+        (row["task_id"], row["passed_before"], row["passed_after"]) for row in document["flips"]
     ]
-    assert [page.trials.flip[found.row(task_id)] for task_id in ("a", "b", "c")] == [1, 0, -1]
+    assert [page.trials.flip[written.row(task_id)] for task_id in ("a", "b", "c")] == [1, 0, -1]
 
 
-def test_the_baseline_is_the_gates_unless_another_is_named(store: LocalStore, tmp_path: Path) -> None:
+def test_the_default_baseline_is_that_of_the_gate(store: LocalStore, tmp_path: Path) -> None:
     put_three(store)
     put_earlier(store)
     gate = GateRecord(run=RUN, verdict="NO-GO", checks=[], baseline=EARLIER, decided_at="2026-01-02T00:00:00Z")
@@ -345,22 +351,20 @@ def test_the_baseline_is_the_gates_unless_another_is_named(store: LocalStore, tm
     assert report(store, tmp_path).page.baseline is None
 
 
-def test_a_baseline_that_makes_no_sense_is_refused(
-    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_baseline_is_refused(store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put_three(store)
     put_run(store, EARLIER, [PlannedCell(cell=CELL.model_copy(update={"model": "other"}), task_ids=["a"])])
-    for name, told in {
+    for name, message in {
         "nothing": "holds no run 'nothing'",
-        "demo": f"{RUN}: baseline: is the run itself",
+        "demo": f"{RUN}: baseline: is this run itself; name an earlier one",
         "earlier": f"{EARLIER}: baseline: has no cell in common with {RUN}; its cells: other/react/oracle/itsm",
     }.items():
         assert refused(store, tmp_path, "--baseline", name) == 2
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_report_goes_into_the_store_beside_its_run(
+def test_to_store_writes_the_report_below_its_run(
     store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_three(store)
@@ -373,25 +377,25 @@ def test_a_report_goes_into_the_store_beside_its_run(
     assert script is not None
     assert read_html(html.decode(), tmp_path).page.details == "beside"
     assert len(details_in(script.decode(), 0)) == 3
-    assert invoke(["results", "demo", "--store", store.name]) == 0, "a report is no record"
+    assert invoke(["results", "demo", "--store", store.name]) == 0, "a report does not count as a record"
 
 
 @pytest.mark.parametrize("options", [[], ["--out", "x", "--to-store"]])
-def test_one_place_to_write_to_is_asked_for(
+def test_exactly_one_destination_is_required(
     options: list[str], store: LocalStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["report", "demo", "--store", store.name, *options]) == 2
-    assert "say where to write: --out DIR or --to-store" in capsys.readouterr().err
+    assert "choose where to write: --out DIR or --to-store" in capsys.readouterr().err
 
 
-def test_a_page_appears_only_when_all_of_it_can_be_read(
+def test_no_page_is_written_if_a_record_is_damaged(
     store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_three(store)
     key = RunKeys(RUN).trial(CELL, "a", 0).transcript
     store.put(key, b"half a transcr")
     assert refused(store, tmp_path, "--transcripts", "beside") == 2
-    assert f"{key}: is no transcript of this version" in capsys.readouterr().err
+    assert f"{key}: is damaged" in capsys.readouterr().err
     assert not (tmp_path / "out" / "index.html").exists()
 
 
@@ -404,19 +408,21 @@ def test_a_folder_that_cannot_be_written_is_named(
     assert "--out: cannot be written: Not a directory" in capsys.readouterr().err
 
 
-def test_a_large_run_is_written_small(store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_of_a_large_run_takes_less_than_60_bytes_per_trial(
+    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put_large_run(store, 4, 125)
-    found = report(store, tmp_path, "--transcripts", "none", run="large")
+    written = report(store, tmp_path, "--transcripts", "none", run="large")
     capsys.readouterr()
     assert invoke(["results", "large", "--store", store.name, "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    columns, page = found.page.trials, found.page
-    assert [cell.score.passed for cell in page.cells] == [row["passed"] for row in told["rows"]]
+    document = json.loads(capsys.readouterr().out)
+    columns, page = written.page.trials, written.page
+    assert [cell.score.passed for cell in page.cells] == [row["passed"] for row in document["rows"]]
     passed = page.outcomes.index("passed")
-    for place, cell_row in enumerate(told["rows"]):
-        mine = [n for n, cell in enumerate(columns.cell) if cell == place]
-        assert len(mine) == 125
-        assert sum(columns.outcome[n] == passed for n in mine) == cell_row["passed"]
-    data = re.search(r'id="page-data">([^<]*)<', found.html)
+    for place, cell_row in enumerate(document["rows"]):
+        rows_of_cell = [n for n, cell in enumerate(columns.cell) if cell == place]
+        assert len(rows_of_cell) == 125
+        assert sum(columns.outcome[n] == passed for n in rows_of_cell) == cell_row["passed"]
+    data = re.search(r'id="page-data">([^<]*)<', written.html)
     assert data is not None
-    assert len(data[1]) < 60 * len(columns.cell), "some bytes for each trial"
+    assert len(data[1]) < 60 * len(columns.cell)

@@ -1,34 +1,32 @@
-"""What a page about a run is told: order of trials, comparison, failure modes, tasks, details."""
+"""Data of the page of a run: order of trials, comparison, failure modes, tasks, details."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.cli.runs import CELL, put_attempt, put_run, put_transcript, put_trial, verifier
 
-from opsgym.report.columns import Positions, ended_trials
-from opsgym.report.data import About, load_about, page_data, suite_name
-from opsgym.report.details import load_detail
-from opsgym.report.model import PageData, TrialDetail
-from opsgym.report.modes import analyse_sample, sample
-from opsgym.report.texts import MAX_TEXT
 from opsgym_api.errors import InputError
-from opsgym_api.layout import RunKeys
-from opsgym_api.orders import FrozenTask, SuiteIndex
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import (
-    PlannedCell,
-    RowDifference,
-    StateDifference,
-    TableDifference,
-    Timings,
-    TranscriptEvent,
-)
-from opsgym_api.results import load_record, load_rows
-from opsgym_api.scores import summarise
-from opsgym_api.store import LocalStore, Store
+from opsgym_api.records.attempt import Timings
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_api.tasks.suite import FrozenTask, SuiteIndex
+from opsgym_console.report.columns import Positions, finished_trials
+from opsgym_console.report.data import PageContext, load_context, page_data, suite_name
+from opsgym_console.report.details import load_detail
+from opsgym_console.report.model import PageData, TrialDetail
+from opsgym_console.report.modes import analyse_sample, sample
+from opsgym_console.report.texts import MAX_TEXT
+from opsgym_core.results.load import load_record, load_rows
+from opsgym_core.results.score import summarise
+from opsgym_core.store.base import Store
+from opsgym_core.store.local import LocalStore
 
 RUN = "demo.1"
 BEFORE = "before.1"
@@ -41,25 +39,25 @@ def store(tmp_path: Path) -> LocalStore:
     return LocalStore(tmp_path / "results")
 
 
-def page(store: Store, about: About | None = None) -> PageData:
-    return page_data(load_rows(store, RUN), about or About(written_at=NOW))
+def page(store: Store, context: PageContext | None = None) -> PageData:
+    return page_data(load_rows(store, RUN), context or PageContext(written_at=NOW))
 
 
-def shown(found: PageData) -> list[tuple[str, str, int]]:
+def shown(data: PageData) -> list[tuple[str, str, int]]:
     """Model, task and number of each row."""
-    columns = found.trials
+    columns = data.trials
     rows = zip(columns.cell, columns.task, columns.trial, strict=True)
-    return [(found.cells[cell].cell.model, found.tasks[task].id, trial) for cell, task, trial in rows]
+    return [(data.cells[cell].cell.model, data.tasks[task].id, trial) for cell, task, trial in rows]
 
 
 def detail(store: Store, task_id: str, trial: int = 0, *, run: str = RUN) -> TrialDetail | None:
     return load_detail(store, load_record(store, run), CELL, task_id, trial)
 
 
-def found_detail(store: Store, task_id: str, trial: int = 0, *, run: str = RUN) -> TrialDetail:
-    found = detail(store, task_id, trial, run=run)
-    assert found is not None
-    return found
+def loaded_detail(store: Store, task_id: str, trial: int = 0, *, run: str = RUN) -> TrialDetail:
+    loaded = detail(store, task_id, trial, run=run)
+    assert loaded is not None
+    return loaded
 
 
 def at(second: float, total: float = 1.0) -> Timings:
@@ -69,7 +67,7 @@ def at(second: float, total: float = 1.0) -> Timings:
 # Order of trials
 
 
-def test_what_failed_comes_first_then_what_is_not_scored_in_the_order_of_the_plan(store: LocalStore) -> None:
+def test_failed_trials_come_first_then_unscored_ones_in_the_order_of_the_plan(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=cell, task_ids=["z", "a"]) for cell in (CELL, OTHER)], task_ids=["z", "a"])
     for cell in (OTHER, CELL):
         put_trial(store, RUN, "a", Outcome.PASSED, cell)
@@ -86,89 +84,89 @@ def test_what_failed_comes_first_then_what_is_not_scored_in_the_order_of_the_pla
     ]
 
 
-def test_trials_of_a_live_page_stand_in_the_order_in_which_they_ended(store: LocalStore) -> None:
+def test_trials_of_a_live_page_are_in_the_order_of_their_end(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c", "d"])])
     put_trial(store, RUN, "c", Outcome.PASSED, timings=at(1, 2))
     put_trial(store, RUN, "a", Outcome.FAILED, timings=at(0, 9))
-    live = About(written_at=NOW, live=True)
+    live = PageContext(written_at=NOW, live=True)
     first = page(store, live)
     put_attempt(store, RUN, "b", Outcome.INFRA_ERROR, reason="gym_lost", timings=at(9, 1))
     put_trial(store, RUN, "d", Outcome.PASSED, timings=at(8, 3.5))
     then = page(store, live)
     assert [task for _, task, _ in shown(then)] == ["c", "a", "b", "d"]
     for name, column in first.trials:
-        assert name == "offset" or getattr(then.trials, name)[:2] == column, "what was shown stays as it was"
+        assert name == "offset" or getattr(then.trials, name)[:2] == column, "rows already shown do not change"
     assert then.outcomes[:2] == first.outcomes
     assert then.reasons[:2] == first.reasons
 
 
-def test_cells_and_tasks_that_nobody_planned_are_shown_last(store: LocalStore) -> None:
+def test_cells_and_tasks_outside_the_plan_are_shown_last(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["b"])])
     put_trial(store, RUN, "b", Outcome.PASSED)
     put_trial(store, RUN, "a", Outcome.PASSED, OTHER)
     rows = load_rows(store, RUN)
-    assert list(Positions.of(rows).cells) == [found.cell.key for found in summarise(rows).cells]
+    assert list(Positions.of(rows).cells) == [cell_score.cell.key for cell_score in summarise(rows).cells]
     assert shown(page(store)) == [("m", "b", 0), ("a-model", "a", 0)]
 
 
-def test_a_trial_that_was_tried_again_is_one_row(store: LocalStore) -> None:
+def test_a_retried_trial_is_one_row(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b"])])
     put_attempt(store, RUN, "a", Outcome.INFRA_ERROR, reason="gym_lost", cost_usd=0.5)
     put_attempt(store, RUN, "a", Outcome.INFRA_ERROR, reason="model_auth", attempt=1, cost_usd=0.25)
     put_attempt(store, RUN, "b", Outcome.INFRA_ERROR)
     put_trial(store, RUN, "b", Outcome.PASSED, attempt=1, verifiers=[verifier(), verifier(1, executed=False)])
-    found = page(store)
-    columns = found.trials
-    assert [found.reasons[place] for place in columns.reason] == ["model_auth", ""]
+    data = page(store)
+    columns = data.trials
+    assert [data.reasons[place] for place in columns.reason] == ["model_auth", ""]
     assert columns.cost_usd == [0.25, 0.25]
     assert (columns.verifiers_passed, columns.verifiers) == ([0, 1], [0, 1])
     assert columns.published_score == [None, 1]
 
 
-def test_an_attempt_that_still_runs_is_no_row(store: LocalStore) -> None:
+def test_a_running_attempt_has_no_row(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     put_attempt(store, RUN, "a", Outcome.INFRA_ERROR)
     put_attempt(store, RUN, "a", None, attempt=1)
-    assert ended_trials(load_rows(store, RUN)) == []
+    assert finished_trials(load_rows(store, RUN)) == []
 
 
 # Comparison
 
 
-def test_losses_come_first_then_wins_the_largest_change_first(store: LocalStore) -> None:
+def test_flips_list_losses_before_wins_and_larger_changes_first(store: LocalStore) -> None:
     passes = {"half-lost": "PF FF", "lost": "PP FF", "same": "PF PF", "turned": "PF FP", "won": "FF PF", "all": "FF PP"}
     for run, part in ((BEFORE, 0), (RUN, 1)):
         put_run(store, run, [PlannedCell(cell=CELL, task_ids=list(passes))], trials=2)
-        for task_id, told in passes.items():
-            for trial, letter in enumerate(told.split()[part]):
-                outcome = Outcome.PASSED if letter == "P" else Outcome.FAILED
+        for task_id, passed_of_runs in passes.items():
+            for trial, mark in enumerate(passed_of_runs.split()[part]):
+                outcome = Outcome.PASSED if mark == "P" else Outcome.FAILED
                 put_trial(store, run, task_id, outcome, trial=trial)
-    found = page_data(
-        load_rows(store, RUN), load_about(store, load_rows(store, RUN), written_at=NOW, baseline="before")
+    data = page_data(
+        load_rows(store, RUN), load_context(store, load_rows(store, RUN), written_at=NOW, baseline="before")
     )
-    assert found.baseline is not None
-    flips = found.baseline.flips
-    assert [found.tasks[flip.task].id for flip in flips] == ["lost", "half-lost", "all", "won", "turned"]
+    assert data.baseline is not None
+    flips = data.baseline.flips
+    assert [data.tasks[flip.task].id for flip in flips] == ["lost", "half-lost", "all", "won", "turned"]
     assert [(flip.before.passed, flip.after.passed, flip.after.total) for flip in flips[:2]] == [(2, 0, 2), (1, 0, 2)]
-    flipped = dict(zip(shown(found), found.trials.flip, strict=True))
+    flipped = dict(zip(shown(data), data.trials.flip, strict=True))
     assert [flipped["m", "turned", trial] for trial in (0, 1)] == [-1, 1]
     assert [flipped["m", "half-lost", trial] for trial in (0, 1)] == [-1, 0]
 
 
-def test_a_trial_that_the_baseline_did_not_score_is_no_flip(store: LocalStore) -> None:
+def test_a_trial_scored_in_only_one_run_does_not_flip(store: LocalStore) -> None:
     for run in (RUN, BEFORE):
         put_run(store, run, [PlannedCell(cell=CELL, task_ids=["a", "b"])])
     put_trial(store, RUN, "a", Outcome.FAILED)
     put_trial(store, BEFORE, "b", Outcome.PASSED)
     put_attempt(store, RUN, "b", Outcome.INFRA_ERROR)
-    about = load_about(store, load_rows(store, RUN), written_at=NOW, baseline=BEFORE)
-    assert page(store, about).trials.flip == [0, 0]
+    context = load_context(store, load_rows(store, RUN), written_at=NOW, baseline=BEFORE)
+    assert page(store, context).trials.flip == [0, 0]
 
 
 # Failure modes
 
 
-def test_a_sample_is_spread_over_cells_and_the_same_each_time(store: LocalStore) -> None:
+def test_a_sample_is_spread_over_cells_and_deterministic(store: LocalStore) -> None:
     tasks = [f"t{number:02}" for number in range(12)]
     put_run(store, RUN, [PlannedCell(cell=cell, task_ids=tasks) for cell in (CELL, OTHER)])
     for task_id in tasks:
@@ -182,36 +180,38 @@ def test_a_sample_is_spread_over_cells_and_the_same_each_time(store: LocalStore)
     assert drawn == sample(rows, 6) == sample(rows, 100)[:6]
     assert len(sample(rows, 100)) == 14
     assert sample(rows, 0) == []
-    assert [task for cell, task, _ in drawn if cell == CELL] != tasks[:4], "neighbours in a suite are alike"
+    assert [task for cell, task, _ in drawn if cell == CELL] != tasks[:4], (
+        "the sample is not the first tasks of the suite"
+    )
 
 
-def test_a_failed_trial_without_a_transcript_was_not_looked_into(store: LocalStore) -> None:
+def test_a_failed_trial_without_a_transcript_is_not_analysed(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b"])])
     for task_id in ("a", "b"):
         put_trial(store, RUN, task_id, Outcome.FAILED, answer="I cannot do that.")
     put_transcript(store, RUN, "b", TranscriptEvent(kind="assistant", content="I cannot do that.", step=1))
     rows = load_rows(store, RUN)
-    found = page(store, About(written_at=NOW, findings=analyse_sample(store, rows)))
-    modes = found.failure_modes
+    data = page(store, PageContext(written_at=NOW, findings=analyse_sample(store, rows)))
+    modes = data.failure_modes
     assert modes is not None
     assert (modes.analysed, modes.failed) == (1, 2)
     assert [(mode.mode, mode.trials, mode.primary) for mode in modes.modes] == [("wrong_refusal", [1], [1])]
-    assert modes.modes[0].description == "The agent declined a task that can be done."
-    assert found.trials.modes == [0, 1]
-    (finding,) = found_detail(store, "b").findings
+    assert modes.modes[0].description == "The agent declined a feasible task."
+    assert data.trials.modes == [0, 1]
+    (finding,) = loaded_detail(store, "b").findings
     assert (finding.mode, finding.primary) == ("wrong_refusal", True)
     assert finding.evidence[0].detail
 
 
-# What a page tells besides
+# Texts and suite
 
 
-def test_texts_from_elsewhere_fit_into_utf_8(store: LocalStore) -> None:
+def test_characters_that_utf_8_cannot_encode_are_replaced(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
-    found = page(store, About(written_at=NOW, message="half \ud83d and \x00", phase="Running", live=True))
-    assert found.run.message == "half \N{REPLACEMENT CHARACTER} and \N{REPLACEMENT CHARACTER}"
-    assert (found.run.phase, found.run.live, found.run.written_at) == ("Running", True, NOW)
-    found.model_dump_json().encode()
+    data = page(store, PageContext(written_at=NOW, message="half \ud83d and \x00", phase="Running", live=True))
+    assert data.run.message == "half \N{REPLACEMENT CHARACTER} and \N{REPLACEMENT CHARACTER}"
+    assert (data.run.phase, data.run.live, data.run.written_at) == ("Running", True, NOW)
+    data.model_dump_json().encode()
 
 
 @pytest.mark.parametrize(
@@ -236,29 +236,29 @@ def put_suite(store: Store, **prompts: str) -> None:
     store.put(RunKeys(RUN).suite_index, SuiteIndex(entries=[]).model_dump_json().encode())
 
 
-def test_a_task_is_summed_up_on_one_line(store: LocalStore) -> None:
+def test_the_summary_of_a_task_is_one_line(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
     put_suite(store, a="Close\n\n  it.\x00", b="word " * 1000)
-    found = load_about(store, load_rows(store, RUN), written_at=NOW).summaries
-    assert found["a"] == "Close it.\N{REPLACEMENT CHARACTER}"
-    assert len(found["b"]) == 160
-    assert found["b"].endswith("…")
-    assert "c" not in found
+    summaries = load_context(store, load_rows(store, RUN), written_at=NOW).summaries
+    assert summaries["a"] == "Close it.\N{REPLACEMENT CHARACTER}"
+    assert len(summaries["b"]) == 160
+    assert summaries["b"].endswith("…")
+    assert "c" not in summaries
 
 
 def test_a_run_without_its_suite_has_tasks_without_summaries(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
-    assert load_about(store, load_rows(store, RUN), written_at=NOW).summaries == {}
+    assert load_context(store, load_rows(store, RUN), written_at=NOW).summaries == {}
     put_suite(store)
     store.put(RunKeys(RUN).suite_task("a"), b"{")
-    with pytest.raises(InputError, match=r"suite/tasks/a\.json: is no FrozenTask of this version"):
-        load_about(store, load_rows(store, RUN), written_at=NOW)
+    with pytest.raises(InputError, match=r"suite/tasks/a\.json: is not a valid FrozenTask of this version"):
+        load_context(store, load_rows(store, RUN), written_at=NOW)
 
 
 # Details
 
 
-def test_all_attempts_of_a_trial_are_told_in_order(store: LocalStore) -> None:
+def test_all_attempts_of_a_trial_are_reported_in_order(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     for attempt in (10, 2, 0):
         put_attempt(store, RUN, "a", Outcome.INFRA_ERROR, attempt=attempt, message=f"try {attempt}")
@@ -266,9 +266,9 @@ def test_all_attempts_of_a_trial_are_told_in_order(store: LocalStore) -> None:
     put_attempt(store, RUN, "a", Outcome.PASSED, attempt=11)
     put_transcript(store, RUN, "a", TranscriptEvent(kind="assistant", content="scored"))
     put_transcript(store, RUN, "a", TranscriptEvent(kind="assistant", content="lost"), attempt=10)
-    found = found_detail(store, "a")
-    assert [attempt.attempt for attempt in found.attempts] == [0, 2, 10, 11]
-    assert [said.event.content for said in found.said] == ["scored"]
+    loaded = loaded_detail(store, "a")
+    assert [attempt.attempt for attempt in loaded.attempts] == [0, 2, 10, 11]
+    assert [entry.event.content for entry in loaded.transcript] == ["scored"]
 
 
 def test_a_trial_without_a_score_shows_the_last_transcript_that_an_attempt_left(store: LocalStore) -> None:
@@ -277,13 +277,13 @@ def test_a_trial_without_a_score_shows_the_last_transcript_that_an_attempt_left(
         put_attempt(store, RUN, "a", Outcome.INFRA_ERROR, attempt=attempt)
     for attempt in (0, 1):
         put_transcript(store, RUN, "a", TranscriptEvent(kind="assistant", content=f"try {attempt}"), attempt=attempt)
-    found = found_detail(store, "a")
-    assert found.scored is None
-    assert [said.event.content for said in found.said] == ["try 1"]
-    assert found.findings == []
+    loaded = loaded_detail(store, "a")
+    assert loaded.scored is None
+    assert [entry.event.content for entry in loaded.transcript] == ["try 1"]
+    assert loaded.findings == []
 
 
-def test_a_trial_of_which_nothing_is_there_has_no_detail(store: LocalStore) -> None:
+def test_a_trial_without_records_has_no_detail(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     put_trial(store, RUN, "a", Outcome.PASSED)
     assert detail(store, "a") is not None
@@ -294,20 +294,20 @@ def test_a_trial_of_which_nothing_is_there_has_no_detail(store: LocalStore) -> N
         assert load_detail(store, load_record(store, RUN), CELL.model_copy(update={"model": name}), "a", 0) is None
 
 
-def test_a_trial_that_nobody_planned_has_a_detail(store: LocalStore) -> None:
+def test_a_trial_outside_the_plan_has_a_detail(store: LocalStore) -> None:
     put_run(store, RUN, [])
     put_trial(store, RUN, "a", Outcome.PASSED)
-    assert found_detail(store, "a").scored is not None
+    assert loaded_detail(store, "a").scored is not None
 
 
-def test_a_difference_stands_beside_its_record(store: LocalStore) -> None:
+def test_state_differences_are_returned_apart_from_the_record(store: LocalStore) -> None:
     row = RowDifference(change="changed", key={"id": 1}, before={"status": "new"}, after={"status": "closed"})
     state = {"gym-itsm-mcp": StateDifference(tables=[TableDifference(table="incident", changed=1, rows=[row])])}
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     record = put_trial(store, RUN, "a", Outcome.PASSED, state_differences=state)
-    found = found_detail(store, "a")
-    assert found.differences == state
-    assert found.scored == record.model_copy(update={"state_differences": {}})
+    loaded = loaded_detail(store, "a")
+    assert loaded.differences == state
+    assert loaded.scored == replace(record, state_differences={})
 
 
 def test_the_transcript_of_a_rescored_run_is_that_of_the_run_it_was_made_from(store: LocalStore) -> None:
@@ -315,38 +315,38 @@ def test_the_transcript_of_a_rescored_run_is_that_of_the_run_it_was_made_from(st
     put_transcript(store, "first.1", "a", TranscriptEvent(kind="assistant", content="Done.", step=1))
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])], rescored_from="first.1")
     put_trial(store, RUN, "a", Outcome.FAILED)
-    assert [said.event.content for said in found_detail(store, "a").said] == ["Done."]
+    assert [entry.event.content for entry in loaded_detail(store, "a").transcript] == ["Done."]
 
 
-def test_long_texts_are_cut_and_say_so(store: LocalStore) -> None:
+def test_long_texts_are_truncated_with_a_note(store: LocalStore) -> None:
     long = "x" * (MAX_TEXT + 1234)
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
-    put_trial(store, RUN, "a", Outcome.PASSED, answer=long, verifiers=[verifier(actual=[{"told": long}])])
+    put_trial(store, RUN, "a", Outcome.PASSED, answer=long, verifiers=[verifier(actual=[{"text": long}])])
     call = TranscriptEvent(kind="tool", tool_name="find", arguments={"text": [long]}, content=long)
     put_transcript(store, RUN, "a", call)
-    found = found_detail(store, "a")
+    loaded = loaded_detail(store, "a")
     cut = f"{long[:MAX_TEXT]}\n… 1,234 more characters, in the store"
-    assert found.scored is not None
-    assert found.scored.answer == cut
-    assert found.scored.verifiers[0].actual == [{"told": cut}]
-    assert found.said[0].event.content == cut
-    assert found.said[0].event.arguments == {"text": [cut]}
+    assert loaded.scored is not None
+    assert loaded.scored.answer == cut
+    assert loaded.scored.verifiers[0].actual == [{"text": cut}]
+    assert loaded.transcript[0].event.content == cut
+    assert loaded.transcript[0].event.arguments == {"text": [cut]}
 
 
-def test_control_characters_are_replaced_and_half_a_character_stays_as_it_was_written(store: LocalStore) -> None:
+def test_control_characters_are_replaced_and_escaped_surrogates_kept(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     put_trial(store, RUN, "a", Outcome.PASSED, answer="\x1b[31m\ttab\n")
     half = json.dumps({"half": "\ud83d"})
     put_transcript(store, RUN, "a", TranscriptEvent(kind="tool", arguments={"\x00": "\x7f"}, content=half))
-    found = found_detail(store, "a")
-    assert found.scored is not None
-    assert found.scored.answer == "\N{REPLACEMENT CHARACTER}[31m\ttab\n"
-    assert found.said[0].event.arguments == {"\N{REPLACEMENT CHARACTER}": "\N{REPLACEMENT CHARACTER}"}
-    assert found.said[0].event.content == half
+    loaded = loaded_detail(store, "a")
+    assert loaded.scored is not None
+    assert loaded.scored.answer == "\N{REPLACEMENT CHARACTER}[31m\ttab\n"
+    assert loaded.transcript[0].event.arguments == {"\N{REPLACEMENT CHARACTER}": "\N{REPLACEMENT CHARACTER}"}
+    assert loaded.transcript[0].event.content == half
 
 
 def test_a_record_that_cannot_be_read_is_named(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     store.put(RunKeys(RUN).trial(CELL, "a", 0).record, b"{}")
-    with pytest.raises(InputError, match=r"a/0\.json: is no TrialRecord of this version"):
+    with pytest.raises(InputError, match=r"a/0\.json: is not a valid TrialRecord of this version"):
         detail(store, "a")

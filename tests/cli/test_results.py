@@ -1,4 +1,4 @@
-"""`opsgym results`, `compare`, `leaderboard` and `compact`: what is printed and written of runs in a store."""
+"""`opsgym results`, `compare`, `leaderboard` and `compact`: their output and files for runs in a store."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import pytest
 from pyarrow import parquet
 from tests.cli.runs import CELL, put_attempt, put_run, put_trial, verifier
 
-from opsgym.breakdowns import BREAKDOWNS
-from opsgym.main import cli, invoke
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell, PlannedCell, Usage
-from opsgym_api.store import LocalStore
+from opsgym.command_line.group import cli
+from opsgym.formats.breakdowns import BREAKDOWNS
+from opsgym.main import invoke
+from opsgym_api.records.attempt import Cell, Usage
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.store.local import LocalStore
 
 HR = CELL.model_copy(update={"domain": "hr"})
 OTHER = CELL.model_copy(update={"model": "other"})
@@ -55,7 +58,7 @@ def store() -> LocalStore:
     return store
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+def stdout_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
     assert invoke(arguments) == code
     return capsys.readouterr().out
 
@@ -67,7 +70,7 @@ def records(text: str) -> list[dict[str, str]]:
 def test_the_table_has_intervals_several_trials_and_gold_steps(
     store: LocalStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [line.split() for line in said(capsys, "results", "new").splitlines()]
+    lines = [line.split() for line in stdout_of(capsys, "results", "new").splitlines()]
     cell = next(line for line in lines if line[:4] == ["m", "react", "oracle", "itsm"])
     assert cell[4:6] == ["33.3%", "3.1–88.8%"]
     cell_of = ["m", "react", "oracle"]
@@ -80,46 +83,64 @@ def test_the_table_has_intervals_several_trials_and_gold_steps(
         assert lines[place + 1 : place + 3] == [[*cell_of, "itsm", *itsm], [*cell_of, "hr", *hr]]
 
 
-def test_csv_has_numbers_as_they_are_and_leaves_empty_what_is_not_known(
+def test_csv_has_unrounded_numbers_and_empty_fields_for_unknown_values(
     store: LocalStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    itsm, hr = records(said(capsys, "results", "new", "--format", "csv"))
+    itsm, hr = records(stdout_of(capsys, "results", "new", "--format", "csv"))
     assert (itsm["domain"], itsm["scored"], itsm["passed"], float(itsm["success_rate"])) == ("itsm", "6", "2", 1 / 3)
     assert (itsm["k"], round(float(itsm["pass_at_k"]), 4), itsm["pass_all_k"]) == ("2", 0.6667, "0.0")
     assert (float(itsm["cost_per_task"]), float(itsm["cost_per_success"])) == (0.25, 0.75)
     assert (hr["success_rate"], hr["cost_usd"], hr["cost_per_task"], hr["not_scored"]) == ("", "", "", "2")
 
 
-def test_json_has_everything(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(said(capsys, "results", "new", "--format", "json"))
-    assert (found["run"], found["by"], len(found["rows"])) == ("new.1", "cell", 2)
-    itsm, hr = found["rows"]
+def test_json_has_every_figure(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(stdout_of(capsys, "results", "new", "--format", "json"))
+    assert (document["run"], document["by"], len(document["rows"])) == ("new.1", "cell", 2)
+    itsm, hr = document["rows"]
     assert itsm["categories"]["integrity"] == {"passed": 2, "executed": 6, "pass_rate": pytest.approx(1 / 3)}
     assert itsm["horizons"]["5-8"]["tasks"] == 3
     assert itsm["repeats"] == [{"k": 2, "tasks": 3, "pass_at_k": pytest.approx(2 / 3), "pass_all_k": 0}]
     assert hr["not_scored_reasons"] == {"infra_error/gym_lost": 1, "pending": 1}
-    assert found["total"]["cost_usd"] is None
-    assert found["averages"][0]["success_over_domains"] == pytest.approx(1 / 3)
+    assert document["total"]["cost_usd"] is None
+    assert document["averages"][0]["success_over_domains"] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("by", list(BREAKDOWNS))
-@pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
-def test_every_breakdown_is_there_in_every_format(
-    store: LocalStore, capsys: pytest.CaptureFixture[str], by: str, form: str
-) -> None:
-    out = said(capsys, "results", "new", "--by", by, "--format", form)
-    assert "react" in out
-    if form == "json":
-        assert json.loads(out)["by"] == by
+def test_every_breakdown_is_available_in_every_format(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = []
+    for by, form in product(BREAKDOWNS, ("table", "markdown", "csv", "json")):
+        out = stdout_of(capsys, "results", "new", "--by", by, "--format", form)
+        if "react" not in out or (form == "json" and json.loads(out)["by"] != by):
+            wrong.append((by, form))
+    assert wrong == []
 
 
-def test_the_command_offers_the_breakdowns_there_are() -> None:
-    (option,) = (found for found in cli.commands["results"].params if found.name == "by")
+def test_variants_of_a_suite_are_compared(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
+    """Newest run of each variant; runs that differ in anything else are left out."""
+    for run, variant, scores in (("v.0", 1, (0, 0)), ("v.1", 1, (1, 0)), ("w.1", 2, (1, 1)), ("x.1", None, (0, 0))):
+        suite = {"builtin": "csm-core"} | ({"variant": variant} if variant else {})
+        spec = {"suite": suite, "trials": 2, "budget": {"maxUsd": variant or 1}}
+        cells = [PlannedCell(cell=CELL, task_ids=["a"])]
+        put_run(store, run, cells, trials=2, spec=spec, created_at=f"2026-02-1{run[-1]}T00:00:00Z")
+        passed(store, run, CELL, {"a": scores})
+    rows = records(stdout_of(capsys, "results", "w.1", "--by", "variant", "--format", "csv"))
+    assert [(row["variant"], float(row["success_rate"])) for row in rows] == [
+        ("0", 0),
+        ("1", 0.5),
+        ("2", 1),
+        ("mean", 0.5),
+    ]
+    assert float(rows[-1]["spread"]) == pytest.approx(0.5)
+    alone = records(stdout_of(capsys, "results", "new", "--by", "variant", "--format", "csv"))
+    assert {(row["variant"], row["spread"]) for row in alone} == {("0", "")}
+
+
+def test_the_command_offers_every_breakdown() -> None:
+    (option,) = (parameter for parameter in cli.commands["results"].params if parameter.name == "by")
     assert list(option.type.choices) == list(BREAKDOWNS)  # type: ignore[attr-defined]
 
 
 def test_trials_without_a_score_are_rows_too(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = records(said(capsys, "results", "new", "--by", "trial", "--format", "csv"))
+    rows = records(stdout_of(capsys, "results", "new", "--by", "trial", "--format", "csv"))
     assert len(rows) == 7
     lost = next(row for row in rows if row["task_id"] == "h")
     assert (lost["outcome"], lost["reason"], lost["score"], lost["cost_usd"]) == ("infra_error", "gym_lost", "", "")
@@ -141,7 +162,7 @@ def test_parquet_has_a_row_for_each_trial_with_types(store: LocalStore, folder: 
     assert parquet.read_table(folder / "v.parquet").num_rows == 12
 
 
-def test_without_pyarrow_one_is_told_what_to_install(
+def test_without_pyarrow_the_error_names_the_package_to_install(
     store: LocalStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -150,39 +171,39 @@ def test_without_pyarrow_one_is_told_what_to_install(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["results", "--format", "csv"], "name the RUN"),
-        (["results", "new", "--format", "parquet"], "goes with --out FILE"),
+        (["results", "--format", "csv"], "need a RUN"),
+        (["results", "new", "--format", "parquet"], "needs --out FILE"),
         (["results", "new", "--format", "xml"], "'xml' is not one of"),
         (["results", "new", "--format", "csv", "--out", "no/such/folder.csv"], "cannot be written: No such file"),
         (["compare", "old", "week"], "holds no run 'week'"),
-        (["compare", "old", "new", "--map", "model:m"], "is not PART:BEFORE=AFTER"),
-        (["compare", "old", "new", "--map", "domain:itsm=hr"], "is not PART:BEFORE=AFTER"),
+        (["compare", "old", "new", "--map", "model:m"], "is not of the form PART:BEFORE=AFTER"),
+        (["compare", "old", "new", "--map", "domain:itsm=hr"], "is not of the form PART:BEFORE=AFTER"),
         (["compare", "old", "new", "--map", "model:x=y"], "the run has no model 'x'; it has: m"),
-        (["compare", "old", "new", "--map", "model:m=gpt"], "have no cell in common; --map pairs names"),
+        (["compare", "old", "new", "--map", "model:m=gpt"], "have no cell in common; pair names with --map"),
         (["leaderboard"], "Missing argument 'RUN...'"),
         (["compact", "week"], "holds no run 'week'"),
     ],
 )
-def test_what_cannot_be_done_is_told(
-    store: LocalStore, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+def test_bad_arguments_of_results_and_compare_are_reported(
+    store: LocalStore, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert invoke(arguments) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_file_is_written_whole_and_nothing_is_printed(
+def test_out_writes_the_file_and_prints_nothing(
     store: LocalStore, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    printed = said(capsys, "results", "new", "--format", "csv")
-    assert said(capsys, "results", "new", "--format", "csv", "--out", "new.csv") == ""
+    printed = stdout_of(capsys, "results", "new", "--format", "csv")
+    assert stdout_of(capsys, "results", "new", "--format", "csv", "--out", "new.csv") == ""
     assert (folder / "new.csv").read_text() == printed
     assert [path.name for path in folder.iterdir() if path.suffix == ".tmp"] == []
 
 
 def test_a_comparison_shows_losses_first(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [line.split() for line in said(capsys, "compare", "old", "new").splitlines()]
+    lines = [line.split() for line in stdout_of(capsys, "compare", "old", "new").splitlines()]
     total = next(line for line in lines if line[:1] == ["total"])
     assert total[1:6] == ["3", "6", "50.0%", "33.3%", "-16.7"]
     assert total[8:11] == ["2", "1", "1.000"]
@@ -190,24 +211,24 @@ def test_a_comparison_shows_losses_first(store: LocalStore, capsys: pytest.Captu
 
 
 def test_a_comparison_as_json(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(said(capsys, "compare", "old", "new", "--format", "json"))
-    assert (found["before"], found["after"], found["same_suite"]) == ("old.1", "new.1", True)
-    assert (found["total"]["lost"], found["total"]["won"], found["total"]["p_value"]) == (2, 1, 1.0)
-    assert [(flip["task_id"], flip["passed_before"], flip["passed_after"]) for flip in found["flips"]] == [
+    document = json.loads(stdout_of(capsys, "compare", "old", "new", "--format", "json"))
+    assert (document["before"], document["after"], document["same_suite"]) == ("old.1", "new.1", True)
+    assert (document["total"]["lost"], document["total"]["won"], document["total"]["p_value"]) == (2, 1, 1.0)
+    assert [(flip["task_id"], flip["passed_before"], flip["passed_after"]) for flip in document["flips"]] == [
         ("a", 2, 0),
         ("c", 0, 1),
     ]
 
 
-def test_a_regression_that_is_too_large_is_a_no_go(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    out = said(capsys, "compare", "old", "new", "--max-regression", "0.1", code=4)
+def test_a_regression_above_the_maximum_is_a_no_go(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
+    out = stdout_of(capsys, "compare", "old", "new", "--max-regression", "0.1", code=4)
     assert "INCONCLUSIVE  regression is not known: no task of m/react/oracle/hr is scored here and in old.1" in out
     gone = [PlannedCell(cell=CELL, task_ids=[f"t{n}" for n in range(40)])]
     for run, scores in (("before.1", (1,)), ("after.1", (0,))):
         put_run(store, run, gone)
         passed(store, run, CELL, {f"t{n}": scores for n in range(40)})
-    assert "GO            success rate" in said(capsys, "compare", "after", "before", "--max-regression", "0.1")
-    out = said(capsys, "compare", "before", "after", "--max-regression", "0.1", code=3)
+    assert "GO            success rate" in stdout_of(capsys, "compare", "after", "before", "--max-regression", "0.1")
+    out = stdout_of(capsys, "compare", "before", "after", "--max-regression", "0.1", code=3)
     assert "NO-GO         success rate down 100.0 points" in out
 
 
@@ -216,11 +237,11 @@ def test_a_leaderboard_has_the_best_first_and_domains_in_the_published_order(
 ) -> None:
     put_run(store, "third.1", [PlannedCell(cell=cell, task_ids=["h"]) for cell in (OTHER, HR)])
     passed(store, "third.1", OTHER.model_copy(update={"domain": "csm"}), {"h": (1,)})
-    lines = said(capsys, "leaderboard", "new", "third", "--format", "markdown").splitlines()
+    lines = stdout_of(capsys, "leaderboard", "new", "third", "--format", "markdown").splitlines()
     assert lines[0].startswith("| model | run | csm | itsm | hr | mean over domains |")
     assert [line.split(" | ")[0] for line in lines[2:5]] == ["| other", "| m", "| m"]
-    assert "means over fewer domains than the table has, so not comparable: other, m" in lines[-1]
-    rows = records(said(capsys, "leaderboard", "new", "third", "--format", "csv"))
+    assert "not comparable, because their means cover fewer domains: other, m" in lines[-1]
+    rows = records(stdout_of(capsys, "leaderboard", "new", "third", "--format", "csv"))
     assert [(row["model"], row["success_csm"], row["domains"]) for row in rows] == [
         ("other", "1.0", "1"),
         ("m", "", "1"),
@@ -229,18 +250,18 @@ def test_a_leaderboard_has_the_best_first_and_domains_in_the_published_order(
 
 
 def test_a_compacted_run_has_the_same_results(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    before = said(capsys, "results", "new", "--format", "json")
-    assert said(capsys, "compact", "new") == "new.1: 7 attempts compacted\n"
-    assert said(capsys, "compact", "new") == "new.1: nothing to compact\n"
+    before = stdout_of(capsys, "results", "new", "--format", "json")
+    assert stdout_of(capsys, "compact", "new") == "new.1: 7 attempts compacted\n"
+    assert stdout_of(capsys, "compact", "new") == "new.1: nothing to compact\n"
     assert len(list(store.keys(RunKeys("new.1").chunks))) == 1
-    assert said(capsys, "results", "new", "--format", "json") == before
+    assert stdout_of(capsys, "results", "new", "--format", "json") == before
 
 
 def test_judges_are_shown_apart(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
     put_run(store, "judged.1", [PlannedCell(cell=CELL, task_ids=["a"])])
     passed(store, "judged.1", CELL, {"a": (1,)}, judge_cost_usd=0.05, judge_usage=Usage(model_calls=1, prompt_tokens=9))
-    (row,) = records(said(capsys, "results", "judged", "--format", "csv"))
+    (row,) = records(stdout_of(capsys, "results", "judged", "--format", "csv"))
     assert (row["cost_usd"], row["judge_cost_usd"], row["judge_prompt_tokens"]) == ("0.25", "0.05", "9")
     assert float(row["agent_cost_usd"]) == float(row["cost_per_task"]) == pytest.approx(0.2)
-    assert "judge" in said(capsys, "results", "judged").split("\n")[2]
-    assert "judge" not in said(capsys, "results", "new").split("\n")[2]
+    assert "judge" in stdout_of(capsys, "results", "judged").split("\n")[2]
+    assert "judge" not in stdout_of(capsys, "results", "new").split("\n")[2]

@@ -15,9 +15,9 @@ from moto.server import ThreadedMotoServer
 from tests.cli.pages import read_report
 from tests.cli.world import HeldModel, World, descendants, end, gone, gym_of, gyms_of, postgres_of, row, until
 
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import GateRecord
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
 
 shares_a_run = pytest.mark.xdist_group("finished run")
 
@@ -94,11 +94,11 @@ def test_progress_is_a_line_for_each_trial_on_stderr(finished: tuple[World, str,
 
 @shares_a_run
 def test_fields_that_only_a_cluster_honours_are_noted_in_one_line(finished: tuple[World, str, str]) -> None:
-    assert "queueName: has no effect on one machine" in finished[2].splitlines()
+    assert "queueName: has no effect in local mode" in finished[2].splitlines()
 
 
 @shares_a_run
-def test_the_gate_says_go_with_the_numbers_that_decided(finished: tuple[World, str, str]) -> None:
+def test_the_gate_prints_go_with_the_deciding_figures(finished: tuple[World, str, str]) -> None:
     _, _, err = finished
     assert "gate: GO" in err
     assert "infra errors 0 of 4 trials" in err
@@ -109,7 +109,7 @@ def test_a_finished_run_is_not_run_again(finished: tuple[World, str, str]) -> No
     world, out, _ = finished
     again = world.inline("run", "run.yaml", "--json")
     assert again.returncode == 0
-    assert "0 of 4 trials to run, 4 have a score already" in again.stderr
+    assert "0 of 4 trials to run, 4 already have a score" in again.stderr
     assert again.stdout == out
 
 
@@ -124,7 +124,7 @@ def test_results_and_report_name_a_run_by_its_bare_name(finished: tuple[World, s
     assert done.returncode == 0, done.stderr
     page = read_report(world.folder / "report")
     assert page.detail(page.row("first")).tools == ["find_incident_by_id"]
-    assert "Look at incident INC_001 for first." in page.said(page.row("first"))
+    assert "Look at incident INC_001 for first." in page.transcript(page.row("first"))
 
 
 def test_rows_that_cannot_run_are_reported_beside_the_others(world: World) -> None:
@@ -141,7 +141,7 @@ def test_rows_that_cannot_run_are_reported_beside_the_others(world: World) -> No
     done = world.inline("run", "run.yaml")
     assert done.returncode == 1
     assert "seed_not_found: gym server gym-itsm-mcp: found neither gone.sql" in done.stderr
-    assert "unknown_gym: no gym server is installed for chess; installed: csm, itsm" in done.stderr
+    assert "unknown_gym: no gym server is installed for chess; installed: calendar, csm, itsm" in done.stderr
     assert "tasks.json row 4: verifiers" in done.stderr
     assert "1 seed_not_found" in done.stdout
     assert "1 invalid_row" in done.stdout
@@ -164,19 +164,19 @@ def test_a_budget_stops_the_run_and_a_raised_one_lets_it_go_on(world: World, mod
     result = json.loads(second.stdout)
     assert second.returncode == 0, second.stderr
     assert (result["passed"], result["budget_skipped"], result["cost_usd"]) == (3, 0, 3.0)
-    assert len(model.asked) == 3
+    assert len(model.prompts) == 3
     stored = b"".join(path.read_bytes() for path in world.folder.rglob("*") if path.is_file())
     assert b"sk-stub-secret" not in stored
     assert "sk-stub-secret" not in first.stderr + second.stderr
 
 
-def test_a_killed_run_goes_on_with_what_has_no_score(world: World, model: HeldModel) -> None:
+def test_a_killed_run_resumes_with_the_unscored_trials(world: World, model: HeldModel) -> None:
     world.write_suite([row("a"), row("b"), row("c")])
     world.write_run({"stub": served_by(model)})
     arguments = ("run", "run.yaml", "--json")
     model.hold(after=1)
     with world.started(*arguments, OPENAI_API_KEY="k") as process:
-        until(lambda: len(model.asked) == 2 and len(world.trials()) == 1, "the second task waits", process)
+        until(lambda: len(model.prompts) == 2 and len(world.trials()) == 1, "the second task waits", process)
         started = descendants(process.pid)
         done_before = len(world.trials())
         end(process.pid)
@@ -193,12 +193,12 @@ def test_a_killed_run_goes_on_with_what_has_no_score(world: World, model: HeldMo
     assert [trial.attempt for trial in world.trials() if trial.task_id == interrupted[0].task_id] == [1]
 
 
-def test_a_terminated_run_records_what_it_cancelled_and_leaves_nothing_running(world: World, model: HeldModel) -> None:
+def test_a_terminated_run_records_cancelled_trials_and_leaves_no_process(world: World, model: HeldModel) -> None:
     model.hold()
     world.write_suite([row("a"), row("b")])
     world.write_run({"stub": served_by(model)})
     with world.started("run", "run.yaml", "--json", OPENAI_API_KEY="k") as process:
-        until(lambda: len(model.asked) == 1, "the first task asks the model", process)
+        until(lambda: len(model.prompts) == 1, "the first task asks the model", process)
         started = descendants(process.pid)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
@@ -207,16 +207,16 @@ def test_a_terminated_run_records_what_it_cancelled_and_leaves_nothing_running(w
     result = json.loads(out)
     assert (result["total"], result["cancelled"], result["pending"]) == (2, 1, 1)
     assert [attempt.outcome for attempt in world.attempts()] == [Outcome.CANCELLED]
-    assert "go on with: opsgym run run.yaml" in err
+    assert "continue with: opsgym run run.yaml" in err
     assert "Traceback" not in err
 
 
-def test_ctrl_c_again_and_again_harms_nothing_and_the_same_command_goes_on(world: World, model: HeldModel) -> None:
+def test_repeated_ctrl_c_is_harmless_and_the_same_command_resumes(world: World, model: HeldModel) -> None:
     model.hold()
     world.write_suite([row("a")])
     world.write_run({"stub": served_by(model)})
     with world.started("run", "run.yaml", OPENAI_API_KEY="k") as process:
-        until(lambda: len(model.asked) == 1, "the task asks the model", process)
+        until(lambda: len(model.prompts) == 1, "the task asks the model", process)
         started = descendants(process.pid)
         for _ in range(3):
             process.send_signal(signal.SIGINT)
@@ -237,7 +237,7 @@ def test_a_lost_gym_server_or_postgres_costs_an_attempt_and_not_the_run(
     world.write_suite([row("a"), row("b")])
     world.write_run({"stub": served_by(model)})
     with world.started("run", "run.yaml", "--json", OPENAI_API_KEY="k") as process:
-        until(lambda: len(model.asked) == 1, "the first task asks the model", process)
+        until(lambda: len(model.prompts) == 1, "the first task asks the model", process)
         gym = gym_of(process)
         end(victim(process))
         gone(gym)
@@ -260,7 +260,7 @@ def test_a_store_that_is_lost_in_mid_run_is_named_and_nothing_is_claimed(world: 
     world.write_suite([row("a")])
     world.write_run({"stub": served_by(model)}, limits={"infraRetries": 0})
     with world.started("run", "run.yaml", OPENAI_API_KEY="k") as process:
-        until(lambda: len(model.asked) == 1, "the task asks the model", process)
+        until(lambda: len(model.prompts) == 1, "the task asks the model", process)
         cells = world.folder / "results" / "runs" / world.run / "cells"
         cells.rename(world.folder / "cells-elsewhere")
         cells.write_text("a file where a folder was")
@@ -282,7 +282,7 @@ def test_a_gym_server_that_does_not_start_is_named_and_everything_stays_pending(
     assert json.loads(done.stdout)["pending"] == 1
 
 
-def test_a_served_domain_answers_until_it_is_told_to_stop(world: World) -> None:
+def test_a_served_domain_answers_until_it_is_stopped(world: World) -> None:
     with world.started("gym", "serve", "itsm") as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
@@ -294,19 +294,19 @@ def test_a_served_domain_answers_until_it_is_told_to_stop(world: World) -> None:
         gone(*started)
 
 
-def test_a_closed_gate_ends_with_its_own_exit_code(world: World) -> None:
+def test_a_no_go_gate_ends_with_its_own_exit_code(world: World) -> None:
     world.write_suite([row("a")])
     world.write_run({"noop": {"model": "replay/noop"}}, gate={"minSuccessRate": 0.8})
     done = world.inline("run", "run.yaml")
     assert done.returncode == 3
     assert "gate: NO-GO" in done.stdout
-    told = (
+    message = (
         "success rate 0.0% in noop/react/oracle/itsm (95% interval 0.0% to 79.3%, 1 task); at least 80.0% is required"
     )
-    assert told in done.stdout
+    assert message in done.stdout
 
 
-def test_a_gate_that_cannot_tell_has_its_own_exit_code_and_says_what_it_compared_with(world: World) -> None:
+def test_an_inconclusive_gate_has_its_own_exit_code_and_names_its_baseline(world: World) -> None:
     world.write_suite([row("a")])
     gate = {"lastGood": True, "maxRegression": 0.1}
     world.write_run({"gold": {"model": "replay/gold"}}, gate=gate)

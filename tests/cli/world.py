@@ -1,4 +1,4 @@
-"""A folder with a suite of small ITSM tasks, a model under the test's control, and the real command.
+"""A working folder with a suite of small ITSM tasks, a model that tests control, and the real command.
 
 Invariant: every process that a test starts here has ended when the test ends.
 """
@@ -30,12 +30,12 @@ from tests.runner.servers import serving
 from tests.runner.stub_model import says
 
 from opsgym.main import invoke
-from opsgym_api.layout import RunKeys, is_attempt_record, is_trial_record
-from opsgym_api.records import AttemptRecord, TrialRecord
-from opsgym_api.store import LocalStore
+from opsgym_api.records.attempt import AttemptRecord, TrialRecord
+from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
+from opsgym_core.store.local import LocalStore
 
 DEADLINE_S = 90.0
-"""How long anything here may take on a loaded machine."""
+"""Longest wait for a process or a condition, in seconds; generous for a loaded machine."""
 
 
 def row(task_id: str, **fields: Any) -> dict[str, Any]:
@@ -68,26 +68,26 @@ def row(task_id: str, **fields: Any) -> dict[str, Any]:
 
 @dataclass
 class HeldModel:
-    """A model endpoint that answers `done`, but holds back its answers while it is told to."""
+    """A model endpoint that answers `done`; `hold` delays its answers until `release`."""
 
     url: str = ""
-    asked: list[str] = field(default_factory=list)
-    """The prompt of every request."""
+    prompts: list[str] = field(default_factory=list)
+    """Prompts of all requests, in order."""
     _answered: float = math.inf
     """Requests that are answered, counted from the first."""
 
     def hold(self, after: int = 0) -> None:
-        """Answers so many more requests, and nothing from then on."""
-        self._answered = len(self.asked) + after
+        """Answers `after` more requests; later ones wait."""
+        self._answered = len(self.prompts) + after
 
     def release(self) -> None:
-        """Answers everything that waits."""
+        """Answers all waiting requests."""
         self._answered = math.inf
 
     async def _complete(self, request: Request) -> Response:
         body = await request.json()
-        self.asked.append(body["messages"][-1]["content"])
-        number = len(self.asked)
+        self.prompts.append(body["messages"][-1]["content"])
+        number = len(self.prompts)
         while number > self._answered and not await request.is_disconnected():  # noqa: ASYNC110 - set by a thread
             await asyncio.sleep(0.01)
         return says("All done.")
@@ -95,7 +95,7 @@ class HeldModel:
     @classmethod
     @contextmanager
     def serving(cls) -> Iterator[HeldModel]:
-        """Serves one, which answers at once until it is told to hold."""
+        """Serves one that answers at once until `hold` is called."""
         model = cls()
         app = Starlette(routes=[Route("/v1/chat/completions", model._complete, methods=["POST"])])
         with serving(app) as url:
@@ -138,22 +138,22 @@ class World:
 
     @property
     def run(self) -> str:
-        """The only run in it."""
-        (found,) = (self.folder / "results" / "runs").iterdir()
-        return found.name
+        """Id of the only run in the store."""
+        (folder,) = (self.folder / "results" / "runs").iterdir()
+        return folder.name
 
     def attempts(self) -> list[AttemptRecord]:
         """Every attempt, by task and number."""
-        records = [AttemptRecord.model_validate_json(content) for content in self._contents(is_attempt_record)]
+        records = [AttemptRecord.from_json(content) for content in self._contents(is_attempt_record)]
         return sorted(records, key=lambda record: (record.cell.key, record.task_id, record.attempt))
 
     def trials(self) -> list[TrialRecord]:
         """Every scored trial, by task."""
-        return [TrialRecord.model_validate_json(content) for content in self._contents(is_trial_record)]
+        return [TrialRecord.from_json(content) for content in self._contents(is_trial_record)]
 
-    def _contents(self, wanted: Callable[[str], bool]) -> Iterator[bytes]:
+    def _contents(self, matches: Callable[[str], bool]) -> Iterator[bytes]:
         for key in self.store.keys(RunKeys(self.run).cells):
-            content = self.store.get(key) if wanted(key) else None
+            content = self.store.get(key) if matches(key) else None
             if content is not None:
                 yield content
 
@@ -188,7 +188,7 @@ class World:
             yield process
         except BaseException as error:
             process.kill()
-            error.add_note("the command said:\n" + "\n".join(process.communicate()))
+            error.add_note("output of the command:\n" + "\n".join(process.communicate()))
             raise
         finally:
             started = descendants(process.pid)
@@ -200,7 +200,7 @@ class World:
 def descendants(pid: int) -> list[int]:
     """Processes below one, by its pid."""
     children = [int(child) for child in _children_file(pid).split()]
-    return [found for child in children for found in (child, *descendants(child))]
+    return [descendant for child in children for descendant in (child, *descendants(child))]
 
 
 def _children_file(pid: int) -> str:

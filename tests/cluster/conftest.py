@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import boto3
 import pytest
 from botocore.config import Config
-from tests.cluster import cluster as clusters
-from tests.cluster import sandbox
-from tests.cluster.cluster import Cluster
-from tests.cluster.errors import ClusterError
-from tests.cluster.kube import Kube, KubeError
-from tests.cluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
+from devcluster import cluster as clusters
+from devcluster import sandbox
+from devcluster.cluster import Cluster
+from devcluster.errors import ClusterError
+from devcluster.kube import Kube, KubeError
+from devcluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
 from types_boto3_s3 import S3Client
 
 
@@ -47,13 +47,13 @@ def cluster() -> Iterator[Cluster]:
         pytest.skip(str(error))
     if clusters.owner() is not None:
         pytest.fail("another test run uses the cluster; wait for it, or set OPSGYM_CACHE to another folder")
-    found = clusters.running()
-    used = found or clusters.up(owner=os.getpid())
+    running = clusters.running()
+    used = running or clusters.up(owner=os.getpid())
     try:
         with sandbox.network():
             yield used
     finally:
-        if found is None:
+        if running is None:
             clusters.down()
 
 
@@ -85,8 +85,8 @@ def remove_namespace(kube: Kube, namespace: str) -> None:
     kube.delete("Namespace", namespace)
     for kind in ("EvalRun", "EvalModel", "EvalSchedule"):
         try:
-            found = [item["metadata"]["name"] for item in kube.list(kind, namespace)]
-            for name in found:
+            names = [item["metadata"]["name"] for item in kube.list(kind, namespace)]
+            for name in names:
                 kube.patch(kind, name, namespace, {"metadata": {"finalizers": None}})
         except KubeError as error:
             if error.code != 404:  # the kind is not defined, or the object has just gone

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from tests.cluster.errors import ClusterError
-from tests.cluster.kube import Kube, KubeError, Manifest
-from tests.cluster.places import ADMIN, NODE
-from tests.cluster.processes import Process
+from devcluster.errors import ClusterError
+from devcluster.kube import Kube, KubeError, Manifest
+from devcluster.places import ADMIN, NODE
+from devcluster.processes import Process
 
 SAMPLES_PER_SECOND = 2.0
 HOG = """
@@ -31,7 +31,7 @@ while True:
 """
 """Enters a control group, then fills its memory until something dies.
 
-It uses a file in memory, which counts for the group but not for this process, so the kernel kills somebody else.
+It uses a file in memory, which counts for the group but not for this process, so the kernel kills another process.
 """
 
 
@@ -40,17 +40,17 @@ def kill_in_container(
 ) -> int:
     """Sends a signal to the processes of a container whose command line has a word.
 
-    Returns: How many there were.
+    Returns: Number of processes.
 
     Raises:
         ClusterError: There is none.
     """
-    found = [item for item in processes_of(kube, namespace, pod, container) if program in _command_line(item)]
-    if not found:
+    processes = [item for item in processes_of(kube, namespace, pod, container) if program in _command_line(item)]
+    if not processes:
         raise ClusterError(f"no process of {namespace}/{pod}/{container} has {program!r} in its command line")
-    for process in found:
+    for process in processes:
         process.send(number)
-    return len(found)
+    return len(processes)
 
 
 def oom_kill(kube: Kube, namespace: str, pod: str, container: str) -> None:
@@ -95,8 +95,8 @@ def processes_of(kube: Kube, namespace: str, pod: str, container: str) -> list[P
     if not ids:
         raise ClusterError(f"{namespace}/{pod} has no running container {container}")
     pids = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cgroup") if ids[0] in _read(path)]
-    found = [process for pid in pids if (process := Process.of(pid)) is not None]
-    return sorted(found, key=lambda process: process.started)
+    processes = [process for pid in pids if (process := Process.of(pid)) is not None]
+    return sorted(processes, key=lambda process: process.started)
 
 
 def evict(kube: Kube, namespace: str, pod: str) -> None:

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 
 import httpx
 import yaml
-from tests.cluster import packages, sandbox
-from tests.cluster.errors import ClusterError
-from tests.cluster.places import LOG, NODE_IP, RECORDS, STATE
-from tests.cluster.processes import Process, until
+from devcluster import packages, sandbox
+from devcluster.errors import ClusterError
+from devcluster.places import LOG, NODE_IP, RECORDS, STATE
+from devcluster.processes import Process, until
 from tests.support.prometheus import Prometheus
 
 ADDRESS = f"{NODE_IP}:9090"

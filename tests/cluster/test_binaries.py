@@ -12,9 +12,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.cluster import binaries
-from tests.cluster.binaries import Source, bring, build, download
-from tests.cluster.errors import ClusterError
+from devcluster import binaries
+from devcluster.binaries import Source, bring, build, download
+from devcluster.errors import ClusterError
 
 SCRIPT = b"#!/bin/sh\necho tool\n"
 

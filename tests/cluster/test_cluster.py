@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 import yaml
+from devcluster.cluster import Cluster
+from devcluster.errors import ClusterError
+from devcluster.kube import Kube, KubeError, Manifest, has_condition
+from devcluster.places import NODE, ROOT
+from devcluster.processes import until
 from pydantic import SecretStr
 from tests.cluster import faults
-from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import S3, remove_namespace
-from tests.cluster.errors import ClusterError
-from tests.cluster.kube import Kube, KubeError, Manifest, has_condition
-from tests.cluster.places import NODE, ROOT
-from tests.cluster.processes import until
 from tests.cluster.prometheus import scraping
 from tests.cluster.workloads import pod, pod_spec, shell
 
-from opsgym_api.store import S3Access, StoreError, open_store
+from opsgym_core.store.base import StoreError
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
 
 
 def ended(manifest: Manifest) -> bool:
@@ -44,7 +46,7 @@ def terminated(kube: Kube, namespace: str, name: str = "sleeper") -> Manifest:
     return state
 
 
-def said(kube: Kube, namespace: str, name: str, text: str, container: str = "main") -> bool:
+def has_logged(kube: Kube, namespace: str, name: str, text: str, container: str = "main") -> bool:
     """Whether a container has written something. What it wrote last may be a moment later in its log than its end."""
     return until(lambda: text in kube.logs(name, namespace, container), 10)
 
@@ -75,7 +77,7 @@ def test_the_main_container_waits_for_a_native_sidecar_which_ends_after_it(kube:
     volumes = [{"name": "shared", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]
     kube.create(pod(namespace, "gate", main, initContainers=[sidecar], volumes=volumes))
     assert kube.wait("Pod", "gate", namespace, ended)["status"]["phase"] == "Succeeded"
-    assert said(kube, namespace, "gate", "gated", container="main")
+    assert has_logged(kube, namespace, "gate", "gated", container="main")
 
 
 def test_an_indexed_job_retries_each_index_by_itself(kube: Kube, namespace: str) -> None:
@@ -104,14 +106,14 @@ def test_pods_find_services_by_name_and_reach_the_s3_server_through_one(kube: Ku
     script = "nslookup s3.storage.svc.cluster.local && wget -S -O- http://s3.storage:7070/ 2>&1 | grep HTTP/1.1"
     kube.create(pod(namespace, "lookup", shell("main", script)))
     assert kube.wait("Pod", "lookup", namespace, ended)["status"]["phase"] == "Succeeded"
-    # It answers, and knows nobody without a signature.
-    assert said(kube, namespace, "lookup", "403 Forbidden")
+    # The server answers, and rejects requests without a signature.
+    assert has_logged(kube, namespace, "lookup", "403 Forbidden")
 
 
 def test_pods_reach_no_network_but_the_cluster_s(kube: Kube, namespace: str) -> None:
     kube.create(pod(namespace, "outside", shell("main", "nc -w 5 192.0.2.1 80")))
     assert kube.wait("Pod", "outside", namespace, ended)["status"]["phase"] == "Failed"
-    assert said(kube, namespace, "outside", "No route to host")
+    assert has_logged(kube, namespace, "outside", "No route to host")
 
 
 def test_commands_run_in_containers_and_their_output_is_kept(cluster: Cluster, kube: Kube, namespace: str) -> None:
@@ -119,7 +121,7 @@ def test_commands_run_in_containers_and_their_output_is_kept(cluster: Cluster, k
     kube.wait("Pod", "chatty", namespace, running)
     done = cluster.kubectl("exec", "-n", namespace, "chatty", "--", "id", "-u")
     assert done.stdout == "65532\n", done.stderr
-    assert said(kube, namespace, "chatty", "said")
+    assert has_logged(kube, namespace, "chatty", "said")
 
 
 def test_pods_that_ask_for_more_than_restricted_are_refused(kube: Kube, namespace: str) -> None:
@@ -266,8 +268,8 @@ def test_every_request_is_in_the_audit_log(cluster: Cluster, kube: Kube, namespa
 
     def logged() -> bool:
         entries = map(json.loads, Path(cluster.audit_log).read_text().splitlines())
-        found = [entry for entry in entries if (entry.get("objectRef") or {}).get("namespace") == namespace]
-        return any(entry["verb"] == "create" and entry["objectRef"]["name"] == "watched" for entry in found)
+        requests = [entry for entry in entries if (entry.get("objectRef") or {}).get("namespace") == namespace]
+        return any(entry["verb"] == "create" and entry["objectRef"]["name"] == "watched" for entry in requests)
 
     assert until(logged, 10)
 

@@ -16,18 +16,18 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from tests.cluster.binaries import program
-from tests.cluster.cluster import Cluster
+from devcluster.binaries import program
+from devcluster.cluster import Cluster
+from devcluster.images import write_image
+from devcluster.kube import Kube, Manifest, has_condition
+from devcluster.places import ROOT, S3_REGION
+from devcluster.processes import until
 from tests.cluster.conftest import S3
-from tests.cluster.images import write_image
-from tests.cluster.kube import Kube, Manifest, has_condition
-from tests.cluster.places import ROOT, S3_REGION
-from tests.cluster.processes import until
 from tests.cluster.workloads import pod, shell
 from tests.helm.charts import CRDS, OPSGYM, rendered
 from tests.helm.test_chart import SETTINGS
 
-from opsgym_api.evalrun import EvalRun
+from opsgym_api.kinds.evalrun import EvalRun
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -56,12 +56,12 @@ def images(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture
 def kinds(cluster: Cluster) -> None:
     """The chart opsgym-crds, which takes over kinds that were applied by hand."""
-    told(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default", "--take-ownership"))
+    output_of(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default", "--take-ownership"))
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """Somebody who may do everything in one namespace, and nothing elsewhere."""
+    """A user with every permission in one namespace and none elsewhere."""
 
     cluster: Cluster
     namespace: str
@@ -75,17 +75,17 @@ class Tenant:
         return f"system:serviceaccount:{self.namespace}:opsgym-operator"
 
     def helm(self, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
-        """Calls helm in the tenant's name; what it said."""
+        """Runs helm as the tenant; returns its output."""
         who = ("--kube-as-user", self.user, "-n", self.namespace)
         given = () if values is None else ("--values", "-")
-        return told(self.cluster.helm(*arguments, *who, *given, stdin=yaml.safe_dump(dict(values or {}))))
+        return output_of(self.cluster.helm(*arguments, *who, *given, stdin=yaml.safe_dump(dict(values or {}))))
 
     def install(self, values: Mapping[str, Any]) -> None:
         """Installs or upgrades opsgym, until everything is ready."""
         self.helm("upgrade", "--install", "opsgym", str(OPSGYM), "--wait", "--timeout", "120s", values=values)
 
     def requests(self, user: str) -> list[Manifest]:
-        """What a user asked the API server, of the audit log."""
+        """Requests of a user to the API server, from the audit log."""
         entries = [json.loads(line) for line in self.cluster.audit_log.read_text().splitlines()]
         return [entry for entry in entries if user in {entry["user"]["username"], _impersonated(entry)}]
 
@@ -95,14 +95,14 @@ def _impersonated(entry: Manifest) -> str | None:
     return name
 
 
-def told(done: subprocess.CompletedProcess[str]) -> str:
-    """What a command said that went well."""
+def output_of(done: subprocess.CompletedProcess[str]) -> str:
+    """Output of a command that must succeed."""
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def make_tenant(cluster: Cluster, kube: Kube, namespace: str) -> Tenant:
-    """A tenant of a namespace that is there."""
+    """A tenant of an existing namespace."""
     tenant = Tenant(cluster, namespace)
     kube.create(
         {
@@ -140,7 +140,7 @@ def start(kube: Kube, namespace: str, name: str) -> None:
 
 
 def elsewhere(requests: list[Manifest], namespace: str) -> list[str]:
-    """Requests about objects outside a namespace. Which kinds there are, everybody may ask."""
+    """Requests for objects outside a namespace; discovery is allowed to every user."""
     return [
         f"{entry['verb']} {entry['requestURI']}"
         for entry in requests
@@ -149,7 +149,7 @@ def elsewhere(requests: list[Manifest], namespace: str) -> list[str]:
 
 
 def refused(requests: list[Manifest]) -> list[str]:
-    """Requests for which there was no right."""
+    """Requests that were denied."""
     return [
         f"{entry['verb']} {entry['requestURI']}"
         for entry in requests
@@ -161,11 +161,13 @@ def refused(requests: list[Manifest]) -> list[str]:
 def test_the_api_server_takes_every_object(cluster: Cluster, namespace: str, kinds: None, name: str) -> None:
     """All but those of the Prometheus operator, whose kinds come with it."""
     values = {**SETTINGS[name], "namespaces": []}
-    theirs = "monitoring.coreos.com/"
-    manifests = [item for item in rendered(values, namespace=namespace) if not item["apiVersion"].startswith(theirs)]
-    # A pod needs its account to be there even when it is only tried.
+    monitoring = "monitoring.coreos.com/"
+    manifests = [
+        item for item in rendered(values, namespace=namespace) if not item["apiVersion"].startswith(monitoring)
+    ]
+    # A dry run of a pod needs its ServiceAccount, too.
     accounts = [item for item in manifests if item["kind"] == "ServiceAccount"]
-    told(cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(accounts)))
+    output_of(cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(accounts)))
     done = cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump_all(manifests))
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
@@ -173,16 +175,16 @@ def test_the_api_server_takes_every_object(cluster: Cluster, namespace: str, kin
 
 
 def test_the_kinds_stay_when_their_release_is_uninstalled(cluster: Cluster, kube: Kube, kinds: None) -> None:
-    told(cluster.helm("uninstall", "opsgym-crds", "-n", "default"))
+    output_of(cluster.helm("uninstall", "opsgym-crds", "-n", "default"))
     definition = kube.get("CustomResourceDefinition", "evalruns.opsgym.dev")
     assert "deletionTimestamp" not in definition["metadata"]
-    told(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default"))
+    output_of(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default"))
 
 
 def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Kube, tenant: Tenant) -> None:
     tenant.helm("install", "opsgym", str(OPSGYM), values=SETTINGS["least"])
     for role in ("viewer", "editor"):
-        told(
+        output_of(
             cluster.kubectl(
                 "create", "rolebinding", role, "-n", tenant.namespace, f"--role=opsgym-{role}", f"--user={role}"
             )
@@ -208,8 +210,8 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_what_the_release_names(
     cluster: Cluster, kube: Kube, tenant: Tenant, s3: S3
 ) -> None:
     store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url}
-    ours = {"app.kubernetes.io/managed-by": "opsgym-operator", "app.kubernetes.io/part-of": "opsgym"}
-    for name, labels in (("gym", ours), ("agent", ours), ("plain", {}), ("visitor", {})):
+    managed = {"app.kubernetes.io/managed-by": "opsgym-operator", "app.kubernetes.io/part-of": "opsgym"}
+    for name, labels in (("gym", managed), ("agent", managed), ("plain", {}), ("visitor", {})):
         kube.create(pod(tenant.namespace, name, shell("main", "httpd -f -p 8080 -h /"), labels=labels))
     address = {
         name: kube.wait("Pod", name, tenant.namespace, has_condition("Ready"))["status"]["podIP"]
@@ -229,8 +231,8 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_what_the_release_names(
     assert reaches("visitor", address["plain"])
     server = urlsplit(s3.endpoint_url)
     assert reaches("agent", str(server.hostname), int(server.port or 0))
-    found = cluster.kubectl("exec", "-n", tenant.namespace, "agent", "--", "nslookup", "s3.storage.svc.cluster.local")
-    assert found.returncode == 0, found.stdout
+    lookup = cluster.kubectl("exec", "-n", tenant.namespace, "agent", "--", "nslookup", "s3.storage.svc.cluster.local")
+    assert lookup.returncode == 0, lookup.stdout
 
 
 def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespaces(
@@ -242,10 +244,10 @@ def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespac
     for each in (tenant, neighbour):
         kube.wait("EvalRun", "one", each.namespace, has_condition("Succeeded"), seconds=300)
     for each in (tenant, neighbour):
-        asked = each.requests(each.operator)
-        assert {"create", "watch", "patch"} <= {entry["verb"] for entry in asked}
-        assert elsewhere(asked, each.namespace) == []
-        assert refused(asked) == []
+        requests = each.requests(each.operator)
+        assert {"create", "watch", "patch"} <= {entry["verb"] for entry in requests}
+        assert elsewhere(requests, each.namespace) == []
+        assert refused(requests) == []
         installed = each.requests(each.user)
         assert "create" in {entry["verb"] for entry in installed}
         assert elsewhere(installed, each.namespace) == []
@@ -260,22 +262,24 @@ def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
     secret = {key: value for key, value in kube.get("Secret", s3.secret, namespace).items() if key != "metadata"}
     kube.create({**secret, "metadata": {"name": s3.secret, "namespace": neighbour.namespace}})
     where = ("-n", namespace)
-    told(cluster.helm("install", "opsgym", str(OPSGYM), *where, "--wait", "--timeout", "120s", "-f", "-", stdin=values))
+    output_of(
+        cluster.helm("install", "opsgym", str(OPSGYM), *where, "--wait", "--timeout", "120s", "-f", "-", stdin=values)
+    )
     try:
         assert kube.list("Role", neighbour.namespace) == []
         start(kube, neighbour.namespace, "one")
         kube.wait("EvalRun", "one", neighbour.namespace, has_condition("Succeeded"), seconds=300)
         assert until(lambda: "evalruns" in json.dumps(kube.get("ClusterRole", "view")["rules"]), 10)
     finally:
-        told(cluster.helm("uninstall", "opsgym", *where, "--wait"))
+        output_of(cluster.helm("uninstall", "opsgym", *where, "--wait"))
     assert [item for item in kube.list("ClusterRole") if item["metadata"]["name"].startswith(namespace)] == []
 
 
 def test_helm_test_runs_the_quickstart(kube: Kube, tenant: Tenant, images: None) -> None:
     tenant.install(TRIAL)
-    said = tenant.helm("test", "opsgym", "--timeout", "600s", "--logs")
-    assert "Phase:          Succeeded" in said
-    assert "GatePassed=True" in said
+    log = tenant.helm("test", "opsgym", "--timeout", "600s", "--logs")
+    assert "Phase:          Succeeded" in log
+    assert "GatePassed=True" in log
     assert kube.list("EvalRun", tenant.namespace) == []
     assert kube.find("Role", "opsgym-test", tenant.namespace) is None
 
@@ -297,15 +301,15 @@ def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
         command = ("python", "-c", script, f"http://opsgym-console/{path}", f"Bearer {given}")
         return cluster.kubectl("exec", "-n", tenant.namespace, "visitor", "--", *command)
 
-    def asked(path: str) -> Any:
-        return json.loads(told(ask(path, token)))
+    def fetched(path: str) -> Any:
+        return json.loads(output_of(ask(path, token)))
 
     assert "HTTP Error 401" in ask("api/runs", "not-the-token-at-all").stderr
     start(kube, tenant.namespace, "one")
     kube.wait("EvalRun", "one", tenant.namespace, has_condition("Succeeded"), seconds=300)
-    assert until(lambda: asked("api/runs")["runs"][0]["phase"] == "Complete", 60)
-    [run] = asked("api/runs")["runs"]
-    page = asked(f"api/runs/{run['run']}/page")
+    assert until(lambda: fetched("api/runs")["runs"][0]["phase"] == "Complete", 60)
+    [run] = fetched("api/runs")["runs"]
+    page = fetched(f"api/runs/{run['run']}/page")
     assert page["total"]["passed"] == page["total"]["total"] == 1
     requests = tenant.requests(f"system:serviceaccount:{tenant.namespace}:opsgym-console")
     assert {entry["verb"] for entry in requests if "objectRef" in entry} == {"list"}

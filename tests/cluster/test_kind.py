@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.cluster.places import ROOT
+from devcluster.places import ROOT
 from tests.images.built import NAMES
 
 KIND = """#!/bin/sh

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import Cluster
-from tests.cluster.places import PROGRAMS, ROOT
-from tests.cluster.processes import until
+from devcluster.cluster import Cluster
+from devcluster.places import PROGRAMS, ROOT
+from devcluster.processes import until
 
-OWNED = "import os; from tests.cluster import cluster; cluster.up(owner=os.getpid()); print('up', flush=True); input()"
+OWNED = "import os; from devcluster import cluster; cluster.up(owner=os.getpid()); print('up', flush=True); input()"
 POD = ("run", "sleeper", "--image=localhost/busybox:1", "--image-pull-policy=Never", "--command", "--", "sleep", "1000")
 
 
@@ -57,10 +57,10 @@ class Place:
     def left(self) -> dict[str, list[str]]:
         """What of the cluster is still there; its log folder may be."""
         group = subprocess.run(
-            [sys.executable, "-c", "from tests.cluster import places; print(places.GROUP)"],
+            [sys.executable, "-c", "from devcluster import places; print(places.GROUP)"],
             env=self.environment, cwd=ROOT, capture_output=True, text=True, check=True,
         ).stdout.strip()  # fmt: skip
-        found = {
+        left = {
             "processes": [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if self._concerns(path)],
             "groups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{group}")],
             "mounts": [
@@ -68,7 +68,7 @@ class Place:
             ],
             "files": [path.name for path in self.state.glob("*") if path.name != "log"],
         }
-        return {kind: items for kind, items in found.items() if items}
+        return {kind: items for kind, items in left.items() if items}
 
     def _concerns(self, path: Path) -> bool:
         try:
@@ -85,7 +85,7 @@ def place(cluster: Cluster) -> Iterator[Place]:
     try:
         yield made
     finally:
-        made.run("-m", "tests.cluster.down")
+        made.run("-m", "devcluster.down")
         shutil.rmtree(made.cache)
 
 
@@ -96,13 +96,13 @@ def settings() -> dict[str, str]:
 
 def test_a_cluster_that_is_taken_down_leaves_its_logs_and_nothing_else(place: Place) -> None:
     before = settings()
-    started = place.run("-m", "tests.cluster.up")
+    started = place.run("-m", "devcluster.up")
     assert "ready" in started.stdout, started.stderr
     place.start_pod()
     assert set(place.left()) == {"processes", "groups", "files"}
-    again = place.run("-m", "tests.cluster.up")
+    again = place.run("-m", "devcluster.up")
     assert "runs already" in again.stdout
-    assert place.run("-m", "tests.cluster.down").returncode == 0
+    assert place.run("-m", "devcluster.down").returncode == 0
     assert place.left() == {}
     assert (place.state / "log" / "audit.jsonl").exists()
     assert settings() == before
@@ -121,11 +121,11 @@ def test_a_killed_test_run_leaves_no_cluster(place: Place) -> None:
 
 
 def test_what_a_dead_cluster_left_is_removed_by_the_next(place: Place) -> None:
-    assert place.run("-m", "tests.cluster.up").returncode == 0
+    assert place.run("-m", "devcluster.up").returncode == 0
     place.start_pod()
     record = "import json, sys; print(json.load(open(sys.argv[1]))['pid'])"
     init = int(place.run("-c", record, str(place.state / "processes" / "init.json")).stdout)
     os.kill(init, signal.SIGKILL)
     assert until(lambda: "processes" not in place.left(), 30), place.left()
-    assert place.run("-m", "tests.cluster.up").returncode == 0
+    assert place.run("-m", "devcluster.up").returncode == 0
     assert "sleeper" not in place.kubectl("get", "pods")

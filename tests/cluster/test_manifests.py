@@ -7,19 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.cluster.cluster import Cluster
+from devcluster.cluster import Cluster
 from tests.operator.fleet import Fleet, entry, model
 
-from opsgym_api.evalrun import EvalRunSpec
-from opsgym_operator.config import (
-    GymImage,
-    Images,
-    OperatorConfig,
-    PodsConfig,
-    StoreConfig,
-    Toleration,
-)
-from opsgym_operator.decide import plan
+from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_core.store.mounted import StoreConfig
+from opsgym_operator.config import GymImage, Images, OperatorConfig, PodsConfig, Toleration
+from opsgym_operator.plan.namespace import plan
 
 STORES = [
     StoreConfig(name="results", url="s3://bucket/prefix", endpoint_url="http://s3.test", region="r", secret="results"),
@@ -58,7 +52,7 @@ def made(config: OperatorConfig, name: str, **fields: Any) -> list[Mapping[str, 
     objects: list[Mapping[str, Any]] = []
     for _ in range(6):
         [desired] = plan(fleet.observed(), config, fleet.now, "1.0").values()
-        objects += desired.create
+        objects += fleet.manifests(run, desired)
         fleet.carry_out(run, desired)
     return objects
 

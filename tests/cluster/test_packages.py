@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.cluster import packages, sandbox
-from tests.cluster.errors import ClusterError
+from devcluster import packages, sandbox
+from devcluster.errors import ClusterError
 
 APT_GET = """#!/bin/sh
 echo "$@" >> {log}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster.kube import Kube, Manifest
-from tests.cluster.policies import CHAIN, World, chains, networks, restore_script, selects
-from tests.cluster.processes import until
+from devcluster.kube import Kube, Manifest
+from devcluster.policies import CHAIN, World, chains, networks, restore_script, selects
+from devcluster.processes import until
 from tests.cluster.workloads import pod, shell
 
 NAMESPACES = {"here": {"team": "a"}, "there": {"team": "b"}}
@@ -38,9 +38,9 @@ C = at("10.0.0.3", "there", app="a")
 
 def made(*items: Manifest, pods: tuple[Manifest, ...] = (A, B, C)) -> dict[str, list[str]]:
     """What each isolated pod's chain holds."""
-    found = chains(World(pods, NAMESPACES, items))
-    assert len(found.pop(CHAIN)) == 1 + len(found)
-    return found
+    rules = chains(World(pods, NAMESPACES, items))
+    assert len(rules.pop(CHAIN)) == 1 + len(rules)
+    return rules
 
 
 def rules_of(rule: Manifest) -> list[str]:
@@ -128,8 +128,8 @@ def test_chains_of_pods_that_are_gone_are_removed_in_the_same_step() -> None:
 
 
 def address(kube: Kube, namespace: str, name: str) -> str:
-    found = kube.wait("Pod", name, namespace, lambda seen: bool(seen["status"].get("podIP")))["status"]["podIP"]
-    return str(found)
+    address = kube.wait("Pod", name, namespace, lambda seen: bool(seen["status"].get("podIP")))["status"]["podIP"]
+    return str(address)
 
 
 def test_policies_hold_between_real_pods_and_towards_the_node(kube: Kube, namespace: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.kube import Manifest
-from tests.cluster.places import BUSYBOX_IMAGE
+from devcluster.kube import Manifest
+from devcluster.places import BUSYBOX_IMAGE
 
 RESTRICTED = {
     "allowPrivilegeEscalation": False,

@@ -20,6 +20,12 @@ def csm(gym_servers: Callable[[str], Gym]) -> Gym:
 
 
 @pytest.fixture(scope="session")
+def calendar(gym_servers: Callable[[str], Gym]) -> Gym:
+    """Calendars."""
+    return gym_servers("calendar")
+
+
+@pytest.fixture(scope="session")
 def itsm(gym_servers: Callable[[str], Gym]) -> Gym:
     """IT service management."""
     return gym_servers("itsm")

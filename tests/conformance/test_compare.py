@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.conformance.compare import differences, refusal_of
+from tools.conformance.compare import differences, refusal_of
 
 BEGUN = datetime(2026, 6, 15, 10, tzinfo=UTC).replace(tzinfo=None)
 
 
-def paths(recorded: Any, ours: Any) -> list[str]:
-    return [difference.path for difference in differences(recorded, ours, BEGUN)]
+def paths(recorded: Any, actual: Any) -> list[str]:
+    return [difference.path for difference in differences(recorded, actual, BEGUN)]
 
 
 @pytest.mark.parametrize(
-    ("recorded", "ours", "expected"),
+    ("recorded", "actual", "expected"),
     [
         ({"a": 1}, {"a": 1}, []),
         ({"a": 1}, {"a": True}, ["a"]),
@@ -30,12 +30,12 @@ def paths(recorded: Any, ours: Any) -> list[str]:
         ({}, [], [""]),
     ],
 )
-def test_names_values_types_and_order_count(recorded: Any, ours: Any, expected: list[str]) -> None:
-    assert paths(recorded, ours) == expected
+def test_names_values_types_and_order_count(recorded: Any, actual: Any, expected: list[str]) -> None:
+    assert paths(recorded, actual) == expected
 
 
 @pytest.mark.parametrize(
-    ("recorded", "ours", "same"),
+    ("recorded", "actual", "same"),
     [
         ("2026-06-15 10:00:05", "2026-06-15 10:00:06", True),
         ("2026-06-15 10:00:05", "2026-06-15 10:00:09", False),
@@ -43,8 +43,8 @@ def test_names_values_types_and_order_count(recorded: Any, ours: Any, expected: 
         ("2025-08-27 15:30:00", "2025-08-27 15:30:01", False),
     ],
 )
-def test_only_times_that_the_run_wrote_may_be_off_by_seconds(recorded: str, ours: str, same: bool) -> None:
-    assert (paths(recorded, ours) == []) is same
+def test_only_times_that_the_run_wrote_may_be_off_by_seconds(recorded: str, actual: str, same: bool) -> None:
+    assert (paths(recorded, actual) == []) is same
 
 
 def test_of_refusals_code_and_field_count() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.conformance.inference import Findings, infer
-from tests.conformance.recordings import Call, Recording
-from tests.conformance.tables import Tables
-from tests.conformance.world import Identity, World, build, moments, script
+from tools.conformance.inference import Findings, infer
+from tools.conformance.recordings import Call, Recording
+from tools.conformance.tables import Tables
+from tools.conformance.world import Identity, World, build, moments, script
 
 from opsgym_domains import registry
 
@@ -27,12 +27,12 @@ CONTRACT = {
 }  # fmt: skip
 
 
-def heard(*calls: Call) -> Findings:
+def findings_of(*calls: Call) -> Findings:
     return infer(Recording("made-up", "test", calls, AROUND), TABLES, WRITERS, {"list_user_groups": "user_group"})
 
 
 def world_of(*calls: Call) -> World:
-    return build(heard(*calls), TABLES, PEOPLE)
+    return build(findings_of(*calls), TABLES, PEOPLE)
 
 
 def column(world: World, table: str, key: Any, name: str) -> Any:
@@ -73,12 +73,12 @@ def test_a_number_is_counted_on_like_its_identifier() -> None:
         "visibility": "internal", "product_id": None, "owner_id": 5,
         "sys_created_on": "2026-06-15 10:00:30", "sys_updated_on": "2026-06-15 10:00:30",
     }  # fmt: skip
-    asked = {"title": "T", "body": "B", "state": "draft", "visibility": "internal", "owner_id": 5}
-    world = world_of(Call("create_knowledge", asked, article))
+    arguments = {"title": "T", "body": "B", "state": "draft", "visibility": "internal", "owner_id": 5}
+    world = world_of(Call("create_knowledge", arguments, article))
     assert column(world, "knowledge", 369, "kb_number") == "KB000369"
 
 
-def test_a_filter_tells_what_the_answer_does_not_show() -> None:
+def test_a_filter_shows_values_that_the_answer_omits() -> None:
     case = {"case_id": 71, "number": "CS-0000071", "account_id": 3, "contact_id": 1, "priority": "high"}
     world = world_of(Call("search_cases", {"assigned_to": 9, "state": "new"}, [case]))
     assert column(world, "customer_case", 71, "assigned_to") == 9
@@ -130,36 +130,38 @@ def test_a_row_that_is_removed_unseen_was_there() -> None:
     assert [column(world, table, key, "case_id") for table, key in world.rows if table == "case_sla"] == [9, 9]
 
 
-def test_a_refused_call_tells_nothing() -> None:
+def test_a_refused_call_is_no_evidence_of_rows() -> None:
     world = world_of(Call("set_case_assignment_group", {"case_id": 5, "assignment_group_id": 229}, "no", is_error=True))
     assert ("user_group", 229) not in world.rows
 
 
 def test_a_recording_that_contradicts_itself_is_found_out() -> None:
-    found = heard(Call("find_contracts", {}, [CONTRACT]), Call("find_contracts", {}, [CONTRACT | {"status": "active"}]))
-    assert found.contradictions.keys() == {1}
-    assert "status" in found.contradictions[1]
+    findings = findings_of(
+        Call("find_contracts", {}, [CONTRACT]), Call("find_contracts", {}, [CONTRACT | {"status": "active"}])
+    )
+    assert findings.contradictions.keys() == {1}
+    assert "status" in findings.contradictions[1]
 
 
-def test_a_change_that_nobody_asked_for_is_no_contradiction_after_a_write() -> None:
-    found = heard(
+def test_an_unrequested_change_does_not_contradict_after_a_write() -> None:
+    findings = findings_of(
         Call("list_user_groups", {}, [GROUP]),
         Call("add_new_group_member", {"group_id": 4, "user_id": 9}, MEMBER),
         Call("list_user_groups", {}, [GROUP | {"active": 0}]),
     )
-    assert found.contradictions == {}
-    assert found.rows["user_group", 4].initial["active"].value == 1
+    assert findings.contradictions == {}
+    assert findings.rows["user_group", 4].initial["active"].value == 1
 
 
 def test_calls_are_made_when_they_wrote_and_in_order() -> None:
-    found = heard(
+    findings = findings_of(
         Call("list_user_groups", {}, [GROUP]),
         Call("add_new_group_member", {"group_id": 4, "user_id": 9}, MEMBER),
         Call("list_user_groups", {}, [GROUP]),
         Call("add_new_group_member", {"group_id": 4, "user_id": 8},
              {"member_id": 41, "group_id": 4, "user_id": 8, "sys_created_on": "2026-06-15 10:00:45"}),
     )  # fmt: skip
-    assert [time and time.second for time in moments(found)] == [30, 30, 30, 45]
+    assert [time and time.second for time in moments(findings)] == [30, 30, 30, 45]
 
 
 def test_a_time_that_was_asked_for_is_not_when_the_call_was_made() -> None:
@@ -169,11 +171,11 @@ def test_a_time_that_was_asked_for_is_not_when_the_call_was_made() -> None:
         "closed_on": "2026-06-15 10:30:00",
         "sys_updated_on": "2026-06-15 10:02:00",
     }
-    found = heard(Call("update_case", {"case_id": 5, "state": "closed", "closed_on": case["closed_on"]}, case))
-    assert [time and time.minute for time in moments(found)] == [2]
+    findings = findings_of(Call("update_case", {"case_id": 5, "state": "closed", "closed_on": case["closed_on"]}, case))
+    assert [time and time.minute for time in moments(findings)] == [2]
 
 
-def test_somebody_may_act_where_nobody_wrote_down_who_did() -> None:
+def test_a_user_may_act_if_the_identity_is_unknown() -> None:
     world = world_of(Call("list_user_groups", {}, [GROUP]))
     (actor,) = (row for (table, _), row in world.rows.items() if table == "user")
     assert actor["email"].value == world.identity
@@ -181,7 +183,7 @@ def test_somebody_may_act_where_nobody_wrote_down_who_did() -> None:
 
 
 def test_the_recorded_user_is_there() -> None:
-    world = build(heard(Call("list_user_groups", {}, [GROUP])), TABLES, PEOPLE, "ann@firm.test")
+    world = build(findings_of(Call("list_user_groups", {}, [GROUP])), TABLES, PEOPLE, "ann@firm.test")
     assert world.identity == "ann@firm.test"
     assert [row["email"].value for (table, _), row in world.rows.items() if table == "user"] == ["ann@firm.test"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.conformance.corpus import headers_of, recordings_of, verdicts_of
-from tests.conformance.published import Published, published_tasks
 from tests.support.gym import Gym
 from tests.support.upstream import upstream
+from tools.conformance.corpus import headers_of, recordings_of, verdicts_of
+from tools.conformance.published import Published, published_tasks
 
 pytestmark = [pytest.mark.published, pytest.mark.anyio]
 

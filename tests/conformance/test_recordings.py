@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.conformance.corpus import headers_of, recordings_of, replay_all
-from tests.conformance.report import Judged, render, tally
 from tests.support.gym import Gym
 from tests.support.upstream import upstream
+from tools.conformance.corpus import headers_of, recordings_of, replay_all
+from tools.conformance.report import Judged, render, tally
 
 pytestmark = [pytest.mark.published, pytest.mark.xdist_group("recordings")]  # they are played once
 
@@ -26,9 +26,9 @@ def number_of_calls() -> int:
 
 
 def test_every_recorded_call_is_accounted_for(judged: list[Judged]) -> None:
-    found = tally(judged)
-    assert found.calls == number_of_calls() == found.judged + found.consequence + found.impossible
-    assert found.calls >= 584
+    total = tally(judged)
+    assert total.calls == number_of_calls() == total.judged + total.consequence + total.impossible
+    assert total.calls >= 584
 
 
 def test_what_follows_a_write_can_be_judged_and_is_equal(judged: list[Judged]) -> None:

@@ -12,27 +12,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from tests.conformance.corpus import headers_of, recordings_of
-from tests.conformance.inference import Fact
-from tests.conformance.recordings import Call
-from tests.conformance.replay import IDENTITIES, Harness, Plan
-from tests.conformance.tables import Tables, Values
-from tests.conformance.world import World, script
 from tests.support.gym import gym_server
 from tests.support.upstream import upstream
+from tools.conformance.corpus import headers_of, recordings_of
+from tools.conformance.inference import Fact
+from tools.conformance.recordings import Call
+from tools.conformance.replay import IDENTITIES, Harness, Plan
+from tools.conformance.tables import Tables, Values
+from tools.conformance.world import World, script
 
 from opsgym_domains import registry
 
 pytestmark = pytest.mark.published
 
 Rows = dict[tuple[str, Any], dict[str, Fact]]
-NEVER_TOLD = {"sys_updated_on"}
+NOT_SHOWN = {"sys_updated_on"}
 """Columns that most reads leave out and none filters by."""
 ACTOR = 10**6
 """Key of a user that no recording knows."""
 
 
-def told_together(plans: Sequence[Plan], tables: Tables) -> Rows:
+def rows_of_all_recordings(plans: Sequence[Plan], tables: Tables) -> Rows:
     """Rows that recordings show whole from the beginning, without those that two of them show differently."""
     values: dict[tuple[str, Any], dict[str, dict[str, Fact]]] = defaultdict(lambda: defaultdict(dict))
     for plan in plans:
@@ -42,7 +42,7 @@ def told_together(plans: Sequence[Plan], tables: Tables) -> Rows:
                     values[row][name][repr(fact.value)] = fact
     whole: Rows = {}
     for (table, key), columns in values.items():
-        needed = set(tables.columns(table)) - {tables.keys[table]} - NEVER_TOLD
+        needed = set(tables.columns(table)) - {tables.keys[table]} - NOT_SHOWN
         if needed <= set(columns) and all(len(versions) == 1 for versions in columns.values()):
             facts = {name: next(iter(versions.values())) for name, versions in columns.items()}
             unknown = dict.fromkeys(tables.columns(table), Fact(None, -1))
@@ -74,7 +74,7 @@ def test_reads_find_what_they_found_also_among_the_rows_of_other_recordings(doma
     harness = Harness(registry.load(domain), recordings)
     tables = harness.tables
     plans = [harness.plan(recording, headers.get(recording.task_id)) for recording in recordings]
-    world = told_together(plans, tables)
+    world = rows_of_all_recordings(plans, tables)
     assert len(world) > 500
     people = IDENTITIES[domain]
     actor, header = acting(people.table, people.column, people.staff, tables)
@@ -85,14 +85,14 @@ def test_reads_find_what_they_found_also_among_the_rows_of_other_recordings(doma
         for call in first_reads(plans, harness.writers):
             recorded = [(seen.table, seen.key) for seen in tables.sightings(call.result)]
             expected = [row for row in recorded if row in world]
-            ours = desk.call_with(call.tool, call.arguments).data
-            found = [(seen.table, seen.key) for seen in tables.sightings(ours)]
+            actual = desk.call_with(call.tool, call.arguments).data
+            keys = [(seen.table, seen.key) for seen in tables.sightings(actual)]
             if len(recorded) == call.arguments.get("limit"):  # worse ones may follow that were cut off
-                found = found[: len(expected)]
-            if found == expected:
+                keys = keys[: len(expected)]
+            if keys == expected:
                 same[bool(expected)] += 1
             else:
-                differing.append((call.tool, dict(call.arguments), sorted(set(found) ^ set(expected))[:5]))
+                differing.append((call.tool, dict(call.arguments), sorted(set(keys) ^ set(expected))[:5]))
     assert same[True] > 100
     # Recordings were made on several seeds that differ in a few rows.
     assert len(differing) <= 0.01 * same.total(), differing

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import structlog
 from playwright.sync_api import Browser, sync_playwright
-from tests.explore.visitor import FLAGS, chromium
+from tools.chromium import FLAGS, chromium
 
-from opsgym_api.store import LocalStore
+from opsgym_core.store.local import LocalStore
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""In a cluster: EvalRuns as the API server tells of them, stores as the installation mounts them."""
+"""In a cluster: EvalRuns of the API server, and mounted stores."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 from tests.cli.world import until
-from tests.console.desk import POLL, Running, client, serving
+from tests.console.harness import POLL, Running, client, serving
 from tests.operator_io.api_server import ApiServer, api_server
 
-from opsgym.console import evalruns
-from opsgym.console.evalruns import EvalRuns, cluster_run
-from opsgym.console.sources import StoreSource, mounted_sources
-from opsgym_api.store import LocalStore
-from opsgym_operator.client import Client
-from opsgym_operator.config import OperatorConfig
-from opsgym_operator.settings import kopf_settings
-from opsgym_operator.stores import MOUNTED
+from opsgym_console.server import evalruns
+from opsgym_console.server.config import ConsoleConfig
+from opsgym_console.server.evalruns import EvalRuns, cluster_run
+from opsgym_console.server.sources import StoreSource, mounted_sources
+from opsgym_core.kube.client import Client
+from opsgym_core.kube.login import login
+from opsgym_core.store.local import LocalStore
+from opsgym_core.store.mounted import MOUNTED
 
 EVALRUNS = "/apis/opsgym.dev/v1alpha1/namespaces/evals/evalruns"
 
@@ -44,14 +44,14 @@ def manifest(name: str, phase: str | None, message: str = "", **counters: int) -
 @pytest.fixture
 def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
     """An API server that the environment leads to."""
-    monkeypatch.setattr(evalruns, "SECONDS", POLL)
+    monkeypatch.setattr(evalruns, "LIST_SECONDS", POLL)
     with api_server() as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
         yield server
 
 
 def _evalruns() -> EvalRuns:
-    return EvalRuns(Client(kopf_settings()), ["evals"])
+    return EvalRuns(Client(login), ["evals"])
 
 
 def test_a_run_without_a_record_is_listed_and_its_page_says_how_it_stands(api: ApiServer, store: LocalStore) -> None:
@@ -80,8 +80,8 @@ def test_phase_and_message_are_the_evalruns_and_the_run_is_live_while_it_is(api:
         (row,) = console.get("/api/runs").json()["runs"]
         assert (row["state"], row["phase"], row["message"]) == ("waiting", "Waiting", "no node has room")
         assert (row["stored"], row["numbers"]["ended"]) == (True, 1)
-        found = console.get(f"/api/runs/{run.run}/page").json()["run"]
-        assert (found["live"], found["phase"], found["message"]) == (True, "Waiting", "no node has room")
+        response = console.get(f"/api/runs/{run.run}/page").json()["run"]
+        assert (response["live"], response["phase"], response["message"]) == (True, "Waiting", "no node has room")
         api.answers.clear()
         api.answer("GET", EVALRUNS, 200, {"items": [manifest("going", "Complete", "1 of 2 trials scored")]})
         until(lambda: console.get(f"/api/runs/{run.run}/page").json()["run"]["live"] is False, "it has ended")
@@ -92,33 +92,32 @@ def test_an_api_server_that_does_not_answer_is_told_and_what_was_known_stays(api
     api.answer("GET", EVALRUNS, 403, {"message": "evalruns.opsgym.dev is forbidden"})
     with serving(StoreSource(str(store.root)), evalruns=_evalruns()) as url, client(url) as console:
         assert console.get("/api/runs").json()["problems"] == []
-        until(lambda: console.get("/api/runs").json()["problems"] != [], "the refusal is told")
-        found = console.get("/api/runs").json()
-        assert "is forbidden (HTTP 403)" in found["problems"][0]
-        assert [row["name"] for row in found["runs"]] == ["new"]
+        until(lambda: console.get("/api/runs").json()["problems"] != [], "the refusal is reported")
+        response = console.get("/api/runs").json()
+        assert "is forbidden (HTTP 403)" in response["problems"][0]
+        assert [row["name"] for row in response["runs"]] == ["new"]
 
 
 def test_it_only_lists(api: ApiServer, store: LocalStore) -> None:
     api.answer("GET", EVALRUNS, 200, {"items": []})
     with serving(StoreSource(str(store.root)), evalruns=_evalruns()) as url, client(url) as console:
         console.get("/api/runs").raise_for_status()
-    assert {(method, path.partition("?")[0]) for method, path, _, _ in api.asked} == {("GET", EVALRUNS)}
+    assert {(method, path.partition("?")[0]) for method, path, _, _ in api.received} == {("GET", EVALRUNS)}
 
 
 def test_what_the_operator_has_not_seen_is_pending() -> None:
-    found = cluster_run(manifest("new", None))
-    assert (found.phase, found.message, found.counters) == ("Pending", "", {})
+    run = cluster_run(manifest("new", None))
+    assert (run.phase, run.message, run.counters) == ("Pending", "", {})
 
 
 def test_a_status_of_another_version_hides_no_run() -> None:
-    found = cluster_run({**manifest("new", None), "status": {"unheard": 1}})
-    assert (found.run, found.phase) == ("evals.new.uid-new", "Pending")
+    run = cluster_run({**manifest("new", None), "status": {"unknown": 1}})
+    assert (run.run, run.phase) == ("evals.new.uid-new", "Pending")
 
 
 def test_the_stores_of_an_installation_are_asked_the_default_one_first() -> None:
-    images = {"runner": "r", "domains": "d"}
     stores = [{"name": name, "url": f"s3://{name}"} for name in ("a", "b", "c")]
-    config = OperatorConfig.model_validate({"stores": stores, "defaultStore": "b", "images": images})
+    config = ConsoleConfig.model_validate({"stores": stores, "defaultStore": "b"})
     assert [source.name for source in mounted_sources(config, MOUNTED)] == ["b", "a", "c"]
 
 
@@ -134,13 +133,13 @@ def test_a_run_is_found_in_whatever_store_holds_it(tmp_path: Path) -> None:
 
 
 def test_the_api_server_is_asked_once_for_many(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evalruns, "SECONDS", 60.0)
+    monkeypatch.setattr(evalruns, "LIST_SECONDS", 60.0)
     api.answer("GET", EVALRUNS, 200, {"items": []})
 
     async def ask() -> None:
-        async with _evalruns() as found:
+        async with _evalruns() as runs:
             for _ in range(5):
-                await found.now()
+                await runs.now()
 
     asyncio.run(ask())
-    assert len(api.asked) == 1
+    assert len(api.received) == 1

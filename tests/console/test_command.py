@@ -10,17 +10,17 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.cli.world import HeldModel, World, row, until
-from tests.console.desk import Running, client, command
+from tests.console.harness import Running, client, command
 
-from opsgym_api.store import LocalStore
+from opsgym_core.store.local import LocalStore
 
 TOKEN = "correct-horse-battery-staple"
-CONFIG = '{"stores": [{"name": "a", "url": "s3://a"}], "defaultStore": "a", "images": {"runner": "r", "domains": "d"}}'
+CONFIG = '{"stores": [{"name": "a", "url": "s3://a"}], "defaultStore": "a"}'
 CPU_SECONDS = 1.5
 RSS_BYTES = 150_000_000
 
 
-def test_it_prints_where_it_is_and_ctrl_c_ends_it_at_once_also_while_people_look(store: LocalStore) -> None:
+def test_it_prints_its_address_and_ctrl_c_ends_it_at_once_with_open_streams(store: LocalStore) -> None:
     run = Running.begin(store, "demo.1", "a")
     with command("--store", str(store.root)) as serve, client(serve.url) as console:
         assert console.get("/api/runs").json()["runs"][0]["run"] == run.run
@@ -32,7 +32,7 @@ def test_it_prints_where_it_is_and_ctrl_c_ends_it_at_once_also_while_people_look
         assert serve.log() == ""
 
 
-def test_it_starts_quickly_and_small(store: LocalStore) -> None:
+def test_it_starts_quickly_and_takes_little_memory(store: LocalStore) -> None:
     Running.begin(store, "demo.1", "a").end("a")
     with command("--store", str(store.root)) as serve, client(serve.url) as console:
         process = psutil.Process(serve.process.pid)
@@ -44,7 +44,7 @@ def test_it_starts_quickly_and_small(store: LocalStore) -> None:
         assert process.memory_info().rss < RSS_BYTES
 
 
-def test_it_serves_without_what_calls_models(store: LocalStore) -> None:
+def test_it_does_not_import_model_clients(store: LocalStore) -> None:
     Running.begin(store, "demo.1", "a").end("a")
     with command("--store", str(store.root), PYTHONVERBOSE="1") as serve, client(serve.url) as console:
         console.get("/api/runs").raise_for_status()
@@ -69,7 +69,7 @@ def test_the_token_is_in_no_log(store: LocalStore, tmp_path: Path) -> None:
         assert TOKEN not in serve.process.stdout.read() + serve.log()
 
 
-def test_the_variable_holds_the_token_too(store: LocalStore) -> None:
+def test_the_token_can_be_in_a_variable(store: LocalStore) -> None:
     with command("--store", str(store.root), OPSGYM_CONSOLE_TOKEN=TOKEN) as serve, client(serve.url) as console:
         assert console.get("/api/runs").status_code == 401
         assert console.get("/api/runs", headers={"authorization": f"Bearer {TOKEN}"}).json() == {
@@ -78,33 +78,33 @@ def test_the_variable_holds_the_token_too(store: LocalStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["--host", "0.0.0.0"], "--host: 0.0.0.0 is reached by others, and nobody would have to sign in"),
-        (["--host", "::"], "--host: :: is reached by others"),
-        (["--trusted-proxies", "10.0.0.0/8"], "--trusted-proxies: goes with --trust-header"),
-        (["--trust-header", "X-User"], "--trusted-proxies: goes with --trust-header: the addresses"),
+        (["--host", "0.0.0.0"], "--host: other machines can reach 0.0.0.0, and nothing would require them to sign in"),
+        (["--host", "::"], "--host: other machines can reach ::"),
+        (["--trusted-proxies", "10.0.0.0/8"], "--trusted-proxies: requires --trust-header"),
+        (["--trust-header", "X-User"], "--trusted-proxies: required with --trust-header: addresses"),
         (["--trust-header", "X-User", "--trusted-proxies", "all"], "--trusted-proxies: 'all' does not appear to be"),
         (["--token-file", "missing"], "missing: --token-file: cannot be read"),
         (["--token-file", "short"], "short: token: needs at least 16 letters"),
-        (["--store", "gs://bucket"], "gs:// is not a kind of store"),
+        (["--store", "gs://bucket"], "unknown kind of store gs://"),
         (["--store", "short"], "is a file; give a folder"),
         (["--config", "missing"], "missing: --config: cannot be read"),
-        (["--config", "config"], "--config: is for a console in a cluster: [Errno 2]"),
+        (["--config", "config"], "--config: works only in a cluster, or with a kubeconfig: [Errno 2]"),
         (["--config", "short"], "stores (line 1): is required"),
         (["--host", "x.invalid", "--trust-header", "X", "--trusted-proxies", "::1"], "cannot listen on x.invalid:8080"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused_by_name(tmp_path: Path, arguments: list[str], told: str) -> None:
+def test_invalid_options_are_refused_by_name(tmp_path: Path, arguments: list[str], message: str) -> None:
     (tmp_path / "short").write_text("defaultStore: x\n")
     (tmp_path / "config").write_text(CONFIG)
     done = World(tmp_path).inline("serve", *arguments, KUBECONFIG=str(tmp_path / "none"))
     assert done.returncode == 2, done.stdout
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_told(store: LocalStore, tmp_path: Path) -> None:
+def test_a_taken_port_is_reported(store: LocalStore, tmp_path: Path) -> None:
     with command("--store", str(store.root)) as serve:
         port = serve.url.rpartition(":")[2]
         done = World(tmp_path).inline("serve", "--port", port)
@@ -112,10 +112,10 @@ def test_a_port_that_is_taken_is_told(store: LocalStore, tmp_path: Path) -> None
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
 
 
-def test_help_teaches(tmp_path: Path) -> None:
-    said = World(tmp_path).inline("serve", "--help").stdout
+def test_help_has_examples(tmp_path: Path) -> None:
+    output = World(tmp_path).inline("serve", "--help").stdout
     for word in ("--token-file", "--trust-header", "oauth2-proxy", "s3://evals/opsgym", "/api/runs"):
-        assert word in said
+        assert word in output
 
 
 def test_a_run_in_another_terminal_is_shown_while_it_runs(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_a_run_in_another_terminal_is_shown_while_it_runs(tmp_path: Path) -> Non
         model.hold(after=1)
         started = world.started("run", "run.yaml", OPENAI_API_KEY="x")
         with started as process, command("--store", str(tmp_path / "results")) as serve, client(serve.url) as console:
-            until(lambda: len(model.asked) == 2, "the second trial is under way", process)
+            until(lambda: len(model.prompts) == 2, "the second trial is under way", process)
             page = f"/api/runs/{world.run}/page"
             until(lambda: console.get(page).json()["total"]["passed"] == 1, "the first trial is shown", process)
-            found = console.get(page).json()["run"]
-            assert (found["live"], found["message"]) == (True, "1 trial running")
+            shown = console.get(page).json()["run"]
+            assert (shown["live"], shown["message"]) == (True, "1 trial running")
             with console.stream("GET", f"/api/runs/{world.run}/events") as stream:
                 lines = (json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: "))
                 assert next(lines)["total"]["passed"] == 1

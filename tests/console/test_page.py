@@ -10,15 +10,15 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 from pydantic import SecretStr
 from tests.cli.runs import put_attempt
-from tests.console.desk import Running, at, client, serving, showing, visiting
-from tests.console.pictures import fill
+from tests.console.harness import Running, at, client, serving, showing, visiting
+from tests.console.sample_runs import fill
 
-from opsgym.console.access import Access
-from opsgym.console.sources import StoreSource
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell
-from opsgym_api.store import LocalStore
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_console.server.access import Access
+from opsgym_console.server.sources import StoreSource
+from opsgym_core.store.local import LocalStore
 
 TOKEN = "correct-horse-battery-staple"
 PHONE = {"width": 390, "height": 844}
@@ -28,22 +28,22 @@ PHONE = {"width": 390, "height": 844}
 def url(store: LocalStore) -> Iterator[str]:
     """A console of a store with several runs."""
     fill(store)
-    with showing(store.root) as found:
-        yield found
+    with showing(store.root) as url:
+        yield url
 
 
 def counted(page: Page) -> None:
     """Waits until every run has its numbers."""
-    expect(page.get_by_text("Counting …")).to_have_count(0, timeout=30_000)
+    expect(page.get_by_text("Loading …")).to_have_count(0, timeout=30_000)
     page.locator("main[aria-busy=false]").wait_for()
 
 
 def serious(page: Page) -> list[tuple[str, str]]:
     """What axe finds that keeps people out."""
-    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
+    violations: list[dict[str, Any]] = Axe().run(page).response["violations"]
     return [
         (fault["id"], node["html"])
-        for fault in found
+        for fault in violations
         if fault["impact"] in {"serious", "critical"}
         for node in fault["nodes"]
     ]
@@ -84,7 +84,7 @@ def test_search_and_choice_narrow_the_list_and_are_in_the_address(browser: Brows
         page.reload()
         expect(rows).to_have_count(1)
         page.get_by_label("Search").fill("nothing like it")
-        expect(page.get_by_text("No run fits.")).to_be_visible()
+        expect(page.get_by_text("No run matches the search.")).to_be_visible()
         page.get_by_label("Search").fill("")
         page.get_by_label("State").select_option("running")
         expect(rows).to_have_count(1)
@@ -133,8 +133,8 @@ def test_what_a_run_is_called_is_never_markup(browser: Browser, store: LocalStor
 def test_the_list_changes_while_a_run_goes_on(
     browser: Browser, store: LocalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("opsgym.console.catalogue.LIVE_SECONDS", 0.1)
-    monkeypatch.setattr("opsgym.console.catalogue.LIST_SECONDS", 0.1)
+    monkeypatch.setattr("opsgym_console.server.run_list.LIVE_SECONDS", 0.1)
+    monkeypatch.setattr("opsgym_console.server.run_list.LIST_SECONDS", 0.1)
     run = Running.begin(store, "demo.1", "a", "b", models=["gpt"])
     with showing(store.root) as url, visiting(browser, url) as visitor:
         page = visitor.page
@@ -159,13 +159,13 @@ def test_a_runs_page_changes_while_it_is_open(browser: Browser, store: LocalStor
         main = page.locator("main")
         expect(main).to_contain_text("1 trial running, 1 waiting")
         expect(main).to_contain_text("first")
-        loads = len([asked for asked in visitor.asked if asked == page.url])
+        loads = len([url for url in visitor.requests if url == page.url])
         run.end("second", outcome=Outcome.FAILED)
         expect(main).to_contain_text("50.0%")
         run.end("third", outcome=Outcome.FAILED)
         expect(main).to_contain_text("33.3%")
         expect(main).not_to_contain_text("waiting")
-        assert len([asked for asked in visitor.asked if asked == page.url]) == loads
+        assert len([url for url in visitor.requests if url == page.url]) == loads
 
 
 def test_an_empty_store_says_how_to_begin(browser: Browser, store: LocalStore) -> None:

@@ -1,4 +1,4 @@
-"""What an API server does with an object of a custom kind, as far as a schema tells it to.
+"""Defaulting, pruning and validation of a custom resource by its schema, as an API server does it.
 
 It drops unknown fields, applies defaults, then checks the schema, list types and CEL rules. It does not estimate the
 cost of rules, nor check that a definition is itself acceptable.
@@ -86,7 +86,7 @@ def _broken_rules(path: str, schema: Schema, value: Any, old: Any) -> Iterator[s
 
 
 def _parts(schema: Schema, value: Any, old: Any) -> Iterator[tuple[str, Schema, Any, Any]]:
-    """Parts of a value: name, schema, the part, and what it was before if that can be told."""
+    """Parts of a value: name, schema, the part, and its old value where the API server can correlate the two."""
     if isinstance(value, Mapping):
         for name, part in schema.get("properties", {}).items():
             if name in value:

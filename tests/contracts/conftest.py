@@ -1,4 +1,4 @@
-"""An S3 server on loopback, and stores of both kinds on fresh places."""
+"""An S3 server on loopback, and empty stores of both kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from opsgym_api.store import LocalStore, S3Store, Store
+from opsgym_core.store.base import Store
+from opsgym_core.store.local import LocalStore
+from opsgym_core.store.s3 import S3Store
 
 SECRET = "s3cr3t-that-must-not-be-printed"
 

@@ -1,4 +1,4 @@
-"""Chunks repeat records and change no number, whatever order things are written in."""
+"""Chunks repeat records without changing scores, in any order of writes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.large_run import RUN as LARGE
 from benchmarks.large_run import put_large_run
 from tests.contracts.test_scores import CSM, ITSM, attempt, run, trial, verifier, write
 
-from opsgym_api.chunks import CHUNK_ROWS, compact, put_chunk, read_chunk
 from opsgym_api.errors import InputError
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Timings, TrialRecord, Usage
-from opsgym_api.results import load_record, load_rows, load_run
-from opsgym_api.rows import Times, Tokens, attempt_record, attempt_row, gathered_rows
-from opsgym_api.scores import summarise
-from opsgym_api.store import LocalStore, Store
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Timings, TrialRecord, Usage
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.results.compaction import CHUNK_ROWS, compact, put_chunk, read_chunk
+from opsgym_core.results.load import load_record, load_rows, load_run
+from opsgym_core.results.rows import rows_of_records
+from opsgym_core.results.score import summarise
+from opsgym_core.store.base import Store
+from opsgym_core.store.local import LocalStore
 
 KEYS = RunKeys("r.1")
 TASKS = ["a", "b", "c", "d", "e"]
@@ -61,13 +63,16 @@ def put(store: Store, *records: TrialRecord | AttemptRecord) -> None:
     for record in records:
         keys = KEYS.trial(record.cell, record.task_id, record.trial)
         key = keys.record if isinstance(record, TrialRecord) else keys.attempt(record.attempt)
-        store.put(key, record.model_dump_json().encode())
+        store.put(key, record.to_json())
 
 
-def scored(task: str, score: int, number: int = 0, **more: object) -> list[TrialRecord | AttemptRecord]:
+def scored(task: str, score: int, number: int = 0, **more: Any) -> list[TrialRecord | AttemptRecord]:
     """A scored trial as a runner leaves it: its record, and that of the attempt."""
-    record = trial(task, score, verifiers=(verifier(passed=bool(score)),)).model_copy(
-        update={"attempt": number, "answer": "secret words", **more}
+    record = replace(
+        trial(task, score, verifiers=(verifier(passed=bool(score)),)),
+        attempt=number,
+        answer="secret words",
+        **more,
     )
     return [record, attempt(task, record.outcome, number=number, cost=record.cost_usd)]
 
@@ -89,27 +94,47 @@ def half_done(store: Store) -> Store:
     return store
 
 
-def test_rows_have_every_count_and_time_that_records_have() -> None:
-    assert {part.name for part in fields(Tokens)} == set(Usage.model_fields)
-    assert {part.name for part in fields(Times)} == set(Timings.model_fields)
-
-
-def test_a_row_gives_its_attempts_record_back() -> None:
-    usage = Usage(model_calls=1, prompt_tokens=2, reasoning_tokens=3)
-    record = attempt("a", Outcome.INFRA_ERROR, number=2, reason="gym_lost").model_copy(
-        update={"message": "gone", "usage": usage, "judge_usage": usage, "model_retries": 4, "judge_cost_usd": None}
+def test_every_field_of_an_attempt_survives_a_chunk(store: LocalStore) -> None:
+    values: dict[str, Any] = {
+        part.name: 7 for part in fields(Attempt) if part.type in ("int", "float | None") and part.name != "trial"
+    }
+    usage = Usage(*range(1, len(fields(Usage)) + 1))
+    lost = replace(
+        attempt("a", Outcome.INFRA_ERROR, reason="gym_lost"),
+        message="gone",
+        usage=usage,
+        planner_usage=usage,
+        judge_usage=usage,
+        timings=Timings(started_at="t", **{part.name: 1.5 for part in fields(Timings) if part.name != "started_at"}),
+        **values,
     )
-    assert attempt_record(record.run, record.cell, attempt_row(record)) == record
+    won = replace(trial("b", 1), **values)
+    put_chunk(store, "r.1", "one", rows_of_records([won], [lost]))
+    (rows,) = read_chunk(store, KEYS.chunk("one"))
+    assert (rows.trials, rows.attempts) == ((won.without_texts(),), (lost.narrow(Attempt),))
 
 
-def test_numbers_are_the_same_with_and_without_chunks(half_done: Store) -> None:
+def test_a_chunk_row_restores_the_attempt_record() -> None:
+    usage = Usage(model_calls=1, prompt_tokens=2, reasoning_tokens=3)
+    record = replace(
+        attempt("a", Outcome.INFRA_ERROR, number=2, reason="gym_lost"),
+        message="gone",
+        usage=usage,
+        judge_usage=usage,
+        model_retries=4,
+        judge_cost_usd=None,
+    )
+    assert AttemptRecord.of(record.run, record.narrow(Attempt)) == record
+
+
+def test_scores_are_equal_with_and_without_chunks(half_done: Store) -> None:
     before = load_rows(half_done, "r.1")
     assert compact(half_done, before.run) == len(TASKS) + 2 + 2
     assert load_rows(half_done, "r.1") == before
     assert summarise(before) == summarise(load_run(half_done, "r.1"))
 
 
-def test_what_is_compacted_is_not_compacted_again(half_done: Store) -> None:
+def test_compacted_records_are_not_compacted_again(half_done: Store) -> None:
     record = load_record(half_done, "r.1")
     compact(half_done, record)
     chunks = list(half_done.keys(KEYS.chunks))
@@ -117,7 +142,7 @@ def test_what_is_compacted_is_not_compacted_again(half_done: Store) -> None:
     assert list(half_done.keys(KEYS.chunks)) == chunks
 
 
-def test_a_cell_whose_trials_are_all_in_chunks_is_not_even_listed(half_done: Store) -> None:
+def test_a_fully_compacted_cell_is_not_listed(half_done: Store) -> None:
     compact(half_done, load_record(half_done, "r.1"))
     counting = Counting(half_done)
     load_rows(counting, "r.1")
@@ -127,10 +152,10 @@ def test_a_cell_whose_trials_are_all_in_chunks_is_not_even_listed(half_done: Sto
     assert [key for key in counting.read if key.startswith(KEYS.cells)] == [KEYS.trial(CSM, "y", 0).attempt(0)]
 
 
-def test_what_is_written_after_a_chunk_counts(half_done: Store) -> None:
+def test_records_written_after_a_chunk_count(half_done: Store) -> None:
     record = load_record(half_done, "r.1")
     compact(half_done, record)
-    put(half_done, trial("x", 1, cell=CSM).model_copy(update={"attempt": 1}))
+    put(half_done, replace(trial("x", 1, cell=CSM), attempt=1))
     put(half_done, attempt("y", Outcome.INFRA_ERROR, reason="model_auth", cell=CSM, cost=0.5))
     for _ in range(2):
         score = summarise(load_rows(half_done, "r.1")).cells[1].score
@@ -148,13 +173,13 @@ def test_chunks_that_overlap_count_once(half_done: Store) -> None:
 
 def test_a_chunk_is_written_once(store: Store) -> None:
     write(store, run({ITSM: ["a"]}))
-    first, second = gathered_rows([trial("a", 1)], []), gathered_rows([trial("a", 0)], [])
+    first, second = rows_of_records([trial("a", 1)], []), rows_of_records([trial("a", 0)], [])
     assert put_chunk(store, "r.1", "job-0", first)
     assert not put_chunk(store, "r.1", "job-0", second)
     assert list(read_chunk(store, KEYS.chunk("job-0"))) == first
 
 
-def test_a_chunk_holds_no_words_of_agents_and_no_queries(half_done: Store) -> None:
+def test_a_chunk_holds_neither_answers_nor_queries(half_done: Store) -> None:
     compact(half_done, load_record(half_done, "r.1"))
     (chunk,) = half_done.keys(KEYS.chunks)
     content = gzip.decompress(half_done.get(chunk) or b"").decode()
@@ -164,13 +189,15 @@ def test_a_chunk_holds_no_words_of_agents_and_no_queries(half_done: Store) -> No
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no gzip", gzip.compress(b"{}"), gzip.compress(b"[")[:-4], gzip.compress(b'{"version":1}')]
+    "content",
+    [b"", b"no gzip", gzip.compress(b"{}"), gzip.compress(b"[")[:-4], gzip.compress(b'{"version":1}')],
+    ids=["empty", "not gzip", "empty object", "cut off", "no cells"],
 )
-def test_a_broken_chunk_is_named_with_what_to_do(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_chunk_is_named_with_the_remedy(tmp_path: Path, content: bytes) -> None:
     store = LocalStore(tmp_path)
     write(store, run({ITSM: ["a"]}))
     store.put(KEYS.chunk("job-0"), content)
-    with pytest.raises(InputError, match=r"chunks/job-0\.json\.gz: is no chunk .* may be deleted"):
+    with pytest.raises(InputError, match=r"chunks/job-0\.json\.gz: is not a valid chunk .* may be deleted"):
         load_rows(store, "r.1")
 
 
@@ -185,7 +212,7 @@ def test_records_of_any_order_compacted_at_any_time_give_the_same_summary(tmp_pa
         ]
         if draw.random() < 0.8:
             records += scored(task, draw.randrange(2), number=3, cost_usd=draw.random())
-    wanted = None
+    expected = None
     for number in range(5):
         store = LocalStore(tmp_path / str(number))
         write(store, record := run({ITSM: tasks}))
@@ -193,12 +220,12 @@ def test_records_of_any_order_compacted_at_any_time_give_the_same_summary(tmp_pa
             put(store, item)
         for _ in range(draw.randrange(3)):
             compact(store, record)
-        found = summarise(load_rows(store, "r.1"))
-        wanted = wanted or found
-        assert found == wanted
+        summary = summarise(load_rows(store, "r.1"))
+        expected = expected or summary
+        assert summary == expected
 
 
-def test_large_cells_are_split_and_small_ones_share_a_chunk(tmp_path: Path) -> None:
+def test_large_cells_are_split_over_chunks_and_small_cells_share_one(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     put_large_run(store, cells=3, tasks=500)
     before = load_rows(store, LARGE)
@@ -210,12 +237,12 @@ def test_large_cells_are_split_and_small_ones_share_a_chunk(tmp_path: Path) -> N
 
 SUMMARISE = """
 import json, resource, sys
-from opsgym_api.results import load_rows
-from opsgym_api.scores import summarise
-from opsgym_api.store import open_store
+from opsgym_core.results.load import load_rows
+from opsgym_core.results.score import summarise
+from opsgym_core.store.location import open_store
 summary = summarise(load_rows(open_store(sys.argv[1]), sys.argv[2]))
 used = resource.getrusage(resource.RUSAGE_SELF)
-# Not ru_maxrss: it begins with the memory of whoever started this process.
+# Not ru_maxrss: it starts at the peak of the parent process.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
 print(json.dumps([summary.total.scored, used.ru_utime + used.ru_stime, int(peak) * 1024 / 1e6]))
 """
@@ -231,7 +258,7 @@ def test_50_000_records_are_summarised_in_seconds_and_half_a_gigabyte(tmp_path: 
     write(store, run(dict.fromkeys(cells, ids), name="big.1"))
     for number, name in enumerate(cells):
         put_chunk(store, "big.1", f"job-{number}", [replace(cell, cell=name)])
-        # Of each cell one single record, so that there is something to look for.
+        # One record that is not compacted for each cell, so that loading has to list the cell's folder.
         store.put(RunKeys("big.1").trial(name, ids[0], 0).record, b"not read")
     done = subprocess.run(
         [sys.executable, "-c", SUMMARISE, str(tmp_path), "big.1"], capture_output=True, text=True, check=True

@@ -1,21 +1,21 @@
-"""Two runs against each other, by hand-made records whose differences are known."""
+"""Comparison of two runs, with hand-made records whose differences are known."""
 
 from __future__ import annotations
 
 import pytest
 from tests.contracts.test_scores import CSM, ITSM, run, trial
 
-from opsgym_api.compare import Change, compare, renamed
 from opsgym_api.errors import InputError
-from opsgym_api.records import Cell, TrialRecord
-from opsgym_api.rows import RunRows, gathered_rows
-from opsgym_api.statistics import difference_interval, mcnemar
+from opsgym_api.records.attempt import Cell, TrialRecord
+from opsgym_core.results.compare import Change, compare, rename_cells
+from opsgym_core.results.rows import RunRows, rows_of_records
+from opsgym_core.results.statistics import difference_interval, mcnemar
 
 OLD = ITSM.model_copy(update={"model": "old"})
 
 
 def rows(cells: dict[Cell, list[str]], trials: list[TrialRecord], name: str = "r.1", suite: str = "d") -> RunRows:
-    return RunRows(run(cells, name=name).model_copy(update={"suite_digest": suite}), gathered_rows(trials, []))
+    return RunRows(run(cells, name=name).model_copy(update={"suite_digest": suite}), rows_of_records(trials, []))
 
 
 def test_trials_are_paired_by_task_and_number() -> None:
@@ -38,11 +38,11 @@ def test_trials_are_paired_by_task_and_number() -> None:
         ],
         name="r.2",
     )  # fmt: skip
-    found = compare(before, after)
-    (cell,) = found.cells
+    comparison = compare(before, after)
+    (cell,) = comparison.cells
     assert (
         cell.change
-        == found.total
+        == comparison.total
         == Change(
             tasks=3,
             trials=5,
@@ -57,7 +57,7 @@ def test_trials_are_paired_by_task_and_number() -> None:
             only_after=2,
         )
     )
-    assert [(pair.task_id, pair.lost, pair.won, pair.difference) for pair in found.flips] == [
+    assert [(pair.task_id, pair.lost, pair.won, pair.difference) for pair in comparison.flips] == [
         ("a", 1, 0, -0.5),
         ("b", 1, 1, 0.0),
         ("c", 0, 1, 1.0),
@@ -66,22 +66,24 @@ def test_trials_are_paired_by_task_and_number() -> None:
 
 def test_a_run_compared_with_itself_has_not_changed() -> None:
     same = rows({ITSM: ["a", "b"], CSM: ["x"]}, [trial("a", 1), trial("b", 0), trial("x", 1, cell=CSM)])
-    found = compare(same, same)
-    assert (found.total.lost, found.total.won, found.total.difference, found.total.p_value) == (0, 0, 0, 1)
-    assert found.flips == []
-    assert found.same_suite
+    comparison = compare(same, same)
+    total = comparison.total
+    assert (total.lost, total.won, total.difference, total.p_value) == (0, 0, 0, 1)
+    assert comparison.flips == []
+    assert comparison.same_suite
 
 
-def test_cells_that_only_one_run_has_are_named_and_not_compared() -> None:
+def test_cells_of_only_one_run_are_named_and_not_compared() -> None:
     before = rows({ITSM: ["a"], CSM: ["x"]}, [trial("a", 1), trial("x", 1, cell=CSM)])
     after = rows({ITSM: ["a"], OLD: ["a"]}, [trial("a", 1), trial("a", 1, cell=OLD)], suite="other")
-    found = compare(before, after)
-    assert ([cell.cell for cell in found.cells], found.only_before, found.only_after) == ([ITSM], [CSM], [OLD])
-    assert found.total.trials == 1
-    assert not found.same_suite
+    comparison = compare(before, after)
+    assert [cell.cell for cell in comparison.cells] == [ITSM]
+    assert (comparison.only_before, comparison.only_after) == ([CSM], [OLD])
+    assert comparison.total.trials == 1
+    assert not comparison.same_suite
 
 
-def test_a_common_cell_in_which_nothing_is_scored_twice_has_no_rates() -> None:
+def test_a_common_cell_without_tasks_scored_in_both_runs_has_no_rates() -> None:
     before, after = rows({ITSM: ["a", "b"]}, [trial("a", 1)]), rows({ITSM: ["a", "b"]}, [trial("b", 1)])
     (cell,) = compare(before, after).cells
     assert (cell.change.before, cell.change.difference, cell.change.interval, cell.change.p_value) == (
@@ -94,17 +96,17 @@ def test_models_of_different_names_can_be_paired() -> None:
     before = rows({OLD: ["a", "b"]}, [trial("a", 1, cell=OLD), trial("b", 1, cell=OLD)])
     after = rows({ITSM: ["a", "b"]}, [trial("a", 1), trial("b", 0)])
     assert compare(before, after).cells == []
-    found = compare(renamed(before, {"model": {"old": "m"}}), after)
-    assert [pair.task_id for pair in found.flips] == ["b"]
-    assert found.total.lost == 1
+    comparison = compare(rename_cells(before, {"model": {"old": "m"}}), after)
+    assert [pair.task_id for pair in comparison.flips] == ["b"]
+    assert comparison.total.lost == 1
 
 
-def test_a_name_that_the_run_does_not_have_is_told() -> None:
+def test_an_unknown_name_is_refused_with_the_names_of_the_run() -> None:
     with pytest.raises(InputError, match="the run has no model 'gpt'; it has: old"):
-        renamed(rows({OLD: ["a"]}, []), {"model": {"gpt": "m"}})
+        rename_cells(rows({OLD: ["a"]}, []), {"model": {"gpt": "m"}})
 
 
 def test_two_cells_cannot_get_the_same_name() -> None:
     both = rows({OLD: ["a"], ITSM: ["a"]}, [])
     with pytest.raises(InputError, match="would give several cells the name m_react_oracle_itsm"):
-        renamed(both, {"model": {"old": "m"}})
+        rename_cells(both, {"model": {"old": "m"}})

@@ -1,4 +1,4 @@
-"""A file that declares a run is read as a cluster would read it, or refused with path, line and what is allowed."""
+"""A file that declares a run is read as a cluster would read it, or refused with path, line and allowed values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from opsgym_api.documents import Documents, load_documents, resolve_models
 from opsgym_api.errors import InputError
-from opsgym_api.evalmodel import ModelSpec
-from opsgym_api.evalrun import Agent, EvalRunSpec, Mode, ModelEntry, Suite
+from opsgym_api.kinds.evalmodel import ModelSpec
+from opsgym_api.kinds.evalrun import Agent, EvalRunSpec, Mode, ModelEntry, Suite
+from opsgym_core.planning.documents import Documents, load_documents, resolve_models
 
 RUN = """\
 apiVersion: opsgym.dev/v1alpha1
@@ -74,7 +74,7 @@ def test_json_is_read_too(tmp_path: Path) -> None:
     assert documents.run.spec.suite.path == "tasks"
 
 
-def test_what_a_cluster_returns_is_read_back(tmp_path: Path) -> None:
+def test_an_object_returned_by_a_cluster_is_read(tmp_path: Path) -> None:
     documents = load(
         tmp_path, RUN.replace("{name: nightly}", "{name: nightly, uid: x, generation: 2}") + "status: {}\n"
     )
@@ -107,18 +107,18 @@ def test_an_anchor_saves_repeating_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["on", "no", "y", "null-model", "010", "2026-01-01", "1e3x", "0x1f"])
-def test_a_name_stays_text_whatever_yaml_1_1_makes_of_it(tmp_path: Path, name: str) -> None:
+def test_a_name_that_yaml_1_1_reads_as_another_type_stays_text(tmp_path: Path, name: str) -> None:
     documents = load(tmp_path, RUN.replace("- name: gold", f"- name: {name}"))
     assert documents.run.spec.models[0].name == name
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "shown"),
     [("010", "'010'"), ("1_0", "'1_0'"), ("'10'", "'10'"), ("0o17", "'0o17'"), ("1:30", "'1:30'"), ("~", "None")],
 )
-def test_a_number_that_readers_disagree_about_is_refused(tmp_path: Path, value: str, found: str) -> None:
+def test_a_number_that_yaml_versions_read_differently_is_refused(tmp_path: Path, value: str, shown: str) -> None:
     assert problems(tmp_path, f"{RUN}  trials: {value}\n") == [
-        f"spec.trials (line 9): must be a valid integer, found {found}"
+        f"spec.trials (line 9): must be a valid integer, found {shown}"
     ]
 
 
@@ -132,7 +132,7 @@ def test_numbers_are_read(tmp_path: Path, value: str, expected: float) -> None:
 
 
 @pytest.mark.parametrize("value", [".inf", ".nan", "1e999"])
-def test_a_budget_without_end_is_refused(tmp_path: Path, value: str) -> None:
+def test_a_budget_that_is_not_finite_is_refused(tmp_path: Path, value: str) -> None:
     [problem] = problems(tmp_path, f"{RUN}  budget: {{maxUsd: {value}}}\n")
     assert "line 9" in problem
 
@@ -142,7 +142,7 @@ def test_booleans_are_true_and_false(tmp_path: Path, value: str) -> None:
     assert load(tmp_path, f"{RUN}  suspend: {value}\n").run.spec.suspend is True
 
 
-def test_other_words_are_no_booleans(tmp_path: Path) -> None:
+def test_other_words_are_not_booleans(tmp_path: Path) -> None:
     assert problems(tmp_path, f"{RUN}  suspend: on\n") == ["spec.suspend (line 9): must be a valid boolean, found 'on'"]
 
 
@@ -225,7 +225,7 @@ def test_other_words_are_no_booleans(tmp_path: Path) -> None:
         ("spec:", "spek:", "spec (line 1): is required"),
     ],
 )
-def test_a_mistake_is_named_with_path_line_and_what_is_allowed(
+def test_a_mistake_is_named_with_path_line_and_allowed_values(
     tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
     assert old in RUN
@@ -265,7 +265,7 @@ def test_every_problem_is_named_not_only_the_first(tmp_path: Path) -> None:
                 "start any token"
             ),
         ),
-        ("a: 1\nb: 2\na: 3", "line 3, column 1: is not YAML: the key 'a' stands twice"),
+        ("a: 1\nb: 2\na: 3", "line 3, column 1: is not YAML: the key 'a' is used twice"),
         ("[a]: 1", "line 1, column 1: is not YAML: a key must be text"),
         ("a: *nowhere", "line 1, column 4: is not YAML: found undefined alias 'nowhere'"),
         (
@@ -287,9 +287,9 @@ def test_every_problem_is_named_not_only_the_first(tmp_path: Path) -> None:
         (f"{RUN}---\n{MODEL}---\n{MODEL}", "metadata.name: 'gpt' names several EvalModels; names must be unique"),
         (
             f"{RUN}  - {{name: b, ref: gtp}}\n---\n{MODEL}",
-            "spec.models[1].ref: 'gtp' names no EvalModel; EvalModels there are: gpt",
+            "spec.models[1].ref: 'gtp' names no EvalModel; known EvalModels: gpt",
         ),
-        (f"{RUN}  - {{name: b, ref: gpt}}\n", "spec.models[1].ref: 'gpt' names no EvalModel; no EvalModel is there"),
+        (f"{RUN}  - {{name: b, ref: gpt}}\n", "spec.models[1].ref: 'gpt' names no EvalModel; no EvalModel exists"),
     ],
 )
 def test_a_file_that_declares_no_run_is_refused(tmp_path: Path, text: str, expected: str) -> None:
@@ -309,7 +309,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_documents(tmp_path / "control")
 
 
-def test_a_ref_is_refused_where_a_cluster_has_no_such_model(tmp_path: Path) -> None:
+def test_a_ref_to_an_unknown_model_is_refused(tmp_path: Path) -> None:
     run = load(tmp_path, f"{RUN}  - {{name: b, ref: gpt}}\n---\n{MODEL}").run
     with pytest.raises(InputError, match=r"nightly: spec.models\[1\].ref: 'gpt' names no EvalModel"):
         resolve_models(run, {})

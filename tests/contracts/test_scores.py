@@ -1,28 +1,22 @@
-"""What records add up to, by hand-made records whose sums are known."""
+"""Scores of hand-made records whose sums are known."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opsgym_api.errors import InputError
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import (
-    AttemptRecord,
-    Cell,
-    PlannedCell,
-    RunRecord,
-    Timings,
-    TrialRecord,
-    Usage,
-    VerifierResult,
-    Versions,
-)
-from opsgym_api.results import find_run, list_runs, load_run
-from opsgym_api.scores import PENDING, Ratio, RunResults, summarise
-from opsgym_api.store import LocalStore, Store
+from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.results.load import find_run, list_runs, load_run
+from opsgym_core.results.score import PENDING, Ratio, RunResults, summarise
+from opsgym_core.store.base import Store
+from opsgym_core.store.local import LocalStore
 
 ITSM = Cell(model="m", agent="react", mode="oracle", domain="itsm")
 CSM = ITSM.model_copy(update={"domain": "csm"})
@@ -74,7 +68,7 @@ def trial(
         reason="" if score else "verifiers",
         score=score,
         published_score=score,
-        verifiers=list(verifiers),
+        verifiers=verifiers,
         answer="",
         stopped_by="answer",
         usage=Usage(model_calls=3, prompt_tokens=10, completion_tokens=5),
@@ -103,7 +97,7 @@ def attempt(
     )  # fmt: skip
 
 
-def test_a_rate_counts_scored_trials_only_and_the_rest_stands_beside_it() -> None:
+def test_a_rate_counts_scored_trials_only_and_unscored_ones_are_listed() -> None:
     results = RunResults(
         run({ITSM: ["a", "b", "c", "d", "e"]}),
         [trial("a", 1), trial("b", 0)],
@@ -119,7 +113,7 @@ def test_a_rate_counts_scored_trials_only_and_the_rest_stands_beside_it() -> Non
     assert cell.score.fail_reasons == {"verifiers": 1}
 
 
-def test_nothing_scored_has_no_rate() -> None:
+def test_without_scored_trials_there_is_no_rate() -> None:
     total = summarise(RunResults(run({ITSM: ["a"]}), [])).total
     assert (total.success_rate, total.mean_steps, total.verifiers.rate, total.cost_usd) == (None, None, None, 0.0)
 
@@ -143,7 +137,7 @@ def test_every_attempt_that_was_paid_for_is_in_the_cost() -> None:
         attempt("a", Outcome.PASSED, number=1, cost=0.5),
         attempt("b", None, cost=0.125),
     ]
-    scored = trial("a", 1).model_copy(update={"attempt": 1})
+    scored = replace(trial("a", 1), attempt=1)
     assert summarise(RunResults(run({ITSM: ["a", "b"]}), [scored], attempts)).total.cost_usd == 0.875
 
 
@@ -152,7 +146,7 @@ def test_an_unknown_cost_makes_the_sum_unknown() -> None:
     assert summarise(results).total.cost_usd is None
 
 
-def test_an_error_that_a_later_attempt_mended_is_not_counted() -> None:
+def test_an_error_that_a_later_attempt_recovered_from_is_not_counted() -> None:
     attempts = [attempt("a", Outcome.INFRA_ERROR, reason="gym_lost")]
     assert summarise(RunResults(run({ITSM: ["a"]}), [trial("a", 1)], attempts)).total.not_scored == {}
 
@@ -176,21 +170,21 @@ def test_a_run_is_read_back_as_it_was_written(store: Store) -> None:
     record, scored, lost = run({ITSM: ["a", "b"]}), trial("a", 1), attempt("b", Outcome.INFRA_ERROR)
     write(store, record)
     keys = RunKeys(record.run)
-    store.put(keys.trial(ITSM, "a", 0).record, scored.model_dump_json().encode())
+    store.put(keys.trial(ITSM, "a", 0).record, scored.to_json())
     store.put(keys.trial(ITSM, "a", 0).transcript, b"not a record")
-    store.put(keys.trial(ITSM, "b", 0).attempt(0), lost.model_dump_json().encode())
+    store.put(keys.trial(ITSM, "b", 0).attempt(0), lost.to_json())
     assert load_run(store, record.run) == RunResults(record, [scored], [lost])
 
 
-def test_a_run_is_found_by_id_name_or_beginning(tmp_path: Path) -> None:
+def test_a_run_is_found_by_id_name_or_prefix(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     for name, created in (("night.aa1", "2026-01-01"), ("night.bb2", "2026-01-03"), ("day.cc3", "2026-01-02")):
         write(store, run({ITSM: ["a"]}, name=name, created=created))
-    assert [found.run for found in list_runs(store)] == ["night.aa1", "day.cc3", "night.bb2"]
+    assert [record.run for record in list_runs(store)] == ["night.aa1", "day.cc3", "night.bb2"]
     assert find_run(store, "night.aa1") == "night.aa1"
     assert find_run(store, "night") == "night.bb2"
     assert find_run(store, "da") == "day.cc3"
-    with pytest.raises(InputError, match="begins several runs"):
+    with pytest.raises(InputError, match="matches several runs"):
         find_run(store, "nig")
     with pytest.raises(InputError, match=r"holds no run 'week'; runs there: night\.aa1"):
         find_run(store, "week")
@@ -204,7 +198,7 @@ def test_a_broken_record_is_named(store: Store) -> None:
         load_run(store, "r.1")
 
 
-def test_pass_at_k_and_pass_all_k_are_means_over_tasks_with_so_many_trials() -> None:
+def test_pass_at_k_and_pass_all_k_are_means_over_tasks_with_at_least_k_trials() -> None:
     trials = [
         *(trial("a", score, number=number) for number, score in enumerate((1, 0, 0))),
         *(trial("b", score, number=number) for number, score in enumerate((1, 1, 1))),
@@ -219,23 +213,23 @@ def test_pass_at_k_and_pass_all_k_are_means_over_tasks_with_so_many_trials() -> 
     assert (three.any_passes, three.all_pass) == (1, 0.5)
 
 
-def test_with_one_trial_a_task_nothing_is_said_of_several() -> None:
+def test_one_trial_of_each_task_gives_no_pass_at_k() -> None:
     assert summarise(RunResults(run({ITSM: ["a"]}), [trial("a", 1)])).total.repeats == []
 
 
-def test_success_is_told_by_gold_steps() -> None:
+def test_success_is_broken_down_by_gold_steps() -> None:
     steps = {"a": 0, "b": 4, "c": 5, "d": 12, "e": 13, "f": 17, "g": 40, "h": None}
-    trials = [trial(task, task in "bh").model_copy(update={"horizon": count}) for task, count in steps.items()]
+    trials = [replace(trial(task, task in "bh"), horizon=count) for task, count in steps.items()]
     total = summarise(RunResults(run({ITSM: list(steps)}), trials)).total
-    assert {name: (found.tasks, found.rate) for name, found in total.horizons.items()} == {
+    assert {name: (score.tasks, score.rate) for name, score in total.horizons.items()} == {
         "<=4": (2, 0.5), "5-8": (1, 0), "9-12": (1, 0), "13-16": (1, 0), ">=17": (2, 0), "unknown": (1, 1),
     }  # fmt: skip
 
 
-def test_cost_of_a_task_and_of_a_success_is_the_agents_with_every_attempt() -> None:
+def test_cost_per_task_and_per_success_is_the_agents_and_counts_every_attempt() -> None:
     attempts = [attempt("a", Outcome.INFRA_ERROR, reason="gym_lost", cost=1.0)]
     trials = [
-        trial("a", 1, cost=2.0).model_copy(update={"attempt": 1, "judge_cost_usd": 0.5}),
+        replace(trial("a", 1, cost=2.0), attempt=1, judge_cost_usd=0.5),
         trial("b", 0, cost=1.5),
         trial("c", 1, cost=1.0),
     ]
@@ -246,34 +240,37 @@ def test_cost_of_a_task_and_of_a_success_is_the_agents_with_every_attempt() -> N
 
 
 @pytest.mark.parametrize("judge", [0.0, None])
-def test_an_unknown_cost_stays_unknown_wherever_it_comes_in(judge: float | None) -> None:
-    trials = [trial("a", 1, cost=None if judge == 0 else 1.0).model_copy(update={"judge_cost_usd": judge})]
+def test_any_unknown_cost_makes_the_derived_costs_unknown(judge: float | None) -> None:
+    trials = [replace(trial("a", 1, cost=None if judge == 0 else 1.0), judge_cost_usd=judge)]
     total = summarise(RunResults(run({ITSM: ["a"]}), trials)).total
     assert (total.agent_cost_usd, total.cost_per_task, total.cost_per_success) == (None, None, None)
 
 
-def test_nothing_passed_has_no_cost_of_a_success() -> None:
+def test_without_passed_trials_there_is_no_cost_per_success() -> None:
     total = summarise(RunResults(run({ITSM: ["a"]}), [trial("a", 0)])).total
     assert (total.cost_per_task, total.cost_per_success) == (0.5, None)
 
 
-def test_the_score_of_an_attempt_tells_more_than_what_the_attempt_said_before() -> None:
+def test_a_trial_record_overrides_the_record_of_its_attempt() -> None:
     """A runner that was killed between the two writes left its attempt open, with less than was spent."""
     open_attempt = attempt("a", None, cost=0.125)
     assert summarise(RunResults(run({ITSM: ["a"]}), [trial("a", 1, cost=0.5)], [open_attempt])).total.cost_usd == 0.5
 
 
-def test_tokens_of_planner_and_judge_stand_apart() -> None:
-    usage = {"planner_usage": Usage(model_calls=1, prompt_tokens=4), "judge_usage": Usage(model_calls=2)}
-    trials = [trial("a", 1).model_copy(update=usage), trial("b", 1).model_copy(update=usage)]
+def test_tokens_of_planner_and_judge_are_counted_separately() -> None:
+    usage: dict[str, Any] = {
+        "planner_usage": Usage(model_calls=1, prompt_tokens=4),
+        "judge_usage": Usage(model_calls=2),
+    }
+    trials = [replace(trial("a", 1), **usage), replace(trial("b", 1), **usage)]
     total = summarise(RunResults(run({ITSM: ["a", "b"]}), trials)).total
     assert (total.usage.prompt_tokens, total.usage.model_calls) == (20, 6)
     assert (total.planner_usage.prompt_tokens, total.judge_usage.model_calls) == (8, 4)
 
 
-def test_times_of_scored_trials_are_told_by_mean_median_and_tail() -> None:
-    timings = [STARTED.model_copy(update={"total_s": float(seconds)}) for seconds in range(1, 21)]
-    trials = [trial(f"t{n}", 1).model_copy(update={"timings": found}) for n, found in enumerate(timings)]
+def test_durations_of_scored_trials_have_mean_median_and_95th_percentile() -> None:
+    timings = [replace(STARTED, total_s=float(seconds)) for seconds in range(1, 21)]
+    trials = [replace(trial(f"t{n}", 1), timings=timing) for n, timing in enumerate(timings)]
     total = summarise(RunResults(run({ITSM: [f"t{n}" for n in range(20)]}), trials)).total
     assert (total.mean_seconds, total.p50_seconds, total.p95_seconds) == (10.5, 10, 19)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsgym_api.statistics import (
+from opsgym_core.results.statistics import (
     Interval,
     _student,
     difference_interval,
@@ -34,25 +34,25 @@ def rounded(interval: Interval | None) -> tuple[float, float]:
     return round(interval.low, 4), round(interval.high, 4)
 
 
-def test_nothing_has_no_mean_no_quantile_and_no_interval() -> None:
+def test_an_empty_sample_has_no_mean_quantile_or_interval() -> None:
     assert (mean([]), quantile([], 0.5), mean_interval([], 0), difference_interval([])) == (None, None, None, None)
 
 
-def test_a_quantile_is_a_value_that_was_seen() -> None:
+def test_a_quantile_is_an_observed_value() -> None:
     values = [5.0, 1.0, 4.0, 2.0, 3.0]
     assert [quantile(values, share) for share in (0.0, 0.2, 0.5, 0.95, 1.0)] == [1, 1, 3, 5, 5]
     assert quantile([1.0, 2.0], 0.5) == 1
 
 
 @given(st.integers(1, 7), st.data())
-def test_pass_at_k_and_pass_all_k_are_shares_of_all_draws(trials: int, data: st.DataObject) -> None:
+def test_pass_at_k_and_pass_all_k_equal_enumeration_of_all_draws(trials: int, data: st.DataObject) -> None:
     passed, k = data.draw(st.integers(0, trials)), data.draw(st.integers(1, trials))
     draws = list(combinations([True] * passed + [False] * (trials - passed), k))
     assert pass_at(k, passed, trials) == pytest.approx(sum(map(any, draws)) / len(draws))
     assert pass_all(k, passed, trials) == pytest.approx(sum(map(all, draws)) / len(draws))
 
 
-def test_pass_at_k_and_pass_all_k_have_no_bias() -> None:
+def test_pass_at_k_and_pass_all_k_are_unbiased() -> None:
     rate, trials, k = 0.3, 5, 2
     weights = [math.comb(trials, passed) * rate**passed * (1 - rate) ** (trials - passed) for passed in range(6)]
     expected = sum(weight * pass_at(k, passed, trials) for passed, weight in enumerate(weights))
@@ -70,7 +70,7 @@ def test_mcnemar_is_the_exact_binomial_test(lost: int, won: int) -> None:
     assert mcnemar(lost, won) == mcnemar(won, lost)
 
 
-def test_mcnemar_takes_more_pairs_than_floats_have_exponents() -> None:
+def test_mcnemar_handles_more_pairs_than_float_exponents() -> None:
     assert mcnemar(1000, 1100) == pytest.approx(2 * NormalDist().cdf((1000.5 - 1050) / math.sqrt(2100) * 2), rel=0.01)
     assert mcnemar(0, 3000) == 0
 
@@ -82,7 +82,7 @@ def test_one_trial_a_task_has_wilsons_interval() -> None:
     assert rounded(mean_interval([1.0] * 20, 20)) == (0.8389, 1.0)
 
 
-def test_repeating_the_same_outcome_proves_no_more_than_having_it_once() -> None:
+def test_repeated_equal_outcomes_do_not_narrow_the_interval() -> None:
     once = mean_interval([1.0] * 12 + [0.0] * 28, 40)
     often = mean_interval([1.0] * 12 + [0.0] * 28, 400)
     assert once is not None
@@ -91,7 +91,7 @@ def test_repeating_the_same_outcome_proves_no_more_than_having_it_once() -> None
     assert often.high >= once.high
 
 
-def test_trials_that_differ_inside_tasks_do_prove_more() -> None:
+def test_trials_that_differ_within_tasks_narrow_the_interval() -> None:
     draw = random.Random(1)
     rates = [sum(draw.random() < 0.3 for _ in range(10)) / 10 for _ in range(40)]
     several, one = mean_interval(rates, 400), mean_interval([1.0] * 12 + [0.0] * 28, 40)
@@ -101,15 +101,15 @@ def test_trials_that_differ_inside_tasks_do_prove_more() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0]), max_size=12), min_size=1, max_size=4))
-def test_an_interval_is_inside_0_and_1_and_holds_its_mean(strata: list[list[float]]) -> None:
-    found = stratified_interval(strata, 3 * sum(map(len, strata)))
+def test_an_interval_is_within_0_and_1_and_contains_the_mean(strata: list[list[float]]) -> None:
+    interval = stratified_interval(strata, 3 * sum(map(len, strata)))
     means = [sum(rates) / len(rates) for rates in strata if rates]
     if not means:
-        assert found is None
+        assert interval is None
         return
-    assert found is not None
-    assert 0 <= found.low <= sum(means) / len(means) + 1e-9
-    assert sum(means) / len(means) - 1e-9 <= found.high <= 1
+    assert interval is not None
+    assert 0 <= interval.low <= sum(means) / len(means) + 1e-9
+    assert sum(means) / len(means) - 1e-9 <= interval.high <= 1
 
 
 @pytest.mark.parametrize(
@@ -124,32 +124,32 @@ def test_an_interval_is_inside_0_and_1_and_holds_its_mean(strata: list[list[floa
         (60, 8, 0.3, 0.7),
     ],
 )
-def test_intervals_hold_the_truth_as_often_as_they_say(tasks: int, trials: int, alpha: float, beta: float) -> None:
+def test_intervals_of_rates_have_their_nominal_coverage(tasks: int, trials: int, alpha: float, beta: float) -> None:
     """Tasks are drawn with rates of their own, then trials of each."""
     draw, rounds, truth = random.Random(5), 800, alpha / (alpha + beta)
     held = 0
     for _ in range(rounds):
         rates = [draw.betavariate(alpha, beta) for _ in range(tasks)]
         shares = [sum(draw.random() < rate for _ in range(trials)) / trials for rate in rates]
-        found = mean_interval(shares, tasks * trials)
-        assert found is not None
-        held += found.low <= truth <= found.high
+        interval = mean_interval(shares, tasks * trials)
+        assert interval is not None
+        held += interval.low <= truth <= interval.high
     assert held / rounds >= 0.92
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
 def test_with_one_trial_a_task_a_difference_has_bonett_and_prices_interval(lost: int, won: int, same: int) -> None:
     tasks = lost + won + same
-    found = difference_interval([-1.0] * lost + [1.0] * won + [0.0] * same)
+    interval = difference_interval([-1.0] * lost + [1.0] * won + [0.0] * same)
     if not tasks:
-        assert found is None
+        assert interval is None
         return
     down, up = (lost + 1) / (tasks + 2), (won + 1) / (tasks + 2)
     half = Z * math.sqrt((down + up - (up - down) ** 2) / (tasks + 2))
-    assert rounded(found) == (round(max(-1, up - down - half), 4), round(min(1, up - down + half), 4))
+    assert rounded(interval) == (round(max(-1, up - down - half), 4), round(min(1, up - down + half), 4))
 
 
-def test_intervals_of_differences_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_of_differences_have_their_nominal_coverage() -> None:
     draw, rounds, held = random.Random(5), 1000, 0
     for _ in range(rounds):
         differences = []
@@ -158,9 +158,9 @@ def test_intervals_of_differences_hold_the_truth_as_often_as_they_say() -> None:
             passed = (sum(draw.random() < rate for _ in range(3)) for rate in (before, after))
             first, second = passed
             differences.append((second - first) / 3)
-        found = difference_interval(differences)
-        assert found is not None
-        held += found.low <= 2 / 3 - 1 / 2 <= found.high
+        interval = difference_interval(differences)
+        assert interval is not None
+        held += interval.low <= 2 / 3 - 1 / 2 <= interval.high
     assert held / rounds >= 0.93
 
 
@@ -180,11 +180,11 @@ def test_intervals_of_differences_hold_the_truth_as_often_as_they_say() -> None:
         (120, 0.999, 3.3735),
     ],
 )
-def test_students_quantile_is_that_of_published_tables(freedom: int, confidence: float, quantile: float) -> None:
+def test_students_quantile_equals_published_tables(freedom: int, confidence: float, quantile: float) -> None:
     assert _student(freedom, confidence) == pytest.approx(quantile, abs=6e-5)
 
 
-def test_the_two_ways_to_students_quantile_meet() -> None:
+def test_the_two_approximations_of_students_quantile_join_monotonically() -> None:
     for confidence in (0.5, 0.8, 0.95, 0.99, 0.999):
         values = [_student(freedom, confidence) for freedom in range(40, 61)]
         steps = [before - after for before, after in itertools.pairwise(values)]
@@ -192,10 +192,10 @@ def test_the_two_ways_to_students_quantile_meet() -> None:
         assert steps == sorted(steps, reverse=True)
 
 
-def test_an_interval_is_wider_the_more_confidence_is_asked_for() -> None:
+def test_an_interval_widens_with_the_confidence() -> None:
     for trials in (20, 60):
-        found = [mean_interval([1.0] * 12 + [0.0] * 8, trials, confidence) for confidence in (0.5, 0.9, 0.99)]
-        widths = [interval.high - interval.low for interval in found if interval is not None]
+        intervals = [mean_interval([1.0] * 12 + [0.0] * 8, trials, confidence) for confidence in (0.5, 0.9, 0.99)]
+        widths = [interval.high - interval.low for interval in intervals if interval is not None]
         assert (len(widths), widths) == (3, sorted(widths))
     narrow, wide = (difference_interval([1.0, 0.0, -1.0, 0.0], confidence) for confidence in (0.8, 0.95))
     assert narrow is not None
@@ -203,11 +203,11 @@ def test_an_interval_is_wider_the_more_confidence_is_asked_for() -> None:
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
-def test_an_interval_at_another_confidence_is_the_published_one() -> None:
+def test_an_interval_at_99_percent_is_wilsons() -> None:
     # Wilson's at 99 % for 81 of 263, by hand from z = 2.5758.
     z, n, p = 2.5758293, 263, 81 / 263
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-    found = mean_interval([1.0] * 81 + [0.0] * 182, 263, 0.99)
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx((middle - half, middle + half), abs=1e-6)
+    interval = mean_interval([1.0] * 81 + [0.0] * 182, 263, 0.99)
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((middle - half, middle + half), abs=1e-6)

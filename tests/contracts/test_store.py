@@ -1,4 +1,4 @@
-"""Both stores keep the same promises; each names its own troubles in words a user can act on."""
+"""Both stores have the same guarantees; each reports its own errors with a remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ import pytest
 from pydantic import SecretStr
 
 from opsgym_api.errors import InputError
-from opsgym_api.store import LocalStore, S3Access, S3Store, Store, StoreError, open_store
+from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.local import LocalStore
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access, S3Store
 
 from .conftest import SECRET
 
@@ -54,7 +57,7 @@ def test_put_replaces(store: Store) -> None:
     ("key", "kind"),
     [("report/index.html", "text/html; charset=utf-8"), ("report/trials/0.js", "text/javascript; charset=utf-8")],
 )
-def test_a_browser_opens_a_page_in_a_bucket_as_one(key: str, kind: str, bucket: str) -> None:
+def test_the_content_type_of_an_object_follows_its_name(key: str, kind: str, bucket: str) -> None:
     S3Store(bucket).put(key, b"page")
     assert boto3.client("s3").head_object(Bucket=bucket, Key=key)["ContentType"] == kind
 
@@ -65,7 +68,7 @@ def test_put_once_keeps_the_first_object(store: Store) -> None:
     assert store.get("cells/t/0.json") == b"first"
 
 
-def test_put_once_keeps_what_put_wrote(store: Store) -> None:
+def test_put_once_keeps_an_object_written_by_put(store: Store) -> None:
     store.put("a", b"first")
     assert store.put_once("a", b"second") is False
     assert store.get("a") == b"first"
@@ -82,7 +85,7 @@ def test_keys_are_those_with_the_prefix_in_string_order(store: Store) -> None:
     assert list(store.keys("")) == ["other/z", *everything]
 
 
-def test_folders_are_named_without_what_is_below_them(store: Store) -> None:
+def test_folders_are_listed_without_their_contents(store: Store) -> None:
     for key in ("runs/b/run.json", "runs/a/cells/x/0.json", "runs/a/cells/y/1/attempts/0.json", "runs/c", "other/z"):
         store.put(key, b"x")
     assert list(store.folders("runs")) == list(store.folders("runs/")) == ["a", "b"]
@@ -105,7 +108,7 @@ def test_an_empty_store_has_no_keys(store: Store) -> None:
     assert list(store.keys("runs/")) == []
 
 
-def test_a_key_may_hold_what_task_ids_and_model_names_hold(store: Store) -> None:
+def test_a_key_may_hold_every_character_of_task_ids_and_model_names(store: Store) -> None:
     key = "runs/q.1a2b/cells/gpt-5.1_react_plus_5_tools_itsm/task_1-x.y/0/attempts/0.json"
     store.put(key, b"{}")
     assert list(store.keys("runs/q.1a2b/cells/")) == [key]
@@ -191,7 +194,7 @@ def test_a_process_killed_in_mid_write_leaves_nothing_that_can_be_read(tmp_path:
     killed = _python(
         """
         import resource, signal, sys
-        from opsgym_api.store import LocalStore
+        from opsgym_core.store.local import LocalStore
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -207,11 +210,12 @@ def test_a_process_killed_in_mid_write_leaves_nothing_that_can_be_read(tmp_path:
 
 
 @pytest.mark.parametrize("method", ["put", "put_once"])
-def test_a_store_with_no_room_says_so_and_keeps_nothing_of_the_object(tmp_path: Path, method: str) -> None:
+def test_a_full_store_is_reported_and_keeps_no_part_of_the_object(tmp_path: Path, method: str) -> None:
     failed = _python(
         """
         import resource, sys
-        from opsgym_api.store import LocalStore, StoreError
+        from opsgym_core.store.base import StoreError
+        from opsgym_core.store.local import LocalStore
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         try:
             getattr(LocalStore(sys.argv[1]), sys.argv[2])("cells/a/0.json", b"much" * 100_000)
@@ -225,7 +229,7 @@ def test_a_store_with_no_room_says_so_and_keeps_nothing_of_the_object(tmp_path: 
     assert list((tmp_path / "cells/a").iterdir()) == []
 
 
-def test_a_full_disk_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_with_the_remedy(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     with (
         pytest.raises(StoreError, match="the disk is full; free space or name another store"),
@@ -235,14 +239,15 @@ def test_a_full_disk_is_named_with_what_to_do(tmp_path: Path) -> None:
         full.write(b"x")
 
 
-def test_a_read_only_folder_is_named_with_what_to_do() -> None:
+def test_a_read_only_folder_is_named_with_the_remedy() -> None:
     root = Path(tempfile.mkdtemp(prefix="opsgym-readonly-"))
     try:
         root.chmod(0o555)
         refused = _python(
             """
             import os, sys
-            from opsgym_api.store import LocalStore, StoreError
+            from opsgym_core.store.base import StoreError
+            from opsgym_core.store.local import LocalStore
             if os.geteuid() == 0:
                 os.setuid(65534)  # permissions do not bind root
             store = LocalStore(sys.argv[1])
@@ -269,7 +274,7 @@ def test_a_file_where_a_folder_is_needed_is_named(tmp_path: Path) -> None:
     assert store.get("a/b") is None
 
 
-def test_files_are_readable_as_the_umask_says(tmp_path: Path) -> None:
+def test_files_follow_the_umask(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
         LocalStore(tmp_path).put("a", b"x")
@@ -290,7 +295,7 @@ def test_open_store_knows_folders_and_buckets(tmp_path: Path, bucket: str) -> No
     assert list(S3Store(bucket).keys("")) == ["some/prefix/k"]
 
 
-def test_a_bucket_is_reached_as_given_whatever_the_environment_says(
+def test_the_settings_of_a_bucket_override_the_environment(
     s3_endpoint: str, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
@@ -312,18 +317,18 @@ def test_half_of_a_key_pair_is_refused_without_the_half(s3_endpoint: str) -> Non
     ("location", "problem"),
     [
         ("", "is empty"),
-        ("gs://bucket/x", "gs:// is not a kind of store; give s3://BUCKET/PREFIX or a folder"),
+        ("gs://bucket/x", "unknown kind of store gs://; give s3://BUCKET/PREFIX or a folder"),
         ("s3://", "names no bucket"),
         ("s3:///prefix", "names no bucket"),
         ("s3://bucket/../x", "is not a path of plain names"),
     ],
 )
-def test_a_location_that_is_no_store_is_refused(location: str, problem: str) -> None:
+def test_an_invalid_store_location_is_refused(location: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         open_store(location)
 
 
-def test_a_file_is_no_store(tmp_path: Path) -> None:
+def test_a_file_as_a_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="is a file; give a folder"):
         open_store(str(tmp_path / "file"))
@@ -345,7 +350,7 @@ def _s3_calls(store: Store) -> list[Callable[[], object]]:
     ]
 
 
-def test_a_bucket_that_does_not_exist_is_named_with_what_to_do(s3_endpoint: str) -> None:
+def test_a_missing_bucket_is_named_with_the_remedy(s3_endpoint: str) -> None:
     for call in _s3_calls(S3Store("no-such-bucket", "p")):
         with pytest.raises(StoreError, match=r"s3://no-such-bucket/p: .* the bucket does not exist; create it"):
             call()

@@ -1,4 +1,4 @@
-"""Task rows are read as they are; a row that could not be scored is named with file, row and field."""
+"""Task rows are parsed without loss; an invalid row is reported with file, row and field."""
 
 from __future__ import annotations
 
@@ -10,19 +10,10 @@ import pytest
 from tests.support.upstream import upstream
 
 from opsgym_api.errors import InputError
-from opsgym_api.evalrun import Access, Mode
-from opsgym_api.task import (
-    BadRow,
-    Category,
-    Comparison,
-    DatabaseState,
-    GymServer,
-    Task,
-    ToolCall,
-    Verifier,
-    parse_row,
-    read_tasks,
-)
+from opsgym_api.kinds.evalrun import Access, Mode
+from opsgym_api.tasks.reading import BadRow, parse_row, read_tasks
+from opsgym_api.tasks.task import GymServer, Task, ToolCall
+from opsgym_api.tasks.verifiers import Category, Comparison, DatabaseState, Verifier
 
 GYM = {"mcp_server_name": "gym-itsm-mcp", "seed_database_file": "seed.sql", "context": None}
 COUNT = {"query": "SELECT count(*) FROM incidents", "expected_value": 3}
@@ -72,7 +63,7 @@ def read_ids(path: Path) -> list[str]:
 # What is read
 
 
-def test_a_row_means_what_its_fields_say() -> None:
+def test_the_fields_of_a_row_are_parsed() -> None:
     assert parsed() == Task(
         task_id="close-incident",
         user_prompt="Close the incident.",
@@ -93,7 +84,7 @@ def test_a_file_holds_one_row_or_a_list_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n  \n"])
-def test_json_lines_are_rows_whatever_ends_them(tmp_path: Path, end: str) -> None:
+def test_json_lines_may_end_in_any_newline(tmp_path: Path, end: str) -> None:
     # A line separator inside a JSON string ends no line.
     content = [json.dumps(row | {"user_prompt": "one\u2028two\x85three"}, ensure_ascii=False) for row in rows("b", "a")]
     file = tmp_path / "rows.jsonl"
@@ -101,7 +92,7 @@ def test_json_lines_are_rows_whatever_ends_them(tmp_path: Path, end: str) -> Non
     assert read_ids(file) == ["b", "a"]
 
 
-def test_a_folder_is_read_in_name_order_without_what_is_no_row(tmp_path: Path) -> None:
+def test_a_folder_is_read_in_name_order_and_other_files_are_skipped(tmp_path: Path) -> None:
     write(tmp_path / "b.json", ROW | {"task_id": "second"})
     write(tmp_path / "a.jsonl", ROW | {"task_id": "first"})
     write(tmp_path / "_samples.json", {"queries": []})
@@ -142,7 +133,7 @@ def test_null_is_absent_wherever_a_field_may_be() -> None:
     ]
 
 
-def test_a_row_names_the_tools_of_a_mode_itself_or_those_of_oracle() -> None:
+def test_the_tools_of_a_mode_default_to_those_of_oracle() -> None:
     task = parsed(selected_tools=["a"], mode_tools={"plus_5_tools": ["a", "b"]})
     assert {mode: task.tools_in(mode) for mode in (Mode.ORACLE, Mode.PLUS_5, Mode.PLUS_10)} == {
         Mode.ORACLE: ["a"],
@@ -151,7 +142,7 @@ def test_a_row_names_the_tools_of_a_mode_itself_or_those_of_oracle() -> None:
     }
 
 
-def test_null_may_be_what_a_query_should_return() -> None:
+def test_the_expected_value_of_a_query_may_be_null() -> None:
     [check] = parsed(**verifier("database_state", COUNT | {"expected_value": None})).verifiers
     assert check.database_state.expected_value is None
 
@@ -195,7 +186,7 @@ def test_a_row_survives_being_written_and_read_again() -> None:
         ("gym-mcp", "gym-mcp"),
     ],
 )
-def test_a_gym_servers_name_says_its_domain(server: str, domain: str) -> None:
+def test_the_domain_of_a_gym_server_comes_from_its_name(server: str, domain: str) -> None:
     row = parsed(gym_servers_config=[{"mcp_server_name": server}])
     assert row.gym_servers_config[0].domain == domain
     assert row.domain_name == domain
@@ -218,7 +209,7 @@ def test_gym_servers_of_several_domains_make_a_hybrid_task() -> None:
         ("Ünï", "n"),
     ],
 )
-def test_a_rows_own_domain_comes_first_and_fits_names(domain: str, name: str) -> None:
+def test_the_domain_field_of_a_row_overrides_its_servers_and_is_a_valid_name(domain: str, name: str) -> None:
     assert parsed(domain=domain).domain_name == name
 
 
@@ -236,7 +227,7 @@ def test_steps_are_the_horizon_or_the_gold_actions(horizon: int | None, gold: in
 
 
 @pytest.mark.parametrize(
-    ("asked", "run", "judged"),
+    ("access", "run", "judged"),
     [
         (None, "published", "published"),
         ("published", "strict", "strict"),
@@ -244,11 +235,11 @@ def test_steps_are_the_horizon_or_the_gold_actions(horizon: int | None, gold: in
         ("strict", "strict", "strict"),
     ],
 )
-def test_a_task_is_judged_strictly_if_it_or_the_run_asks_for_it(asked: str | None, run: str, judged: str) -> None:
-    assert parsed(access=asked).access_in(Access(run)) == judged
+def test_a_task_is_judged_strictly_if_it_or_the_run_asks_for_it(access: str | None, run: str, judged: str) -> None:
+    assert parsed(access=access).access_in(Access(run)) == judged
 
 
-# What is refused
+# Refused rows
 
 
 @pytest.mark.parametrize(
@@ -305,7 +296,8 @@ def test_a_bad_row_is_refused_with_every_field_at_fault(changes: dict[str, Any],
             verifier("database", COUNT),
             (
                 "verifiers[0].verifier_type: 'database' is not allowed; "
-                "allowed: 'database_state', 'tool_execution', 'response_check' or 'answer_match'"
+                "allowed: 'database_state', 'tool_execution', 'response_check', 'answer_match', 'state_difference' "
+                "or 'looked_up'"
             ),
         ),
         (verifier("database_state", None), "verifiers[0].validation_config: must be a map of fields, found None"),
@@ -329,7 +321,7 @@ def test_a_bad_row_is_refused_with_every_field_at_fault(changes: dict[str, Any],
         ),
         (
             verifier("database_state", COUNT, gym_name="other"),
-            "verifiers[0].gym_name: 'other' is no gym server here: gym-itsm-mcp",
+            "verifiers[0].gym_name: unknown gym server 'other'; the task has gym-itsm-mcp",
         ),
         (
             verifier("database_state", COUNT, category="luck"),
@@ -368,7 +360,7 @@ def test_a_bad_verifier_is_refused_with_its_field(changes: dict[str, Any], probl
 
 
 @pytest.mark.parametrize("row", [[ROW], "text", 3, None, True])
-def test_a_row_that_is_no_object_is_refused(row: object) -> None:
+def test_a_row_that_is_not_an_object_is_refused(row: object) -> None:
     assert parse_row(row, default_id="file", where="rows.json row 2") == BadRow(
         task_id="file", source="rows.json row 2", message="rows.json row 2: a row must be a JSON object"
     )
@@ -402,13 +394,13 @@ def test_a_bad_row_is_reported_beside_the_good_ones_with_file_and_row(tmp_path: 
     ("text", "message"),
     [("", "line 1, column 1: is not JSON: Expecting value"), ("[" * 100_000, "is nested too deeply")],
 )
-def test_a_file_that_is_no_json_is_a_bad_row(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_json_is_an_unreadable_row(tmp_path: Path, text: str, message: str) -> None:
     tasks, [bad] = read_tasks(write(tmp_path / "task.json", text))
     assert tasks == []
     assert bad.message == f"task.json: {message}"
 
 
-# What is no suite
+# Refused suites
 
 
 def refusal(path: Path) -> str:
@@ -430,13 +422,13 @@ def test_several_rows_of_a_file_need_ids(tmp_path: Path) -> None:
     assert refusal(write(tmp_path / "rows.json", [unnamed, unnamed])).startswith("task_id: 'rows' names several rows; ")
 
 
-def test_where_nothing_is_what_is_expected_is_said(tmp_path: Path) -> None:
+def test_a_missing_or_empty_path_is_refused_with_the_expected_layout(tmp_path: Path) -> None:
     assert refusal(tmp_path / "missing") == "does not exist; expected a task file, or a folder of them"
     write(tmp_path / "_samples.json", [])
     assert refusal(tmp_path) == "is empty of .json and .jsonl files; expected a task file, or a folder of them"
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "task.json").write_bytes(b'{"user_prompt": "\xff"}')
     assert refusal(tmp_path) == "byte 17: is not UTF-8 text"
 

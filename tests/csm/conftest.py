@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from tests.csm.seed import EMAIL, NOW, SEED
-from tests.support.desks import desk_fixtures
-from tests.support.gym import Gym, GymDatabase
+from tests.support.databases import database_fixtures
 
-
-def new_desk(gym: Gym) -> GymDatabase:
-    """A database of the test seed at a time of its own, used by its first admin."""
-    desk = gym.database(SEED, **{"x-user-email": EMAIL})
-    desk.set_clock(NOW)
-    return desk
-
-
-gym, desk, untouched, scratch = desk_fixtures("csm", new_desk)
+gym, database, unchanged, scratch = database_fixtures("csm")

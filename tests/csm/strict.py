@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.gym import Gym, GymDatabase
-
 NOW = "2026-03-01 12:00:00"
 EMAILS = {"admin": "ada@desk.test", "manager": "mia@desk.test", "agent": "bo@desk.test", "customer": "cy@acme.test"}
 """Of active users, by role; the customer speaks for Acme."""
@@ -84,22 +82,3 @@ INSERT INTO notification VALUES
  (1, 2, NULL, 'cy@acme.test', 'update', 'success', '2026-02-20 08:00:00'),
  (2, 6, NULL, 'eve@globex.test', 'update', 'success', '2026-02-20 08:00:00');
 """  # noqa: E501 - one row a line
-
-
-def strict_desk(gym: Gym, role: str = "admin", *, given: str = "", access: str = "strict") -> GymDatabase:
-    """A database whose calls are made by a user of a role.
-
-    Args:
-        gym: Server.
-        role: Who calls; `EMAILS` has those there are.
-        given: Statements in SQLite's dialect after the seed's.
-        access: Setting.
-    """
-    desk = gym.database(SCRIPT + given, access=access, **{"x-user-email": EMAILS[role]})
-    desk.set_clock(NOW)
-    return desk
-
-
-def acting(desk: GymDatabase, email: str) -> GymDatabase:
-    """The same database, used by somebody else."""
-    return GymDatabase(desk.client, desk.id, {"x-user-email": email})

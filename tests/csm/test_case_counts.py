@@ -1,4 +1,4 @@
-"""Counts and averages over cases and what hangs on them. SQLite says what is expected."""
+"""Counts and averages over cases, SLAs, interactions and notifications. SQLite returns what is expected."""
 
 from __future__ import annotations
 
@@ -63,34 +63,34 @@ SINGLE = {
 
 def test_every_tool_that_computes_is_tested() -> None:
     modules = ("cases", "case_slas", "interactions", "notifications")
-    ours = [name for name, tool in TOOLS.items() if tool.run.__module__.endswith(modules)]
-    computing = {name for name in ours if "count" in name or "avg" in name or "average" in name}
+    in_modules = [name for name, tool in TOOLS.items() if tool.run.__module__.endswith(modules)]
+    computing = {name for name in in_modules if "count" in name or "avg" in name or "average" in name}
     assert computing == {*ARRAYS, *OBJECTS, *SINGLE}
 
 
 @pytest.mark.parametrize("tool", ARRAYS)
-def test_there_is_a_number_for_each_group_that_occurs(untouched: GymDatabase, tool: str) -> None:
-    expected = untouched.rows(ARRAYS[tool].query())
+def test_each_group_that_occurs_is_counted(unchanged: GymDatabase, tool: str) -> None:
+    expected = unchanged.rows(ARRAYS[tool].query())
     assert len(expected) >= 2
-    assert untouched.call(tool).data == expected
+    assert unchanged.call(tool).data == expected
 
 
 @pytest.mark.parametrize("tool", ARRAYS)
-def test_filters_narrow_down_what_is_counted(untouched: GymDatabase, tool: str) -> None:
+def test_filters_narrow_down_what_is_counted(unchanged: GymDatabase, tool: str) -> None:
     grouped = ARRAYS[tool]
     for name in set(TOOLS[tool].parameters) - {grouped.by}:
         values = [
-            row[name] for row in untouched.rows(f"SELECT DISTINCT {name} FROM {grouped.table} WHERE {name} NOTNULL")
+            row[name] for row in unchanged.rows(f"SELECT DISTINCT {name} FROM {grouped.table} WHERE {name} NOTNULL")
         ]
         assert values
         for value in values:
-            assert untouched.call_with(tool, {name: value}).data == untouched.rows(grouped.query(**{name: value}))
+            assert unchanged.call_with(tool, {name: value}).data == unchanged.rows(grouped.query(**{name: value}))
 
 
 @pytest.mark.parametrize("tool", OBJECTS)
-def test_groups_are_keys_of_one_object(untouched: GymDatabase, tool: str) -> None:
-    rows = untouched.rows(OBJECTS[tool].query())
-    assert untouched.call(tool).data == {row[OBJECTS[tool].by]: row["count"] for row in rows}
+def test_groups_are_keys_of_one_object(unchanged: GymDatabase, tool: str) -> None:
+    rows = unchanged.rows(OBJECTS[tool].query())
+    assert unchanged.call(tool).data == {row[OBJECTS[tool].by]: row["count"] for row in rows}
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_groups_are_keys_of_one_object(untouched: GymDatabase, tool: str) -> Non
         ("avg_notifications_by_case", {"case": 3}, {"avg_count": 0.0}),
     ],
 )
-def test_what_is_asked_for_is_told_even_if_it_does_not_occur(
-    untouched: GymDatabase, tool: str, given: dict[str, Any], expected: Any
+def test_a_requested_group_is_counted_even_if_no_row_is_in_it(
+    unchanged: GymDatabase, tool: str, given: dict[str, Any], expected: Any
 ) -> None:
-    assert untouched.call_with(tool, given).data == expected
+    assert unchanged.call_with(tool, given).data == expected
 
 
-def test_there_is_nothing_to_average_in_an_empty_table(desk: GymDatabase) -> None:
-    assert desk.call("delete_notifications", created_after="2000-01-01").data == {"deleted": 3}
-    assert desk.call("avg_notifications_by_case").data == {"avg_count": 0.0}
-    assert desk.call("count_notifications_by_case").data == {"count": 0}
-    assert desk.call("count_notifications_by_status").data == []
+def test_the_average_of_an_empty_table_is_zero(database: GymDatabase) -> None:
+    assert database.call("delete_notifications", created_after="2000-01-01").data == {"deleted": 3}
+    assert database.call("avg_notifications_by_case").data == {"avg_count": 0.0}
+    assert database.call("count_notifications_by_case").data == {"count": 0}
+    assert database.call("count_notifications_by_status").data == []

@@ -1,4 +1,4 @@
-"""Scores of a search: what each find is worth, and that published scores come out as they were recorded."""
+"""Scores of a search: what each match is worth, and that recorded published scores are reproduced."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.upstream import upstream
 
-from opsgym_domains.csm.relevance import score
+from opsgym_domains.csm.article_ranking import score
 
 TITLE, BODY = "Restart the mail relay 42", "Relay 42 hangs. Drain its queue, then restart the relays"
 
@@ -38,17 +38,17 @@ def points(search: str, *, title: str = TITLE, body: str = BODY, state: str = "d
         ("MAIL--Relay!", 5 + 5 + 2 + 15 + 80),
     ],
 )
-def test_finds_are_worth_what_they_are_in_title_and_body(search: str, expected: float) -> None:
+def test_a_match_in_the_title_and_in_the_body_has_its_worth(search: str, expected: float) -> None:
     assert points(search) == expected
 
 
 @pytest.mark.parametrize("search", ["", "   ", "?!", "—"])
-def test_a_search_without_words_finds_nothing(search: str) -> None:
+def test_a_search_without_words_matches_nothing(search: str) -> None:
     assert points(search) == 0
 
 
 @pytest.mark.parametrize(("state", "expected"), [("published", 0.5), ("draft", 0), ("retired", 0)])
-def test_a_published_article_comes_before_others_that_fit_as_well(state: str, expected: float) -> None:
+def test_a_published_article_comes_before_others_with_equal_matches(state: str, expected: float) -> None:
     assert points("printer", state=state) == expected
 
 
@@ -59,7 +59,7 @@ def test_punctuation_and_case_of_an_article_do_not_matter() -> None:
 
 
 @pytest.mark.published
-def test_recorded_scores_come_out_again() -> None:
+def test_recorded_scores_are_reproduced() -> None:
     seen = list(recorded_searches())
     assert len(seen) > 50
     for search, article in seen:

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.domains.worlds import EVERY_TOOL, World
-from tests.support.gym import GymDatabase
+from collections.abc import Mapping
+from typing import Any
 
-from opsgym_domains.kit.tools import Tool
-
-
-def test_there_is_an_example_of_every_tool(world: World) -> None:
-    assert set(world.examples) == set(world.tools)
-    assert len(world.tools) == {"csm": 89, "itsm": 93}[world.domain.name]
+from tests.domains.declaration import DomainDeclaration
+from tests.support.gym import Gym
 
 
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_an_example_call_succeeds_and_writes_only_if_the_tool_says_so(
-    desk: GymDatabase, world: World, tool: Tool
+def test_every_tool_has_an_example_call(declared: DomainDeclaration) -> None:
+    assert set(declared.examples) == set(declared.tools)
+    assert len(declared.tools) == declared.tool_count
+
+
+def test_an_example_call_returns_the_declared_fields_and_writes_only_if_the_tool_says_so(
+    gym: Gym, declared: DomainDeclaration
 ) -> None:
-    before = desk.digest()
-    assert desk.call_with(tool.name, world.examples[tool.name]).data
-    assert (desk.digest() != before) == tool.writes
+    problems: list[str] = []
+    for name, tool in declared.tools.items():
+        with declared.database(gym) as database:
+            before = database.digest()
+            outcome = database.call_with(name, declared.examples[name])
+            changed = database.digest() != before
+        if outcome.is_error or not outcome.data or changed != tool.writes:
+            problems.append(f"{name}: changed rows: {changed}; {outcome.text}")
+        elif not has_declared_fields(outcome.data, tool.output_schema):
+            problems.append(f"{name}: its output schema does not describe {outcome.text}")
+    assert problems == []
 
 
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_a_result_has_the_fields_that_the_tool_says(desk: GymDatabase, world: World, tool: Tool) -> None:
-    told = tool.output_schema
-    result = desk.call_with(tool.name, world.examples[tool.name])
-    items = result.data if told["type"] == "array" else [result.data]
-    fields = (told["items"] if told["type"] == "array" else told).get("properties")
-    if fields:
-        assert all(list(item) == [name for name in fields if name in item] for item in items)
+def has_declared_fields(data: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether results have no other fields than the schema's, in its order."""
+    is_list = schema["type"] == "array"
+    fields = (schema["items"] if is_list else schema).get("properties")
+    items = data if is_list else [data]
+    return not fields or all(list(item) == [name for name in fields if name in item] for item in items)

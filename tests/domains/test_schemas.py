@@ -1,4 +1,4 @@
-"""What agents are told of the tools: the published schemas to the letter, in our own words."""
+"""The tools as agents see them: the published schemas to the letter, with descriptions of our own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.domains.worlds import EVERY_TOOL, World
+from tests.domains.declaration import DomainDeclaration
 from tests.support.upstream import upstream
 
 from opsgym_domains import kit
@@ -31,10 +31,10 @@ def without_words(schema: Any) -> Any:
     """A schema without descriptions, and without the difference between no list of required fields and an empty one."""
     if not isinstance(schema, Mapping):
         return schema
-    kept = {name: without_words(part) for name, part in schema.items() if not _is_description(name, part)}
-    if kept.get("type") == "object":
-        kept = {**kept, "required": sorted(kept.get("required", [])), "properties": kept.get("properties", {})}
-    return kept
+    bare = {name: without_words(part) for name, part in schema.items() if not _is_description(name, part)}
+    if bare.get("type") == "object":
+        bare = {**bare, "required": sorted(bare.get("required", [])), "properties": bare.get("properties", {})}
+    return bare
 
 
 def _is_description(name: str, part: Any) -> bool:
@@ -56,10 +56,11 @@ def _allowed(field: Mapping[str, Any]) -> list[Any]:
 
 
 def descriptions(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Path and description of every argument, also within objects."""
+    """Path and description of every argument, also within objects and lists of objects."""
     for name, argument in schema.get("properties", {}).items():
         yield f"{path}{name}", argument.get("description", "")
         yield from descriptions(argument, f"{path}{name}.")
+        yield from descriptions(argument.get("items", {}), f"{path}{name}.")
 
 
 def runs_of_words(text: str) -> set[tuple[str, ...]]:
@@ -68,69 +69,86 @@ def runs_of_words(text: str) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.published
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_a_schema_is_the_published_one_but_for_words(world: World, tool: Tool) -> None:
-    assert without_words(tool.input_schema) == without_words(published(world.domain.name)[tool.name]["input_schema"])
+def test_the_tools_are_exactly_the_published_ones(declared: DomainDeclaration) -> None:
+    assert set(declared.tools) == set(published(declared.domain.name))
 
 
 @pytest.mark.published
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_a_result_has_the_published_fields(world: World, tool: Tool) -> None:
-    """Names in their order, types, and values of enumerations; that a field may be null is told more often here."""
-    theirs = published(world.domain.name)[tool.name].get("output_schema")
-    if theirs is None:
-        assert not world.domain.lists_results
-        return
-    assert fields_of(tool.output_schema) == fields_of(theirs)
+def test_every_input_schema_is_the_published_one_apart_from_descriptions(declared: DomainDeclaration) -> None:
+    tools = published(declared.domain.name)
+    assert [
+        name
+        for name, tool in declared.tools.items()
+        if without_words(tool.input_schema) != without_words(tools[name]["input_schema"])
+    ] == []
 
 
 @pytest.mark.published
-def test_there_are_exactly_the_published_tools(world: World) -> None:
-    assert set(world.tools) == set(published(world.domain.name))
+def test_every_result_has_the_published_fields(declared: DomainDeclaration) -> None:
+    """Names in their order, types, and values of enumerations; more fields may be null here."""
+    tools = published(declared.domain.name)
+    schemas = {name: tool["output_schema"] for name, tool in tools.items() if tool.get("output_schema")}
+    assert declared.domain.lists_results == bool(schemas)
+    assert [
+        name
+        for name, tool in declared.tools.items()
+        if name in schemas and fields_of(tool.output_schema) != fields_of(schemas[name])
+    ] == []
 
 
 @pytest.mark.published
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_no_sentence_is_taken_from_the_published_descriptions(world: World, tool: Tool) -> None:
-    theirs = published(world.domain.name)[tool.name]
-    taken = runs_of_words(theirs["description"])
-    for _, text in descriptions(theirs["input_schema"]):
+def test_no_sentence_is_copied_from_the_published_descriptions(declared: DomainDeclaration) -> None:
+    assert {name: copied for name, tool in declared.tools.items() if (copied := copied_words(declared, tool))} == {}
+
+
+def copied_words(declared: DomainDeclaration, tool: Tool) -> list[str]:
+    """Paths of the descriptions that share a run of words with the published ones, the tool's own as an empty path."""
+    origin = published(declared.domain.name)[tool.name]
+    taken = runs_of_words(origin["description"])
+    for _, text in descriptions(origin["input_schema"]):
         taken |= runs_of_words(text)
-    ours = {"": tool.description, **dict(descriptions(tool.input_schema))}
-    copied = {path: shared for path, text in ours.items() if (shared := runs_of_words(text) & taken)}
-    # A list of allowed values in their order is no sentence.
-    assert {path: shared for path, shared in copied.items() if not _is_enumeration(tool, path)} == {}
+    own = {"": tool.description, **dict(descriptions(tool.input_schema))}
+    # A list of allowed values in their order is not a sentence.
+    return [path for path, text in own.items() if runs_of_words(text) & taken and not _is_enumeration(tool, path)]
 
 
 def _is_enumeration(tool: Tool, path: str) -> bool:
     return path in tool.parameters and tool.parameters[path].allowed is not None
 
 
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_a_tool_and_each_of_its_arguments_are_described(world: World, tool: Tool) -> None:
-    summary, _, rest = tool.description.partition("\n\n")
-    assert re.fullmatch(r"[A-Z].{15,110}[.]", summary), "the first line says in one sentence what the tool does"
-    assert rest.strip(), "what follows says what it returns or when it is refused"
-    short = [path for path, text in descriptions(tool.input_schema) if len(text) < 6]
-    assert short == []
+def test_every_tool_and_argument_is_described(declared: DomainDeclaration) -> None:
+    """The first line says in one sentence what the tool does; the rest says what it returns or when it refuses."""
+    problems: list[str] = []
+    for name, tool in declared.tools.items():
+        summary, _, rest = tool.description.partition("\n\n")
+        if not re.fullmatch(r"[A-Z].{15,110}[.]", summary) or not rest.strip():
+            problems.append(name)
+        problems += [f"{name} {path}" for path, text in descriptions(tool.input_schema) if not text.strip()]
+    assert problems == []
 
 
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_allowed_values_that_the_schema_does_not_list_are_told_in_words(world: World, tool: Tool) -> None:
-    for parameter in tool.parameters.values():
-        if parameter.allowed is not None and "enum" not in parameter.schema:
-            assert all(str(value) in parameter.schema["description"] for value in parameter.allowed), parameter.name
+def test_allowed_values_without_an_enum_in_the_schema_are_described(declared: DomainDeclaration) -> None:
+    assert [
+        f"{name} {parameter.name} {value}"
+        for name, tool in declared.tools.items()
+        for parameter in tool.parameters.values()
+        if parameter.allowed is not None and "enum" not in parameter.schema
+        for value in parameter.allowed
+        if str(value) not in parameter.schema["description"]
+    ] == []
 
 
-@pytest.mark.parametrize(("world", "tool"), EVERY_TOOL, indirect=True)
-def test_codes_that_a_description_names_are_codes(world: World, tool: Tool) -> None:
-    """A typing error here would send an agent looking for a code that never comes."""
-    of_tool = Path(sys.modules[tool.run.__module__].__file__ or "").parent
-    of_kit = Path(kit.__file__).parent
-    source = "".join(path.read_text(encoding="utf-8") for folder in (of_tool, of_kit) for path in folder.glob("*.py"))
-    tables = world.domain.metadata.tables.values()
-    labels = {f"{table.info['label'].upper().replace(' ', '_')}_NOT_FOUND" for table in tables}
-    derived = {f"DUPLICATE_{column}" for column in ("EMAIL", "PHONE", "USER_NAME")}
-    for code in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", tool.description):
-        known = code in labels | derived or f'"{code}"' in source
-        assert known, code
+def test_every_error_code_in_a_description_exists(declared: DomainDeclaration) -> None:
+    """An agent would wait in vain for a misspelt code."""
+    folders = {Path(sys.modules[tool.run.__module__].__file__ or "").parent for tool in declared.tools.values()}
+    folders.add(Path(kit.__file__).parent)
+    source = "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.glob("*.py"))
+    tables = declared.domain.metadata.tables.values()
+    codes = {f"{table.info['label'].upper().replace(' ', '_')}_NOT_FOUND" for table in tables}
+    codes |= {f"DUPLICATE_{column}" for column in ("EMAIL", "PHONE", "USER_NAME")}
+    assert [
+        f"{name} {code}"
+        for name, tool in declared.tools.items()
+        for code in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", tool.description)
+        if code not in codes and f'"{code}"' not in source
+    ] == []

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-from tests.explore.visitor import FLAGS, Visitor, chromium, visiting
+from tests.explore.visitor import Visitor, visiting
 from tests.support.gym import Gym, gym_server
+from tools.chromium import FLAGS, chromium
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +31,6 @@ def browser(gym: Gym) -> Iterator[Browser]:
 
 @pytest.fixture
 def visitor(browser: Browser, gym: Gym) -> Iterator[Visitor]:
-    """Somebody at a desk."""
+    """A visitor with a database of their own."""
     with visiting(browser, gym) as one:
         yield one

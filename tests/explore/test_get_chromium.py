@@ -39,7 +39,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["chromium", "google-chrome"])
-def test_one_that_is_installed_is_used(tmp_path: Path, programs: Path, name: str) -> None:
+def test_an_installed_chromium_is_used(tmp_path: Path, programs: Path, name: str) -> None:
     installed = install(programs, name)
     link = tmp_path / "tools" / "chromium"
     for _ in range(2):
@@ -47,7 +47,7 @@ def test_one_that_is_installed_is_used(tmp_path: Path, programs: Path, name: str
         assert link.resolve() == installed
 
 
-def test_none_and_no_way_to_get_one_is_told(tmp_path: Path, programs: Path) -> None:
+def test_no_chromium_and_no_way_to_get_one_is_reported(tmp_path: Path, programs: Path) -> None:
     done = bring(tmp_path / "chromium", programs)
     assert done.returncode == 1
     assert "apt-get install chromium" in done.stderr
@@ -57,7 +57,7 @@ def test_none_and_no_way_to_get_one_is_told(tmp_path: Path, programs: Path) -> N
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may install packages")
 @pytest.mark.parametrize("code", [0, 100])
-def test_debians_package_is_installed_where_there_is_none(tmp_path: Path, programs: Path, code: int) -> None:
+def test_debians_package_is_installed_without_a_chromium(tmp_path: Path, programs: Path, code: int) -> None:
     log, chromium = tmp_path / "log", programs / "chromium"
     install(programs, "apt-get", APT_GET.format(log=log, chromium=chromium, chmod="/bin/chmod", code=code))
     done = bring(tmp_path / "link", programs)

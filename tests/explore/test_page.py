@@ -12,9 +12,11 @@ from playwright.sync_api import Browser, expect
 from tests.explore.visitor import Visitor, visiting
 from tests.support.gym import Gym
 
-from opsgym_api.task import Comparison, ToolCall, Verifier
+from opsgym_api.tasks.task import ToolCall
+from opsgym_api.tasks.verifiers import Comparison, Verifier
 from opsgym_domains import registry
-from opsgym_runner.verifiers import holds, value_of
+from opsgym_runner.verification.comparison import holds
+from opsgym_runner.verification.verifiers import value_of
 
 pytestmark = pytest.mark.xdist_group("explore")
 
@@ -53,13 +55,13 @@ def test_all_tables_are_listed_with_their_row_counts(visitor: Visitor) -> None:
 def test_a_filter_narrows_the_rows_in_any_column(visitor: Visitor) -> None:
     visitor.visit("tables", "incident")
     visitor.page.get_by_label("Filter").fill("dOcKing")
-    wanted = visitor.database.rows("SELECT number FROM incident WHERE short_description LIKE '%docking%'")
-    visitor.counted(f"{len(wanted)} rows")
-    assert visitor.cells("number") == [row["number"] for row in wanted]
+    expected = visitor.database.rows("SELECT number FROM incident WHERE short_description LIKE '%docking%'")
+    visitor.counted(f"{len(expected)} rows")
+    assert visitor.cells("number") == [row["number"] for row in expected]
 
 
 @pytest.mark.parametrize("text", ["%", "_", "\\", "'", '"'])
-def test_what_is_special_in_sql_is_searched_as_it_is(visitor: Visitor, text: str) -> None:
+def test_special_characters_of_sql_are_searched_as_they_are(visitor: Visitor, text: str) -> None:
     created = visitor.database.call("create_incident", caller_id="USER_010", short_description=f"odd {text} sign")
     visitor.visit("tables", "incident", filter=f"odd {text} s")
     visitor.counted("1 row")
@@ -103,7 +105,7 @@ def test_a_row_with_a_key_of_several_columns_can_be_opened(visitor: Visitor) -> 
     expect(visitor.page.locator("h1")).to_have_text(f"{key} user_role")
 
 
-def test_a_tables_columns_keys_and_rules_are_told(visitor: Visitor) -> None:
+def test_a_tables_columns_keys_and_rules_are_shown(visitor: Visitor) -> None:
     main = visitor.visit("tables", "users")
     main.get_by_text("13 columns, keys and rules").click()
     columns = main.get_by_role("region", name="Columns of users")
@@ -193,32 +195,32 @@ def test_arguments_can_be_written_as_json_and_go_back_to_the_form(visitor: Visit
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{", "not JSON"),
         ("[1]", "must be a JSON object"),
-        ('{"no_such_argument": 1}', "The form cannot hold these"),
-        ('{"worknotes": ""}', "The form cannot hold these"),
+        ('{"no_such_argument": 1}', "The form cannot represent these"),
+        ('{"worknotes": ""}', "The form cannot represent these"),
     ],
 )
-def test_arguments_that_the_form_cannot_hold_stay_json(visitor: Visitor, text: str, told: str) -> None:
+def test_arguments_that_the_form_cannot_hold_stay_json(visitor: Visitor, text: str, message: str) -> None:
     visitor.open_tool("create_incident")
     visitor.page.get_by_role("button", name="JSON", exact=True).click()
     area = visitor.page.get_by_label("Arguments as JSON")
     area.fill(text)
     visitor.page.get_by_role("button", name="Form", exact=True).click()
-    expect(visitor.page.get_by_role("alert")).to_contain_text(told)
+    expect(visitor.page.get_by_role("alert")).to_contain_text(message)
     expect(area).to_have_value(text)
 
 
-def test_json_that_is_none_is_told_instead_of_sent(visitor: Visitor) -> None:
+def test_invalid_json_is_reported_instead_of_sent(visitor: Visitor) -> None:
     visitor.open_tool("create_incident")
     visitor.page.get_by_role("button", name="JSON", exact=True).click()
     visitor.page.get_by_label("Arguments as JSON").fill("{oops")
-    visitor.asked.clear()
+    visitor.requested.clear()
     visitor.page.get_by_role("button", name="Call", exact=True).click()
     expect(visitor.page.get_by_role("alert")).to_contain_text("The arguments are not JSON")
-    assert visitor.asked == []
+    assert visitor.requested == []
 
 
 def test_a_call_is_copied_as_a_gold_action(visitor: Visitor) -> None:
@@ -298,13 +300,13 @@ def test_a_rule_that_names_another_leads_to_it(visitor: Visitor) -> None:
 
 def test_the_whole_policy_is_shown_without_its_marks(visitor: Visitor) -> None:
     shown = visitor.visit("policy").inner_text()
-    wanted = re.findall(r"\w+", POLICY)
-    assert re.findall(r"\w+", shown) == wanted
+    expected = re.findall(r"\w+", POLICY)
+    assert re.findall(r"\w+", shown) == expected
     assert "**" not in shown
     assert "`" not in shown
 
 
-def test_a_strict_database_says_so_and_shows_the_rules_that_it_enforces(browser: Browser, gym: Gym) -> None:
+def test_a_strict_database_shows_its_access_and_the_enforced_rules(browser: Browser, gym: Gym) -> None:
     with visiting(browser, gym, access="strict") as visitor:
         visitor.visit("policy", "PRC-6")
         expect(visitor.page.locator("#rule-PRC-6")).to_be_focused()
@@ -350,12 +352,12 @@ def test_a_query_that_cannot_be_run_says_why(visitor: Visitor, query: str) -> No
     assert visitor.database.digest() == before
 
 
-def test_the_clock_is_set_moved_and_given_back(visitor: Visitor) -> None:
+def test_the_clock_is_set_advanced_and_released(visitor: Visitor) -> None:
     main = visitor.visit("clock")
-    expect(main.get_by_role("status")).to_contain_text("real time")
+    expect(main.get_by_role("status")).to_have_text("2026-11-16 10:00:00 UTC · clock is set")
     main.get_by_label("Time (UTC)").fill("2026-03-01T09:30:00")
     main.get_by_role("button", name="Set").click()
-    expect(main.get_by_role("status")).to_have_text("2026-03-01 09:30:00 UTC · the clock stands")
+    expect(main.get_by_role("status")).to_have_text("2026-03-01 09:30:00 UTC · clock is set")
     main.get_by_label("Move forward by").fill("1.5")
     main.get_by_label("Unit").select_option("days")
     main.get_by_role("button", name="Move").click()
@@ -365,7 +367,7 @@ def test_the_clock_is_set_moved_and_given_back(visitor: Visitor) -> None:
     expect(main.get_by_role("status")).to_contain_text("real time")
 
 
-def test_reset_asks_first_and_then_puts_the_seed_back(visitor: Visitor) -> None:
+def test_reset_asks_for_confirmation_and_restores_the_seed(visitor: Visitor) -> None:
     seeded = visitor.database.digest()
     visitor.database.call("create_incident", caller_id="USER_010", short_description="To be forgotten")
     visitor.visit("tables", "incident", filter="To be forgotten")
@@ -382,7 +384,7 @@ def test_reset_asks_first_and_then_puts_the_seed_back(visitor: Visitor) -> None:
 # --- everywhere ------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_person_looks_at_can_be_linked_to(visitor: Visitor) -> None:
+def test_every_view_has_an_address(visitor: Visitor) -> None:
     visitor.visit("tables", "incident")
     visitor.page.get_by_label("Filter").fill("account")
     visitor.page.get_by_role("columnheader", name="number").get_by_role("button").click()
@@ -453,7 +455,7 @@ def test_the_page_can_be_used_by_keyboard_alone(visitor: Visitor) -> None:
     keys.press("Enter")
     expect(visitor.page.get_by_role("heading", name="find_incident_by_number")).to_be_focused()
     tab_to(visitor, "number")
-    keys.type("INC0000010")
+    keys.type(visitor.database.value("SELECT number FROM incident WHERE incident_id = 'INC_010'"))
     keys.press("Enter")
     visitor.page.locator(".summary").wait_for()
     expect(visitor.page.get_by_role("button", name="Call", exact=True)).to_be_focused()
@@ -514,27 +516,27 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
-        (("nowhere",), "There is no view “nowhere”."),
+        (("nowhere",), "Unknown view “nowhere”."),
         (("tables", "nothing"), "itsm has no table “nothing”."),
         (("tables", "incident", "row"), "incident has no row of that name."),
         (("tools", "nothing"), "itsm has no tool “nothing”."),
         (("tables", "%E0%A4%A"), "itsm has no table “%E0%A4%A”."),
     ],
 )
-def test_an_address_that_names_nothing_says_so(visitor: Visitor, path: tuple[str, ...], told: str) -> None:
+def test_an_address_of_nothing_is_reported(visitor: Visitor, path: tuple[str, ...], message: str) -> None:
     visitor.visit(*path)
-    expect(visitor.page.get_by_role("alert")).to_have_text(told)
+    expect(visitor.page.get_by_role("alert")).to_have_text(message)
 
 
-def test_a_database_that_is_not_there_is_told(visitor: Visitor) -> None:
+def test_an_unknown_database_is_reported(visitor: Visitor) -> None:
     visitor.expects_refusals = True
     visitor.page.goto(f"{visitor.gym.url}/explore/?database=missing")
-    expect(visitor.page.get_by_role("alert")).to_have_text("there is no database 'missing'")
+    expect(visitor.page.get_by_role("alert")).to_have_text("unknown database 'missing'")
 
 
-def test_a_server_that_does_not_answer_is_told(visitor: Visitor) -> None:
+def test_a_server_that_does_not_answer_is_reported(visitor: Visitor) -> None:
     visitor.expects_refusals = True
     visitor.visit("tools", "find_incident_by_id")
     visitor.page.context.set_offline(True)

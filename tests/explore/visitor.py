@@ -1,13 +1,11 @@
-"""A person at the explore page: a real browser tab, and the database it is about.
+"""A visitor of the explore page: a real browser tab, and the database that it shows.
 
-Invariant: the page asks nobody but its own server for anything, and nothing goes wrong in its console, unless a test
-says that it expects a refused request.
+Invariant: the page sends requests to its own server only, and logs no problem in its console, unless a test declares
+that it expects a refused request.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,20 +17,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 from tests.support.gym import Gym, GymDatabase
 
 ROOT = Path(__file__).parents[2]
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--disable-dev-shm-usage",
-)  # fmt: skip
 PATIENCE_MS = 30_000
 REFUSED_REQUEST = "Failed to load resource"
-
-
-def chromium() -> str:
-    """Path of a Chromium; its absence is a failure, never a skip."""
-    brought = ROOT / ".tools" / "chromium"
-    found = str(brought) if brought.exists() else shutil.which("chromium") or shutil.which("google-chrome")
-    assert found, "no Chromium for the browser tests: run `make .tools/chromium`, or `make test`, which does"
-    return os.path.realpath(found)
 
 
 @dataclass
@@ -45,7 +31,7 @@ class Visitor:
     expects_refusals: bool = False
     """Whether the server is going to refuse requests, which browsers log as errors."""
     complaints: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
 
     def visit(self, *path: str, **query: str) -> Locator:
         """Opens a place as a link from elsewhere would, and waits until it is shown; its main part."""
@@ -92,7 +78,7 @@ class Visitor:
         """Waits until the page says how many rows there are."""
         self.page.locator(".paging").get_by_text(rows, exact=True).wait_for()
 
-    def heard(self, message: ConsoleMessage) -> None:
+    def on_console(self, message: ConsoleMessage) -> None:
         """Keeps an error or warning of the console."""
         refused = self.expects_refusals and message.text.startswith(REFUSED_REQUEST)
         if message.type in {"error", "warning"} and not refused:
@@ -101,20 +87,20 @@ class Visitor:
 
 @contextmanager
 def visiting(browser: Browser, gym: Gym, *, access: str = "published", **options: Any) -> Iterator[Visitor]:
-    """A visitor with a database of their own; fails at the end if the console complained or others were asked."""
+    """A visitor with a database of their own; fails at the end if the console complained or others were requested."""
     database = gym.database(builtin="quickstart", access=access)
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
     try:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         visitor = Visitor(page, gym, database)
-        page.on("console", visitor.heard)
+        page.on("console", visitor.on_console)
         page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
-        page.on("request", lambda request: visitor.asked.append(request.url))
+        page.on("request", lambda request: visitor.requested.append(request.url))
         page.on("dialog", lambda dialog: visitor.complaints.append(f"a script opened a dialog: {dialog.message}"))
         yield visitor
         assert visitor.complaints == []
-        assert [url for url in visitor.asked if not url.startswith((gym.url, "about:"))] == []
+        assert [url for url in visitor.requested if not url.startswith((gym.url, "about:"))] == []
     finally:
         context.close()
         gym.drop(database)

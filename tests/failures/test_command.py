@@ -1,4 +1,4 @@
-"""`opsgym failures`: what it prints of a run, and how it tells what it cannot do."""
+"""`opsgym failures`: what it prints of a run, and how it reports what it cannot do."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from tests.cli.runs import CELL, put_run, put_transcript, put_trial, verifier
 from tests.failures.trials import ASSIGN, FIND, NOTIFY, REQUEST, WHO, call, gold, task
 
 from opsgym.main import invoke
-from opsgym_api.layout import RunKeys
-from opsgym_api.orders import FrozenTask
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell, TranscriptEvent
-from opsgym_api.store import LocalStore
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_api.tasks.suite import FrozenTask
+from opsgym_core.store.local import LocalStore
 
 RUN = "demo.0123456789ab"
 OPENING = TranscriptEvent(kind="user", content=REQUEST)
@@ -26,7 +27,7 @@ def store(tmp_path: Path) -> LocalStore:
     """A run of four tasks: without its last step, as the solution has it, without a transcript, passed."""
     store = LocalStore(tmp_path / "results")
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["late", "odd", "silent", "fine"])])
-    put_trial(store, RUN, "late", Outcome.FAILED, verifiers=[verifier(passed=False, name="customer is told")])
+    put_trial(store, RUN, "late", Outcome.FAILED, verifiers=[verifier(passed=False, name="customer is notified")])
     put_transcript(store, RUN, "late", OPENING, FIND, WHO, ASSIGN.model_copy(update={"step": 3}))
     put_trial(store, RUN, "odd", Outcome.FAILED)
     put_transcript(store, RUN, "odd", OPENING, FIND, WHO, ASSIGN, NOTIFY)
@@ -44,8 +45,8 @@ def failures(store: LocalStore, *options: str) -> int:
 
 def as_json(store: LocalStore, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     assert failures(store, "--format", "json", *options) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def test_every_failed_trial_has_a_line_and_modes_are_counted(
@@ -61,14 +62,14 @@ def test_every_failed_trial_has_a_line_and_modes_are_counted(
 
 
 def test_json_holds_all_findings_with_their_evidence(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
-    told = as_json(store, capsys)
-    assert told["run"] == RUN
-    assert {trial["task_id"]: trial["findings"] for trial in told["trials"]}["silent"] is None
-    (late,) = (trial for trial in told["trials"] if trial["task_id"] == "late")
+    document = as_json(store, capsys)
+    assert document["run"] == RUN
+    assert {trial["task_id"]: trial["findings"] for trial in document["trials"]}["silent"] is None
+    (late,) = (trial for trial in document["trials"] if trial["task_id"] == "late")
     (finding,) = late["findings"]
     assert (finding["mode"], finding["primary"], finding["basis"]) == ("missed_follow_up", True, "gold_actions")
     assert finding["evidence"][0]["tool"] == "send_notification"
-    assert told["modes"] == {
+    assert document["modes"] == {
         "missed_follow_up": {"primary": 1, "all": 1},
         "unexplained": {"primary": 1, "all": 1},
         "no transcript": {"primary": 1, "all": 1},
@@ -77,13 +78,13 @@ def test_json_holds_all_findings_with_their_evidence(store: LocalStore, capsys: 
 
 def test_one_trial_is_shown_with_all_its_evidence(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
     assert failures(store, "--trial", "late/0") == 0
-    said = capsys.readouterr().out
-    assert "missed_follow_up (primary), by gold_actions" in said
-    assert "send_notification" in said
-    assert "odd" not in said
+    output = capsys.readouterr().out
+    assert "missed_follow_up (primary), by gold_actions" in output
+    assert "send_notification" in output
+    assert "odd" not in output
 
 
-def test_a_trial_that_passed_and_a_run_without_failures_are_told(
+def test_a_trial_that_passed_and_a_run_without_failures_are_reported(
     store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert failures(store, "--trial", "fine/0") == 0
@@ -95,14 +96,14 @@ def test_a_trial_that_passed_and_a_run_without_failures_are_told(
     assert "no trial of run demo.0123456789ab failed" in capsys.readouterr().out
 
 
-def test_a_row_that_is_not_there_any_more_makes_findings_less_sure_and_is_told(
+def test_a_row_that_is_not_there_any_more_makes_findings_less_reliable_and_is_reported(
     store: LocalStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (Path(store.name) / RunKeys(RUN).suite_task("late")).unlink()
     assert failures(store, "--trial", "late/0") == 0
-    said = capsys.readouterr().out
-    assert "the row that ran is not in the store" in said
-    assert "unexplained" in said
+    output = capsys.readouterr().out
+    assert "the row that ran is not in the store" in output
+    assert "unexplained" in output
 
 
 def test_a_damaged_final_state_makes_no_analysis_fail(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,10 +118,10 @@ def test_a_damaged_final_state_makes_no_analysis_fail(store: LocalStore, capsys:
 @pytest.mark.parametrize(
     ("trial", "problem"),
     [
-        ("late", "is no trial; give TASK/N, the number counted from 0"),
-        ("late/x", "is no trial; give TASK/N, the number counted from 0"),
-        ("late/1", "holds no scored trial late/1"),
-        ("nobody/0", "holds no scored trial nobody/0"),
+        ("late", "is not of the form TASK/N"),
+        ("late/x", "is not of the form TASK/N"),
+        ("late/1", "the run has no scored trial late/1"),
+        ("unknown/0", "the run has no scored trial unknown/0"),
     ],
 )
 def test_a_trial_that_is_not_there_is_refused(
@@ -133,7 +134,7 @@ def test_a_trial_that_is_not_there_is_refused(
 def test_a_damaged_transcript_is_named(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
     store.put(RunKeys(RUN).trial(CELL, "late", 0).transcript, b"damaged")
     assert failures(store) == 2
-    assert "transcript.json.zst: is no transcript of this version" in capsys.readouterr().err
+    assert "transcript.json.zst: is damaged" in capsys.readouterr().err
 
 
 def test_a_run_that_is_not_there_is_refused(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,33 +1,35 @@
-"""Reference solutions that are spoilt in a known way fail, and the rules say in which; a few of what
-`python -m tests.failures mutants` plays in full."""
+"""Mutated reference solutions fail, and the rules detect their failure modes; a sample of what
+`python -m tools.failure_docs mutants` runs in full."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import pytest
-from tests.failures.measure import Played, play_mutants
+from tests.support.gym import gym_server
+from tools.failure_docs.measure import MutantResult, run_mutants
 
-from opsgym.failures import Mode
+from opsgym_console.analysis.failures import Mode
 
-pytestmark = pytest.mark.xdist_group("failures")  # they are played once, on one server
+pytestmark = pytest.mark.xdist_group("failures")  # they are run once, on one server
 
 
 @pytest.fixture(scope="module")
-def played() -> Sequence[Played]:
-    return play_mutants(1, gold_cases=1)
+def results() -> Sequence[MutantResult]:
+    with gym_server("itsm") as gym:
+        return run_mutants(gym.url, 1, gold_cases=1)
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_a_mode_that_was_planted_is_found_and_no_other_is_made_up(played: Sequence[Played], mode: Mode) -> None:
-    (one,) = (one for one in played if one.mutant.mode is mode)
-    assert one.trial is not None, f"{one.mutant.label}: passed all the same"
-    there, found = one.pair
-    assert found == there, f"{one.mutant.case.task.task_id}: {one.mutant.label}: {one.findings}"
+def test_the_mode_of_a_mutant_is_detected_and_no_other(results: Sequence[MutantResult], mode: Mode) -> None:
+    (result,) = (result for result in results if result.mutant.mode is mode)
+    assert result.trial is not None, f"{result.mutant.label}: passed"
+    actual, detected = result.pair
+    assert detected == actual, f"{result.mutant.case.task.task_id}: {result.mutant.label}: {result.findings}"
 
 
-def test_evidence_points_at_calls_and_verifiers_that_are_there(played: Sequence[Played]) -> None:
-    for one in played:
+def test_evidence_refers_to_existing_calls_and_verifiers(results: Sequence[MutantResult]) -> None:
+    for one in results:
         assert one.trial is not None
         calls = [event for event in one.trial.transcript.events if event.kind == "tool"]
         for evidence in (item for finding in one.findings for item in finding.evidence):

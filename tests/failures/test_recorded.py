@@ -1,14 +1,14 @@
-"""Recorded runs that a person labelled: what is said of them in docs/failures.md, and how good the rules must stay."""
+"""Labelled recorded runs: their table in docs/failures.md, and the least precision and recall of the rules."""
 
 from __future__ import annotations
 
 import pytest
-from tests.failures import page
-from tests.failures.measure import recorded_scores
-from tests.failures.recorded import read_labels, recorded_trials
 from tests.support.upstream import upstream
+from tools.failure_docs import docs_page
+from tools.failure_docs.labelled_runs import read_labels, recorded_trials
+from tools.failure_docs.measure import recorded_scores
 
-from opsgym.failures import Mode
+from opsgym_console.analysis.failures import Mode
 
 LEAST = {
     Mode.PREMATURE_TERMINATION: (0.9, 0.6),
@@ -44,6 +44,6 @@ def test_the_rules_find_as_much_in_runs_they_were_not_tuned_on() -> None:
 
 
 @pytest.mark.published
-def test_the_page_tells_what_is_measured() -> None:
-    halves = [(name, recorded_scores(upstream(), half)) for name, half in page.HALVES]
-    assert page.part("recorded", page.PAGE.read_text(encoding="utf-8")) == page.table(halves)
+def test_the_page_has_the_measured_scores() -> None:
+    halves = [(name, recorded_scores(upstream(), half)) for name, half in docs_page.HALVES]
+    assert docs_page.part("recorded", docs_page.PAGE.read_text(encoding="utf-8")) == docs_page.table(halves)

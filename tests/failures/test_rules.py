@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from tests.cli.runs import verifier
@@ -20,8 +21,8 @@ from tests.failures.trials import (
     task,
 )
 
-from opsgym.failures import Basis, Mode, analyse
-from opsgym.failures.conduct import is_lookup
+from opsgym_console.analysis.failures import Basis, Mode, analyse
+from opsgym_console.analysis.failures.trajectory import is_lookup
 from opsgym_domains import registry
 
 SOLUTION = task(gold(FIND, WHO, ASSIGN, NOTIFY))
@@ -32,9 +33,9 @@ SOLUTION = task(gold(FIND, WHO, ASSIGN, NOTIFY))
 
 def test_the_first_finding_alone_is_primary_and_all_stand_in_the_order_of_modes() -> None:
     wrong = call("update_incident", {"incident_id": "INC_012", "assigned_to": "USER_009"}, {})
-    found = analyse(failed(FIND, WHO, wrong, row=SOLUTION))
-    assert [one.mode for one in found] == [Mode.INCORRECT_ID, Mode.MISSED_FOLLOW_UP]
-    assert [one.primary for one in found] == [True, False]
+    findings = analyse(failed(FIND, WHO, wrong, row=SOLUTION))
+    assert [one.mode for one in findings] == [Mode.INCORRECT_ID, Mode.MISSED_FOLLOW_UP]
+    assert [one.primary for one in findings] == [True, False]
 
 
 def test_a_trial_that_did_what_the_solution_does_has_no_finding() -> None:
@@ -69,9 +70,9 @@ def test_who_does_most_and_says_what_was_left_out_has_not_declined() -> None:
 
 def test_doing_what_had_to_be_declined_is_a_missed_refusal() -> None:
     row = task(gold(FIND), feasible=False)
-    found = finding(failed(FIND, WHO, ASSIGN, row=row), Mode.MISSED_REFUSAL)
-    assert found.primary
-    assert found.evidence[0].tool == "update_incident"
+    result = finding(failed(FIND, WHO, ASSIGN, row=row), Mode.MISSED_REFUSAL)
+    assert result.primary
+    assert result.evidence[0].tool == "update_incident"
 
 
 def test_saying_that_it_is_done_is_a_missed_refusal_though_nothing_was() -> None:
@@ -85,8 +86,8 @@ def test_saying_that_it_is_done_is_a_missed_refusal_though_nothing_was() -> None
 
 def test_ending_before_half_of_the_writes_is_premature_and_later_a_missed_follow_up() -> None:
     assert modes_of(failed(FIND, WHO, row=SOLUTION)) == {Mode.PREMATURE_TERMINATION}
-    found = finding(failed(FIND, WHO, ASSIGN, row=SOLUTION), Mode.MISSED_FOLLOW_UP)
-    assert (found.basis, found.evidence[0].tool) == (Basis.GOLD_ACTIONS, "send_notification")
+    result = finding(failed(FIND, WHO, ASSIGN, row=SOLUTION), Mode.MISSED_FOLLOW_UP)
+    assert (result.basis, result.evidence[0].tool) == (Basis.GOLD_ACTIONS, "send_notification")
 
 
 def test_who_is_stopped_has_not_ended_too_early() -> None:
@@ -95,15 +96,15 @@ def test_who_is_stopped_has_not_ended_too_early() -> None:
 
 def test_the_third_time_of_a_call_is_a_loop() -> None:
     assert Mode.LOOPING not in modes_of(failed(FIND, FIND))
-    found = finding(failed(FIND, FIND, FIND), Mode.LOOPING)
-    assert [(one.call, one.step) for one in found.evidence] == [(2, 3)]
+    result = finding(failed(FIND, FIND, FIND), Mode.LOOPING)
+    assert [(one.call, one.step) for one in result.evidence] == [(2, 3)]
 
 
 def test_fruitless_searches_that_differ_in_wording_only_are_a_loop() -> None:
     names = ["Tokyo Japan office", "Tokyo Japan Office 4", "office Tokyo Japan"]
     assert Mode.LOOPING in modes_of(failed(*(call("find_location", {"name": name}, {}) for name in names)))
-    found = [call("find_location", {"name": name}, {"location_id": place}) for place, name in enumerate(names)]
-    assert Mode.LOOPING not in modes_of(failed(*found))
+    calls = [call("find_location", {"name": name}, {"location_id": place}) for place, name in enumerate(names)]
+    assert Mode.LOOPING not in modes_of(failed(*calls))
 
 
 def test_searches_for_different_things_that_find_nothing_are_no_loop() -> None:
@@ -111,18 +112,18 @@ def test_searches_for_different_things_that_find_nothing_are_no_loop() -> None:
     assert Mode.LOOPING not in modes_of(failed(*searches))
 
 
-def test_an_id_that_nothing_told_is_a_missing_lookup_even_if_it_is_right() -> None:
-    found = finding(failed(ASSIGN, NOTIFY, row=SOLUTION), Mode.MISSING_LOOKUP)
-    assert [(one.call, one.argument) for one in found.evidence] == [(0, "incident_id"), (0, "assigned_to")]
+def test_an_unknown_id_is_a_missing_lookup_even_if_it_is_right() -> None:
+    result = finding(failed(ASSIGN, NOTIFY, row=SOLUTION), Mode.MISSING_LOOKUP)
+    assert [(one.call, one.argument) for one in result.evidence] == [(0, "incident_id"), (0, "assigned_to")]
     assert Mode.MISSING_LOOKUP not in modes_of(failed(FIND, WHO, ASSIGN, row=SOLUTION))
 
 
-def test_a_number_is_known_as_an_id_only_where_an_id_was_told() -> None:
+def test_a_number_is_a_known_id_only_if_a_result_had_it_as_an_id() -> None:
     assign = call("assign_case", {"case_id": 7, "assigned_to": 1}, {})
     flagged = call("find_case", {}, {"case_id": 7, "active": 1})
-    told = call("find_case", {}, {"case_id": 7, "assigned_to": 1})
+    case = call("find_case", {}, {"case_id": 7, "assigned_to": 1})
     assert Mode.MISSING_LOOKUP in modes_of(failed(flagged, assign))
-    assert Mode.MISSING_LOOKUP not in modes_of(failed(told, assign))
+    assert Mode.MISSING_LOOKUP not in modes_of(failed(case, assign))
 
 
 # --- what was done -------------------------------------------------------------------------------------------------
@@ -135,9 +136,9 @@ def test_another_record_than_the_solutions_is_an_incorrect_id_and_the_state_says
     db.execute("INSERT INTO users VALUES ('USER_009')")
     db.commit()
     trial = failed(FIND, WHO, wrong, NOTIFY, row=SOLUTION, states={"gym-itsm-mcp": db.serialize()})
-    found = finding(trial, Mode.INCORRECT_ID)
-    assert found.evidence[0].argument == "assigned_to"
-    assert "another record of users" in found.evidence[0].detail
+    result = finding(trial, Mode.INCORRECT_ID)
+    assert result.evidence[0].argument == "assigned_to"
+    assert "another record of users" in result.evidence[0].detail
     assert modes_of(trial) == {Mode.INCORRECT_ID}
 
 
@@ -162,21 +163,21 @@ def test_wording_is_not_compared_but_values_are() -> None:
         "send_notification", {"incident_id": "INC_012", "type": "alert", "message": "Please take it over."}, {}
     )
     row = task(gold(FIND, WHO, ASSIGN, say))
-    found = finding(failed(FIND, WHO, ASSIGN, other, row=row), Mode.STATE_CORRUPTION)
-    assert [one.argument for one in found.evidence] == ["type"]
+    result = finding(failed(FIND, WHO, ASSIGN, other, row=row), Mode.STATE_CORRUPTION)
+    assert [one.argument for one in result.evidence] == ["type"]
 
 
 def test_a_write_on_top_is_state_corruption_and_a_refused_one_is_not() -> None:
     more = {"incident_id": "INC_012", "priority": "critical"}
     trial = failed(FIND, WHO, ASSIGN, NOTIFY, call("create_problem", more, {"problem_id": "PRB_001"}), row=SOLUTION)
     assert modes_of(trial) == {Mode.STATE_CORRUPTION}
-    refused = call("create_problem", more, "nobody is there", refused=True)
+    refused = call("create_problem", more, "no agent is available", refused=True)
     assert modes_of(failed(FIND, WHO, ASSIGN, NOTIFY, refused, row=SOLUTION)) == set()
 
 
 def test_a_refusal_by_a_rule_is_a_policy_violation_unless_the_solution_asks_too() -> None:
-    said = {"detail": {"error_code": "NOT_ACTIVE", "message": "rule INC-5: USER_008 is inactive"}}
-    refused = call("update_incident", {"incident_id": "INC_012", "assigned_to": "USER_008"}, said, refused=True)
+    message = {"detail": {"error_code": "NOT_ACTIVE", "message": "rule INC-5: USER_008 is inactive"}}
+    refused = call("update_incident", {"incident_id": "INC_012", "assigned_to": "USER_008"}, message, refused=True)
     asking = task(gold(FIND, WHO, ASSIGN, NOTIFY))
     other = task(gold(FIND, WHO, NOTIFY))
     assert Mode.POLICY_VIOLATION in modes_of(failed(FIND, WHO, refused, NOTIFY, row=other))
@@ -190,7 +191,7 @@ def test_a_check_of_the_process_that_fails_for_what_is_missing_is_no_violation()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         {
             "detail": [
@@ -201,14 +202,14 @@ def test_a_check_of_the_process_that_fails_for_what_is_missing_is_no_violation()
         "At least one member must have the 'owner' role",
     ],
 )
-def test_a_call_refused_for_its_arguments_has_invalid_arguments(said: object) -> None:
-    refused = call("update_incident", {"incident_id": "INC_012", "status": "done"}, said, refused=True)
+def test_a_call_refused_for_its_arguments_has_invalid_arguments(message: object) -> None:
+    refused = call("update_incident", {"incident_id": "INC_012", "status": "done"}, message, refused=True)
     assert Mode.INVALID_ARGUMENTS in modes_of(failed(FIND, refused))
 
 
 def test_a_servers_own_fault_is_nobodys_invalid_argument() -> None:
-    said = "Failed: Response() argument after ** must be a mapping, not NoneType"
-    assert Mode.INVALID_ARGUMENTS not in modes_of(failed(call("create_event", {"name": "x"}, said, refused=True)))
+    message = "Failed: Response() argument after ** must be a mapping, not NoneType"
+    assert Mode.INVALID_ARGUMENTS not in modes_of(failed(call("create_event", {"name": "x"}, message, refused=True)))
 
 
 def test_reading_one_by_one_is_inefficient_unless_the_solution_does_so() -> None:
@@ -221,8 +222,8 @@ def test_reading_one_by_one_is_inefficient_unless_the_solution_does_so() -> None
 
 def test_twice_as_many_lookups_as_needed_are_inefficient() -> None:
     reads = [call(f"get_{name}", {}, {"x": 1}) for name in "abcdefghi"]
-    found = finding(failed(FIND, WHO, *reads, ASSIGN, row=SOLUTION), Mode.INEFFICIENT_TOOLS)
-    assert found.evidence[0].detail == "11 lookups in a task that takes 4 calls in all"
+    result = finding(failed(FIND, WHO, *reads, ASSIGN, row=SOLUTION), Mode.INEFFICIENT_TOOLS)
+    assert result.evidence[0].detail == "11 lookups in a task that takes 4 calls in all"
 
 
 # --- without a solution, by what verifiers ask for -----------------------------------------------------------------
@@ -233,8 +234,12 @@ MOVE = call("update_case", {"case_id": 7, "state": "open"}, {"case_id": 7, "stat
 
 def test_a_column_that_was_not_touched_is_a_missed_follow_up() -> None:
     check = asks("SELECT COUNT(*) FROM c WHERE case_id = 7 AND state = 'open' AND assigned_to = 4")
-    found = finding(failed(CASE, MOVE, verifiers=[check]), Mode.MISSED_FOLLOW_UP)
-    assert (found.basis, found.evidence[0].argument, found.evidence[0].verifier) == (Basis.VERIFIERS, "assigned_to", 0)
+    result = finding(failed(CASE, MOVE, verifiers=[check]), Mode.MISSED_FOLLOW_UP)
+    assert (result.basis, result.evidence[0].argument, result.evidence[0].verifier) == (
+        Basis.VERIFIERS,
+        "assigned_to",
+        0,
+    )
 
 
 def test_a_reference_that_was_written_wrongly_is_an_incorrect_id() -> None:
@@ -253,10 +258,10 @@ def test_a_value_that_was_written_wrongly_is_state_corruption_and_a_violation_wh
 
 
 def test_a_row_that_was_written_for_another_verifier_is_no_failed_try_at_this_one() -> None:
-    told = asks("SELECT COUNT(*) FROM n WHERE email = 'a@x.y' AND type = 'alert'", index=0)
+    alert = asks("SELECT COUNT(*) FROM n WHERE email = 'a@x.y' AND type = 'alert'", index=0)
     other = asks("SELECT COUNT(*) FROM n WHERE email = 'b@x.y' AND type = 'alert'", index=1)
     sent = call("send_notification", {"email": "a@x.y", "type": "alert"}, {"email": "a@x.y", "type": "alert"})
-    trial = failed(CASE, sent, verifiers=[told.model_copy(update={"passed": True}), other])
+    trial = failed(CASE, sent, verifiers=[replace(alert, passed=True), other])
     assert modes_of(trial) == {Mode.MISSED_FOLLOW_UP}
 
 
@@ -277,7 +282,7 @@ def test_a_row_that_has_to_be_gone_is_a_missed_follow_up_until_it_is_removed_or_
 
 
 def test_a_passed_verifier_asks_for_nothing() -> None:
-    met = asks("SELECT COUNT(*) FROM c WHERE case_id = 7 AND assigned_to = 4").model_copy(update={"passed": True})
+    met = replace(asks("SELECT COUNT(*) FROM c WHERE case_id = 7 AND assigned_to = 4"), passed=True)
     assert modes_of(failed(CASE, MOVE, verifiers=[met])) == set()
 
 

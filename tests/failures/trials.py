@@ -8,10 +8,11 @@ from typing import Any
 
 from tests.cli.runs import CELL, STARTED, verifier
 
-from opsgym.failures import FailedTrial, Finding, Mode, analyse
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Transcript, TranscriptEvent, TrialRecord, Usage, VerifierResult, Versions
-from opsgym_api.task import Task
+from opsgym_api.records.attempt import TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.transcript import Transcript, TranscriptEvent
+from opsgym_api.tasks.task import Task
+from opsgym_console.analysis.failures import FailedTrial, Finding, Mode, analyse
 
 POLICY = "Obey."
 REQUEST = "Hand the incident INC-000012 over to Nadia."
@@ -81,7 +82,7 @@ def failed(
         "versions": Versions(opsgym="0", python="3", litellm="1", task_digest="0"), **fields,
     }  # fmt: skip
     transcript = Transcript(task_id="t", tools=[], events=[*opening, *numbered])
-    return FailedTrial(TrialRecord.model_validate(record), transcript, row, states or {})
+    return FailedTrial(TrialRecord.from_dict(record), transcript, row, states or {})
 
 
 def asks(query: str, expected: Any = 1, **fields: Any) -> VerifierResult:
@@ -90,11 +91,11 @@ def asks(query: str, expected: Any = 1, **fields: Any) -> VerifierResult:
 
 
 def modes_of(trial: FailedTrial) -> set[Mode]:
-    """Modes that are found."""
+    """Detected modes."""
     return {finding.mode for finding in analyse(trial)}
 
 
 def finding(trial: FailedTrial, mode: Mode) -> Finding:
     """The only finding of a mode."""
-    (found,) = (one for one in analyse(trial) if one.mode is mode)
-    return found
+    (result,) = (one for one in analyse(trial) if one.mode is mode)
+    return result

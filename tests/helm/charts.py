@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cluster.binaries import HELM, bring, build, download
-from tests.cluster.errors import ClusterError
+from devcluster.binaries import HELM, bring, build, download
+from devcluster.errors import ClusterError
 
 Manifest = dict[str, Any]
 
@@ -82,14 +82,14 @@ def refusal(values: Mapping[str, Any]) -> str:
 
 def one(manifests: list[Manifest], kind: str, name: str, namespace: str | None = "evals") -> Manifest:
     """The object of that kind and name."""
-    found = [
+    matches = [
         manifest
         for manifest in manifests
         if (manifest["kind"], manifest["metadata"]["name"]) == (kind, name)
         and manifest["metadata"].get("namespace") == namespace
     ]
-    assert len(found) == 1, [(manifest["kind"], manifest["metadata"]["name"]) for manifest in manifests]
-    return found[0]
+    assert len(matches) == 1, [(manifest["kind"], manifest["metadata"]["name"]) for manifest in manifests]
+    return matches[0]
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ def restricted(pod: PodOf) -> list[str]:
         faults.append(f"{pod.owner}: may run as root")
     allowed = {"configMap", "emptyDir", "secret", "persistentVolumeClaim", "name"}
     faults += [f"{pod.owner}: volume {volume}" for volume in pod.spec.get("volumes", []) if set(volume) - allowed]
-    wanted = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    required = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     for container in pod.containers:
-        if container.get("securityContext") != wanted:
+        if container.get("securityContext") != required:
             faults.append(f"{pod.owner}: securityContext of {container['name']}")
         faults += [f"{pod.owner}: host port" for port in container.get("ports", []) if "hostPort" in port]
     return faults

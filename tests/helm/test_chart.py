@@ -25,7 +25,7 @@ from tests.helm.charts import (
     restricted,
 )
 
-from opsgym_api.evalrun import EvalRun
+from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_operator.config import HeadersSecret, OperatorConfig, PodsConfig, TracingConfig, parse_config
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -103,17 +103,17 @@ def test_helm_finds_no_fault(values: Mapping[str, Any]) -> None:
 
 @every_setting
 def test_every_pod_meets_the_standard_restricted(values: Mapping[str, Any]) -> None:
-    found = list(pods(rendered(values)))
-    assert found
-    assert [fault for pod in found for fault in restricted(pod)] == []
+    manifests = list(pods(rendered(values)))
+    assert manifests
+    assert [fault for pod in manifests for fault in restricted(pod)] == []
 
 
 @every_setting
 def test_only_the_operator_the_console_and_the_test_have_a_token(values: Mapping[str, Any]) -> None:
     tokens = {pod.owner: pod.spec["automountServiceAccountToken"] for pod in pods(rendered(values))}
-    wanted = {"Deployment opsgym-operator", "Pod opsgym-test"}
-    wanted |= {"Deployment opsgym-console"} if values.get("console") else set()
-    assert {owner for owner, token in tokens.items() if token} == wanted
+    expected = {"Deployment opsgym-operator", "Pod opsgym-test"}
+    expected |= {"Deployment opsgym-console"} if values.get("console") else set()
+    assert {owner for owner, token in tokens.items() if token} == expected
 
 
 @every_setting
@@ -269,12 +269,12 @@ def test_the_operator_finds_each_stores_key_as_files() -> None:
     spec = one(rendered(SETTINGS["everything"]), "Deployment", "opsgym-operator")["spec"]["template"]["spec"]
     mounts = {mount["mountPath"]: mount["name"] for mount in spec["containers"][0]["volumeMounts"]}
     volumes = {volume["name"]: volume for volume in spec["volumes"]}
-    found = {
+    mounts = {
         path: volumes[name]["secret"]["secretName"]
         for path, name in mounts.items()
         if path.startswith("/etc/opsgym/stores/")
     }
-    assert found == {"/etc/opsgym/stores/results": "opsgym-results", "/etc/opsgym/stores/trial": "own-key"}
+    assert mounts == {"/etc/opsgym/stores/results": "opsgym-results", "/etc/opsgym/stores/trial": "own-key"}
     assert volumes["store-results"]["secret"]["optional"] is True
     assert {item["path"] for item in volumes["store-results"]["secret"]["items"]} == {
         "access-key-id",
@@ -286,12 +286,12 @@ def test_the_operator_finds_each_webhooks_address_as_files_and_starts_without() 
     manifests = rendered(SETTINGS["everything"])
     spec = one(manifests, "Deployment", "opsgym-operator")["spec"]["template"]["spec"]
     volumes = {volume["name"]: volume for volume in spec["volumes"]}
-    found = {
+    mounts = {
         mount["mountPath"]: volumes[mount["name"]]["secret"]
         for mount in spec["containers"][0]["volumeMounts"]
         if mount["mountPath"].startswith("/etc/opsgym/webhooks/")
     }
-    assert found == {
+    assert mounts == {
         "/etc/opsgym/webhooks/desk": {"secretName": "desk-hook", "optional": True},
         "/etc/opsgym/webhooks/on.call": {"secretName": "pager", "optional": True},
     }
@@ -509,9 +509,9 @@ def test_the_kinds_are_those_of_the_contracts() -> None:
         definition["metadata"]["name"]: definition
         for definition in (yaml.safe_load(path.read_text()) for path in (ROOT / "crds").glob("*.yaml"))
     }
-    found = rendered_crds({})
-    assert {manifest["metadata"]["name"] for manifest in found} == set(sources)
-    for manifest in found:
+    manifests = rendered_crds({})
+    assert {manifest["metadata"]["name"] for manifest in manifests} == set(sources)
+    for manifest in manifests:
         assert manifest["spec"] == sources[manifest["metadata"]["name"]]["spec"]
         assert manifest["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
 

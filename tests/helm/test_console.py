@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.helm.charts import STORE, Manifest, one, refusal, rendered
 
+from opsgym_console.server.config import parse_config
+
 LEAST: Mapping[str, Any] = {"stores": [STORE], "console": {"enabled": True}}
 PROXY = {"enabled": True, "proxy": {"header": "X-Forwarded-User", "addresses": ["10.0.0.0/8", "fd00::/8"]}}
 
@@ -32,7 +34,7 @@ def test_there_is_no_console_unless_it_is_asked_for() -> None:
 
 def test_people_sign_in_with_a_token_that_is_made() -> None:
     (container,) = _pod(LEAST)["containers"]
-    assert container["command"] == ["python", "-m", "opsgym.main", "serve"]
+    assert container["command"] == ["python", "-m", "opsgym_console"]
     assert container["args"] == [
         "--config=/etc/opsgym/config.yaml",
         "--host=0.0.0.0",
@@ -77,26 +79,42 @@ def test_it_may_list_evalruns_and_no_more() -> None:
     ]
 
 
-def test_it_finds_stores_as_the_operator_does() -> None:
+def test_it_reaches_the_stores_of_the_operator() -> None:
     manifests = rendered({**LEAST, "trialStore": {"enabled": True}})
-    operator, console = (
-        one(manifests, "Deployment", name)["spec"]["template"] for name in ("opsgym-operator", "opsgym-console")
-    )
 
-    def stores(template: Manifest) -> dict[str, str]:
-        volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
-        mounts = template["spec"]["containers"][0]["volumeMounts"]
-        return {
-            mount["mountPath"]: str(volumes[mount["name"]])
-            for mount in mounts
-            if mount["mountPath"].startswith(("/etc/opsgym/stores/", "/etc/opsgym/config"))
-        }
+    def stores(deployment: str) -> dict[str, str]:
+        pod = one(manifests, "Deployment", deployment)["spec"]["template"]["spec"]
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        mounts = pod["containers"][0]["volumeMounts"]
+        folder = "/etc/opsgym/stores/"
+        return {m["mountPath"]: str(volumes[m["name"]]) for m in mounts if m["mountPath"].startswith(folder)}
 
-    found = stores(console)
-    config = operator["metadata"]["annotations"]["opsgym.dev/config"]
-    assert set(found) == {"/etc/opsgym/config.yaml", "/etc/opsgym/stores/results", "/etc/opsgym/stores/trial"}
-    assert {path for path, volume in found.items() if volume == stores(operator)[path]} == set(found)
-    assert console["metadata"]["annotations"]["opsgym.dev/config"] == config
+    assert set(stores("opsgym-console")) == {"/etc/opsgym/stores/results", "/etc/opsgym/stores/trial"}
+    assert stores("opsgym-console") == stores("opsgym-operator")
+
+
+@pytest.mark.parametrize(
+    ("scope", "namespaces"), [({"namespaces": ["a", "b"]}, ["a", "b"]), ({"clusterWide": True}, [])]
+)
+def test_its_configuration_has_the_stores_and_namespaces_and_nothing_else(
+    scope: Mapping[str, Any], namespaces: list[str]
+) -> None:
+    manifests = rendered({**LEAST, **scope})
+    text = one(manifests, "ConfigMap", "opsgym-console")["data"]["config.yaml"]
+    config = parse_config(text, "config.yaml")
+    assert [store.name for store in config.stores] == ["results"]
+    assert (config.default_store, config.namespaces) == ("results", namespaces)
+    (volume,) = [volume for volume in _pod({**LEAST, **scope})["volumes"] if volume["name"] == "config"]
+    assert volume["configMap"] == {"name": "opsgym-console"}
+
+
+def test_another_configuration_restarts_it() -> None:
+    def annotation(values: Mapping[str, Any]) -> str:
+        template = one(rendered(values), "Deployment", "opsgym-console")["spec"]["template"]
+        return str(template["metadata"]["annotations"]["opsgym.dev/config"])
+
+    assert annotation(LEAST) == annotation({**LEAST, "logLevel": "DEBUG"})
+    assert annotation(LEAST) != annotation({**LEAST, "namespaces": ["a"]})
 
 
 def test_who_reaches_it_and_whom_it_reaches() -> None:

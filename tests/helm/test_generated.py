@@ -12,8 +12,8 @@ from tests.helm.charts import ROOT
 
 
 def _charts(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(root / "tools" / "charts.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-m", "tools.charts", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture
@@ -23,7 +23,8 @@ def copy(tmp_path: Path) -> Path:
         shutil.copy(path, tmp_path / "crds")
     shutil.copytree(ROOT / "helm", tmp_path / "helm")
     (tmp_path / "tools").mkdir()
-    shutil.copy(ROOT / "tools" / "charts.py", tmp_path / "tools")
+    for module in ("charts.py", "generated.py"):
+        shutil.copy(ROOT / "tools" / module, tmp_path / "tools")
     return tmp_path
 
 

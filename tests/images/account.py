@@ -1,4 +1,4 @@
-"""Runs the pod's Postgres as the pod does: by an account that is not root and owns nothing but its volumes."""
+"""Runs the pod's Postgres as the pod does: as a user who is not root and owns only the volumes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from opsgym_domains.kit.embedded import reachable_binaries
 
 USER = 10001
+UNPRIVILEGED = "nobody"
 _AS_USER = """
 import os, sys
 from opsgym_domains import postgres
@@ -31,7 +32,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Environment for `command`: binaries that the account may read."""
-    account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    account = pwd.getpwnam(UNPRIVILEGED) if os.geteuid() == 0 else None
     return {**os.environ, "OPSGYM_POSTGRES_BIN": str(reachable_binaries(account))}
 
 

@@ -29,19 +29,19 @@ class BuiltImage:
     @cached_property
     def files(self) -> dict[str, tarfile.TarInfo]:
         """Every file by path, of the layers one above the other."""
-        found: dict[str, tarfile.TarInfo] = {}
+        files: dict[str, tarfile.TarInfo] = {}
         for _, member in self._members():
             folder, _, name = f"/{member.name}".rpartition("/")
             if name.startswith(".wh."):
                 hidden = f"{folder}/{name.removeprefix('.wh.')}"
-                found = {
+                files = {
                     path: info
-                    for path, info in found.items()
+                    for path, info in files.items()
                     if path != hidden and path[: len(hidden) + 1] != f"{hidden}/"
                 }
             else:
-                found[f"/{member.name.rstrip('/')}"] = member
-        return found
+                files[f"/{member.name.rstrip('/')}"] = member
+        return files
 
     @cached_property
     def size(self) -> int:
@@ -65,7 +65,7 @@ class BuiltImage:
 
     def packages(self) -> dict[str, str]:
         """Version of each Python package in the image's environment, by normalised name."""
-        found = {}
+        versions = {}
         for path in self.files:
             parent, _, name = path.rpartition("/")
             if (
@@ -74,8 +74,8 @@ class BuiltImage:
                 and name.endswith(".dist-info")
             ):
                 package, _, version = name.removesuffix(".dist-info").rpartition("-")
-                found[package.lower().replace("_", "-").replace(".", "-")] = version
-        return found
+                versions[package.lower().replace("_", "-").replace(".", "-")] = version
+        return versions
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:

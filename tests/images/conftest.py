@@ -25,7 +25,7 @@ def logs_as_before() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def archives() -> None:
     """Brings the archives up to date."""
-    command = [sys.executable, "tools/image/build.py", str(ARCHIVES)]
+    command = [sys.executable, "-m", "tools.image.build", str(ARCHIVES)]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     if done.returncode == NO_BUILDER and not os.environ.get("CI"):
         pytest.skip(done.stderr.strip())

@@ -1,4 +1,4 @@
-"""Containers as a strict cluster runs them: a root file system nobody can write, an account without any right.
+"""Containers as a restricted cluster runs them: a read-only root file system, a user without capabilities.
 
 Invariant: a container ends with the block that started it, and leaves no mount behind.
 """

@@ -16,9 +16,9 @@ from tests.images.account import until, volume
 from tests.images.built import BuiltImage
 from tests.images.containers import RUNC, Unpacked
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell
-from opsgym_api.store import LocalStore
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell
+from opsgym_core.store.local import LocalStore
 
 pytestmark = [
     pytest.mark.images,
@@ -103,7 +103,7 @@ def test_a_suite_is_exported_to_a_volume(domains_root: Unpacked, pod: Path) -> N
 def test_the_runner_starts_and_says_what_it_misses(runner_root: Unpacked) -> None:
     done = runner_root.run("opsgym_runner", "task")
     assert done.returncode == 103, done.stderr
-    assert "OPSGYM_ORDER" in done.stderr
+    assert "OPSGYM_JOB_SPEC" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -114,7 +114,7 @@ STORES = "import boto3; [boto3.client(name, region_name='x') for name in ('s3', 
 def test_what_was_left_out_of_the_runners_packages_is_not_missed(runner_root: Unpacked) -> None:
     reply = "litellm.completion(model={model!r}, messages=[{{'role': 'user', 'content': 'hi'}}], mock_response='well')"
     calls = [reply.format(model=model) for model in ("openai/x", "anthropic/x", "azure/x", "bedrock/x", "gemini/x")]
-    load = "from opsgym_runner.litellm_lib import load_litellm; litellm = load_litellm()"
+    load = "from opsgym_runner.models.litellm_lib import load_litellm; litellm = load_litellm()"
     done = runner_root.python("\n".join([STORES, "import opsgym_runner.runner", load, *calls]))
     assert done.returncode == 0, done.stderr
 
@@ -127,9 +127,9 @@ def test_what_was_left_out_of_the_operators_packages_is_not_missed(operator_root
 def test_the_operator_starts_and_says_what_it_misses(operator_root: Unpacked) -> None:
     done = operator_root.run("opsgym_operator")
     assert done.returncode == 1, done.stderr
-    told = done.stdout + done.stderr
-    assert "/etc/opsgym/config.yaml" in told
-    assert "Traceback" not in told
+    output = done.stdout + done.stderr
+    assert "/etc/opsgym/config.yaml" in output
+    assert "Traceback" not in output
 
 
 def test_nothing_but_volumes_can_be_written(runner_root: Unpacked) -> None:
@@ -143,7 +143,7 @@ def test_the_console_serves_a_store_to_those_who_know_the_token(console_root: Un
     store = LocalStore(pod / "data")
     put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a"])])
     put_trial(store, "demo.1", "a", Outcome.PASSED)
-    serve = ("opsgym.main", "serve", "--store", "/data", "--port", "0", "--token-file", "/suite/token")
+    serve = ("opsgym_console", "--store", "/data", "--port", "0", "--token-file", "/suite/token")
     with console_root.started(*serve, volumes={"/data": pod / "data", "/suite": pod / "suite"}) as console:
         assert console.process.stdout is not None
         url = console.process.stdout.readline().partition(" at ")[2].split(" ")[0].rstrip("/")
@@ -158,6 +158,6 @@ def test_the_console_serves_a_store_to_those_who_know_the_token(console_root: Un
 
 
 def test_what_was_left_out_of_the_consoles_packages_is_not_missed(console_root: Unpacked) -> None:
-    needed = "import opsgym_operator.client, opsgym_operator.settings, opsgym.console.evalruns"
+    needed = "import opsgym_core.kube.client, opsgym_console.server.evalruns"
     done = console_root.python(f"{STORES}\n{needed}")
     assert done.returncode == 0, done.stderr

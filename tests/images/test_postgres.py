@@ -22,8 +22,8 @@ from tests.images import account
 from tests.images.account import running, until, volume
 
 from opsgym_domains import postgres, registry, serve
-from opsgym_domains.kit.databases import PostgresServer
 from opsgym_domains.kit.errors import DatabaseLost
+from opsgym_domains.kit.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.xdist_group("pod-postgres")
 
@@ -185,9 +185,9 @@ def test_what_is_missing_is_named(baked: Path, pod: Path, missing: str, capsys: 
     places = {"baked": baked, "data": pod / "data"} | {missing: pod / "nowhere"}
     arguments = [part for name, place in places.items() for part in (f"--{name}", str(place))]
     assert postgres.main(["run", *arguments, "--socket", str(pod / "socket")]) == postgres.EXIT_CANNOT
-    told = capsys.readouterr().err
-    assert told.startswith("cannot run:")
-    assert "nowhere" in told
+    err = capsys.readouterr().err
+    assert err.startswith("cannot run:")
+    assert "nowhere" in err
 
 
 def test_a_volume_too_small_for_the_data_is_said_plainly(
@@ -204,7 +204,7 @@ def test_a_volume_too_small_for_the_data_is_said_plainly(
 
 def test_baking_over_something_is_refused(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert postgres.main(["bake", str(pod / "data")]) == postgres.EXIT_CANNOT
-    assert "exists; name a folder that is to be made" in capsys.readouterr().err
+    assert "exists; give a folder that does not exist" in capsys.readouterr().err
 
 
 def test_waiting_for_postgres_has_an_end(pod: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opsgym_api.task import Task
+from opsgym_api.tasks.task import Task
 from opsgym_domains import registry, suites
 
 
@@ -25,6 +25,14 @@ def test_an_exported_suite_is_the_built_in_one(name: str, tmp_path: Path) -> Non
     )
 
 
+def test_a_variant_is_exported_with_its_seed(tmp_path: Path) -> None:
+    assert suites.main(["export", "csm-core", str(tmp_path), "--variant", "7"]) == 0
+    lines = (tmp_path / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
+    tasks = tuple(Task.model_validate(json.loads(line)) for line in lines)
+    assert tasks == registry.load_suite("csm-core", 7)
+    assert {gym.seed_database_file for task in tasks for gym in task.gym_servers_config} == {"builtin:desk@7"}
+
+
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert suites.main(["list"]) == 0
     assert capsys.readouterr().out.split() == registry.suites()
@@ -32,9 +40,9 @@ def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_suite_is_refused_with_the_known_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert suites.main(["export", "quickstrat", str(tmp_path / "suite")]) == suites.EXIT_UNKNOWN
-    told = capsys.readouterr().err
-    assert "'quickstrat'" in told
-    assert "quickstart" in told
+    err = capsys.readouterr().err
+    assert "'quickstrat'" in err
+    assert "quickstart" in err
     assert not (tmp_path / "suite").exists()
 
 

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from tests.itsm.seed import NOW, SEED, TOKEN
-from tests.support.desks import desk_fixtures
-from tests.support.gym import Gym, GymDatabase
+from tests.support.databases import database_fixtures
 
-
-def new_desk(gym: Gym) -> GymDatabase:
-    """A database of the test seed at a time of its own, used by its first admin."""
-    desk = gym.database(SEED, **{"x-itsm-user-token": TOKEN})
-    desk.set_clock(NOW)
-    return desk
-
-
-gym, desk, untouched, scratch = desk_fixtures("itsm", new_desk)
+gym, database, unchanged, scratch = database_fixtures("itsm")

@@ -1,11 +1,10 @@
-"""A service desk for access `strict`: the tests' own, with people of every role, the published permissions, and a
+"""A service desk for access `strict`: the tests' seed with users of every role, the published permissions, and a
 second organisation that has a row in every table.
 """
 
 from __future__ import annotations
 
-from tests.itsm.seed import NOW, SEED
-from tests.support.gym import Gym, GymDatabase
+from tests.itsm.seed import SEED
 
 TOKENS = {"admin": "token-ada", "manager": "token-mia", "agent": "token-bo", "reporter": "token-rea"}
 """Of active users of ORG_001, by role."""
@@ -84,22 +83,3 @@ INSERT INTO notification VALUES
 
 SCRIPT = f"{SEED};{_permissions()};{OURS};{THEIRS};"
 """All of it, in SQLite's dialect."""
-
-
-def strict_desk(gym: Gym, role: str = "admin", *, given: str = "", access: str = "strict") -> GymDatabase:
-    """A database whose calls are made by a user of a role.
-
-    Args:
-        gym: Server.
-        role: Whose token calls carry; `TOKENS` has those there are.
-        given: Statements in SQLite's dialect after the seed's.
-        access: Setting.
-    """
-    desk = gym.database(SCRIPT + given, access=access, **{"x-itsm-user-token": TOKENS[role]})
-    desk.set_clock(NOW)
-    return desk
-
-
-def acting(desk: GymDatabase, token: str | None) -> GymDatabase:
-    """The same database, used by somebody else; by nobody if there is no token."""
-    return GymDatabase(desk.client, desk.id, {} if token is None else {"x-itsm-user-token": token})

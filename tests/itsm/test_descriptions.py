@@ -1,4 +1,4 @@
-"""Descriptions of one's own: an overlay replaces what agents are told, and one that cannot be used is refused."""
+"""Overlays replace the descriptions that agents read; an overlay that cannot be used is refused."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_an_overlay_replaces_descriptions_and_nothing_else(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{"get_user": "x", "get_usr": "y"}', "there is no tool 'get_usr'"),
+        ('{"get_user": "x", "get_usr": "y"}', "unknown tool 'get_usr'"),
         ('{"get_user": 5}', "must be a JSON object"),
         ("[]", "must be a JSON object"),
-        ("{", "is not JSON"),
+        ("{", "is not valid JSON"),
         (None, "cannot be read"),
     ],
 )

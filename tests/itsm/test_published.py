@@ -56,12 +56,12 @@ def in_sqlite(name: str) -> apsw.Connection:
     return db
 
 
-def asked_of_sqlite(db: apsw.Connection, query: str) -> list[Row]:
+def query_sqlite(db: apsw.Connection, query: str) -> list[Row]:
     return list(db.execute(query))
 
 
-def asked_of_server(desk: GymDatabase, query: str) -> list[Row]:
-    return [tuple(row.values()) for row in desk.rows(query)]
+def query_server(database: GymDatabase, query: str) -> list[Row]:
+    return [tuple(row.values()) for row in database.rows(query)]
 
 
 def seed_of(path: Path) -> str:
@@ -69,25 +69,25 @@ def seed_of(path: Path) -> str:
     return Path(server["seed_database_file"]).name
 
 
-def passes(desk: GymDatabase, path: Path) -> list[bool]:
+def passes(database: GymDatabase, path: Path) -> list[bool]:
     """Verdicts as the published harness reaches them: the first value of the first row, compared with `==`."""
     verdicts = []
     for verifier in task(path)["verifiers"]:
         config = verifier["validation_config"]
         assert config["comparison_type"] == "equals"
-        (first, *_) = asked_of_server(desk, config["query"])
+        (first, *_) = query_server(database, config["query"])
         verdicts.append(first[0] == config["expected_value"])
     return verdicts
 
 
 @pytest.fixture(params=TASKS, ids=lambda path: path.stem)
 def path(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.param
-    return found
+    task_file: Path = request.param
+    return task_file
 
 
 @pytest.fixture
-def desk(gym: Gym, path: Path) -> Iterator[GymDatabase]:
+def database(gym: Gym, path: Path) -> Iterator[GymDatabase]:
     """A task's database, used by its acting user."""
     (server,) = task(path)["gym_servers_config"]
     made = gym.database(script(seed_of(path)), **(server["context"] or {}))
@@ -106,11 +106,10 @@ def test_a_seed_loads_unmodified_and_every_row_is_what_sqlite_has(gym: Gym, seed
     db = in_sqlite(seed.name)
     loaded = 0
     for table in DOMAIN.metadata.tables:
-        expected = [plain(row) for row in asked_of_sqlite(db, f'SELECT * FROM "{table}" ORDER BY rowid')]
-        found = [plain(row) for row in asked_of_server(made, f'SELECT * FROM "{table}" ORDER BY rowid')]
-        assert len(found) == len(expected), table
-        assert found == expected, table
-        loaded += len(found)
+        expected = [plain(row) for row in query_sqlite(db, f'SELECT * FROM "{table}" ORDER BY rowid')]
+        rows = [plain(row) for row in query_server(made, f'SELECT * FROM "{table}" ORDER BY rowid')]
+        assert rows == expected, table
+        loaded += len(rows)
     assert loaded > 100
     gym.drop(made)
 
@@ -127,9 +126,9 @@ def _time(value: str) -> str:
     )
 
 
-def test_every_query_returns_what_sqlite_returns_on_the_seed(desk: GymDatabase, path: Path) -> None:
+def test_every_query_returns_what_sqlite_returns_on_the_seed(database: GymDatabase, path: Path) -> None:
     for query in queries(path):
-        assert asked_of_server(desk, query) == asked_of_sqlite(in_sqlite(seed_of(path)), query), query
+        assert query_server(database, query) == query_sqlite(in_sqlite(seed_of(path)), query), query
 
 
 def test_every_query_of_every_task_returns_what_sqlite_returns_on_every_seed(gym: Gym) -> None:
@@ -137,15 +136,15 @@ def test_every_query_of_every_task_returns_what_sqlite_returns_on_every_seed(gym
         made = gym.database(script(seed.name))
         for path in TASKS:
             for query in queries(path):
-                assert asked_of_server(made, query) == asked_of_sqlite(in_sqlite(seed.name), query), query
+                assert query_server(made, query) == query_sqlite(in_sqlite(seed.name), query), query
         gym.drop(made)
 
 
-def test_no_verifier_list_passes_on_the_untouched_seed(desk: GymDatabase, path: Path) -> None:
-    assert not all(passes(desk, path))
+def test_no_verifier_list_passes_on_the_untouched_seed(database: GymDatabase, path: Path) -> None:
+    assert not all(passes(database, path))
 
 
-def test_gold_actions_pass_the_published_verifiers(desk: GymDatabase, path: Path) -> None:
+def test_gold_actions_pass_the_published_verifiers(database: GymDatabase, path: Path) -> None:
     if path.stem in WITHOUT_GOLD:
         assert "gold_actions" not in task(path)
         return
@@ -153,26 +152,26 @@ def test_gold_actions_pass_the_published_verifiers(desk: GymDatabase, path: Path
     refused = [
         outcome.codes
         for action in task(path)["gold_actions"]
-        if (outcome := desk.call_with(action["name"], action["arguments"])).is_error
+        if (outcome := database.call_with(action["name"], action["arguments"])).is_error
     ]
     assert bool(refused) == (path.stem in FAILING)
-    assert passes(desk, path) == expected
-    after = desk.sqlite()
+    assert passes(database, path) == expected
+    after = database.sqlite()
     for query in queries(path):
-        assert asked_of_server(desk, query) == asked_of_sqlite(after, query), query
+        assert query_server(database, query) == query_sqlite(after, query), query
 
 
 def test_the_gold_actions_that_fail_are_refused_for_their_phone_numbers(gym: Gym) -> None:
     (path,) = (path for path in TASKS if path.stem in FAILING)
-    desk = gym.database(script(seed_of(path)))
+    database = gym.database(script(seed_of(path)))
     users = [action for action in task(path)["gold_actions"] if action["name"] == "add_new_user"]
     assert len(users) == 4
     for action in users:
-        assert desk.call_with(action["name"], action["arguments"]).code == "INVALID_PHONE_FORMAT"
-        mended = action["arguments"] | {"phone": f"+91-981-010-{action['arguments']['phone'][-4:]}"}
-        assert desk.call_with(action["name"], mended).data
+        assert database.call_with(action["name"], action["arguments"]).code == "INVALID_PHONE_FORMAT"
+        corrected = action["arguments"] | {"phone": f"+91-981-010-{action['arguments']['phone'][-4:]}"}
+        assert database.call_with(action["name"], corrected).data
     for action in task(path)["gold_actions"]:
         if action["name"] != "add_new_user":
-            assert desk.call_with(action["name"], action["arguments"]).data
-    assert passes(desk, path) == [True, True, True]
-    gym.drop(desk)
+            assert database.call_with(action["name"], action["arguments"]).data
+    assert passes(database, path) == [True, True, True]
+    gym.drop(database)

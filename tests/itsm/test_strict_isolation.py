@@ -1,4 +1,4 @@
-"""Access `strict`: other organisations' rows are not there, by whatever argument a call names them."""
+"""Access `strict`: rows of other organisations do not exist for a call, by whichever argument it names them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import cache
 from typing import Any
 
 import pytest
+from tests.domains.itsm import DECLARATION
 from tests.itsm.examples import EXAMPLES
-from tests.itsm.strict import acting, strict_desk
 from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.itsm.domain import DOMAIN
 from opsgym_domains.itsm.tables import METADATA
 
 TOOLS = DOMAIN.toolbox.tools
-THEIRS = {
+FOREIGN = {
     "organization": "ORG_002",
     "location": "LOC_003",
     "users": "USER_009",
@@ -39,15 +39,15 @@ THEIRS = {
     "notification": "NOTIF_020",
 }
 """A row of ORG_002, by table."""
-OTHERWISE_NAMED = {
+TABLES = {
     "called_id": "users",
     "company_id": "organization",
     "parent": "service",
     "assignment_group_id": "user_group",
     "child_incidents": "incident",
 }
-"""Arguments that are called otherwise than the column that they mean."""
-BY_WORDS = {
+"""Table by argument, for arguments that are not named after a column."""
+BY_NAME = {
     "get_user_using_email": {"email": "zoe@southwind.test"},
     "get_user_using_name": {"first_name": "Zoe", "last_name": "Roux"},
     "find_group_by_name": {"name": "Aide"},
@@ -63,22 +63,22 @@ BY_WORDS = {
     "update_problem": {"number": "PRB0000020", "status": "assess"},
     "update_knowledge_article": {"kb_number": "KB0000020", "title": "x"},
 }
-"""Calls that name a row of ORG_002 by something else than its id."""
+"""Calls that name a row of ORG_002 by its name or number."""
 
 
 @cache
 def tables_by_column() -> Mapping[str, str]:
     """Table that a value of a column names: by keys, and by references."""
-    found: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for table in METADATA.tables.values():
         for column in table.columns:
             for key in column.foreign_keys:
-                found[column.name] = key.column.table.name
+                tables[column.name] = key.column.table.name
     for table in METADATA.tables.values():
         keys = [column.name for column in table.primary_key]
         if len(keys) == 1:
-            found.setdefault(keys[0], table.name)
-    return found | OTHERWISE_NAMED
+            tables.setdefault(keys[0], table.name)
+    return tables | TABLES
 
 
 def id_arguments() -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -86,7 +86,7 @@ def id_arguments() -> Iterator[tuple[str, tuple[str, ...], str]]:
     for name, tool in TOOLS.items():
         for path in _paths(tool.input_schema):
             table = tables_by_column().get(path[-1])
-            if table in THEIRS:
+            if table in FOREIGN:
                 yield name, path, table
 
 
@@ -117,68 +117,76 @@ CASES = list(id_arguments())
 
 
 @pytest.fixture(scope="module")
-def desk(gym: Gym) -> Iterator[GymDatabase]:
-    made = strict_desk(gym)
-    yield made
-    gym.drop(made)
+def strict(gym: Gym) -> Iterator[GymDatabase]:
+    with DECLARATION.strict_database(gym) as database:
+        yield database
 
 
-def test_most_tools_take_an_id_somewhere() -> None:
+def test_most_tools_take_an_id() -> None:
     assert len({tool for tool, *_ in CASES}) > 60
     assert len(CASES) > 200
-    assert {table for *_, table in CASES} == set(THEIRS)
+    assert {table for *_, table in CASES} == set(FOREIGN)
 
 
-@pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, *_ in CASES))
-def test_an_id_of_another_organisation_is_answered_like_one_that_does_not_exist(desk: GymDatabase, tool: str) -> None:
-    before = desk.digest()
-    for path, table in [(path, table) for name, path, table in CASES if name == tool]:
-        theirs = THEIRS[table]
-        nowhere = theirs[:-3] + "777"
-        answers = [desk.call_with(tool, naming(tool, path, key)) for key in (theirs, nowhere)]
-        shown = [(a.is_error, a.text.replace(key, "?")) for a, key in zip(answers, (theirs, nowhere), strict=True)]
-        assert shown[0] == shown[1], path
-        assert not answers[0].is_error or answers[0].code.endswith(("_NOT_FOUND", "_OFFERING_MISMATCH")), path
-    assert desk.digest() == before
+def test_an_id_of_another_organisation_is_answered_like_an_unknown_one(strict: GymDatabase) -> None:
+    before = strict.digest()
+    problems: list[object] = []
+    for tool, path, table in CASES:
+        foreign = FOREIGN[table]
+        unknown = foreign[:-3] + "777"
+        answers = [strict.call_with(tool, naming(tool, path, key)) for key in (foreign, unknown)]
+        shown = [(a.is_error, a.text.replace(key, "?")) for a, key in zip(answers, (foreign, unknown), strict=True)]
+        if shown[0] != shown[1]:
+            problems.append((tool, path, shown))
+        elif answers[0].is_error and not answers[0].code.endswith(("_NOT_FOUND", "_OFFERING_MISMATCH")):
+            problems.append((tool, path, answers[0].text))
+    assert problems == []
+    assert strict.digest() == before
 
 
-@pytest.mark.parametrize("tool", BY_WORDS)
-def test_names_and_numbers_of_another_organisation_are_not_found(desk: GymDatabase, tool: str) -> None:
-    before = desk.digest()
-    assert desk.call_with(tool, BY_WORDS[tool]).code.endswith("_NOT_FOUND")
-    assert acting(desk, "token-zoe").call_with(tool, BY_WORDS[tool]).data
-    assert not TOOLS[tool].writes or desk.digest() != before
+def test_a_name_or_number_of_another_organisation_is_unknown(gym: Gym) -> None:
+    problems: list[str] = []
+    for tool, arguments in BY_NAME.items():
+        with DECLARATION.strict_database(gym) as strict:
+            before = strict.digest()
+            if not strict.call_with(tool, arguments).code.endswith("_NOT_FOUND") or strict.digest() != before:
+                problems.append(tool)
+            owner = DECLARATION.as_user(strict, "token-zoe")
+            if owner.call_with(tool, arguments).is_error or (strict.digest() != before) != TOOLS[tool].writes:
+                problems.append(f"{tool} by its owner")
+    assert problems == []
 
 
-@pytest.mark.parametrize("tool", [name for name, tool in TOOLS.items() if not tool.writes])
-def test_nothing_of_another_organisation_is_listed_or_counted(desk: GymDatabase, tool: str) -> None:
-    required = TOOLS[tool].input_schema["required"]
-    given = {name: EXAMPLES[tool][name] for name in required}
-    text = desk.call_with(tool, given or {}).text
-    assert not [key for key in [*THEIRS.values(), "INC_021"] if f'"{key}"' in text]
+def test_rows_of_another_organisation_are_neither_listed_nor_counted(strict: GymDatabase) -> None:
+    listed = []
+    for name, tool in TOOLS.items():
+        if not tool.writes:
+            text = strict.call_with(name, {key: EXAMPLES[name][key] for key in tool.input_schema["required"]}).text
+            listed += [(name, key) for key in [*FOREIGN.values(), "INC_021"] if f'"{key}"' in text]
+    assert listed == []
 
 
-def test_counts_are_of_the_own_organisation(desk: GymDatabase) -> None:
+def test_counts_and_sums_are_of_the_own_organisation(strict: GymDatabase) -> None:
     own = "SELECT count(*) FROM incident WHERE org_id = 'ORG_001'"
-    assert sum(desk.call("get_count_of_incident_priority_wise").data.values()) == desk.value(own)
-    assert desk.call("total_sum_of_target_mins_per_priority").data["high"] == 30 + 241
+    assert sum(strict.call("get_count_of_incident_priority_wise").data.values()) == strict.value(own)
+    assert strict.call("total_sum_of_target_mins_per_priority").data["high"] == 30 + 241
 
 
-def test_identifiers_go_on_over_all_organisations(gym: Gym) -> None:
-    desk = strict_desk(gym)
-    made = desk.call("create_incident", caller_id="USER_002", short_description="x", assignment_group="GROUP_001").data
-    assert (made["incident_id"], made["org_id"]) == ("INC_022", "ORG_001")
-    gym.drop(desk)
+def test_identifiers_are_counted_over_all_organisations(gym: Gym) -> None:
+    with DECLARATION.strict_database(gym) as strict:
+        given = {"caller_id": "USER_002", "short_description": "x", "assignment_group": "GROUP_001"}
+        created = strict.call_with("create_incident", given).data
+        assert (created["incident_id"], created["org_id"]) == ("INC_022", "ORG_001")
 
 
-def test_a_user_is_not_moved_to_another_organisation(desk: GymDatabase) -> None:
-    refused = desk.call("update_user_details", user_id="USER_002", company_id="ORG_002")
+def test_a_user_cannot_be_moved_to_another_organisation(strict: GymDatabase) -> None:
+    refused = strict.call("update_user_details", user_id="USER_002", company_id="ORG_002")
     assert refused.code == "ORGANIZATION_NOT_FOUND"
 
 
-def test_published_shows_and_changes_rows_of_every_organisation(gym: Gym) -> None:
-    desk = strict_desk(gym, access="published")
-    assert desk.call("find_incident_by_id", incident_id="INC_005").data["org_id"] == "ORG_002"
-    assert desk.call("update_incident", incident_id="INC_005", assigned_to="USER_003").data["assigned_to"] == "USER_003"
-    assert "USER_009" in desk.call("list_users").text
-    gym.drop(desk)
+def test_published_access_shows_and_changes_rows_of_every_organisation(gym: Gym) -> None:
+    with DECLARATION.strict_database(gym, access="published") as database:
+        assert database.call("find_incident_by_id", incident_id="INC_005").data["org_id"] == "ORG_002"
+        changed = database.call("update_incident", incident_id="INC_005", assigned_to="USER_003").data
+        assert changed["assigned_to"] == "USER_003"
+        assert "USER_009" in database.call("list_users").text

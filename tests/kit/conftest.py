@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,11 +12,14 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from starlette.middleware import Middleware
 from tests.kit.toy import DOMAIN
 
-from opsgym_domains.kit.databases import Databases, PostgresServer
+from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres
+from opsgym_domains.kit.guard import Guard
+from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.kit.server import GymServer
 
 
@@ -84,16 +87,27 @@ def toy_postgres() -> Iterator[str]:
     loop.close()
 
 
+class ServerInThread(uvicorn.Server):
+    """A server that sets an event once it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+
 @contextmanager
-def serving(domain: Domain, socket_folder: str) -> Iterator[ToyServer]:
+def serving(domain: Domain, socket_folder: str, host: str = "127.0.0.1", *, page: bool = False) -> Iterator[ToyServer]:
+    """A server of a domain that listens on an address, guarded as `serve` guards it."""
     databases = Databases(PostgresServer(socket_folder), domain.name, domain.metadata, dict(domain.seeds))
-    config = uvicorn.Config(GymServer(domain, databases).app(), port=0, log_config=None, lifespan="on")
-    server = uvicorn.Server(config)
+    app = GymServer(domain, databases).app((), [Middleware(Guard, host=host, page=page)])
+    server = ServerInThread(uvicorn.Config(app, host=host, port=0, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.005)
+    assert server.ready.wait(20), "the server did not start"
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:

@@ -12,9 +12,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 from opsgym_domains.kit.access import AccessRules, Rulebook
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.errors import ToolError
-from opsgym_domains.kit.gym import Actor, Gym, contains
+from opsgym_domains.kit.filters import contains
+from opsgym_domains.kit.gym import Actor, Gym
 from opsgym_domains.kit.schema import Row, Str20, Str32, new_metadata, varchar
-from opsgym_domains.kit.tools import Arg, Toolbox
+from opsgym_domains.kit.signatures import Arg
+from opsgym_domains.kit.tools import Toolbox
 
 
 class LibraryRow(Row):
@@ -62,7 +64,19 @@ class Loan(LibraryRow):
     id_prefix = "LOAN_"
 
     loan_id: Mapped[Str32] = mapped_column(primary_key=True)
-    book: Mapped[str] = mapped_column(varchar(32), ForeignKey("book.book_id", ondelete="CASCADE"))
+    book_id: Mapped[str] = mapped_column(varchar(32), ForeignKey("book.book_id", ondelete="CASCADE"))
+
+
+class Shift(LibraryRow):
+    """Identified by two columns; has no organisation of its own."""
+
+    __tablename__ = "shift"
+
+    clerk_id: Mapped[str] = mapped_column(
+        varchar(32), ForeignKey("clerk.clerk_id", ondelete="CASCADE"), primary_key=True
+    )
+    day: Mapped[int] = mapped_column(primary_key=True)
+    desk: Mapped[Str20]
 
 
 TOOLBOX, RULEBOOK = Toolbox(), Rulebook()
@@ -101,6 +115,24 @@ async def list_loans(gym: Gym) -> Sequence[Loan]:
     return await gym.all(Loan)
 
 
+@tool()
+async def get_shift(gym: Gym, clerk_id: Text, day: Annotated[int, Arg("Day of the week")]) -> Shift:
+    """By clerk and day."""
+    return await gym.fetch(Shift, (clerk_id, day))
+
+
+@tool()
+async def count_shifts(gym: Gym) -> dict[str, int]:
+    """By desk."""
+    return await gym.count_by(Shift.desk)
+
+
+@tool(changes=Shift)
+async def change_shift(gym: Gym, clerk_id: Text, day: Annotated[int, Arg("Day of the week")], desk: Text) -> Shift:
+    """To another desk."""
+    return await gym.change(Shift, (clerk_id, day), {"desk": desk})
+
+
 @tool(writes=True)
 async def add_book(gym: Gym, title: Text, keeper: Text) -> Book:
     """New."""
@@ -119,13 +151,13 @@ async def change_book(
 @tool(writes=True)
 async def drop_book(gym: Gym, book_id: Text) -> int:
     """For good."""
-    return len(await gym.remove(Book, Book.book_id == book_id))
+    return len(await gym.remove(Book, {"book_id": book_id}))
 
 
 @tool(writes=True)
 async def lend(gym: Gym, book_id: Text) -> Loan:
     """Without asking whether there is such a book."""
-    return await gym.insert(Loan(book=book_id))
+    return await gym.insert(Loan(book_id=book_id))
 
 
 @RULEBOOK.on_write(Book, "B-1", "SHOUTING")
@@ -142,7 +174,7 @@ async def a_clerk_keeps_one_book(gym: Gym, after: Book, _before: Book | None) ->
 
 @RULEBOOK.on_delete(Book, "B-3", "STILL_LENT")
 async def lent_books_stay(gym: Gym, row: Book) -> str | None:
-    return "wait until it is back" if await gym.exists(Loan, book=row.book_id) else None
+    return "wait until it is back" if await gym.exists(Loan, book_id=row.book_id) else None
 
 
 async def actions(session: AsyncSession, actor: Actor, resource: str) -> Collection[str]:
@@ -165,6 +197,7 @@ INSERT INTO clerk VALUES ('c1', 'head', 1, 'north'), ('c2', 'guest', 1, 'north')
 INSERT INTO book VALUES ('BOOK_001', 'old', 'c1', 'north'), ('BOOK_002', 'LOUD', 'c2', 'north'),
   ('BOOK_003', 'far', 's1', 'south');
 INSERT INTO loan VALUES ('LOAN_001', 'BOOK_001'), ('LOAN_002', 'BOOK_003');
+INSERT INTO shift VALUES ('c1', 1, 'front'), ('c1', 2, 'back'), ('s1', 1, 'front');
 """
 
 DOMAIN = Domain(
@@ -174,7 +207,7 @@ DOMAIN = Domain(
     toolbox=TOOLBOX,
     identity_header="x-clerk",
     identify=identify,
-    seeds={"shelf": lambda: SEED},
+    seeds={"branches": lambda: SEED},
     access=AccessRules(
         resources=dict.fromkeys(TOOLBOX.tools, "books"),
         actions=actions,

@@ -1,4 +1,4 @@
-"""Access `strict`: who may call, whose rows there are, which writes pass; and that `published` knows none of it."""
+"""Access `strict`: who may call, which rows a caller reads, which writes are accepted; `published` checks none."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from sqlalchemy import FromClause
+from sqlalchemy.sql.elements import ColumnElement
 from tests.kit.conftest import ToyServer, serving
-from tests.kit.library import DOMAIN
+from tests.kit.library import DOMAIN, Shift
+
+from opsgym_domains.kit.gym import Actor
 
 
 @dataclass(frozen=True)
@@ -17,15 +21,15 @@ class Library:
     server: ToyServer
 
     def open(self, access: str | None) -> None:
-        self.server.seed("db", builtin="shelf", **({"access": access} if access else {})).raise_for_status()
+        self.server.seed("db", builtin="branches", **({"access": access} if access else {})).raise_for_status()
 
     def call(self, clerk: str | None, tool: str, **arguments: Any) -> Any:
         """What a tool returns, or `CODE: message` of its refusal."""
         result = self.server.call(tool, arguments, **({"x-clerk": clerk} if clerk else {}))
-        found = json.loads(result["content"][0]["text"])
+        answer = json.loads(result["content"][0]["text"])
         if not result["isError"]:
-            return found
-        (detail,) = found["detail"]["details"]
+            return answer
+        (detail,) = answer["detail"]["details"]
         return f"{detail['code']}: {detail['message']}"
 
     def state(self) -> list[Any]:
@@ -61,8 +65,9 @@ REFUSED: list[tuple[str | None, str, dict[str, str], str]] = [
     ("c1", "add_book", {"title": "new", "keeper": "c9"}, "CLERK_NOT_FOUND: there is no clerk 'c9'"),
     ("c1", "change_book", {"book_id": "BOOK_001", "column": "keeper", "value": "s1"}, "CLERK_NOT_FOUND: "),
     ("c1", "change_book", {"book_id": "BOOK_001", "column": "org_id", "value": "south"}, "CROSS_ORGANIZATION_ACCESS: "),
-    ("c1", "add_book", {"title": "far", "keeper": "c3"}, "DUPLICATE_TITLE: a book of another organisation has title"),
-    ("c1", "add_book", {"title": "old", "keeper": "c3"}, "DUPLICATE_TITLE: book BOOK_001 has title 'old'"),
+    ("c1", "add_book", {"title": "far", "keeper": "c3"},
+         "DUPLICATE_TITLE: a book of another organisation already has title"),
+    ("c1", "add_book", {"title": "old", "keeper": "c3"}, "DUPLICATE_TITLE: book BOOK_001 already has title 'old'"),
     ("c1", "add_book", {"title": "NEW", "keeper": "c3"}, "SHOUTING: rule B-1: write the title in lower case"),
     ("c1", "add_book", {"title": "new", "keeper": "c1"}, "ONE_BOOK_EACH: rule B-2: find another keeper than c1"),
     ("c1", "change_book", {"book_id": "BOOK_001", "column": "title", "value": "NEW"}, "SHOUTING: "),
@@ -72,7 +77,7 @@ REFUSED: list[tuple[str | None, str, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("clerk", "tool", "arguments", "refusal"), REFUSED)
-def test_strict_refuses_with_the_rule_and_leaves_no_trace(
+def test_strict_access_refuses_with_the_rule_and_leaves_no_trace(
     strict: Library, clerk: str | None, tool: str, arguments: dict[str, str], refusal: str
 ) -> None:
     before = strict.state()
@@ -86,33 +91,33 @@ def test_strict_refuses_with_the_rule_and_leaves_no_trace(
     [(clerk, tool, given) for clerk, tool, given, refusal in REFUSED if refusal.split(":")[0] not in
      {"UNAUTHORIZED", "DUPLICATE_TITLE"} and given.get("keeper") != "c9"],
 )  # fmt: skip
-def test_published_lets_the_same_calls_pass(
+def test_published_access_accepts_the_same_calls(
     library: Library, access: str | None, clerk: str | None, tool: str, arguments: dict[str, str]
 ) -> None:
     library.open(access)
     assert isinstance(library.call(clerk, tool, **arguments), list | dict | int)
 
 
-def test_strict_shows_an_organisations_own_rows_only(strict: Library) -> None:
-    assert [book["book_id"] for book in strict.call("c2", "list_books")] == ["BOOK_002", "BOOK_001"]
-    assert [loan["loan_id"] for loan in strict.call("c2", "list_loans")] == ["LOAN_001"]
+def test_strict_access_shows_only_the_rows_of_the_own_organisation(strict: Library) -> None:
+    assert [row["book_id"] for row in strict.call("c2", "list_books")] == ["BOOK_002", "BOOK_001"]
+    assert [row["loan_id"] for row in strict.call("c2", "list_loans")] == ["LOAN_001"]
     assert strict.call("c2", "count_books") == {"c1": 1, "c2": 1}
-    assert [book["book_id"] for book in strict.call("s1", "list_books")] == ["BOOK_003"]
+    assert [row["book_id"] for row in strict.call("s1", "list_books")] == ["BOOK_003"]
 
 
-def test_strict_carries_out_what_is_allowed(strict: Library) -> None:
+def test_strict_access_carries_out_allowed_calls(strict: Library) -> None:
     assert strict.call("c1", "add_book", title="new", keeper="c3")["book_id"] == "BOOK_004"
     assert strict.call("c1", "lend", book_id="BOOK_004")["loan_id"] == "LOAN_003"
     assert strict.call("c1", "change_book", book_id="BOOK_001", column="keeper", value="c4")["keeper"] == "c4"
     assert strict.call("c1", "drop_book", book_id="BOOK_002") == 1
 
 
-def test_a_record_that_was_out_of_order_before_can_still_be_worked_on(strict: Library) -> None:
+def test_rules_judge_only_what_a_write_changes(strict: Library) -> None:
     changed = strict.call("c1", "change_book", book_id="BOOK_002", column="keeper", value="c4")
     assert (changed["title"], changed["keeper"]) == ("LOUD", "c4")
 
 
-def test_strictness_survives_a_reset(strict: Library) -> None:
+def test_strict_access_survives_a_reset(strict: Library) -> None:
     strict.server.client.post("/api/reset-database", json={"database_id": "db"}).raise_for_status()
     assert strict.call(None, "list_books").startswith("ACTING_USER_REQUIRED")
 
@@ -125,8 +130,48 @@ def test_a_domain_without_access_rules_offers_published_only(toy: ToyServer) -> 
     )
 
 
-def test_an_unknown_access_is_refused_with_what_there_is(library: Library) -> None:
-    answer = library.server.seed("db", builtin="shelf", access="lenient")
+@pytest.mark.parametrize("access", ["published", "strict"])
+def test_a_key_of_several_columns_finds_and_changes_one_row(library: Library, access: str) -> None:
+    library.open(access)
+    assert library.call("c1", "get_shift", clerk_id="c1", day=2)["desk"] == "back"
+    assert library.call("c1", "change_shift", clerk_id="c1", day=2, desk="door")["desk"] == "door"
+    assert library.call("c1", "get_shift", clerk_id="c1", day=1)["desk"] == "front"
+    missing = "SHIFT_NOT_FOUND: there is no shift 'c1, 3'"
+    assert library.call("c1", "change_shift", clerk_id="c1", day=3, desk="door") == missing
+    assert library.call("c1", "get_shift", clerk_id="c1", day=2**40).startswith("SHIFT_NOT_FOUND")
+
+
+def test_a_row_with_a_key_of_several_columns_is_visible_in_its_organisation_only(strict: Library) -> None:
+    assert strict.call("c1", "get_shift", clerk_id="s1", day=1) == "SHIFT_NOT_FOUND: there is no shift 's1, 1'"
+    strict.open("published")
+    assert strict.call("c1", "get_shift", clerk_id="s1", day=1)["desk"] == "front"
+
+
+@pytest.fixture
+def private(toy_postgres: str) -> Iterator[Library]:
+    """A library whose users see their own shifts only, in every access."""
+
+    def own_shifts(table: FromClause, actor: Actor) -> list[ColumnElement[bool]]:
+        return [table.columns["clerk_id"] == actor.user_id] if table is Shift.__table__ else []
+
+    with serving(replace(DOMAIN, scope=own_shifts), toy_postgres) as server:
+        yield Library(server)
+
+
+@pytest.mark.parametrize("access", ["published", "strict"])
+def test_the_scope_of_a_domain_hides_rows_in_every_access(private: Library, access: str) -> None:
+    private.open(access)
+    assert private.call("c1", "get_shift", clerk_id="c1", day=1)["desk"] == "front"
+    assert private.call("s1", "get_shift", clerk_id="s1", day=1)["desk"] == "front"
+    hidden = {"clerk_id": "c1", "day": 1}
+    assert private.call("s1", "get_shift", **hidden) == "SHIFT_NOT_FOUND: there is no shift 'c1, 1'"
+    assert private.call("s1", "change_shift", **hidden, desk="door").startswith("SHIFT_NOT_FOUND")
+    assert private.call("s1", "count_shifts") == {"front": 1}
+    assert private.call("c1", "get_shift", **hidden)["desk"] == "front"
+
+
+def test_an_unknown_access_is_refused_with_the_available_ones(library: Library) -> None:
+    answer = library.server.seed("db", builtin="branches", access="lenient")
     assert (answer.status_code, answer.json()["detail"]) == (
         400,
         "access 'lenient' is not available in library; available: published, strict",

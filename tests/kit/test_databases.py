@@ -1,4 +1,4 @@
-"""Databases by id: isolated, seeded whole or not at all, read through SQLite as if they were SQLite."""
+"""Databases by id: isolated, seeded completely or not at all, queried in SQLite on a copy."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from sqlalchemy import text
 from tests.kit.toy import DOMAIN, SEED
 
 from opsgym_domains.kit import sqlite
-from opsgym_domains.kit.databases import (
-    MAX_OPEN,
-    Database,
-    Databases,
-    Origin,
-    PostgresServer,
-    UnknownDatabase,
-    UnknownSeed,
-)
+from opsgym_domains.kit.database import Database, Origin
+from opsgym_domains.kit.databases import MAX_OPEN, Databases, UnknownDatabase
 from opsgym_domains.kit.embedded import EmbeddedPostgres
 from opsgym_domains.kit.errors import QueryError, SeedError
+from opsgym_domains.kit.postgres_server import PostgresServer
+from opsgym_domains.kit.templates import UnknownSeed
 
 pytestmark = pytest.mark.anyio
 
@@ -39,8 +34,10 @@ async def names(databases: Databases, database_id: str) -> list[str]:
 
 
 async def count_connections(databases: Databases) -> int:
-    asked = await databases.get("db0").query_postgres("SELECT count(*) FROM pg_stat_activity WHERE datname LIKE 'gym%'")
-    return int(str(asked.rows[0][0]))
+    result = await databases.get("db0").query_postgres(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname LIKE 'gym%'"
+    )
+    return int(str(result.rows[0][0]))
 
 
 async def test_databases_do_not_see_each_other(databases: Databases) -> None:
@@ -72,7 +69,7 @@ async def test_any_text_is_a_database_id(databases: Databases, odd: str) -> None
         ("INSERT INTO keeper VALUES ('", "syntax error"),
     ],
 )
-async def test_a_seed_with_an_error_leaves_the_older_database_as_it_was(
+async def test_a_seed_with_an_error_leaves_the_existing_database_unchanged(
     databases: Databases, bad: str, named: str
 ) -> None:
     await databases.create("db", Origin(builtin="zoo"))
@@ -91,7 +88,7 @@ async def test_a_seed_may_hold_transactions_pragmas_and_dangling_references(data
     assert await names(databases, "db") == ["Rex", "Mia", "lost"]
 
 
-async def test_a_seed_that_asks_for_the_time_is_executed_every_time(postgres: EmbeddedPostgres) -> None:
+async def test_a_seed_that_reads_the_time_is_executed_for_every_database(postgres: EmbeddedPostgres) -> None:
     times = iter([datetime(2031, 1, day, tzinfo=UTC).replace(tzinfo=None) for day in range(1, 32)])
     databases = Databases(
         PostgresServer(str(postgres.socket_folder)), "timed", DOMAIN.metadata, {}, lambda: next(times)
@@ -106,7 +103,7 @@ async def test_a_seed_that_asks_for_the_time_is_executed_every_time(postgres: Em
     assert len(set(arrivals)) == 2
 
 
-async def test_a_seed_that_does_not_is_copied_and_copies_are_independent(databases: Databases) -> None:
+async def test_a_seed_that_does_not_read_the_time_is_copied_and_copies_are_independent(databases: Databases) -> None:
     timeless = SEED.replace("datetime('now')", "'2026-01-02 08:00:00'")
     first = await databases.create("one", Origin(sql=timeless))
     async with first.transaction(writes=True) as session:
@@ -127,9 +124,9 @@ async def test_a_built_in_seed_is_prepared_once_unless_it_reads_the_time(
     assert [await databases.prepare("zoo"), await databases.prepare("zoo")] == [prepared, prepared]
     made = "SELECT datname FROM pg_database WHERE datname = $1"
     connection = await where.connect("postgres")
-    found = await connection.fetchval(made, f"template_{name}_zoo")
+    template = await connection.fetchval(made, f"template_{name}_zoo")
     await connection.close()
-    assert (found is not None) == prepared
+    assert (template is not None) == prepared
     await databases.create("db", Origin(builtin="zoo"))
     assert await names(databases, "db") == ["Rex", "Mia"]
     with pytest.raises(UnknownSeed):
@@ -143,7 +140,7 @@ async def test_an_unknown_builtin_seed_is_refused(databases: Databases) -> None:
         await databases.create("db", Origin(builtin="aquarium"))
 
 
-async def test_reset_brings_the_seed_and_real_time_back(databases: Databases) -> None:
+async def test_a_reset_restores_the_seed_and_real_time(databases: Databases) -> None:
     database = await databases.create("db", Origin(sql=SEED))
     database.clock.set(LATER)
     async with database.transaction(writes=True) as session:
@@ -153,7 +150,45 @@ async def test_reset_brings_the_seed_and_real_time_back(databases: Databases) ->
     assert not databases.get("db").clock.is_set
 
 
-async def test_queries_see_every_committed_write_and_nothing_of_a_failed_one(databases: Databases) -> None:
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        ("-- now: 2026-11-16T10:00:00", "2026-11-16 10:00:00"),
+        ("--now: 2026-11-16T10:00:00+02:00 ", "2026-11-16 08:00:00"),
+        ("-- now: 2026-11-16", "2026-11-16 00:00:00"),
+    ],
+)
+async def test_a_database_stands_at_the_time_of_its_seed(databases: Databases, line: str, time: str) -> None:
+    database = await databases.create("db", Origin(sql=f"{line}\n{SEED}"))
+    assert database.clock.is_set
+    assert (await database.query("SELECT datetime('now')")).rows == ((time,),)
+    database.clock.set(LATER)
+    again = await databases.reset("db")
+    assert (await again.query("SELECT datetime('now'), count(*) FROM animal")).rows == ((time, 2),)
+
+
+async def test_a_seed_reads_the_time_that_it_states(databases: Databases) -> None:
+    insert = "INSERT INTO keeper VALUES ('KEEPER_009', datetime('now'), 't9')"
+    database = await databases.create("db", Origin(sql=f"-- now: 2026-11-16T10:00:00\n{SEED};{insert}"))
+    rows = (await database.query("SELECT name FROM keeper WHERE keeper_id = 'KEEPER_009'")).rows
+    assert rows == (("2026-11-16 10:00:00",),)
+
+
+async def test_a_seed_without_a_time_in_its_first_line_follows_real_time(databases: Databases) -> None:
+    for script in (SEED, f"\n-- now: 2026-11-16T10:00:00\n{SEED}", f"-- it is now: 2026-11-16\n{SEED}"):
+        assert not (await databases.create("db", Origin(sql=script))).clock.is_set
+    assert not (await databases.create("db", Origin())).clock.is_set
+
+
+@pytest.mark.parametrize("text", ["noon", "", "2026-13-01", "0001-01-01T00:00:00+23:00"])
+async def test_a_seed_that_states_no_valid_time_is_refused(databases: Databases, text: str) -> None:
+    await databases.create("db", Origin(builtin="zoo"))
+    with pytest.raises(SeedError, match=r"line 1: .* is not a time; write it as `-- now: 2026-11-16T10:00:00`"):
+        await databases.create("db", Origin(sql=f"-- now: {text}\n{SEED}"))
+    assert await names(databases, "db") == ["Rex", "Mia"]
+
+
+async def test_queries_read_every_committed_write_and_none_of_a_failed_call(databases: Databases) -> None:
     database = await databases.create("db", Origin(builtin="zoo"))
     assert len(await names(databases, "db")) == 2
     async with database.transaction(writes=True) as session:
@@ -164,7 +199,7 @@ async def test_queries_see_every_committed_write_and_nothing_of_a_failed_one(dat
     assert await names(databases, "db") == ["Max", "Mia"]
 
 
-async def test_values_come_back_as_sqlite_has_them(databases: Databases) -> None:
+async def test_a_query_returns_values_as_sqlite_has_them(databases: Databases) -> None:
     database = await databases.create("db", Origin(builtin="zoo"))
     result = await database.query(
         "SELECT tame, weight, arrived, typeof(weight), changed FROM animal WHERE name = 'Rex'"
@@ -195,14 +230,14 @@ async def test_queries_tools_and_time_functions_share_the_clock(databases: Datab
         ("ATTACH 'x' AS y", "read-only"),
     ],
 )
-async def test_a_query_that_is_no_single_read_is_refused(databases: Databases, query: str, refusal: str) -> None:
+async def test_a_query_that_is_not_a_single_read_is_refused(databases: Databases, query: str, refusal: str) -> None:
     database = await databases.create("db", Origin(builtin="zoo"))
     with pytest.raises(QueryError, match=refusal):
         await database.query(query)
     assert await names(databases, "db") == ["Rex", "Mia"]
 
 
-async def test_a_query_that_never_ends_is_ended(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_query_is_cancelled(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "QUERY_SECONDS", 0.05)
     database = await databases.create("db", Origin(builtin="zoo"))
     endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r"
@@ -234,6 +269,6 @@ async def test_more_databases_than_connections_work_side_by_side(databases: Data
     ids = [f"db{n}" for n in range(2 * MAX_OPEN + 60)]
     await asyncio.gather(*(databases.create(name, Origin(builtin="zoo")) for name in ids))
     for _ in range(2):
-        found = await asyncio.gather(*(names(databases, name) for name in ids))
-        assert found == [["Rex", "Mia"]] * len(ids)
+        names_of_each = await asyncio.gather(*(names(databases, name) for name in ids))
+        assert names_of_each == [["Rex", "Mia"]] * len(ids)
         assert await count_connections(databases) <= MAX_OPEN + 10  # those just closed take a moment to go

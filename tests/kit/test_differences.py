@@ -1,4 +1,4 @@
-"""`/api/state-difference`: what was done to a database since it was seeded, and nothing else."""
+"""`/api/state-difference`: the rows that were added, changed and removed since a database was seeded."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from tests.kit.conftest import ToyServer
 from tests.kit.toy import SEED
 from tests.support.differences import applied, opened, rows_of
 
-from opsgym_api.records import RowDifference, StateDifference, TableDifference
-from opsgym_domains.kit.databases import Database, Databases, Origin, PostgresServer
-from opsgym_domains.kit.differences import MAX_BYTES, MAX_ROWS, MAX_TEXT
+from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
+from opsgym_domains.kit.database import Database, Origin
+from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.embedded import EmbeddedPostgres
 from opsgym_domains.kit.errors import QueryError
+from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.kit.schema import Money, Row, new_metadata
+from opsgym_domains.kit.state_difference import BOUNDED, WHOLE, Limits
 
 REX = {
     "animal_id": "ANIMAL_007", "name": "Rex", "keeper": "KEEPER_001", "tame": 1, "weight": 12.5,
@@ -44,7 +46,7 @@ def test_a_fresh_database_does_not_differ(toy: ToyServer) -> None:
     assert difference(toy) == []
 
 
-def test_a_seed_that_reads_no_time_and_one_that_does_are_both_what_differences_begin_with(toy: ToyServer) -> None:
+def test_differences_begin_with_the_seed_whether_or_not_it_reads_the_time(toy: ToyServer) -> None:
     for seed in (SEED, SEED.replace("datetime('now')", "NULL")):
         toy.seed("db", sql_content=seed)
         assert difference(toy) == []
@@ -52,7 +54,7 @@ def test_a_seed_that_reads_no_time_and_one_that_does_are_both_what_differences_b
         assert [(table.table, table.changed) for table in difference(toy)] == [("animal", 1)]
 
 
-def test_everything_is_new_in_a_database_that_was_not_seeded(toy: ToyServer) -> None:
+def test_every_row_is_added_in_a_database_without_a_seed(toy: ToyServer) -> None:
     toy.seed("db", sql_content="")
     happens(toy, "INSERT INTO keeper VALUES ('KEEPER_009', 'Zoe', 't9')")
     row = {"keeper_id": "KEEPER_009", "name": "Zoe", "token": "t9"}
@@ -97,14 +99,14 @@ def test_tools_and_events_add_change_and_remove_rows(toy: ToyServer) -> None:
     ],
     ids=["nothing", "back again", "added, removed", "removed, added", "key and back", "not added"],
 )  # fmt: skip
-def test_what_comes_out_as_it_was_does_not_differ(toy: ToyServer, statements: list[str]) -> None:
+def test_a_change_that_is_undone_is_not_a_difference(toy: ToyServer, statements: list[str]) -> None:
     toy.seed("db")
     for statement in statements:
         happens(toy, statement)
     assert difference(toy) == []
 
 
-def test_a_row_that_takes_the_place_of_a_removed_one_has_changed(toy: ToyServer) -> None:
+def test_a_row_with_the_key_of_a_removed_one_is_a_changed_row(toy: ToyServer) -> None:
     toy.seed("db")
     happens(toy, "DELETE FROM keeper WHERE name = 'Bob'", "INSERT INTO keeper VALUES ('KEEPER_002', 'Bill', 't2')")
     (table,) = difference(toy)
@@ -129,7 +131,7 @@ def test_refused_calls_and_events_leave_no_trace(toy: ToyServer) -> None:
     assert difference(toy) == []
 
 
-def test_a_reset_database_differs_no_more(toy: ToyServer) -> None:
+def test_a_reset_database_has_no_difference(toy: ToyServer) -> None:
     toy.seed("db")
     happens(toy, "DELETE FROM animal")
     assert [table.removed for table in difference(toy)] == [2]
@@ -137,15 +139,15 @@ def test_a_reset_database_differs_no_more(toy: ToyServer) -> None:
     assert difference(toy) == []
 
 
-def test_databases_differ_each_from_its_own_seed(toy: ToyServer) -> None:
+def test_each_database_is_compared_with_its_own_seed(toy: ToyServer) -> None:
     toy.seed("other")
     toy.seed("db")
     happens(toy, "DELETE FROM animal")
     answer = toy.client.get("/api/state-difference", headers={"x-database-id": "other"})
-    assert answer.json() == {"tables": []}
+    assert answer.json() == {"tables": [], "truncated": False}
 
 
-def test_what_seeds_were_is_out_of_reach_of_events_and_queries(toy: ToyServer) -> None:
+def test_events_and_queries_cannot_reach_the_stored_seed(toy: ToyServer) -> None:
     toy.seed("db")
     happens(toy, "DELETE FROM animal")
     for statement in ("DELETE FROM _touched", "INSERT INTO _touched VALUES ('keeper', 1, NULL)"):
@@ -154,10 +156,20 @@ def test_what_seeds_were_is_out_of_reach_of_events_and_queries(toy: ToyServer) -
     assert [table.removed for table in difference(toy)] == [2]
 
 
+def test_the_whole_difference_is_returned_on_request(toy: ToyServer) -> None:
+    toy.seed("db", sql_content="")
+    rows = ", ".join(f"('KEEPER_{number:03}', 'Zoe {number}', 't{number}')" for number in range(BOUNDED.rows + 1))
+    happens(toy, f"INSERT INTO keeper VALUES {rows}")
+    for query, count in (("", BOUNDED.rows), ("?whole=false", BOUNDED.rows), ("?whole=true", BOUNDED.rows + 1)):
+        answer = toy.client.get(f"/api/state-difference{query}", headers={"x-database-id": "db"})
+        read = StateDifference.model_validate(answer.raise_for_status().json())
+        assert (len(read.tables[0].rows), read.truncated) == (count, count == BOUNDED.rows)
+    answer = toy.client.get("/api/state-difference?whole=yes", headers={"x-database-id": "db"})
+    assert (answer.status_code, answer.json()) == (422, {"detail": "whole must be true or false, found 'yes'"})
+
+
 @pytest.mark.parametrize(("headers", "status"), [({}, 422), ({"x-database-id": "nobody"}, 404)])
-def test_a_database_that_is_not_named_or_not_there_is_refused(
-    toy: ToyServer, headers: dict[str, str], status: int
-) -> None:
+def test_a_missing_or_unknown_database_id_is_refused(toy: ToyServer, headers: dict[str, str], status: int) -> None:
     assert toy.client.get("/api/state-difference", headers=headers).status_code == status
 
 
@@ -233,7 +245,7 @@ async def test_values_are_as_snapshots_have_them(kinds: Databases) -> None:
 
 
 @pytest.mark.anyio
-async def test_odd_values_that_postgres_knows_spoil_nothing(kinds: Databases) -> None:
+async def test_infinite_and_other_special_values_of_postgres_are_compared(kinds: Databases) -> None:
     database = await changed(kinds, "UPDATE \"order\" SET price = 'NaN', day = 'infinity', moment = '-infinity'")
     (table,) = (await database.difference()).tables
     assert table.rows[0].after == {"price": "NaN", "day": "infinity", "moment": "-infinity"}
@@ -257,41 +269,62 @@ async def test_equal_rows_of_a_table_without_key_are_counted(kinds: Databases) -
 
 
 @pytest.mark.anyio
-async def test_rows_are_dealt_out_to_tables_in_turn_up_to_a_bound_and_counts_stay_exact(kinds: Databases) -> None:
-    many = f'INSERT INTO "order" SELECT n, 0 FROM generate_series(1, {3 * MAX_ROWS}) AS n'
-    few = f"INSERT INTO visit SELECT 'bob', n FROM generate_series(1, {MAX_ROWS // 4}) AS n"
+async def test_rows_of_all_tables_share_one_bound_and_counts_stay_exact(kinds: Databases) -> None:
+    many = f'INSERT INTO "order" SELECT n, 0 FROM generate_series(1, {3 * BOUNDED.rows}) AS n'
+    few = f"INSERT INTO visit SELECT 'bob', n FROM generate_series(1, {BOUNDED.rows // 4}) AS n"
     database = await changed(kinds, few, many)
     orders, visits = (await database.difference()).tables
-    assert (orders.added, visits.added) == (3 * MAX_ROWS, MAX_ROWS // 4)
-    assert [row.key["number"] for row in orders.rows] == list(range(1, MAX_ROWS - MAX_ROWS // 4 + 1))
-    assert [row.after["place"] for row in visits.rows] == list(range(1, MAX_ROWS // 4 + 1))
+    assert (orders.added, visits.added) == (3 * BOUNDED.rows, BOUNDED.rows // 4)
+    assert [row.key["number"] for row in orders.rows] == list(range(1, BOUNDED.rows - BOUNDED.rows // 4 + 1))
+    assert [row.after["place"] for row in visits.rows] == list(range(1, BOUNDED.rows // 4 + 1))
 
 
 @pytest.mark.anyio
-async def test_long_texts_are_cut_and_large_differences_stay_small(kinds: Databases) -> None:
-    rows = f"SELECT n, 0, repeat('ä', 5000) FROM generate_series(1, {MAX_ROWS}) AS n"
+async def test_long_texts_are_shortened_and_large_differences_bounded(kinds: Databases) -> None:
+    rows = f"SELECT n, 0, repeat('ä', 5000) FROM generate_series(1, {BOUNDED.rows}) AS n"
     database = await changed(
         kinds, f'INSERT INTO "order" (number, batch, words) {rows}', "INSERT INTO visit VALUES ('eve', 1)"
     )
-    found = await database.difference()
-    orders, visits = found.tables
-    assert orders.rows[0].after["words"] == "ä" * MAX_TEXT + "… (5000 characters)"
-    kept = sum(len(row.model_dump_json().encode()) for table in found.tables for row in table.rows)
+    difference = await database.difference()
+    orders, visits = difference.tables
+    assert orders.rows[0].after["words"] == "ä" * BOUNDED.text + "… (5000 characters)"
+    size = sum(len(row.model_dump_json().encode()) for table in difference.tables for row in table.rows)
     row_size = len(orders.rows[0].model_dump_json().encode())
-    assert MAX_BYTES - row_size <= kept <= MAX_BYTES
-    assert (orders.added, len(visits.rows)) == (MAX_ROWS, 1)
+    assert BOUNDED.size - row_size <= size <= BOUNDED.size
+    assert (orders.added, len(visits.rows)) == (BOUNDED.rows, 1)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("limits", "truncated"),
+    [
+        (Limits(rows=2, size=10_000, text=100), False),
+        (Limits(rows=1, size=10_000, text=100), True),
+        (Limits(rows=2, size=100, text=100), True),
+        (Limits(rows=2, size=10_000, text=99), True),
+        (WHOLE, False),
+    ],
+    ids=["all", "rows", "size", "text", "whole"],
+)
+async def test_a_difference_says_whether_anything_was_left_out(
+    kinds: Databases, limits: Limits, truncated: bool
+) -> None:
+    database = await changed(
+        kinds, "UPDATE \"order\" SET words = repeat('x', 100) WHERE number = 2", "INSERT INTO visit VALUES ('eve', 1)"
+    )
+    assert (await database.difference(limits)).truncated == truncated
 
 
 @pytest.mark.anyio
 async def test_a_text_that_differs_behind_the_cut_has_changed(kinds: Databases) -> None:
     database = await changed(kinds, "UPDATE \"order\" SET words = 'x'")
-    await database.change([f"UPDATE \"order\" SET words = repeat('y', {MAX_TEXT}) WHERE number = 2"])
+    await database.change([f"UPDATE \"order\" SET words = repeat('y', {BOUNDED.text}) WHERE number = 2"])
     (table,) = (await database.difference()).tables
-    assert table.rows[0].after == {"words": "y" * MAX_TEXT}
+    assert table.rows[0].after == {"words": "y" * BOUNDED.text}
 
 
 @pytest.mark.anyio
-async def test_many_databases_are_asked_at_once(kinds: Databases) -> None:
+async def test_differences_of_many_databases_are_read_concurrently(kinds: Databases) -> None:
     async def removed(number: int) -> int:
         database = await kinds.create(f"db{number}", Origin(sql=KINDS_SEED))
         await database.change([f'DELETE FROM "order" WHERE number <= {number}'])

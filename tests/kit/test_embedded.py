@@ -1,4 +1,4 @@
-"""The embedded Postgres comes and goes with its owner."""
+"""The embedded Postgres starts and ends with the process that owns it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.anyio
-async def test_a_stopped_server_leaves_no_process_and_no_data() -> None:
+async def test_a_stopped_server_leaves_neither_processes_nor_data() -> None:
     server = await EmbeddedPostgres.start()
     assert alive(server.pid)
     await server.stop()
@@ -53,24 +53,24 @@ async def test_a_stopped_server_leaves_no_process_and_no_data() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's own")
-def test_a_server_dies_with_a_killed_owner_and_its_data_goes_with_the_next_start() -> None:
+def test_a_server_ends_with_its_killed_owner_and_the_next_start_removes_its_data() -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE) as owner:
         try:
             assert owner.stdout is not None
-            told = json.loads(owner.stdout.readline())
+            report = json.loads(owner.stdout.readline())
         finally:
             owner.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 10
-    while alive(told["pid"]) and time.monotonic() < deadline:
+    while alive(report["pid"]) and time.monotonic() < deadline:
         os.sched_yield()
-    assert not alive(told["pid"])
+    assert not alive(report["pid"])
 
     asyncio.run(start_and_stop())
-    assert not Path(told["folder"]).exists()
+    assert not Path(report["folder"]).exists()
 
 
 @pytest.mark.anyio
-async def test_data_are_kept_for_who_asks_for_them(tmp_path: Path) -> None:
+async def test_data_of_a_folder_that_is_named_are_preserved(tmp_path: Path) -> None:
     server = await EmbeddedPostgres.start()
     await server.stop(keep=tmp_path / "kept")
     assert (tmp_path / "kept" / "PG_VERSION").exists()
@@ -79,17 +79,17 @@ async def test_data_are_kept_for_who_asks_for_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_data_of_a_server_that_was_killed_are_not_kept(tmp_path: Path) -> None:
+async def test_data_of_a_killed_server_are_not_preserved(tmp_path: Path) -> None:
     server = await EmbeddedPostgres.start()
     os.kill(server.pid, signal.SIGKILL)
-    with pytest.raises(PostgresError, match="did not end in good order"):
+    with pytest.raises(PostgresError, match="did not shut down cleanly"):
         await server.stop(keep=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
     assert not server.folder.exists()
 
 
 @pytest.mark.anyio
-async def test_missing_binaries_are_said_plainly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_missing_binaries_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPSGYM_POSTGRES_BIN", str(tmp_path))
     with pytest.raises(PostgresError, match="initdb"):
         await EmbeddedPostgres.start()

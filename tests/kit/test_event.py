@@ -1,4 +1,4 @@
-"""`/api/apply-event`: what changes from outside, all of it or nothing."""
+"""`/api/apply-event`: scenario events change rows and clock completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RENAME = "UPDATE animal SET name = 'Max' WHERE animal_id = 'ANIMAL_007'"
 def apply(toy: ToyServer, *sql: object, status: int = 200, **body: object) -> dict[str, Any]:
     answer = toy.client.post("/api/apply-event", json={"database_id": "db", "sql": list(sql), **body})
     assert answer.status_code == status, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    body_of_answer: dict[str, Any] = answer.json()
+    return body_of_answer
 
 
 def state(toy: ToyServer) -> object:
@@ -63,11 +63,11 @@ def test_an_event_that_is_refused_changes_neither_rows_nor_clock(toy: ToyServer,
     [
         ({"sql": "DELETE FROM animal"}, "sql must be a list of statements"),
         ({"sql": [5]}, "sql must be a list of statements"),
-        ({"sql": ["DELETE FROM animal\x00"]}, "sql: statement 1 holds a NUL character"),
-        ({"sql": [RENAME], "time": "soon"}, "'soon' is not a date"),
+        ({"sql": ["DELETE FROM animal\x00"]}, "sql: statement 1 contains a NUL character"),
+        ({"sql": [RENAME], "time": "soon"}, "'soon' is not a valid date"),
         ({"sql": [RENAME], "advance_seconds": -1}, "advance_seconds must be a number of seconds"),
         ({"sql": [RENAME], "advance_seconds": None}, "advance_seconds must be a number of seconds"),
-        ({"sql": [RENAME], "time": "9999-12-31", "advance_seconds": 9e9}, "beyond the year 9999"),
+        ({"sql": [RENAME], "time": "9999-12-31", "advance_seconds": 9e9}, "exceeds the year 9999"),
     ],
 )
 def test_a_malformed_event_is_refused_before_anything_happens(
@@ -79,7 +79,7 @@ def test_a_malformed_event_is_refused_before_anything_happens(
     assert state(toy) == before
 
 
-def test_an_event_on_no_database_is_told_so(toy: ToyServer) -> None:
+def test_an_event_without_a_known_database_is_refused(toy: ToyServer) -> None:
     assert "'db'" in apply(toy, RENAME, status=404)["detail"]
 
 
@@ -105,7 +105,7 @@ def test_a_moved_clock_is_the_time_of_new_rows_and_of_queries(toy: ToyServer) ->
     assert toy.value("SELECT max(arrived) < datetime('now', '+1 second') FROM animal") == 1
 
 
-def test_an_event_without_effect_leaves_everything_as_it_is(toy: ToyServer) -> None:
+def test_an_event_without_effect_changes_nothing(toy: ToyServer) -> None:
     toy.seed("db")
     apply(toy, time="2027-03-01T08:00:00")
     before = state(toy)

@@ -98,7 +98,7 @@ def test_identity_comes_from_the_domains_header(toy: ToyServer) -> None:
     assert data_of(toy.call("list_animals", {}, **{"x-toy-token": "t2"}))
 
 
-def test_calls_that_name_no_database_or_no_tool_are_told_so(toy: ToyServer) -> None:
+def test_a_call_without_a_known_database_or_tool_is_refused_by_name(toy: ToyServer) -> None:
     assert "x-database-id" in toy.call("list_animals", {}, database_id=None)["content"][0]["text"]
     assert "'nowhere'" in toy.call("list_animals", {}, database_id="nowhere")["content"][0]["text"]
     toy.seed("db")
@@ -134,11 +134,12 @@ def test_the_published_harness_is_answered_as_it_expects(toy: ToyServer) -> None
     assert answer.headers["mcp-session-id"] == "s-1"
     assert answer.json()["result"]["protocolVersion"] == "2024-11-05"
     done = toy.client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=accept)
-    assert (done.status_code, done.content) == (204, b"")
+    assert (done.status_code, done.content) == (202, b"")
     listed = toy.client.post("/mcp", json={"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, headers=accept).json()
     assert [tool["name"] for tool in listed["result"]["tools"]] == [
         "list_animals", "add_animal", "rename_animal", "dismiss_keeper", "add_then_fail",
     ]  # fmt: skip
+    assert all(set(tool) == {"name", "description", "inputSchema"} for tool in listed["result"]["tools"])
 
 
 @pytest.mark.anyio
@@ -153,7 +154,14 @@ async def test_a_standard_client_lists_and_calls_tools(toy: ToyServer) -> None:
         ClientSession(streams[0], streams[1]) as session,
     ):
         await session.initialize()
-        assert len((await session.list_tools()).tools) == 5
+        hints = {tool.name: tool.annotations for tool in (await session.list_tools()).tools}
+        assert {name: (hint.read_only_hint, hint.destructive_hint) for name, hint in hints.items() if hint} == {
+            "list_animals": (True, None),
+            "add_animal": (False, False),
+            "rename_animal": (False, True),
+            "dismiss_keeper": (False, True),
+            "add_then_fail": (False, True),
+        }
         answer = await session.call_tool("rename_animal", {"animal_id": "ANIMAL_007", "name": "Max"})
         assert not answer.is_error
         refused = await session.call_tool("rename_animal", {"animal_id": "ANIMAL_404", "name": "Max"})
@@ -176,6 +184,7 @@ async def test_a_standard_client_lists_and_calls_tools(toy: ToyServer) -> None:
         ("/api/sql-runner", {"query": "SELECT 1", "database_id": "nowhere"}, 404),
         ("/api/sql-runner", {"query": "SELECT 1", "database_id": "db", "dialect": "oracle"}, 422),
         ("/api/sql-runner", {"query": "SELECT x", "database_id": "db"}, 400),
+        ("/api/sql-runner", {"query": "SELECT 9e999", "database_id": "db"}, 400),
         ("/api/sql-runner", {"query": "DELETE FROM animal", "database_id": "db"}, 400),
         ("/api/sql-runner", {"query": "SELECT 1", "database_id": "db", "limit": -1}, 422),
         ("/api/clock", {"database_id": "db", "time": "soon"}, 422),
@@ -190,7 +199,7 @@ def test_bad_requests_are_refused_with_a_detail(
     assert (answer.status_code, bool(answer.json()["detail"])) == (status, True)
 
 
-def test_bodies_that_are_no_objects_are_refused(toy: ToyServer) -> None:
+def test_a_body_that_is_not_an_object_is_refused(toy: ToyServer) -> None:
     for content in (b"{", b"[]", b"\xff"):
         assert toy.client.post("/api/seed-database", content=content).status_code == 400
     unknown = toy.client.request("DELETE", "/api/delete-database", json={"database_id": "nowhere"})

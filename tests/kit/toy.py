@@ -12,9 +12,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.errors import ToolError
-from opsgym_domains.kit.gym import Actor, Gym, changes, matching
+from opsgym_domains.kit.filters import matching
+from opsgym_domains.kit.fitting import changes
+from opsgym_domains.kit.gym import Actor, Gym
 from opsgym_domains.kit.schema import Money, Row, Str20, Str32, new_metadata, varchar
-from opsgym_domains.kit.tools import Arg, Toolbox
+from opsgym_domains.kit.signatures import Arg
+from opsgym_domains.kit.tools import Toolbox
 
 
 class ToyRow(Row):
@@ -63,7 +66,7 @@ async def list_animals(gym: Gym, **filters: Unpack[AnimalFilters]) -> Sequence[A
     return await gym.all(Animal, *matching(Animal, filters, partial=("name",)))
 
 
-@tool(writes=True, closed=True)
+@tool(adds=Animal, closed=True)
 async def add_animal(
     gym: Gym,
     name: Annotated[str, Arg("Name", min_length=1, max_length=20)],
@@ -76,7 +79,7 @@ async def add_animal(
     return await gym.insert(Animal(name=f"{name} the {kind}", keeper=keeper or "KEEPER_001", tame=tame, weight=weight))
 
 
-@tool(writes=True)
+@tool(changes=Animal)
 async def rename_animal(
     gym: Gym, animal_id: Annotated[str, Arg("Animal")], name: Annotated[str | None, Arg("New name")] = None
 ) -> Animal:
@@ -85,7 +88,7 @@ async def rename_animal(
     return await gym.update(await gym.fetch(Animal, animal_id), given)
 
 
-@tool(writes=True)
+@tool(removes=Keeper)
 async def dismiss_keeper(gym: Gym, keeper_id: Annotated[str, Arg("Keeper")]) -> dict[str, int]:
     """Removes a keeper."""
     return {"deleted": await gym.delete([await gym.fetch(Keeper, keeper_id)])}
@@ -100,11 +103,11 @@ async def add_then_fail(gym: Gym) -> None:
 
 async def identify(session: AsyncSession, token: str | None) -> Actor:
     if token is None:
-        return Actor("nobody", anonymous=True)
-    found = await session.scalar(select(Keeper.keeper_id).where(Keeper.token == token))
-    if found is None:
+        return Actor("anonymous", anonymous=True)
+    keeper_id = await session.scalar(select(Keeper.keeper_id).where(Keeper.token == token))
+    if keeper_id is None:
         raise ToolError("UNAUTHORIZED", "unknown token")
-    return Actor(found)
+    return Actor(keeper_id)
 
 
 SEED = """

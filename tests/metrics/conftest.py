@@ -1,4 +1,4 @@
-"""What tests of metrics share with the runner's: a stub gym on real HTTP, and a store in memory."""
+"""Fixtures shared with tests of the runner: a stub gym on real HTTP, and a store in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics must say, worked out from a store's records and from nothing else."""
+"""Expected values of counters, computed from a store's records alone; and actual values of an exposition."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import TypeAlias
 from prometheus_client.parser import text_string_to_metric_families
 from tests.support.prometheus import Prometheus
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, TrialRecord
+from opsgym_api.records.attempt import AttemptRecord, TrialRecord
+from opsgym_api.records.outcomes import Outcome
 
 Values: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], float]
-"""By name and labels; what is 0 is left out, since counters begin there."""
+"""Values by metric name and labels. Series with value 0 are left out: a counter starts at 0."""
 
 TOKENS = ("prompt", "completion", "cached", "cache_write", "reasoning")
 WAITS = "opsgym_model_wait_seconds_total"
-"""Sums of times that are no binary fractions: compared with a tolerance elsewhere."""
+"""A sum of durations, which are not exact in binary: test_exactness compares it with a tolerance."""
 
 
 def from_records(trials: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> Values:
     """Counters over attempts that have ended."""
-    found: defaultdict[tuple[str, frozenset[tuple[str, str]]], float] = defaultdict(float)
+    values: defaultdict[tuple[str, frozenset[tuple[str, str]]], float] = defaultdict(float)
 
     def add(name: str, record: AttemptRecord | TrialRecord, value: float = 1, **labels: str) -> None:
-        found[name, _series({**record.cell.model_dump(), **labels})] += value
+        values[name, _series({**record.cell.model_dump(), **labels})] += value
 
     for attempt in attempts:
         if attempt.outcome is None:
@@ -47,7 +47,7 @@ def from_records(trials: Sequence[TrialRecord], attempts: Sequence[AttemptRecord
             if result.executed:
                 passed = str(result.passed).lower()
                 add("opsgym_verifiers_total", trial, category=result.category, passed=passed)
-    return {series: value for series, value in found.items() if value}
+    return {series: value for series, value in values.items() if value}
 
 
 def _unscored(trials: Sequence[TrialRecord], attempts: Iterable[AttemptRecord]) -> list[AttemptRecord]:
@@ -62,16 +62,16 @@ def _unscored(trials: Sequence[TrialRecord], attempts: Iterable[AttemptRecord]) 
 
 
 def from_prometheus(prometheus: Prometheus) -> Values:
-    """Counters as Prometheus has them."""
-    found: Values = {}
+    """Values of the counters that Prometheus has scraped."""
+    values: Values = {}
     for series in prometheus.query('{__name__=~"opsgym_.+_total"} != 0'):
         labels = {name: text for name, text in series["metric"].items() if name not in ("__name__", "job", "instance")}
-        found[series["metric"]["__name__"], _series(labels)] = float(series["value"][1])
-    return _compared(found)
+        values[series["metric"]["__name__"], _series(labels)] = float(series["value"][1])
+    return _compared(values)
 
 
 def from_text(text: str) -> Values:
-    """Counters as an exposition has them."""
+    """Values of the counters in an exposition."""
     return _compared(
         {
             (sample.name, _series(sample.labels)): sample.value
@@ -83,12 +83,12 @@ def from_text(text: str) -> Values:
 
 
 def _series(labels: Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """Labels as Prometheus compares them: an empty one is none."""
+    """Labels as Prometheus compares them: an empty label equals a missing one."""
     return frozenset((name, text) for name, text in labels.items() if text)
 
 
 def _compared(values: Values) -> Values:
-    """What counts attempts; an operator counts its passes and notices too."""
+    """Metrics of attempts and trials; left out are WAITS and the operator's metrics of itself."""
     return {
         (name, labels): value for (name, labels), value in values.items() if "model" in dict(labels) and name != WAITS
     }
@@ -96,8 +96,8 @@ def _compared(values: Values) -> Values:
 
 def total(values: Values, name: str, **labels: str) -> float:
     """Sum of the series of a metric that have some labels."""
-    wanted = set(labels.items())
-    return sum(value for (found, given), value in values.items() if found == name and wanted <= given)
+    required = set(labels.items())
+    return sum(value for (metric, given), value in values.items() if metric == name and required <= given)
 
 
 def gauges(text: str, name: str) -> Mapping[frozenset[tuple[str, str]], float]:

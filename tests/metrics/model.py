@@ -1,4 +1,4 @@
-"""A model endpoint on real HTTP that does with a task what the task's name says."""
+"""A model endpoint on real HTTP whose answer depends on the name of the task."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from tests.runner.stub_model import refuses, says
 
 INPUT_USD = 1e6 / 2**16
 OUTPUT_USD = 1e6 / 2**20
-"""Prices of a million tokens, so that what a reply costs is a binary fraction and sums of costs are exact."""
+"""Prices of a million tokens in USD. The cost of a reply is a binary fraction, so sums of costs are exact."""
 
 
 @dataclass
 class NamedModel:
-    """Solves `good-…`, fails `bad-…`, is at first too busy for `busy-…`, is not there for `gone-…`, keeps `held-…`."""
+    """Solves `good-…`, fails `bad-…`, refuses the first `busy-…` with 429 and `gone-…` with 404, blocks on `held-…`."""
 
     url: str = ""
-    asked: Counter[str] = field(default_factory=Counter)
-    """Requests by the task's name."""
+    requests: Counter[str] = field(default_factory=Counter)
+    """Number of requests by task name."""
     released: bool = False
-    mended: bool = False
-    """Whether the model is there for every task."""
+    available: bool = False
+    """Whether `gone-…` is solved, too."""
 
     async def _complete(self, request: Request) -> Response:
         prompt = (await request.json())["messages"][-1]["content"]
         task = prompt.rstrip(".").rpartition(" ")[2]
-        self.asked[task] += 1
+        self.requests[task] += 1
         match task.partition("-")[0]:
             case "bad":
                 return says("I do not know.")
-            case "busy" if self.asked[task] == 1:
+            case "busy" if self.requests[task] == 1:
                 return refuses(429, headers={"Retry-After": "0.2"})
-            case "gone" if not self.mended:
+            case "gone" if not self.available:
                 return refuses(404)
             case "held":
                 while not self.released and not await request.is_disconnected():  # noqa: ASYNC110 - set by a thread

@@ -1,4 +1,4 @@
-"""A run on this machine, scraped by a real Prometheus: it, the report, `opsgym results` and the store say the same."""
+"""Prometheus, the report, `opsgym results` and the store show equal numbers for a local run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.metrics.model import NamedModel
 from tests.support.page import page_of
 from tests.support.prometheus import prometheus
 
-from opsgym_api.records import Cell
+from opsgym_api.records.attempt import Cell
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -27,7 +27,7 @@ TRIALS = MODELS * (len(TASKS) + 1)
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[tuple[World, NamedModel]]:
-    """A run of a model that does what a task's name says, of one that solves all, and of one that solves nothing."""
+    """A run of NamedModel, of a model that solves every task, and of one that solves none."""
     world = World(tmp_path)
     server = row("x")["gym_servers_config"][0]
     missing = row(NO_SEED, gym_servers_config=[{**server, "seed_database_file": "gone.sql"}])
@@ -39,12 +39,12 @@ def world(tmp_path: Path) -> Iterator[tuple[World, NamedModel]]:
 
 
 def address_of(process: Popen[str]) -> str:
-    """`HOST:PORT` of the run's metrics, as it says itself."""
+    """`HOST:PORT` of the metrics, read from the command's stderr."""
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("metrics at http://"):
             return line.removeprefix("metrics at http://").removesuffix("/metrics\n")
-    raise AssertionError("the command says nothing of its metrics")
+    raise AssertionError("the command does not print the address of its metrics")
 
 
 def test_prometheus_results_report_and_store_agree_exactly(world: tuple[World, NamedModel], tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_prometheus_results_report_and_store_agree_exactly(world: tuple[World, N
         folder.started(*command) as process,
         prometheus(tmp_path / "prometheus", {"opsgym": address_of(process)}) as scraped,
     ):
-        # One trial is held back, so the process stands still while it is compared with its store.
+        # One trial is blocked, so metrics and store do not change while they are compared.
         until(lambda: _ended(folder) == TRIALS - 1, "all trials but one have ended", process)
         scraped.until(lambda server: server.value("sum(opsgym_trials_total)") == TRIALS - 1, "all trials but one")
         live = from_prometheus(scraped)
@@ -77,7 +77,7 @@ def test_prometheus_results_report_and_store_agree_exactly(world: tuple[World, N
 
 
 def _ended(world: World) -> int:
-    """Trials that are over, by the store."""
+    """Number of ended trials in the store."""
     if not (world.folder / "results" / "runs").is_dir():
         return 0
     values = from_records(world.trials(), world.attempts())
@@ -95,8 +95,8 @@ def _same_as_records(world: World, text: str) -> None:
     assert gone == 2 * total(values, "opsgym_trials_total", outcome="infra_error") == 2
     seconds = sum(attempt.timings.total_s for attempt in attempts if attempt.outcome and attempt.outcome.scored)
     sums = "opsgym_trial_duration_seconds_sum{"
-    told = [line for line in text.splitlines() if line.startswith(sums) and 'phase="total"' in line]
-    assert sum(float(line.rpartition(" ")[2]) for line in told) == pytest.approx(seconds)
+    sums_of_trials = [line for line in text.splitlines() if line.startswith(sums) and 'phase="total"' in line]
+    assert sum(float(line.rpartition(" ")[2]) for line in sums_of_trials) == pytest.approx(seconds)
     waits = [line for line in text.splitlines() if line.startswith("opsgym_model_wait_seconds_total{")]
     waited = sum(attempt.timings.wait_s for attempt in attempts)
     assert sum(float(line.rpartition(" ")[2]) for line in waits) == pytest.approx(waited)
@@ -148,16 +148,16 @@ def _same_as_page(world: World, text: str) -> None:
     values = from_text(text)
     page = page_of(world.store, world.run)
     trials = page.trials
-    for position, found in enumerate(page.cells):
-        labels = found.cell.model_dump()
+    for position, cell_page in enumerate(page.cells):
+        labels = cell_page.cell.model_dump()
         rows = [number for number, cell in enumerate(trials.cell) if cell == position]
         ends = [page.outcomes[trials.outcome[number]] for number in rows]
         for outcome in page.outcomes:
             assert total(values, "opsgym_trials_total", **labels, outcome=outcome) == ends.count(outcome)
         assert total(values, "opsgym_steps_total", **labels) == sum(trials.steps[number] for number in rows)
         assert total(values, "opsgym_tool_calls_total", **labels) == sum(trials.tool_calls[number] for number in rows)
-        assert total(values, "opsgym_cost_usd_total", **labels) == found.score.cost_usd
-        verifiers = {category: (share.passed, share.total) for category, share in found.score.categories.items()}
+        assert total(values, "opsgym_cost_usd_total", **labels) == cell_page.score.cost_usd
+        verifiers = {category: (share.passed, share.total) for category, share in cell_page.score.categories.items()}
         assert verifiers == {
             category: (
                 total(values, "opsgym_verifiers_total", **labels, category=category, passed="true"),
@@ -165,4 +165,4 @@ def _same_as_page(world: World, text: str) -> None:
             )
             for category in verifiers
         }
-    assert {Cell.model_validate(found.cell) for found in page.cells} == {trial.cell for trial in world.trials()}
+    assert {Cell.model_validate(cell_page.cell) for cell_page in page.cells} == {trial.cell for trial in world.trials()}

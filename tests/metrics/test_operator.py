@@ -1,9 +1,10 @@
-"""What the operator's passes show of a namespace: a real store, and an API server on real HTTP."""
+"""Metrics after reconcile passes of a namespace, with a real store and an API server on real HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,18 @@ from tests.operator_io.api_server import ApiServer, api_server
 from tests.operator_io.conftest import mounted, s3_endpoint, store_config, stores
 from tests.operator_io.material import CELL, at, score
 
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import GateRecord, PlannedCell, RunRecord
-from opsgym_operator.client import EVALRUNS, EVALSCHEDULES, PODS, Client, Kind
-from opsgym_operator.config import OperatorConfig, StoreConfig
-from opsgym_operator.metrics import Metrics
-from opsgym_operator.reconcile import Cluster, Namespace
-from opsgym_operator.settings import kopf_settings
-from opsgym_operator.stores import Stores
-from opsgym_operator.watch import Watched
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.kube.client import EVALRUNS, EVALSCHEDULES, PODS, Client, Kind
+from opsgym_core.kube.login import login
+from opsgym_core.metrics.registry import Metrics
+from opsgym_core.store.mounted import StoreConfig, Stores
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.controller.context import ControllerContext
+from opsgym_operator.controller.reconciler import NamespaceReconciler
+from opsgym_operator.kube.cache import ObjectCache
 
 __all__ = ["mounted", "s3_endpoint", "store_config", "stores"]
 
@@ -63,40 +66,40 @@ def finished(uid: str = "0123") -> Any:
 
 
 class World:
-    """A namespace, and what its operator shows."""
+    """A namespace and the metrics of its operator."""
 
     def __init__(self, stores: Stores, config: OperatorConfig) -> None:
         self.metrics = Metrics()
-        self.watched = Watched(lambda _: None)
+        self.watched = ObjectCache(lambda _: None)
         self._stores = stores
         self._config = config
 
-    def run(self, work: Callable[[Namespace], Awaitable[None]]) -> None:
-        """Does something with the namespace's worker."""
+    def run(self, work: Callable[[NamespaceReconciler], Awaitable[None]]) -> None:
+        """Runs `work` with a reconciler of the namespace."""
 
         async def begin() -> None:
-            async with Client(kopf_settings()) as client:
-                cluster = Cluster(
+            async with Client(login) as client:
+                cluster = ControllerContext(
                     client, self.watched, self._stores, self._config, self.metrics, since=NOW, now=lambda: NOW
                 )
-                await work(Namespace("team", cluster))
+                await work(NamespaceReconciler("team", cluster))
 
         asyncio.run(begin())
 
-    def there(self, kind: Kind, item: Any) -> None:
-        self.watched.wrote(kind, item)
+    def put(self, kind: Kind, item: Any) -> None:
+        self.watched.record_write(kind, item)
 
 
-async def one_pass(namespace: Namespace) -> None:
-    await namespace._pass()
+async def one_pass(namespace: NamespaceReconciler) -> None:
+    await namespace.reconcile_once()
 
 
-async def passes_until_read(namespace: Namespace) -> None:
-    """A pass that asks for the store, and one when that was read."""
-    await namespace._pass()
+async def passes_until_read(namespace: NamespaceReconciler) -> None:
+    """A pass that starts to read the store, and one after it has been read."""
+    await namespace.reconcile_once()
     async with asyncio.timeout(30):
         await namespace._event.wait()
-    await namespace._pass()
+    await namespace.reconcile_once()
 
 
 @pytest.fixture
@@ -132,38 +135,38 @@ def put_run(stores: Stores, uid: str = "0123") -> None:
         opsgym="1",
         created_at=at(0).isoformat(),
     )
-    trial = score(0, outcome=Outcome.PASSED).model_copy(update={"run": run})
+    trial = replace(score(0, outcome=Outcome.PASSED), run=run)
     store = stores.get("results")
     store.put(RunKeys(run).run_json, record.model_dump_json().encode())
-    store.put(RunKeys(run).trial(CELL, "task-0", 0).record, trial.model_dump_json().encode())
+    store.put(RunKeys(run).trial(CELL, "task-0", 0).record, trial.to_json())
 
 
-def test_a_run_that_ended_before_a_restart_is_shown_again_from_its_store_and_counted_in_no_counter(
+def test_after_a_restart_gauges_of_an_ended_run_come_from_its_store_and_counters_stay_0(
     world: World, stores: Stores
 ) -> None:
     put_run(stores)
-    world.there(EVALRUNS, finished())
+    world.put(EVALRUNS, finished())
 
     world.run(passes_until_read)
 
-    told = of_run(world.metrics)
-    assert told["opsgym_run_finished_timestamp_seconds"] == [datetime(2026, 11, 22, 4, tzinfo=UTC).timestamp()]
-    assert (told["opsgym_run_cost_usd"], told["opsgym_run_budget_usd"]) == ([0.25], [5.0])
-    assert (told["opsgym_run_progress_ratio"], told["opsgym_run_success_ratio"]) == ([0.5], [1.0])
+    values = of_run(world.metrics)
+    assert values["opsgym_run_finished_timestamp_seconds"] == [datetime(2026, 11, 22, 4, tzinfo=UTC).timestamp()]
+    assert (values["opsgym_run_cost_usd"], values["opsgym_run_budget_usd"]) == ([0.25], [5.0])
+    assert (values["opsgym_run_progress_ratio"], values["opsgym_run_success_ratio"]) == ([0.5], [1.0])
     trials = {"namespace": "team", "run": "nightly", **CELL.model_dump()}
     assert value(world.metrics, "opsgym_run_trials", **trials, outcome="passed") == 1
     assert value(world.metrics, "opsgym_run_trials", **trials, outcome="pending") == 1
     assert value(world.metrics, "opsgym_trials_total", **CELL.model_dump(), outcome="passed", reason="") == 0
 
 
-def test_what_the_gate_said_before_a_restart_is_shown_again(world: World, stores: Stores) -> None:
+def test_the_gate_verdict_is_shown_again_after_a_restart(world: World, stores: Stores) -> None:
     put_run(stores)
     run = "team.nightly.0123"
     gate = GateRecord(run=run, verdict="NO-GO", checks=[], regression=0.25, decided_at="2026-11-22T04:00:00Z")
     stores.get("results").put(RunKeys(run).gate_json, gate.model_dump_json().encode())
     ended = finished()
     ended["status"]["gate"] = "NO-GO"
-    world.there(EVALRUNS, ended)
+    world.put(EVALRUNS, ended)
 
     world.run(passes_until_read)
 
@@ -172,26 +175,26 @@ def test_what_the_gate_said_before_a_restart_is_shown_again(world: World, stores
     assert value(world.metrics, "opsgym_run_regression_ratio", **labels) == 0.25
 
 
-def test_the_series_of_a_run_go_with_its_evalrun_also_if_another_takes_its_name(world: World, stores: Stores) -> None:
+def test_series_of_a_deleted_evalrun_disappear_even_if_another_has_its_name(world: World, stores: Stores) -> None:
     put_run(stores)
-    world.there(EVALRUNS, finished())
+    world.put(EVALRUNS, finished())
 
-    async def work(namespace: Namespace) -> None:
+    async def work(namespace: NamespaceReconciler) -> None:
         await passes_until_read(namespace)
-        world.watched.hide("0123")
+        world.watched.record_deletion("0123")
         broken = manifest(EVALRUNS, "nightly", "4567", spec={"suite": {}, "models": []})
-        world.there(EVALRUNS, broken)
-        await namespace._pass()
+        world.put(EVALRUNS, broken)
+        await namespace.reconcile_once()
         assert of_run(world.metrics).keys() == {"opsgym_run_stalled", "opsgym_run_pods_pending"}
-        world.watched.hide("4567")
-        await namespace._pass()
+        world.watched.record_deletion("4567")
+        await namespace.reconcile_once()
 
     world.run(work)
     assert of_run(world.metrics) == {}
 
 
-def test_a_run_whose_spec_is_refused_is_stalled_by_its_reason(world: World) -> None:
-    world.there(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
+def test_a_run_with_a_refused_spec_is_stalled_with_the_reason(world: World) -> None:
+    world.put(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
 
     world.run(one_pass)
 
@@ -200,11 +203,11 @@ def test_a_run_whose_spec_is_refused_is_stalled_by_its_reason(world: World) -> N
 
 
 def test_pods_that_have_not_started_are_pending(world: World) -> None:
-    world.there(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
+    world.put(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
     for number, phase in enumerate(("Pending", "Pending", "Running", "Succeeded")):
         labels = {"opsgym.dev/run-uid": "0123", "opsgym.dev/role": "task"}
         pod = manifest(PODS, f"p{number}", f"p{number}", metadata={"labels": labels}, status={"phase": phase})
-        world.there(PODS, pod)
+        world.put(PODS, pod)
 
     world.run(one_pass)
 
@@ -217,8 +220,8 @@ def schedule(**spec: Any) -> Any:
     return manifest(EVALSCHEDULES, "every-night", "s1", spec=whole, status=status)
 
 
-def test_a_schedule_that_missed_its_time_is_due_in_the_past(world: World) -> None:
-    world.there(EVALSCHEDULES, schedule())
+def test_a_missed_schedule_has_its_next_time_in_the_past(world: World) -> None:
+    world.put(EVALSCHEDULES, schedule())
 
     world.run(one_pass)
 
@@ -236,8 +239,8 @@ def test_a_schedule_that_missed_its_time_is_due_in_the_past(world: World) -> Non
 
 
 @pytest.mark.parametrize("spec", [{"suspend": True}, {"timeZone": "Nowhere/At-All"}])
-def test_a_schedule_that_is_not_followed_is_due_at_no_time(world: World, spec: dict[str, Any]) -> None:
-    world.there(EVALSCHEDULES, schedule(**spec))
+def test_a_suspended_or_invalid_schedule_has_no_next_time(world: World, spec: dict[str, Any]) -> None:
+    world.put(EVALSCHEDULES, schedule(**spec))
 
     world.run(one_pass)
 
@@ -245,11 +248,11 @@ def test_a_schedule_that_is_not_followed_is_due_at_no_time(world: World, spec: d
     assert "opsgym_schedule_next_run_timestamp_seconds{" not in world.metrics.text().decode()
 
 
-def test_a_namespace_without_runs_is_looked_at_again_within_a_minute(world: World) -> None:
+def test_a_namespace_without_runs_is_reconciled_again_within_a_minute(world: World) -> None:
     waits: list[float] = []
 
-    async def work(namespace: Namespace) -> None:
-        waits.append(await namespace._pass())
+    async def work(namespace: NamespaceReconciler) -> None:
+        waits.append(await namespace.reconcile_once())
 
     world.run(work)
     assert waits == [60.0]

@@ -1,9 +1,10 @@
-"""What the registry shows, and what it takes away again."""
+"""The metric registry: series that appear and series that are removed."""
 
 from __future__ import annotations
 
 import math
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.operator_io.material import CELL, score, summary
 from tests.support.prometheus import program
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Cell
-from opsgym_operator.book import Book
-from opsgym_operator.metric_definitions import METRICS
-from opsgym_operator.metrics import Metrics, RunCondition, RunFigures, ScheduleTimes, main, reference, run_figures
+from opsgym_api.records.attempt import Cell, Usage
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.metrics.definitions import METRICS
+from opsgym_core.metrics.registry import Metrics, RunCondition, RunFigures, ScheduleTimes, main, reference, run_figures
 
 OTHER_CELL = CELL.model_copy(update={"model": "mixed"})
 AT = datetime(2026, 11, 22, 3, tzinfo=UTC)
@@ -26,20 +27,20 @@ Labels = frozenset[tuple[str, str]]
 
 def shown(metrics: Metrics) -> dict[str, dict[Labels, float]]:
     """Values by name and labels, as a scraper reads them."""
-    found: dict[str, dict[Labels, float]] = {}
+    values_by_name: dict[str, dict[Labels, float]] = {}
     for family in text_string_to_metric_families(metrics.text().decode()):
         for sample in family.samples:
-            found.setdefault(sample.name, {})[frozenset(sample.labels.items())] = sample.value
-    return found
+            values_by_name.setdefault(sample.name, {})[frozenset(sample.labels.items())] = sample.value
+    return values_by_name
 
 
 def of_run(metrics: Metrics, run: str = "nightly") -> dict[str, list[float]]:
     """Values of the series of one run, by name."""
-    found = {
+    values_by_name = {
         name: [value for labels, value in series.items() if ("run", run) in labels]
         for name, series in shown(metrics).items()
     }
-    return {name: values for name, values in found.items() if values}
+    return {name: values for name, values in values_by_name.items() if values}
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float | None:
@@ -61,9 +62,9 @@ def filled(*, local: bool = False) -> Metrics:
     metrics.count_attempt(summary())
     metrics.count_trial(CELL, Outcome.PASSED, "")
     metrics.count_verifiers(CELL, score().verifiers)
-    metrics.count_notice("finished", "sent")
+    metrics.count_notification("finished", "sent")
     metrics.count_error("api")
-    with metrics.timed_pass():
+    with metrics.time_reconcile():
         pass
     return metrics
 
@@ -71,21 +72,21 @@ def filled(*, local: bool = False) -> Metrics:
 @pytest.mark.parametrize("local", [False, True])
 def test_every_declared_metric_is_exposed_with_its_labels_and_no_other(local: bool) -> None:
     endings = {"counter": ("",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
-    wanted = {
+    expected = {
         f"{metric.name}{ending}": set(metric.labels)
         for metric in METRICS
         if metric.local or not local
         for ending in endings[metric.kind]
     }
-    found = {
+    exposed = {
         name: {label for labels in series for label, _ in labels} - {"le"}
         for name, series in shown(filled(local=local)).items()
         if not name.startswith("process_")
     }
-    assert found == wanted
+    assert exposed == expected
 
 
-def test_the_operator_tells_its_memory_and_a_local_run_leaves_process_metrics_to_the_collector_of_its_file() -> None:
+def test_only_the_operator_exposes_process_metrics() -> None:
     assert shown(Metrics())["process_resident_memory_bytes"]
     assert "process_" not in Metrics(local=True).text().decode()
 
@@ -96,14 +97,14 @@ def test_no_label_names_a_task_a_trial_or_a_pod() -> None:
 
 
 @pytest.mark.parametrize("local", [False, True])
-def test_prometheus_own_linter_finds_nothing(local: bool) -> None:
+def test_promtool_accepts_the_exposition(local: bool) -> None:
     checked = subprocess.run(
         [program("promtool"), "check", "metrics"], input=filled(local=local).text(), capture_output=True, check=False
     )
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
 
 
-def test_counters_of_a_cell_begin_at_0_when_its_run_is_first_seen() -> None:
+def test_counters_of_a_cell_start_at_0_when_its_run_is_first_observed() -> None:
     metrics = Metrics()
     metrics.show_run("team", "nightly", figures(CELL, pending=4))
     cell = CELL.model_dump()
@@ -118,23 +119,26 @@ def test_counters_of_a_cell_begin_at_0_when_its_run_is_first_seen() -> None:
     assert value(metrics, "opsgym_trials_total", **cell, outcome="passed", reason="") == 1
 
 
-def test_everything_an_attempt_tells_is_counted() -> None:
+def test_every_figure_of_an_attempt_is_counted() -> None:
     metrics = Metrics()
     metrics.count_attempt(
-        summary(
-            cost_usd=0.5,
-            steps=3,
-            tool_calls=2,
-            model_retries=4,
-            rate_limits=1,
-            usage={
-                "prompt_tokens": 70,
-                "completion_tokens": 5,
-                "cached_tokens": 30,
-                "cache_write_tokens": 8,
-                "reasoning_tokens": 2,
-            },
-        ).model_copy(update={"timings": summary().timings.model_copy(update={"wait_s": 1.5, "model_s": 2.5})})
+        replace(
+            summary(
+                cost_usd=0.5,
+                steps=3,
+                tool_calls=2,
+                model_retries=4,
+                rate_limits=1,
+                usage=Usage(
+                    prompt_tokens=70,
+                    completion_tokens=5,
+                    cached_tokens=30,
+                    cache_write_tokens=8,
+                    reasoning_tokens=2,
+                ),
+            ),
+            timings=replace(summary().timings, wait_s=1.5, model_s=2.5),
+        )
     )
     cell = CELL.model_dump()
     counted = {
@@ -166,13 +170,13 @@ def test_an_unknown_cost_adds_nothing() -> None:
     assert value(metrics, "opsgym_cost_usd_total", **CELL.model_dump()) == 0
 
 
-def test_labels_come_from_a_closed_list_whatever_records_say() -> None:
+def test_unknown_values_in_records_do_not_become_labels() -> None:
     metrics = Metrics()
     cell = CELL.model_dump()
     for number in range(3):
         metrics.count_attempt(summary(outcome=Outcome.FAILED, reason=f"task-{number}"))
         metrics.count_trial(CELL, Outcome.FAILED, f"task-{number}")
-        odd = score().verifiers[0].model_copy(update={"category": f"category-{number}"})
+        odd = replace(score().verifiers[0], category=f"category-{number}")
         metrics.count_verifiers(CELL, [odd])
     assert value(metrics, "opsgym_attempts_total", **cell, outcome="failed", reason="other") == 3
     assert value(metrics, "opsgym_trials_total", **cell, outcome="failed", reason="other") == 3
@@ -181,11 +185,11 @@ def test_labels_come_from_a_closed_list_whatever_records_say() -> None:
 
 def test_a_verifier_that_was_not_executed_is_not_counted() -> None:
     metrics = Metrics()
-    metrics.count_verifiers(CELL, [score().verifiers[0].model_copy(update={"executed": False})])
+    metrics.count_verifiers(CELL, [replace(score().verifiers[0], executed=False)])
     assert "opsgym_verifiers_total" not in shown(metrics)
 
 
-def test_cells_that_a_run_no_longer_has_lose_their_series() -> None:
+def test_series_of_removed_cells_disappear() -> None:
     metrics = Metrics()
     metrics.show_run("team", "nightly", figures(CELL, OTHER_CELL, passed=2))
     metrics.show_run("team", "nightly", figures(OTHER_CELL, failed=1))
@@ -200,19 +204,19 @@ def test_ratios_of_a_run_are_over_all_its_cells() -> None:
     metrics = Metrics()
     counts = {CELL: {"passed": 1, "failed": 2, "pending": 0}, OTHER_CELL: {"passed": 0, "infra_error": 1, "pending": 4}}
     metrics.show_run("team", "nightly", RunFigures(counts, success=1 / 3, spent_usd=0.0, budget_usd=None))
-    told = of_run(metrics)
-    assert (told["opsgym_run_progress_ratio"], told["opsgym_run_success_ratio"]) == ([3 / 8], [1 / 3])
-    assert "opsgym_run_budget_usd" not in told
+    shown_values = of_run(metrics)
+    assert (shown_values["opsgym_run_progress_ratio"], shown_values["opsgym_run_success_ratio"]) == ([3 / 8], [1 / 3])
+    assert "opsgym_run_budget_usd" not in shown_values
 
 
-def test_success_is_not_told_before_anything_is_scored() -> None:
+def test_the_success_ratio_is_absent_before_a_trial_is_scored() -> None:
     metrics = Metrics()
     metrics.show_run("team", "nightly", RunFigures({CELL: {"pending": 2}}, None, 0.0, None))
     assert "opsgym_run_success_ratio" not in of_run(metrics)
     assert of_run(metrics)["opsgym_run_progress_ratio"] == [0.0]
 
 
-def test_a_stall_is_shown_by_its_reason_until_it_is_mended() -> None:
+def test_a_stall_is_shown_with_its_reason_until_it_ends() -> None:
     metrics = Metrics()
     for reason in ("BreakerOpen", "SecretMissing"):
         metrics.show_condition("team", "nightly", RunCondition(stalled=reason, pods_pending=3))
@@ -222,7 +226,7 @@ def test_a_stall_is_shown_by_its_reason_until_it_is_mended() -> None:
     assert of_run(metrics) == {"opsgym_run_pods_pending": [0.0]}
 
 
-def test_a_run_that_goes_on_has_not_finished_any_more() -> None:
+def test_a_run_that_resumes_loses_its_finish_time() -> None:
     metrics = Metrics()
     metrics.show_condition("team", "nightly", RunCondition(finished_at=AT))
     assert of_run(metrics) == {"opsgym_run_finished_timestamp_seconds": [AT.timestamp()]}
@@ -230,7 +234,7 @@ def test_a_run_that_goes_on_has_not_finished_any_more() -> None:
     assert of_run(metrics) == {}
 
 
-def test_a_gate_says_one_thing_at_a_time_and_nothing_while_it_is_open() -> None:
+def test_a_gate_has_one_verdict_and_none_before_it_is_judged() -> None:
     metrics = Metrics()
     metrics.show_gate("team", "nightly", "INCONCLUSIVE", 0.1)
     metrics.show_gate("team", "nightly", "GO", None)
@@ -241,7 +245,7 @@ def test_a_gate_says_one_thing_at_a_time_and_nothing_while_it_is_open() -> None:
     assert of_run(metrics) == {}
 
 
-def test_everything_of_a_run_goes_with_it_and_nothing_of_another() -> None:
+def test_a_deleted_run_loses_all_its_series_and_other_runs_none() -> None:
     metrics = filled()
     metrics.show_run("team", "other", figures(CELL, passed=1))
     metrics.show_run("elsewhere", "nightly", figures(CELL, passed=1))
@@ -256,7 +260,7 @@ def test_everything_of_a_run_goes_with_it_and_nothing_of_another() -> None:
     assert left == {("team", "other"), ("elsewhere", "nightly")}
 
 
-def test_a_schedule_that_is_suspended_is_due_at_no_time_and_one_that_is_gone_leaves_nothing() -> None:
+def test_a_suspended_schedule_has_no_next_time_and_a_deleted_one_no_series() -> None:
     metrics = Metrics()
     metrics.show_schedules(
         "team", {"nightly": ScheduleTimes(AT, None, AT + timedelta(days=1)), "weekly": ScheduleTimes()}
@@ -270,14 +274,14 @@ def test_a_schedule_that_is_suspended_is_due_at_no_time_and_one_that_is_gone_lea
     assert 'schedule="' not in metrics.text().decode()
 
 
-def test_only_a_pass_that_ends_well_is_the_last_success() -> None:
+def test_only_a_successful_pass_updates_the_last_success_time() -> None:
     metrics = Metrics()
-    with pytest.raises(ZeroDivisionError), metrics.timed_pass():
+    with pytest.raises(ZeroDivisionError), metrics.time_reconcile():
         raise ZeroDivisionError
     before = value(metrics, "opsgym_reconcile_last_success_timestamp_seconds")
     assert before is not None
     assert math.isnan(before)
-    with metrics.timed_pass():
+    with metrics.time_reconcile():
         pass
     after = value(metrics, "opsgym_reconcile_last_success_timestamp_seconds")
     assert after is not None
@@ -285,20 +289,20 @@ def test_only_a_pass_that_ends_well_is_the_last_success() -> None:
     assert value(metrics, "opsgym_reconcile_duration_seconds_count") == 2
 
 
-def test_figures_of_a_run_count_each_cell_as_its_status_counts_all() -> None:
-    book = Book(infra_retries=0)
-    book.note(summary(0))
-    book.note(summary(1, outcome=Outcome.FAILED, reason="verifiers", cost_usd=0.5))
-    book.note(summary(2, outcome=Outcome.INFRA_ERROR, reason="gym_lost"))
-    book.note(summary(3, outcome=Outcome.BUDGET_SKIPPED, reason="budget"))
-    book.note(summary(4, outcome=Outcome.CANCELLED))
-    other = summary(0, outcome=Outcome.CONFIG_ERROR, reason="no_plan").model_copy(update={"cell": OTHER_CELL})
-    book.note(other)
+def test_run_figures_count_every_cell_by_outcome() -> None:
+    ledger = AttemptLedger(infra_retries=0)
+    ledger.record(summary(0))
+    ledger.record(summary(1, outcome=Outcome.FAILED, reason="verifiers", cost_usd=0.5))
+    ledger.record(summary(2, outcome=Outcome.INFRA_ERROR, reason="gym_lost"))
+    ledger.record(summary(3, outcome=Outcome.BUDGET_SKIPPED, reason="budget"))
+    ledger.record(summary(4, outcome=Outcome.CANCELLED))
+    other = replace(summary(0, outcome=Outcome.CONFIG_ERROR, reason="no_plan"), cell=OTHER_CELL)
+    ledger.record(other)
 
-    told = run_figures(book, {CELL: 6, OTHER_CELL: 2}, 3.0)
+    counted = run_figures(ledger, {CELL: 6, OTHER_CELL: 2}, 3.0)
 
     none = {"passed": 0, "failed": 0, "infra_error": 0, "config_error": 0, "budget_skipped": 0}
-    assert told == RunFigures(
+    assert counted == RunFigures(
         cells={
             CELL: none | {"passed": 1, "failed": 1, "infra_error": 1, "budget_skipped": 1, "pending": 2},
             OTHER_CELL: none | {"config_error": 1, "pending": 1},
@@ -307,7 +311,7 @@ def test_figures_of_a_run_count_each_cell_as_its_status_counts_all() -> None:
         spent_usd=0.5,
         budget_usd=3.0,
     )
-    assert (told.scored, told.total) == (2, 8)
+    assert (counted.scored, counted.total) == (2, 8)
 
 
 def test_the_reference_is_checked_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What records tell of a model's refusals and of waits, over real HTTP and the real litellm."""
+"""Rate limits and waits in records, over real HTTP and the real litellm."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.runner.jobs import NO_JITTER, FakeTime, MemoryStore, make_job, stub_m
 from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, calls, refuses, says
 
-from opsgym_api.evalrun import Limits
-from opsgym_api.records import AttemptRecord
+from opsgym_api.kinds.evalrun import Limits
+from opsgym_api.records.attempt import AttemptRecord
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def attempt(store: MemoryStore, gym_url: str, model: StubModel, seconds: i
             return await runner.run(job)
 
 
-async def test_refusals_and_waits_stand_in_the_record_of_the_attempt_and_of_the_trial(
+async def test_rate_limits_and_waits_are_recorded_for_the_attempt_and_the_trial(
     store: MemoryStore, gym_url: str
 ) -> None:
     record = await attempt(store, gym_url, StubModel(TOO_MANY, refuses(503), SOLUTION[0], TOO_MANY, SOLUTION[1]))
@@ -44,13 +44,13 @@ async def test_refusals_and_waits_stand_in_the_record_of_the_attempt_and_of_the_
     assert (trial.rate_limits, trial.timings.wait_s) == (2, 5.0)
 
 
-async def test_an_undisturbed_attempt_waited_for_nothing(store: MemoryStore, gym_url: str) -> None:
+async def test_an_attempt_without_rate_limits_has_no_wait_time(store: MemoryStore, gym_url: str) -> None:
     record = await attempt(store, gym_url, StubModel(*SOLUTION))
 
     assert (record.model_retries, record.rate_limits, record.timings.wait_s) == (0, 0, 0.0)
 
 
-async def test_a_429_that_stays_is_counted_each_time(store: MemoryStore, gym_url: str) -> None:
+async def test_every_429_of_a_failed_attempt_is_counted(store: MemoryStore, gym_url: str) -> None:
     model = StubModel(refuses(429))
 
     record = await attempt(store, gym_url, model, seconds=100)
@@ -60,7 +60,7 @@ async def test_a_429_that_stays_is_counted_each_time(store: MemoryStore, gym_url
     assert record.timings.wait_s == 0.5 + 1 + 2 + 4 + 8 + 16 + 30 + 30
 
 
-async def test_an_episode_that_waits_for_a_slot_tells_so(store: MemoryStore, gym_url: str) -> None:
+async def test_waiting_for_a_concurrency_slot_is_reported(store: MemoryStore, gym_url: str) -> None:
     """Two episodes share a model that takes one request at a time; the second waits while the first is answered."""
     time = FakeTime()
 

@@ -1,6 +1,6 @@
-"""The chart's dashboards as tests and pictures read them: panels, variables, and queries that Prometheus can answer.
+"""Dashboards of the chart: panels, variables, and queries in a form that Prometheus can answer.
 
-Invariant: no query leaves here with a variable in it.
+Invariant: every query returned from this module has its variables substituted.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Board = dict[str, Any]
 
 def load(path: Path) -> Board:
     """A dashboard."""
-    found: Board = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    board: Board = json.loads(path.read_text(encoding="utf-8"))
+    return board
 
 
 def panels(board: Board) -> Iterator[Panel]:
@@ -35,32 +35,32 @@ def panels(board: Board) -> Iterator[Panel]:
 
 @dataclass(frozen=True)
 class View:
-    """What somebody looks at: a time range, and what is chosen.
+    """A time range with selected values of variables.
 
     Args:
-        start: Begin of the time range, as Unix time.
-        end: Its end.
+        start: Start of the time range, Unix time.
+        end: End of the time range.
         step: Seconds between two points of a graph.
-        chosen: Values of the dashboards' variables.
+        selected: Values of the dashboards' variables.
     """
 
     start: float
     end: float
     step: float
-    chosen: Mapping[str, str]
+    selected: Mapping[str, str]
 
-    def written(self, text: str) -> str:
-        """A query with everything that Grafana would put into it.
+    def substituted(self, text: str) -> str:
+        """A query with the values that Grafana would substitute.
 
         Raises:
-            ValueError: It names a variable that nobody knows.
+            ValueError: The query names an unknown variable.
         """
         seconds = round(self.end - self.start)
         known = {
             "__range_s": str(seconds),
             "__range": f"{seconds}s",
             "__rate_interval": f"{round(4 * self.step)}s",
-            **self.chosen,
+            **self.selected,
         }
         for name in sorted(known, key=len, reverse=True):
             text = text.replace(f"${name}", known[name])
@@ -69,22 +69,22 @@ class View:
         return text
 
     def answers(self, server: Prometheus, target: Mapping[str, Any]) -> list[Series]:
-        """What a panel's query gives: a value for each series at the end of the range, or values over it."""
-        expression = self.written(target["expr"])
+        """Result of a panel's query: one value for each series at the end of the range, or values over the range."""
+        expression = self.substituted(target["expr"])
         if target.get("instant"):
             return server.query(expression, self.end)
         return server.query_range(expression, self.start, self.end, self.step)
 
     def values_of(self, server: Prometheus, variable: Mapping[str, Any]) -> set[str]:
-        """What a variable offers."""
-        asked = LABEL_VALUES.fullmatch(self.written(variable["query"]["query"]))
-        if asked is None:
+        """Values that a variable offers."""
+        query = LABEL_VALUES.fullmatch(self.substituted(variable["query"]["query"]))
+        if query is None:
             raise ValueError(f"not a query of a variable: {variable['query']}")
-        found = server.query(f"count by ({asked['label']}) ({asked['series']})", self.end)
-        return {series["metric"][asked["label"]] for series in found}
+        counts = server.query(f"count by ({query['label']}) ({query['series']})", self.end)
+        return {series["metric"][query["label"]] for series in counts}
 
 
 def numbers(series: Series) -> list[float]:
-    """Its values, in order of time."""
+    """Values of a series in order of time."""
     points = [series["value"]] if "value" in series else series["values"]
     return [float(value) for _, value in points]

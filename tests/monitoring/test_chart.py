@@ -65,10 +65,10 @@ def test_two_monitors_at_once_are_refused() -> None:
 
 
 def test_dashboards_are_in_config_maps_that_grafanas_sidecar_finds() -> None:
-    found = _dashboards(_with())
-    assert set(found) == {f"opsgym-{path.name}" for path in FILES}
+    dashboards = _dashboards(_with())
+    assert set(dashboards) == {f"opsgym-{path.name}" for path in FILES}
     for path in FILES:
-        manifest = found[f"opsgym-{path.name}"]
+        manifest = dashboards[f"opsgym-{path.name}"]
         assert json.loads(manifest["data"][f"opsgym-{path.name}"]) == json.loads(path.read_text())
         assert manifest["metadata"]["labels"]["grafana_dashboard"] == "1"
         assert manifest["metadata"]["annotations"] == {"grafana_folder": "opsgym"}
@@ -89,7 +89,7 @@ def test_dashboards_may_be_left_out() -> None:
 def test_dashboards_of_two_releases_are_one_file_each_for_grafana() -> None:
     first, second = (rendered(LEAST, release=release) for release in ("one", "two"))
     assert set(_dashboards(first)) == set(_dashboards(second))
-    names = [{found["metadata"]["name"] for found in _dashboards(manifests).values()} for manifests in (first, second)]
+    names = [{item["metadata"]["name"] for item in _dashboards(manifests).values()} for manifests in (first, second)]
     assert not names[0] & names[1]
 
 

@@ -38,9 +38,9 @@ def _alerts(groups: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where promtool finds the rules of a release with the default values as `rules.yaml`."""
-    found = tmp_path_factory.mktemp("rules")
-    (found / "rules.yaml").write_text(yaml.safe_dump({"groups": _groups()}))
-    return found
+    folder = tmp_path_factory.mktemp("rules")
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": _groups()}))
+    return folder
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])

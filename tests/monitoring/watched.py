@@ -24,11 +24,11 @@ from tests.monitoring.boards import View
 from tests.support.prometheus import Prometheus, free_port, prometheus
 
 from opsgym.exits import Exit
-from opsgym_api.records import AttemptRecord, Cell, TrialRecord
-from opsgym_operator.book import Book
-from opsgym_operator.liveness import Health
-from opsgym_operator.metrics import Metrics, RunCondition, ScheduleTimes, run_figures
-from opsgym_operator.server import serving
+from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.metrics.registry import Metrics, RunCondition, ScheduleTimes, run_figures
+from opsgym_operator.observability.health import Health
+from opsgym_operator.observability.server import serving
 
 RULES = sorted((OPSGYM / "monitoring" / "rules").glob("*.yaml"))
 PRICES = {"inputUsd": 10, "outputUsd": 40}
@@ -102,7 +102,7 @@ class Operator:
 
     def __init__(self) -> None:
         self.metrics = Metrics()
-        self._book = Book(infra_retries=0)
+        self._ledger = AttemptLedger(infra_retries=0)
         self._attempts: list[AttemptRecord] = []
         self._trials: dict[tuple[str, str, int], TrialRecord] = {}
         self._cells: Counter[Cell] = Counter()
@@ -117,18 +117,18 @@ class Operator:
 
     def _show(self) -> None:
         show, cells = self.metrics, self._cells
-        show.show_run("evals", "nightly", run_figures(self._book, cells, BUDGET))
+        show.show_run("evals", "nightly", run_figures(self._ledger, cells, BUDGET))
         show.show_condition("evals", "nightly", RunCondition(pods_pending=1))
-        show.show_run("evals", "waiting", run_figures(Book(0), cells, None))
+        show.show_run("evals", "waiting", run_figures(AttemptLedger(0), cells, None))
         show.show_condition("evals", "waiting", RunCondition(stalled="SecretMissing", pods_pending=0))
         show.show_models("evals", {cell.model: 1 for cell in cells}, {cell.model: 4 for cell in cells})
 
     def goes_on(self, part: int, parts: int) -> None:
         """Harvests one of so many parts of the attempts in a pass, after one that failed."""
         self.metrics.count_error("api")
-        with self.metrics.timed_pass():
+        with self.metrics.time_reconcile():
             for attempt in self._attempts[part::parts]:
-                self._book.note(attempt)
+                self._ledger.record(attempt)
                 self.harvested += 1
                 assert attempt.outcome is not None
                 self.metrics.count_attempt(attempt)
@@ -136,7 +136,7 @@ class Operator:
                 trial = self._trials.get((attempt.cell.key, attempt.task_id, attempt.trial))
                 self.metrics.count_verifiers(attempt.cell, trial.verifiers if trial else ())
             self._show()
-        self.metrics.count_notice("finished", "sent")
+        self.metrics.count_notification("finished", "sent")
 
     def ends(self) -> None:
         """The run has ended and was judged."""
@@ -172,13 +172,13 @@ def watched(folder: Path) -> Iterator[Watched]:
 
 def _rules(folder: Path) -> list[Path]:
     """The chart's rule files, evaluated as often as everything else here."""
-    found = []
+    files = []
     for path in RULES:
         groups = yaml.safe_load(path.read_text())["groups"]
-        found.append(folder / path.name)
+        files.append(folder / path.name)
         often = [{name: part for name, part in group.items() if name != "interval"} for group in groups]
-        found[-1].write_text(yaml.safe_dump({"groups": often}))
-    return found
+        files[-1].write_text(yaml.safe_dump({"groups": often}))
+    return files
 
 
 def _view(start: float, namespace: str, run: str) -> View:
@@ -189,11 +189,11 @@ def _view(start: float, namespace: str, run: str) -> View:
 def _looked_at(server: Prometheus, model: HeldModel, start: float) -> View:
     """Lets the run on this machine go on to its last trial, and has every step of it scraped."""
     trials = 'sum(opsgym_trials_total{model="held"})'
-    server.until(lambda found: found.value(trials) == 0, "the run's counters at 0")
-    until(lambda: len(model.asked) == 1, "the model is asked")
+    server.until(lambda scraped: scraped.value(trials) == 0, "the run's counters at 0")
+    until(lambda: len(model.prompts) == 1, "the model is asked")
     model.hold(after=HELD - 2)  # that one is answered, too; the last one goes on waiting
     every = "sum(opsgym_trials_total)"
-    server.until(lambda found: found.value(every) == TRIALS - 1, "all trials of the run but the last")
+    server.until(lambda scraped: scraped.value(every) == TRIALS - 1, "all trials of the run but the last")
     return _view(start, "local", "demo")
 
 
@@ -203,9 +203,9 @@ def _harvested(
     """Has the operator harvest a run in three passes, each of which is scraped."""
     ended = 'sum(opsgym_trials_total{job="opsgym-operator"})'
     operator.begins(attempts, trials)
-    server.until(lambda found: found.value(ended) == 0, "the operator's counters at 0")
+    server.until(lambda scraped: scraped.value(ended) == 0, "the operator's counters at 0")
     for part in range(3):
         operator.goes_on(part, 3)
-        server.until(lambda found: found.value(ended) == operator.harvested, f"pass {part} of the operator")
+        server.until(lambda scraped: scraped.value(ended) == operator.harvested, f"pass {part} of the operator")
     operator.ends()
-    server.until(lambda found: found.value("max(opsgym_run_gate)") == 1, "the gate's verdict")
+    server.until(lambda scraped: scraped.value("max(opsgym_run_gate)") == 1, "the gate's verdict")

@@ -1,6 +1,6 @@
-"""A namespace that does what plans want: Jobs start pods, pods end, and everything is seen again.
+"""A simulated namespace: it applies plans, starts and ends pods, and is observed again.
 
-It stands in for API server, Job controller, harvest and store, as far as plans depend on them.
+It replaces API server, Job controller, harvest and store, as far as plans depend on them.
 """
 
 from __future__ import annotations
@@ -12,25 +12,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opsgym_api.evalmodel import EvalModel, ModelSpec
-from opsgym_api.evalrun import EvalRunSpec, EvalRunStatus, NoticeStatus
-from opsgym_api.gate import Baseline
-from opsgym_api.orders import AttemptSummary, JobOrder, PreflightReport, SuiteEntry, SuiteIndex
-from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Cell, Control, GateRecord, RunRecord, Timings
-from opsgym_operator.book import Book
-from opsgym_operator.config import Images, OperatorConfig, StoreConfig
-from opsgym_operator.decide import plan
-from opsgym_operator.desired import Delivery, Desired, Event, Letter, Need
-from opsgym_operator.names import LABEL_EVAL_MODEL, LABEL_RUN_UID
-from opsgym_operator.observed import (
+from opsgym_api.kinds.evalmodel import EvalModel, ModelSpec
+from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus, NotificationStatus
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialId
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.job_spec import JobSpec, PreflightReport
+from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_api.records.run import Control, RunRecord
+from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.gates.judge import Baseline
+from opsgym_core.notifications.webhook import DeliveryResult, WebhookRequest
+from opsgym_core.store.mounted import StoreConfig
+from opsgym_operator.build.jobs import manifests_of
+from opsgym_operator.config import Images, OperatorConfig
+from opsgym_operator.observe.labels import LABEL_EVAL_MODEL, LABEL_RUN_UID
+from opsgym_operator.observe.objects import (
     ObservedJob,
     ObservedNamespace,
     ObservedPod,
     ObservedPreflight,
     ObservedRun,
-    Stored,
+    StoredState,
 )
+from opsgym_operator.plan.desired import Desired, Event, Load
+from opsgym_operator.plan.namespace import plan
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CONFIG = OperatorConfig(
@@ -41,14 +47,17 @@ CONFIG = OperatorConfig(
     images=Images(runner="runner:1", domains="domains:1"),
 )
 
-Ending = tuple[Outcome, float]
-"""How an attempt ends, and its dollars."""
+AttemptEnd = tuple[Outcome, float]
+"""Outcome of an attempt, and its cost in dollars."""
 
 
 def entry(task_id: str, *gyms: str) -> SuiteEntry:
-    found = list(gyms or ("itsm",))
+    domains = list(gyms or ("itsm",))
     return SuiteEntry(
-        task_id=task_id, domain=found[0] if len(found) == 1 else "hybrid", gyms=found, digest=f"digest of {task_id}"
+        task_id=task_id,
+        domain=domains[0] if len(domains) == 1 else "hybrid",
+        gyms=domains,
+        digest=f"digest of {task_id}",
     )
 
 
@@ -63,7 +72,7 @@ def model(name: str, **fields: Any) -> EvalModel:
     )
 
 
-def always_passes(cell: str, task_id: str, trial: int, attempt: int) -> Ending:
+def always_passes(cell: str, task_id: str, trial: int, attempt: int) -> AttemptEnd:
     return Outcome.PASSED, 0.0
 
 
@@ -72,7 +81,7 @@ class SimJob:
     """A Job as its controller sees it."""
 
     manifest: Mapping[str, Any]
-    order: JobOrder
+    order: JobSpec
     parallelism: int
     suspended: bool
     completed: set[int] = field(default_factory=set)
@@ -103,18 +112,18 @@ class SimRun:
     record: RunRecord | None = None
     index: SuiteIndex | None = None
     control: Control | None = None
-    book: Book = field(default_factory=lambda: Book(0))
-    attempts: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    ledger: AttemptLedger = field(default_factory=lambda: AttemptLedger(0))
+    attempts: dict[TrialId, int] = field(default_factory=dict)
     preflights: dict[str, ObservedPreflight] = field(default_factory=dict)
-    orders: set[str] = field(default_factory=set)
+    config_maps: set[str] = field(default_factory=set)
     under_way: dict[tuple[str, str, int, int], float] = field(default_factory=dict)
-    """What attempts have cost that have not ended."""
+    """Cost so far of attempts that have not ended."""
     gate: GateRecord | None = None
     baseline: Baseline | None = None
-    letters: dict[tuple[str, int], Letter] = field(default_factory=dict)
-    """Notices that were to be sent, by id and attempt."""
-    deliveries: dict[str, Delivery] = field(default_factory=dict)
-    told: list[NoticeStatus] = field(default_factory=list)
+    requests: dict[tuple[str, int], WebhookRequest] = field(default_factory=dict)
+    """Notifications to send, by id and attempt."""
+    deliveries: dict[str, DeliveryResult] = field(default_factory=dict)
+    settled: list[NotificationStatus] = field(default_factory=list)
     gone: bool = False
     events: list[Event] = field(default_factory=list)
     started: int = 0
@@ -125,14 +134,16 @@ class SimRun:
         return f"uid-{self.name}"[:36]
 
     def condition(self, kind: str) -> str:
-        found = next(found for found in self.status.conditions if found.type == kind)
-        return f"{found.status} {found.reason}"
+        current = next(condition for condition in self.status.conditions if condition.type == kind)
+        return f"{current.status} {current.reason}"
 
 
 class Fleet:
     """The namespace."""
 
-    def __init__(self, seed: int = 0, config: OperatorConfig = CONFIG, ending: Callable[..., Ending] = always_passes):
+    def __init__(
+        self, seed: int = 0, config: OperatorConfig = CONFIG, ending: Callable[..., AttemptEnd] = always_passes
+    ):
         self.chance = random.Random(seed)
         self.config = config
         self.ending = ending
@@ -143,12 +154,12 @@ class Fleet:
         self.report = PreflightReport()
         self.last: dict[str, Desired] = {}
         self.seen: Callable[[ObservedNamespace], ObservedNamespace] = lambda namespace: namespace
-        """Changes what is seen."""
+        """Changes the observation, for tests of unusual ones."""
 
-    # What a user does
+    # User actions
 
     def apply(self, name: str, spec: EvalRunSpec, entries: list[SuiteEntry]) -> SimRun:
-        run = SimRun(name, spec, entries, self.now, book=Book(spec.limits.infra_retries))
+        run = SimRun(name, spec, entries, self.now, ledger=AttemptLedger(spec.limits.infra_retries))
         self.runs[run.uid] = run
         return run
 
@@ -156,7 +167,7 @@ class Fleet:
         run.spec = run.spec.model_copy(update=changes)
         run.generation += 1
 
-    # What is seen
+    # Observation
 
     def observed(self) -> ObservedNamespace:
         namespace = ObservedNamespace(
@@ -187,9 +198,9 @@ class Fleet:
             created_at=run.created_at,
             spec=run.spec,
             status=run.status,
-            stored=Stored(run.record, run.index, run.control, run.gate, run.book),
+            stored=StoredState(run.record, run.index, run.control, run.gate, run.ledger),
             preflights=tuple(run.preflights.values()),
-            orders=frozenset(run.orders),
+            config_maps=frozenset(run.config_maps),
             baseline=run.baseline,
             deliveries=tuple(run.deliveries.values()),
         )
@@ -213,10 +224,10 @@ class Fleet:
             harvested=job.finished and not job.pods and not job.terminating,
         )
 
-    # What a plan leads to
+    # Applying plans
 
     def plan(self) -> dict[str, Desired]:
-        """Plans and applies, until nothing is left to do at this moment."""
+        """Plans and applies until a plan changes nothing."""
         for _ in range(200):
             self.last = plan(self.observed(), self.config, self.now, "1.0")
             changed = [self.carry_out(self.runs[uid], desired) for uid, desired in self.last.items()]
@@ -224,15 +235,20 @@ class Fleet:
                 return self.last
         raise AssertionError(f"plans do not come to an end: {self.last}")
 
+    def manifests(self, run: SimRun, desired: Desired) -> list[dict[str, Any]]:
+        """Objects of the Jobs that a plan creates."""
+        observed = self._run(run)
+        return [manifest for job in desired.create for manifest in manifests_of(observed, job, self.config)]
+
     def carry_out(self, run: SimRun, desired: Desired) -> bool:
         run.record = run.record or desired.freeze
         run.control = desired.control or run.control
         run.gate = desired.gate or run.gate
         for record in desired.records:
-            assert run.book.note(record), "written off twice"
-            key = (record.cell.key, record.task_id, record.trial)
+            assert run.ledger.record(record), "recorded twice"
+            key = record.trial_id
             run.attempts[key] = record.attempt + 1
-        for manifest in desired.create:
+        for manifest in self.manifests(run, desired):
             self._create(run, manifest)
         for patch in desired.patches:
             job = self.jobs[patch.name]
@@ -242,31 +258,31 @@ class Fleet:
             job.suspended = job.suspended if patch.suspend is None else patch.suspend
         for ref in desired.delete:
             self._delete(run, ref.kind, ref.name)
-        if Need.SUITE in desired.needs:
+        if Load.SUITE_INDEX in desired.loads:
             run.index = SuiteIndex(entries=run.entries)
         run.status = desired.status or run.status
         run.events += desired.events
-        run.told += desired.told
-        run.letters |= {(letter.id, letter.attempt): letter for letter in desired.send}
+        run.settled += desired.settled_notifications
+        run.requests |= {(request.id, request.attempt): request for request in desired.send}
         self._controllers()
         acts = (
             *(desired.freeze, desired.control, desired.records, desired.gate),
             *(desired.create, desired.patches, desired.delete),
         )
-        return any(acts) or (bool(desired.needs) and run.record is None)
+        return any(acts) or (bool(desired.loads) and run.record is None)
 
     def _create(self, run: SimRun, manifest: Mapping[str, Any]) -> None:
         name = manifest["metadata"]["name"]
         if manifest["kind"] == "ConfigMap":
-            assert name not in run.orders
-            run.orders.add(name)
-            self._content = json.loads(manifest["data"]["order.json"])
+            assert name not in run.config_maps
+            run.config_maps.add(name)
+            self._content = json.loads(manifest["data"]["job.json"])
         elif "-preflight-" in name:
             report = self.report
             run.preflights[name] = ObservedPreflight(name, finished_at=self.now, report=report)
         else:
             assert name not in self.jobs
-            order = JobOrder.model_validate(self._content)
+            order = JobSpec.model_validate(self._content)
             spec = manifest["spec"]
             assert spec["completions"] == len(order.trials) >= spec["parallelism"] > 0
             self.jobs[name] = SimJob(manifest, order, spec["parallelism"], spec["suspend"])
@@ -275,7 +291,7 @@ class Fleet:
         if kind == "EvalRun":
             run.gone = True
         elif kind == "ConfigMap":
-            run.orders.remove(name)
+            run.config_maps.remove(name)
         elif name in run.preflights:
             del run.preflights[name]
         else:
@@ -303,20 +319,20 @@ class Fleet:
         jobs = [job for job in self.jobs.values() if job.order.cell.model == model]
         return sum(len(job.pods) + len(job.terminating) for job in jobs)
 
-    # What pods do
+    # Pods
 
     def spend_some(self) -> None:
-        """Notes what some attempts that are under way have cost so far."""
+        """Records what some running attempts have cost so far."""
         for job in self.jobs.values():
             for index in sorted(job.pods):
                 ref, run = job.order.trials[index], self.runs[job.uid]
-                attempt = run.attempts.get((job.order.cell.key, ref.task_id, ref.trial), 0)
+                attempt = run.attempts.get(TrialId(job.order.cell.key, ref.task_id, ref.trial), 0)
                 _, cost = self._outcome(job, run, index, attempt)
                 share = cost * self.chance.random()
                 noted = run.under_way.get((job.order.cell.key, ref.task_id, ref.trial, attempt), 0.0)
                 share = max(noted, share)
                 run.under_way[job.order.cell.key, ref.task_id, ref.trial, attempt] = share
-                run.book.note(
+                run.ledger.record(
                     AttemptRecord(
                         run="r",
                         cell=job.order.cell,
@@ -329,24 +345,24 @@ class Fleet:
                 )
 
     def end_one(self, *, seconds: float = 1.0) -> bool:
-        """Ends a pod that is chosen at random; whether there was one."""
-        found = [(name, index) for name, job in self.jobs.items() for index in sorted(job.pods | job.terminating)]
-        if not found:
+        """Ends a pod that is chosen at random; returns False if none runs."""
+        pods = [(name, index) for name, job in self.jobs.items() for index in sorted(job.pods | job.terminating)]
+        if not pods:
             return False
         self.now += timedelta(seconds=seconds)
-        name, index = self.chance.choice(found)
+        name, index = self.chance.choice(pods)
         self.end(name, index)
         return True
 
     def end(self, name: str, index: int) -> None:
         job = self.jobs[name]
         run, ref = self.runs[job.uid], job.order.trials[index]
-        key = (job.order.cell.key, ref.task_id, ref.trial)
+        key = TrialId(job.order.cell.key, ref.task_id, ref.trial)
         attempt = run.attempts.get(key, 0)
         run.attempts[key] = attempt + 1
         outcome, cost = self._outcome(job, run, index, attempt)
         cost = max(cost, run.under_way.pop((*key, attempt), 0.0))
-        assert run.book.note(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
+        assert run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
         was_terminating = index in job.terminating
         job.pods.discard(index)
         job.terminating.discard(index)
@@ -359,7 +375,7 @@ class Fleet:
             job.completed.add(index)
         self._controllers()
 
-    def _outcome(self, job: SimJob, run: SimRun, index: int, attempt: int) -> Ending:
+    def _outcome(self, job: SimJob, run: SimRun, index: int, attempt: int) -> AttemptEnd:
         ref = job.order.trials[index]
         if index in job.terminating:
             return Outcome.CANCELLED, 0.0
@@ -369,12 +385,12 @@ class Fleet:
         return self.ending(job.order.cell.key, ref.task_id, ref.trial, attempt)
 
     def run_out(self, *, most: int = 100_000, check: Callable[[], None] = lambda: None, spending: bool = False) -> None:
-        """Plans and ends pods in turn until nothing happens any more.
+        """Plans and ends pods in turn until no pod is left.
 
         Args:
             most: Pods to end.
-            check: Is called after each plan.
-            spending: Whether spend is noted while attempts are under way.
+            check: Called after each plan.
+            spending: Whether the spend of running attempts is recorded.
         """
         self.plan()
         check()
@@ -393,9 +409,9 @@ class Fleet:
 
 def summary(
     cell: Cell, task_id: str, trial: int, attempt: int, outcome: Outcome, cost: float | None, at: datetime
-) -> AttemptSummary:
+) -> Attempt:
     reason = {Outcome.INFRA_ERROR: InfraReason.GYM_LOST, Outcome.FAILED: "verifiers"}.get(outcome, "")
-    return AttemptSummary(
+    return Attempt(
         cell=cell,
         task_id=task_id,
         trial=trial,

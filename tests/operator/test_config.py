@@ -54,9 +54,9 @@ def test_everything_that_can_be_said_is_read() -> None:
         (
             "defaultStore: results",
             "defaultStore: nowhere",
-            "defaultStore: 'nowhere' is none of the stores: results, archive",
+            "defaultStore: 'nowhere' is not a store; configured: results, archive",
         ),
-        ("name: archive", "name: results", "stores: names must be unique, found twice: results"),
+        ("name: archive", "name: results", "stores: names must be unique; repeated: results"),
         ("url: s3://other", "url: https://other", "stores[1].url (line 8): 'https://other' does not match"),
         (
             "databaseMegabytes: 512",
@@ -72,7 +72,7 @@ def test_everything_that_can_be_said_is_read() -> None:
         ("pullPolicy: Never", "pullPolicy: never", "images.pullPolicy (line 10): 'never' is not allowed; allowed: "),
         ("port: 8005", "port: 0", "gyms.csm.port (line 11): must be greater than or equal to 1"),
         ("stores:", "stores: &x", "is not YAML"),
-        (GOOD, "", "must hold one YAML document, found 0"),
+        (GOOD, "", "must hold one YAML document, has 0"),
         (GOOD, "[]", "must be"),
     ],
 )

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that answers as an API server would, as far as a test says."""
+"""A stub of the API server: an HTTP server on loopback with the answers that a test sets."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ import yaml
 
 @dataclass
 class ApiServer:
-    """What it answers, and what it was asked."""
+    """Answers of the server, and the requests it received."""
 
     url: str
     answers: dict[tuple[str, str], list[tuple[int, Any]]] = field(default_factory=dict)
-    """By method and path: status and body, one after the other; the last one from then on. A body may be a function of
-    what was sent."""
-    asked: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
+    """Status and body by method and path, in order; the last one is repeated. A body may be a function of the request's
+    content."""
+    received: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
 
     def answer(self, method: str, path: str, status: int, body: Any) -> None:
         """Adds an answer."""
         self.answers.setdefault((method, path), []).append((status, body))
 
     def kubeconfig(self, folder: Path, token: str = "first") -> Path:
-        """A kubeconfig that leads here."""
+        """A kubeconfig for this server."""
         path = folder / "kubeconfig"
         content = {
             "current-context": "test",
@@ -52,8 +52,8 @@ def api_server() -> Iterator[ApiServer]:
             length = int(self.headers.get("Content-Length", 0))
             content = self.rfile.read(length)
             path = self.path.split("?")[0]
-            found.asked.append((self.command, self.path, json.loads(content or b"null"), dict(self.headers)))
-            queue = found.answers.get((self.command, path), [(404, {"kind": "Status", "message": "not found"})])
+            server_state.received.append((self.command, self.path, json.loads(content or b"null"), dict(self.headers)))
+            queue = server_state.answers.get((self.command, path), [(404, {"kind": "Status", "message": "not found"})])
             status, body = queue.pop(0) if len(queue) > 1 else queue[0]
             if callable(body):
                 body = body(json.loads(content or b"null"))
@@ -68,14 +68,14 @@ def api_server() -> Iterator[ApiServer]:
         do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's names
 
         def log_message(self, *_: Any) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found = ApiServer(f"http://127.0.0.1:{server.server_port}")
+    server_state = ApiServer(f"http://127.0.0.1:{server.server_port}")
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield found
+        yield server_state
     finally:
         server.shutdown()
         thread.join()

@@ -10,8 +10,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from opsgym_operator.config import StoreConfig
-from opsgym_operator.stores import Stores
+from opsgym_core.store.mounted import StoreConfig, Stores
 
 
 @pytest.fixture(scope="session")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opsgym_api.orders import AttemptSummary, TrialRef
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Cell, Timings, TrialRecord, Versions
-from opsgym_operator.read import Order
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialRecord, VerifierResult, Versions
+from opsgym_api.records.job_spec import TrialRef
+from opsgym_api.records.outcomes import Outcome
+from opsgym_operator.observe.parse import JobTrials
 
 RUN = "team.nightly.0123"
 CELL = Cell(model="gold", agent="react", mode="oracle", domain="itsm")
-ORDER = Order(CELL, tuple(TrialRef(task_id=f"task-{n}", trial=0) for n in range(3)))
-ORDERS = {"nightly-abc-0": ORDER}
+JOB_TRIALS = JobTrials(CELL, tuple(TrialRef(task_id=f"task-{n}", trial=0) for n in range(3)))
+TRIALS_BY_JOB = {"nightly-abc-0": JOB_TRIALS}
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
@@ -25,8 +25,8 @@ def stamp(seconds: float) -> str:
     return at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def summary(index: int = 0, attempt: int = 0, outcome: Outcome = Outcome.PASSED, **more: Any) -> AttemptSummary:
-    return AttemptSummary(
+def summary(index: int = 0, attempt: int = 0, outcome: Outcome = Outcome.PASSED, **more: Any) -> Attempt:
+    return Attempt(
         cell=CELL,
         task_id=f"task-{index}",
         trial=0,
@@ -62,20 +62,19 @@ def score(index: int = 0, attempt: int = 0, outcome: Outcome = Outcome.PASSED, b
         outcome=outcome,
         score=int(outcome is Outcome.PASSED),
         published_score=int(outcome is Outcome.PASSED),
-        verifiers=[
-            {
-                "index": 0,
-                "name": "v",
-                "verifier_type": "database_state",
-                "category": "integrity",
-                "executed": True,
-                "passed": outcome is Outcome.PASSED,
-                "published_passed": True,
-            }
-        ],
+        verifiers=(
+            VerifierResult(
+                index=0,
+                name="v",
+                verifier_type="database_state",
+                category="integrity",
+                executed=True,
+                passed=outcome is Outcome.PASSED,
+                published_passed=True,
+            ),
+        ),
         answer="",
         stopped_by="answer",
-        usage={},
         cost_usd=0.25,
         steps=1,
         tool_calls=1,

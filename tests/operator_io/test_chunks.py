@@ -1,4 +1,4 @@
-"""What is stored of a Job is repeated in one object when the Job is over, and read from there after a restart."""
+"""What is stored of a Job is repeated in one object when the Job is over, and read from pods_of_run after a restart."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.operator_io.material import CELL, ORDERS, RUN, ended, job, pod, record, score, summary
+from tests.operator_io.material import CELL, RUN, TRIALS_BY_JOB, ended, job, pod, record, score, summary
 
-from opsgym_api.evalrun import EvalRunSpec
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import PlannedCell, RunRecord
-from opsgym_api.results import load_rows
-from opsgym_api.store import Store, StoreError
-from opsgym_operator.desired import Need
-from opsgym_operator.metrics import Metrics
-from opsgym_operator.runs import RunState
-from opsgym_operator.shelf import read_shelf
-from opsgym_operator.stores import Stores
+from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.metrics.registry import Metrics
+from opsgym_core.results.load import load_rows
+from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.mounted import Stores
+from opsgym_operator.plan.desired import Load
+from opsgym_operator.state.run_state import RunState
+from opsgym_operator.state.stored_run import read_stored_run
 
 JOB = "nightly-abc-0"
 KEYS = RunKeys(RUN)
@@ -50,7 +50,7 @@ def store(stores: Stores) -> Store:
 def put(store: Store, item: Any) -> None:
     keys = KEYS.trial(CELL, item.task_id, item.trial)
     key = keys.record if hasattr(item, "score") else keys.attempt(item.attempt)
-    store.put(key, item.model_dump_json().encode())
+    store.put(key, item.to_json())
 
 
 def pods() -> list[Any]:
@@ -59,7 +59,7 @@ def pods() -> list[Any]:
         summary(1, 1, Outcome.FAILED, cost_usd=0.25),
         summary(2, 0, Outcome.INFRA_ERROR, reason="gym_lost", cost_usd=0.5),
     ]
-    return [pod(index, agent=ended(message=said.model_dump_json())) for index, said in enumerate(messages)]
+    return [pod(index, agent=ended(message=attempt.to_json().decode())) for index, attempt in enumerate(messages)]
 
 
 def new_state(stores: Stores) -> RunState:
@@ -70,7 +70,7 @@ def new_state(stores: Stores) -> RunState:
         stores=stores,
         metrics=Metrics(),
         since=datetime.now(UTC),
-        wake=lambda: None,
+        enqueue=lambda: None,
     )
 
 
@@ -80,13 +80,13 @@ async def all_done(state: RunState) -> None:
         await asyncio.wait(tasks)
 
 
-async def passed_over(state: RunState, jobs: list[Any], there: list[Any]) -> None:
+async def passed_over(state: RunState, jobs: list[Any], pods_of_run: list[Any]) -> None:
     """What a pass does with a run's store."""
-    state.read([Need.STORED])
+    state.read([Load.STORED_RUN])
     await all_done(state)
-    assert state.harvest is not None
-    await state.harvest.take(there, jobs, ORDERS, suspended=False)
-    state.compact(jobs, there, ORDERS)
+    assert state.harvester is not None
+    await state.harvester.harvest(pods_of_run, jobs, TRIALS_BY_JOB, suspended=False)
+    state.compact(jobs, pods_of_run, TRIALS_BY_JOB)
     await all_done(state)
 
 
@@ -104,18 +104,18 @@ def test_a_chunk_is_written_when_the_job_is_over_and_harvested(stores: Stores, s
 
 
 def test_a_restart_reads_what_chunks_hold_from_them_and_the_rest_from_records(stores: Stores, store: Store) -> None:
-    before = read_shelf(store, RUN)
+    before = read_stored_run(store, RUN)
     asyncio.run(passed_over(new_state(stores), [job("0,1", "2", finished=True)], pods()))
     # Were they read, these would not be records.
     for index, attempt in ((0, 0), (1, 0), (1, 1)):
         store.put(KEYS.trial(CELL, f"task-{index}", 0).attempt(attempt), b"{}")
     put(store, score(2, 1))
-    after = read_shelf(store, RUN)
+    after = read_stored_run(store, RUN)
     assert after.chunks == {JOB}
-    assert [found for found in after.attempts if found.task_id != "task-2"] == [
-        found for found in before.attempts if found.task_id != "task-2"
+    assert [item for item in after.attempts if item.task_id != "task-2"] == [
+        item for item in before.attempts if item.task_id != "task-2"
     ]
-    assert sorted((found.attempt, str(found.outcome)) for found in after.attempts if found.task_id == "task-2") == [
+    assert sorted((item.attempt, str(item.outcome)) for item in after.attempts if item.task_id == "task-2") == [
         (0, "infra_error"),
         (1, "passed"),
     ]
@@ -127,12 +127,14 @@ def test_a_restarted_operator_writes_no_chunk_twice(
     jobs = [job("0,1", "2", finished=True)]
     asyncio.run(passed_over(new_state(stores), jobs, pods()))
     written: list[str] = []
-    monkeypatch.setattr("opsgym_operator.runs.put_job", lambda _store, _run, name, _order: written.append(name))
+    monkeypatch.setattr(
+        "opsgym_operator.state.run_state.compact_job", lambda _store, _run, name, _order: written.append(name)
+    )
     asyncio.run(passed_over(new_state(stores), jobs, pods()))
     assert written == []
 
 
-def test_a_chunk_that_cannot_be_written_is_no_trouble_of_the_run(
+def test_a_chunk_that_cannot_be_written_does_not_stall_the_run(
     stores: Stores, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -143,13 +145,13 @@ def test_a_chunk_that_cannot_be_written_is_no_trouble_of_the_run(
     async def passes() -> None:
         state = new_state(stores)
         with monkeypatch.context() as patch:
-            patch.setattr("opsgym_operator.runs.put_job", refuse)
+            patch.setattr("opsgym_operator.state.run_state.compact_job", refuse)
             await passed_over(state, jobs, pods())
-        assert state.trouble == ""
+        assert state.error == ""
         assert list(store.keys(KEYS.chunks)) == []
         await passed_over(state, jobs, pods())
         assert list(store.keys(KEYS.chunks)) == []  # not at once
-        monkeypatch.setattr("opsgym_operator.runs.CHUNK_PAUSE_S", 0.0)
+        monkeypatch.setattr("opsgym_operator.state.run_state.CHUNK_DELAY_S", 0.0)
         state._no_chunk_before = 0.0
         await passed_over(state, jobs, pods())
 

@@ -1,4 +1,4 @@
-"""The API client against an HTTP server that plays the API server."""
+"""The API client and object cache against a stub of the API server."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from structlog.testing import capture_logs
 from tests.operator_io.api_server import ApiServer, api_server
 from tests.operator_io.material import at
 
-from opsgym_api.evalrun import EvalRunStatus
-from opsgym_operator.apply import apply_status, create
-from opsgym_operator.client import CONFIGMAPS, EVALRUNS, JOBS, PODS, ApiError, Client
-from opsgym_operator.desired import Event
-from opsgym_operator.events import tell
-from opsgym_operator.liveness import WatchCheck
-from opsgym_operator.settings import kopf_settings
-from opsgym_operator.watch import WATCHED, Watched
+from opsgym_api.kinds.evalrun import EvalRunStatus
+from opsgym_core.kube.client import CONFIGMAPS, EVALRUNS, JOBS, PODS, ApiError, Client
+from opsgym_core.kube.login import login
+from opsgym_operator.kube.apply import apply_status, create
+from opsgym_operator.kube.cache import WATCHED, ObjectCache
+from opsgym_operator.kube.events import record_event
+from opsgym_operator.kube.watch_check import WatchCheck
+from opsgym_operator.plan.desired import Event
 
 R = TypeVar("R")
 METADATA = {"name": "nightly", "namespace": "team", "uid": "u1", "resourceVersion": "7"}
@@ -35,46 +35,46 @@ JOB: Any = {
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
-    with api_server() as found:
-        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig(tmp_path)))
-        yield found
+    with api_server() as api:
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+        yield api
 
 
 def with_client(work: Callable[[Client], Awaitable[R]]) -> R:
     async def run() -> R:
-        async with Client(kopf_settings()) as client:
+        async with Client(login) as client:
             return await work(client)
 
     return asyncio.run(run())
 
 
-def test_a_refusal_says_what_was_asked_and_why(server: ApiServer) -> None:
+def test_a_refused_request_is_reported_with_its_cause(server: ApiServer) -> None:
     server.answer("GET", "/api/v1/namespaces/team/pods/p", 403, {"message": "pods is forbidden"})
     with pytest.raises(ApiError, match=r"GET /api/v1/namespaces/team/pods/p: pods is forbidden \(HTTP 403\)"):
         with_client(lambda client: client.get(PODS, "team", "p"))
 
 
-def test_an_overloaded_server_says_when_to_come_back(server: ApiServer) -> None:
+def test_a_retry_after_header_is_part_of_the_error(server: ApiServer) -> None:
     server.answer("GET", "/api/v1/namespaces/team/pods/p", 429, {"message": "too many requests"})
     with pytest.raises(ApiError) as caught:
         with_client(lambda client: client.get(PODS, "team", "p"))
     assert caught.value.retry_after == 7
 
 
-def test_no_answer_is_an_error_of_its_own(server: ApiServer, tmp_path: Path) -> None:
+def test_an_unreachable_server_is_an_error(server: ApiServer, tmp_path: Path) -> None:
     server.url = "http://127.0.0.1:9"
     server.kubeconfig(tmp_path)
     with pytest.raises(ApiError, match="the API server does not answer"):
         with_client(lambda client: client.get(PODS, "team", "p"))
 
 
-def test_an_answer_that_is_no_object_is_an_error(server: ApiServer) -> None:
+def test_an_answer_that_is_not_json_is_an_error(server: ApiServer) -> None:
     server.answer("GET", "/api/v1/namespaces/team/pods/p", 200, b"<html>proxy</html>")
-    with pytest.raises(ApiError, match="is this an API server"):
+    with pytest.raises(ApiError, match="check that the address"):
         with_client(lambda client: client.get(PODS, "team", "p"))
 
 
-def test_an_expired_token_is_read_anew(server: ApiServer, tmp_path: Path) -> None:
+def test_an_expired_token_is_read_again(server: ApiServer, tmp_path: Path) -> None:
     server.answer("GET", "/api/v1/namespaces/team/pods/p", 401, {"message": "expired"})
     server.answer("GET", "/api/v1/namespaces/team/pods/p", 200, {"kind": "Pod"})
 
@@ -83,7 +83,7 @@ def test_an_expired_token_is_read_anew(server: ApiServer, tmp_path: Path) -> Non
         return await client.get(PODS, "team", "p")
 
     assert with_client(ask) == {"kind": "Pod"}
-    assert [headers["Authorization"] for *_, headers in server.asked] == ["Bearer first", "Bearer second"]
+    assert [headers["Authorization"] for *_, headers in server.received] == ["Bearer first", "Bearer second"]
 
 
 def test_lists_are_read_page_by_page(server: ApiServer) -> None:
@@ -91,93 +91,93 @@ def test_lists_are_read_page_by_page(server: ApiServer) -> None:
     server.answer("GET", path, 200, {"items": [{"n": 1}], "metadata": {"continue": "more"}})
     server.answer("GET", path, 200, {"items": [{"n": 2}], "metadata": {}})
     assert with_client(lambda client: client.list(JOBS, "team", "a=b")) == [{"n": 1}, {"n": 2}]
-    assert "continue=more" in server.asked[1][1]
-    assert "labelSelector=a%3Db" in server.asked[1][1]
+    assert "continue=more" in server.received[1][1]
+    assert "labelSelector=a%3Db" in server.received[1][1]
 
 
-def test_deleting_what_is_gone_is_success(server: ApiServer) -> None:
+def test_deleting_a_missing_object_succeeds(server: ApiServer) -> None:
     with_client(lambda client: client.delete(JOBS, "team", "gone"))
-    assert server.asked[0][2] == {"propagationPolicy": "Background"}
+    assert server.received[0][2] == {"propagationPolicy": "Background"}
 
 
-def test_creating_what_exists_is_success_and_is_seen(server: ApiServer) -> None:
+def test_creating_an_existing_object_succeeds_and_caches_it(server: ApiServer) -> None:
     server.answer("POST", "/apis/batch/v1/namespaces/team/jobs", 409, {"message": "exists"})
     server.answer("GET", "/apis/batch/v1/namespaces/team/jobs/j", 200, JOB)
-    watched = Watched(lambda _: None)
-    with_client(lambda client: create(client, watched, JOB))
-    assert [job["metadata"]["uid"] for job in watched.objects(JOBS, "team")] == ["j1"]
+    cache = ObjectCache(lambda _: None)
+    with_client(lambda client: create(client, cache, JOB))
+    assert [job["metadata"]["uid"] for job in cache.objects(JOBS, "team")] == ["j1"]
 
 
-def test_what_was_written_is_seen_until_the_watch_has_caught_up(server: ApiServer) -> None:
-    watched = Watched(lambda _: None)
-    watched.wrote(JOBS, JOB)
+def test_a_written_object_is_listed_until_the_watch_has_caught_up(server: ApiServer) -> None:
+    cache = ObjectCache(lambda _: None)
+    cache.record_write(JOBS, JOB)
     older = {**JOB, "metadata": {**JOB["metadata"], "resourceVersion": "8"}, "spec": {"parallelism": 5}}
-    watched._indexes = {"Job": {"team": [older]}}
-    assert [job["spec"]["parallelism"] for job in watched.objects(JOBS, "team")] == [1]
+    cache._indexes = {"Job": {"team": [older]}}
+    assert [job["spec"]["parallelism"] for job in cache.objects(JOBS, "team")] == [1]
     newer = {**older, "metadata": {**JOB["metadata"], "resourceVersion": "10"}}
-    watched._indexes = {"Job": {"team": [newer]}}
-    assert [job["spec"]["parallelism"] for job in watched.objects(JOBS, "team")] == [5]
-    watched.hide("j1")
-    assert watched.objects(JOBS, "team") == []
+    cache._indexes = {"Job": {"team": [newer]}}
+    assert [job["spec"]["parallelism"] for job in cache.objects(JOBS, "team")] == [5]
+    cache.record_deletion("j1")
+    assert cache.objects(JOBS, "team") == []
 
 
-def test_an_answer_that_comes_after_the_deletion_does_not_bring_an_object_back() -> None:
-    watched = Watched(lambda _: None)
-    watched.removed(JOBS, "j1")
-    watched.wrote(JOBS, JOB)
-    assert watched.objects(JOBS, "team") == []
+def test_a_late_answer_does_not_restore_a_deleted_object() -> None:
+    cache = ObjectCache(lambda _: None)
+    cache.removed(JOBS, "j1")
+    cache.record_write(JOBS, JOB)
+    assert cache.objects(JOBS, "team") == []
 
 
-def test_only_what_differs_of_a_status_is_written(server: ApiServer) -> None:
+def test_only_changed_fields_of_a_status_are_written(server: ApiServer) -> None:
     path = "/apis/opsgym.dev/v1alpha1/namespaces/team/evalruns/nightly"
     server.answer("PATCH", f"{path}/status", 200, RUN)
-    there = {**RUN, "status": {"phase": "Running", "progress": "1/4", "counters": {"passed": 1, "pending": 3}}}
+    current = {**RUN, "status": {"phase": "Running", "progress": "1/4", "counters": {"passed": 1, "pending": 3}}}
     status = EvalRunStatus(phase="Running", progress="4/4", counters={"passed": 4})
-    watched = Watched(lambda _: None)
-    with_client(lambda client: apply_status(client, watched, EVALRUNS, there, status))
-    change = {"progress": "4/4", "counters": {"passed": 4, "pending": None}, "conditions": [], "notices": []}
-    assert server.asked[0][2] == {"status": change}
-    assert server.asked[0][3]["Content-Type"] == "application/merge-patch+json"
+    cache = ObjectCache(lambda _: None)
+    with_client(lambda client: apply_status(client, cache, EVALRUNS, current, status))
+    change = {"progress": "4/4", "counters": {"passed": 4, "pending": None}, "conditions": [], "notifications": []}
+    assert server.received[0][2] == {"status": change}
+    assert server.received[0][3]["Content-Type"] == "application/merge-patch+json"
 
 
-def test_a_status_that_is_as_it_should_be_is_not_written(server: ApiServer) -> None:
-    there = {**RUN, "status": {"phase": "Running", "counters": {}, "conditions": [], "notices": []}}
-    watched = Watched(lambda _: None)
-    with_client(lambda client: apply_status(client, watched, EVALRUNS, there, EvalRunStatus(phase="Running")))
-    assert server.asked == []
+def test_an_unchanged_status_is_not_written(server: ApiServer) -> None:
+    current = {**RUN, "status": {"phase": "Running", "counters": {}, "conditions": [], "notifications": []}}
+    cache = ObjectCache(lambda _: None)
+    with_client(lambda client: apply_status(client, cache, EVALRUNS, current, EvalRunStatus(phase="Running")))
+    assert server.received == []
 
 
-def test_an_event_told_again_is_counted(server: ApiServer) -> None:
+def test_a_repeated_event_is_counted(server: ApiServer) -> None:
     event = Event("Warning", "Stalled", "the Secret is missing")
     server.answer("POST", "/api/v1/namespaces/team/events", 201, {})
     server.answer("POST", "/api/v1/namespaces/team/events", 409, {"message": "exists"})
 
     async def twice(client: Client) -> None:
-        await tell(client, RUN, event, at(0))
-        name = server.asked[0][2]["metadata"]["name"]
+        await record_event(client, RUN, event, at(0))
+        name = server.received[0][2]["metadata"]["name"]
         server.answer("GET", f"/api/v1/namespaces/team/events/{name}", 200, {"count": 4})
         server.answer("PATCH", f"/api/v1/namespaces/team/events/{name}", 200, {})
-        await tell(client, RUN, event, at(60))
+        await record_event(client, RUN, event, at(60))
 
     with_client(twice)
-    assert server.asked[0][2]["involvedObject"]["uid"] == "u1"
-    assert server.asked[-1][2] == {"count": 5, "lastTimestamp": "2026-11-20T12:01:00Z"}
+    assert server.received[0][2]["involvedObject"]["uid"] == "u1"
+    assert server.received[-1][2] == {"count": 5, "lastTimestamp": "2026-11-20T12:01:00Z"}
 
 
-def test_an_event_that_is_refused_stops_nothing(server: ApiServer) -> None:
+def test_a_refused_event_is_only_logged(server: ApiServer) -> None:
     server.answer("POST", "/api/v1/namespaces/team/events", 403, {"message": "forbidden"})
-    with_client(lambda client: tell(client, RUN, Event("Normal", "Accepted", "well"), at(0)))
-    assert len(server.asked) == 1
+    with_client(lambda client: record_event(client, RUN, Event("Normal", "Accepted", "well"), at(0)))
+    assert len(server.received) == 1
 
 
-def test_an_event_is_logged_with_its_run_and_not_in_the_words_of_an_attempt(server: ApiServer) -> None:
+def test_an_event_is_logged_with_its_run_and_without_attempt_messages(server: ApiServer) -> None:
     for _ in range(2):
         server.answer("POST", "/api/v1/namespaces/team/events", 201, {})
     quoting = Event("Warning", "BreakerOpen", "model_refused_request: you sent MARK")
 
     async def both(client: Client) -> None:
-        await tell(client, RUN, Event("Warning", "Stalled", "the Secret is missing"), at(0))
-        await tell(client, RUN, quoting, at(1))
+        await record_event(client, RUN, Event("Warning", "Stalled", "the Secret is missing"), at(0))
+        await record_event(client, RUN, quoting, at(1))
 
     with capture_logs() as lines:
         with_client(both)
@@ -194,45 +194,45 @@ def serve_lists(server: ApiServer, jobs: list[Any]) -> None:
         server.answers[("GET", kind.path(None))] = [(200, {"items": jobs if kind is JOBS else []})]
 
 
-def test_a_watch_that_tells_nothing_is_noticed_at_the_second_look(server: ApiServer) -> None:
-    watched = Watched(lambda _: None)
-    watched._indexes = {"Job": {"team": [JOB]}}
+def test_a_dead_watch_is_detected_by_the_second_check(server: ApiServer) -> None:
+    cache = ObjectCache(lambda _: None)
+    cache._indexes = {"Job": {"team": [JOB]}}
 
     async def look(client: Client) -> list[str]:
-        check = WatchCheck(client, watched, [])
-        told = []
+        check = WatchCheck(client, cache, [])
+        problems = []
         for version in ("9", "10", "11", "11"):
             serve_lists(server, [{"metadata": {"uid": "j1", "resourceVersion": version}}])
-            await check.look()
-            told.append(check.problem)
-        return told
+            await check.check()
+            problems.append(check.problem)
+        return problems
 
-    assert with_client(look) == ["", "", "", "the watch of jobs tells nothing"]
+    assert with_client(look) == ["", "", "", "the watch of jobs reports nothing"]
 
 
-def test_an_object_that_vanished_without_a_word_is_forgotten(server: ApiServer) -> None:
-    woken: list[str] = []
-    watched = Watched(woken.append)
-    watched._indexes = {"Job": {"team": [JOB]}}
+def test_an_object_whose_deletion_was_not_reported_is_forgotten(server: ApiServer) -> None:
+    enqueued: list[str] = []
+    cache = ObjectCache(enqueued.append)
+    cache._indexes = {"Job": {"team": [JOB]}}
 
     async def look(client: Client) -> list[int]:
-        check = WatchCheck(client, watched, [])
+        check = WatchCheck(client, cache, [])
         serve_lists(server, [])
         left = []
         for _ in range(2):
-            await check.look()
-            left.append(len(watched.objects(JOBS, "team")))
+            await check.check()
+            left.append(len(cache.objects(JOBS, "team")))
         return left
 
     assert with_client(look) == [1, 0]
-    assert woken == ["team"]
+    assert enqueued == ["team"]
 
 
-def test_without_a_cluster_it_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_kubeconfig_is_an_error_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(kopf.LoginError, match="set KUBECONFIG"):
-        Client(kopf_settings())
+        Client(login)
 
 
 def test_the_operator_never_reads_secrets() -> None:

@@ -1,4 +1,4 @@
-"""How pods' endings are booked, with the store on a real S3 server."""
+"""Harvesting of ended pods, with the store on a real S3 server."""
 
 from __future__ import annotations
 
@@ -7,49 +7,48 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.operator_io.material import CELL, ORDERS, RUN, at, ended, job, pod, record, score, summary
+from tests.operator_io.material import CELL, RUN, TRIALS_BY_JOB, at, ended, job, pod, record, score, summary
 
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord
-from opsgym_api.store import Store, StoreError
-from opsgym_operator.book import Book
-from opsgym_operator.config import StoreConfig
-from opsgym_operator.harvest import Harvest
-from opsgym_operator.metrics import Metrics
-from opsgym_operator.shelf import read_shelf
-from opsgym_operator.stores import Stores
+from opsgym_api.records.attempt import AttemptRecord, TrialId
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.metrics.registry import Metrics
+from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.mounted import StoreConfig, Stores
+from opsgym_operator.state.harvest import PodHarvester
+from opsgym_operator.state.stored_run import read_stored_run
 
-KEY = (CELL.key, "task-0", 0)
+KEY = TrialId(CELL.key, "task-0", 0)
 KEYS = RunKeys(RUN).trial(CELL, "task-0", 0)
 
 
 class Fixture:
-    """A harvest over an empty store."""
+    """A harvester over an empty store."""
 
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
         self.metrics = Metrics()
-        self.book = Book(2)
-        self.harvest = Harvest(RUN, "results", self.book, stores, self.metrics, at(0))
+        self.ledger = AttemptLedger(2)
+        self.harvester = PodHarvester(RUN, "results", self.ledger, stores, self.metrics, at(0))
 
     @property
     def store(self) -> Store:
         return self.stores.get("results")
 
     def take(self, pods: list[Any], jobs: Any = (), *, suspended: bool = False) -> None:
-        asyncio.run(self.harvest.take(pods, jobs, ORDERS, suspended=suspended))
+        asyncio.run(self.harvester.harvest(pods, jobs, TRIALS_BY_JOB, suspended=suspended))
 
     def begin(self) -> None:
-        self.harvest.begin(read_shelf(self.store, RUN))
+        self.harvester.load(read_stored_run(self.store, RUN))
 
     def put(self, item: AttemptRecord) -> None:
-        self.store.put(KEYS.attempt(item.attempt), item.model_dump_json().encode())
+        self.store.put(KEYS.attempt(item.attempt), item.to_json())
 
     def stored(self, attempt: int = 0) -> AttemptRecord:
         content = self.store.get(KEYS.attempt(attempt))
         assert content is not None
-        return AttemptRecord.model_validate_json(content)
+        return AttemptRecord.from_json(content)
 
     def metric(self, name: str, **labels: str) -> float:
         return self.metrics.registry.get_sample_value(name, {**CELL.model_dump(), **labels}) or 0.0
@@ -60,13 +59,13 @@ def fixture(stores: Stores) -> Fixture:
     return Fixture(stores)
 
 
-def test_a_pod_that_told_its_outcome_is_booked_and_counted_once(fixture: Fixture) -> None:
-    fixture.store.put(KEYS.record, score().model_dump_json().encode())
-    told = pod(agent=ended(message=summary(cost_usd=0.25).model_dump_json()))
+def test_a_reported_attempt_is_counted_once(fixture: Fixture) -> None:
+    fixture.store.put(KEYS.record, score().to_json())
+    reported = pod(agent=ended(message=summary(cost_usd=0.25).to_json().decode()))
     for _ in range(3):
-        fixture.take([told])
-    assert fixture.book.state(KEY).outcome is Outcome.PASSED
-    assert fixture.book.spent == pytest.approx(0.25)
+        fixture.take([reported])
+    assert fixture.ledger.state(KEY).outcome is Outcome.PASSED
+    assert fixture.ledger.spent == pytest.approx(0.25)
     assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 1
     assert fixture.metric("opsgym_attempts_total", outcome="passed", reason="") == 1
     assert fixture.metric("opsgym_verifiers_total", category="integrity", passed="true") == 1
@@ -79,11 +78,11 @@ def test_an_oom_killed_agent_leaves_an_infra_error_with_its_spend(fixture: Fixtu
     assert (stored.outcome, stored.reason, stored.cost_usd) == (Outcome.INFRA_ERROR, "runner_error", 0.5)
     assert "container agent was OOMKilled" in stored.message
     assert stored.timings.total_s == 10
-    assert fixture.book.spent == pytest.approx(0.5)
-    assert not fixture.book.settled(KEY)
+    assert fixture.ledger.spent == pytest.approx(0.5)
+    assert not fixture.ledger.is_settled(KEY)
 
 
-def test_a_killed_database_is_told_apart_from_a_killed_agent(fixture: Fixture) -> None:
+def test_an_oom_killed_database_loses_the_gym(fixture: Fixture) -> None:
     fixture.put(record())
     postgres = {"name": "postgres", "state": {"running": {}}, "lastState": ended(137, reason="OOMKilled")}
     fixture.take([pod(phase="Failed", agent=ended(1), sidecars=[postgres])])
@@ -91,30 +90,30 @@ def test_a_killed_database_is_told_apart_from_a_killed_agent(fixture: Fixture) -
     assert "container postgres was OOMKilled" in fixture.stored().message
 
 
-def test_a_pod_that_vanished_between_two_looks_is_settled_from_the_store(fixture: Fixture) -> None:
+def test_a_vanished_pod_is_finalized_from_the_store(fixture: Fixture) -> None:
     fixture.put(record(cost_usd=0.1))
     fixture.take([pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:08Z"}})])
     assert fixture.stored().outcome is None
     fixture.take([])
     assert fixture.stored().outcome is Outcome.INFRA_ERROR
-    assert fixture.book.state(KEY).infra_errors == 1
+    assert fixture.ledger.state(KEY).infra_errors == 1
 
 
-def test_a_pod_that_suspension_ended_is_cancelled_and_costs_no_retry(fixture: Fixture) -> None:
+def test_a_suspended_attempt_is_cancelled_and_costs_no_retry(fixture: Fixture) -> None:
     fixture.put(record(cost_usd=0.1))
     running = pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:08Z"}})
     fixture.take([running])
     fixture.take([], suspended=True)
     assert fixture.stored().outcome is Outcome.CANCELLED
-    assert fixture.book.state(KEY).infra_errors == 0
-    assert fixture.book.spent == pytest.approx(0.1)
+    assert fixture.ledger.state(KEY).infra_errors == 0
+    assert fixture.ledger.spent == pytest.approx(0.1)
 
 
-def test_a_pod_that_failed_before_its_agent_wrote_anything_is_on_record(fixture: Fixture) -> None:
+def test_a_pod_that_failed_before_its_agent_started_is_recorded(fixture: Fixture) -> None:
     gym = {"name": "gym-itsm", "state": ended(1, "no such table"), "lastState": {}}
     fixture.take([pod(phase="Failed", sidecars=[gym])])
     assert fixture.stored().outcome is Outcome.INFRA_ERROR
-    assert "container gym-itsm exited with code 1 and said: no such table" in fixture.stored().message
+    assert "container gym-itsm exited with code 1: no such table" in fixture.stored().message
 
 
 def test_the_attempt_of_a_newer_pod_is_left_alone(fixture: Fixture) -> None:
@@ -127,35 +126,35 @@ def test_the_attempt_of_a_newer_pod_is_left_alone(fixture: Fixture) -> None:
     assert fixture.stored(1).outcome is None
 
 
-def test_a_message_about_another_trial_is_not_believed(fixture: Fixture) -> None:
-    fixture.take([pod(agent=ended(message=summary(index=1).model_dump_json()))])
-    assert fixture.book.state((CELL.key, "task-1", 0)).outcome is None
-    assert fixture.book.state(KEY).outcome is None
+def test_a_report_of_another_trial_is_ignored(fixture: Fixture) -> None:
+    fixture.take([pod(agent=ended(message=summary(index=1).to_json().decode()))])
+    assert fixture.ledger.state(TrialId(CELL.key, "task-1", 0)).outcome is None
+    assert fixture.ledger.state(KEY).outcome is None
 
 
-def test_an_index_that_ended_unseen_is_looked_up_in_the_store(fixture: Fixture) -> None:
+def test_an_index_that_ended_unobserved_is_read_from_the_store(fixture: Fixture) -> None:
     fixture.put(record(outcome=Outcome.CONFIG_ERROR, reason="no_gold_actions"))
     done = job(completed="0", failed="1-2", finished=True)
     fixture.take([], [done])
-    assert fixture.book.state(KEY).outcome is Outcome.CONFIG_ERROR
-    assert fixture.book.state((CELL.key, "task-2", 0)).outcome is Outcome.INFRA_ERROR
-    assert fixture.harvest.harvested(done, [])
+    assert fixture.ledger.state(KEY).outcome is Outcome.CONFIG_ERROR
+    assert fixture.ledger.state(TrialId(CELL.key, "task-2", 0)).outcome is Outcome.INFRA_ERROR
+    assert fixture.harvester.is_harvested(done, [])
 
 
-def test_a_job_is_harvested_only_when_each_pod_is_booked(fixture: Fixture) -> None:
+def test_a_job_is_harvested_once_each_pod_is_in_the_ledger(fixture: Fixture) -> None:
     done = job(completed="0-2", finished=True)
-    pods = [pod(n, agent=ended(message=summary(n).model_dump_json())) for n in range(3)]
+    pods = [pod(n, agent=ended(message=summary(n).to_json().decode())) for n in range(3)]
     late = pod(2, phase="Running", agent={"running": {}})
     fixture.take([*pods[:2], late], [done])
-    assert not fixture.harvest.harvested(done, [*pods[:2], late])
+    assert not fixture.harvester.is_harvested(done, [*pods[:2], late])
     fixture.take(pods, [done])
-    assert fixture.harvest.harvested(done, pods)
+    assert fixture.harvester.is_harvested(done, pods)
 
 
-def test_a_restart_closes_attempts_that_nobody_works_on(fixture: Fixture) -> None:
+def test_a_restart_closes_attempts_without_a_pod(fixture: Fixture) -> None:
     fixture.put(record(attempt=0, cost_usd=0.2))
     fixture.begin()
-    assert fixture.book.spent == pytest.approx(0.2)
+    assert fixture.ledger.spent == pytest.approx(0.2)
     fixture.take([])
     assert fixture.stored().outcome is Outcome.INFRA_ERROR
 
@@ -167,28 +166,28 @@ def test_a_restart_leaves_attempts_open_whose_pod_runs(fixture: Fixture) -> None
     assert fixture.stored().outcome is None
 
 
-def test_what_ended_before_a_restart_is_booked_but_not_counted_again(stores: Stores) -> None:
+def test_attempts_before_a_restart_are_not_counted_again(stores: Stores) -> None:
     fixture = Fixture(stores)
-    fixture.store.put(KEYS.record, score().model_dump_json().encode())
+    fixture.store.put(KEYS.record, score().to_json())
     fixture.put(record(outcome=Outcome.PASSED))
-    later = Harvest(RUN, "results", fixture.book, stores, fixture.metrics, at(100))
-    later.begin(read_shelf(fixture.store, RUN))
-    assert fixture.book.state(KEY).outcome is Outcome.PASSED
+    later = PodHarvester(RUN, "results", fixture.ledger, stores, fixture.metrics, at(100))
+    later.load(read_stored_run(fixture.store, RUN))
+    assert fixture.ledger.state(KEY).outcome is Outcome.PASSED
     assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 0
 
 
 def test_an_attempt_without_its_score_is_not_scored(fixture: Fixture) -> None:
     fixture.put(record(outcome=Outcome.PASSED))
     fixture.begin()
-    assert fixture.book.state(KEY).outcome is Outcome.INFRA_ERROR
-    assert fixture.book.state(KEY).reason == "store_lost"
+    assert fixture.ledger.state(KEY).outcome is Outcome.INFRA_ERROR
+    assert fixture.ledger.state(KEY).reason == "store_lost"
 
 
 def test_the_spend_of_attempts_under_way_is_known(fixture: Fixture) -> None:
     fixture.take([pod(phase="Running", agent={"running": {}})])
     fixture.put(record(cost_usd=0.75))
-    asyncio.run(fixture.harvest.look_at_spend(ORDERS))
-    assert fixture.book.spent == pytest.approx(0.75)
+    asyncio.run(fixture.harvester.record_spend(TRIALS_BY_JOB))
+    assert fixture.ledger.spent == pytest.approx(0.75)
 
 
 def test_a_store_that_fails_loses_nothing(stores: Stores, store_config: StoreConfig, mounted: Any) -> None:
@@ -197,7 +196,7 @@ def test_a_store_that_fails_loses_nothing(stores: Stores, store_config: StoreCon
     silent = pod(phase="Failed", agent=ended(1))
     with pytest.raises(StoreError, match="the bucket does not exist"):
         fixture.take([silent])
-    fixture.harvest.stores = fixture.stores = stores
+    fixture.harvester.stores = fixture.stores = stores
     fixture.take([])
     assert fixture.stored().outcome is Outcome.INFRA_ERROR
     away.close()
@@ -216,14 +215,14 @@ def test_rotated_credentials_are_read_after_a_refusal(stores: Stores, mounted: A
 
     first = stores.get("results")
     with pytest.raises(StoreError):
-        asyncio.run(stores.ask("results", fail))
+        asyncio.run(stores.call("results", fail))
     assert stores.get("results") is not first
 
 
-def test_an_attempt_that_is_not_scored_is_logged_with_its_cell_and_without_its_words(fixture: Fixture) -> None:
+def test_an_unscored_attempt_is_logged_without_its_message(fixture: Fixture) -> None:
     with capture_logs() as lines:
-        fixture.harvest.note(summary(0))
-        fixture.harvest.note(summary(1, 2, Outcome.INFRA_ERROR, reason="model_auth", message="MARK"))
+        fixture.harvester.record(summary(0))
+        fixture.harvester.record(summary(1, 2, Outcome.INFRA_ERROR, reason="model_auth", message="MARK"))
     (line,) = lines
     assert "MARK" not in str(line)
     assert line == {

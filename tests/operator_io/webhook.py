@@ -1,4 +1,4 @@
-"""A webhook's server on loopback that answers as a test says, or not at all."""
+"""A stub of a webhook receiver: an HTTP server on loopback with the answers that a test sets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Received:
 
 @dataclass
 class Webhook:
-    """What it answers, and what it was told."""
+    """Answers of the receiver, and the requests it received."""
 
     url: str
     answers: list[tuple[int, dict[str, str]] | None] = field(default_factory=list)
-    """Status and headers, one after the other; None for no answer until the server is closed. 200 from then on."""
+    """Status and headers, in order, then 200; None for no answer until the server is closed."""
     received: list[Received] = field(default_factory=list)
-    told: Event = field(default_factory=Event)
-    """Set once something was received."""
+    first_request: Event = field(default_factory=Event)
+    """Set once a request was received."""
 
 
 @contextmanager
@@ -39,9 +39,9 @@ def webhook_server(*answers: tuple[int, dict[str, str]] | None) -> Iterator[Webh
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            found.received.append(Received(self.path, dict(self.headers), body))
-            found.told.set()
-            answer = found.answers.pop(0) if found.answers else (200, {})
+            state.received.append(Received(self.path, dict(self.headers), body))
+            state.first_request.set()
+            answer = state.answers.pop(0) if state.answers else (200, {})
             if answer is None:
                 over.wait(60)
                 return
@@ -52,14 +52,14 @@ def webhook_server(*answers: tuple[int, dict[str, str]] | None) -> Iterator[Webh
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found = Webhook(f"http://127.0.0.1:{server.server_port}/hook/secret-part", list(answers))
+    state = Webhook(f"http://127.0.0.1:{server.server_port}/hook/secret-part", list(answers))
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield found
+        yield state
     finally:
         over.set()
         server.shutdown()

@@ -1,6 +1,6 @@
-"""A pod's main container without the pod: the real module as a process, with an order, a store and an environment.
+"""A pod's main container without the pod: the real module as a process with a job spec, a store and an environment.
 
-Invariant: every process that is started here has ended when its `with` block ends.
+Invariant: every process started here has ended when its `with` block ends.
 """
 
 from __future__ import annotations
@@ -20,39 +20,42 @@ from typing import Any
 from tests.runner.jobs import ROW
 from tests.runner.stub_gym import SEED
 
-from opsgym_api.layout import RunKeys, TrialKeys
-from opsgym_api.orders import AttemptSummary, FrozenTask, PreflightReport, SeedRef
-from opsgym_api.records import AttemptRecord, Cell, Control, TrialRecord
-from opsgym_api.store import LocalStore, Store
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, TrialRecord
+from opsgym_api.records.job_spec import PreflightReport
+from opsgym_api.records.run import Control
+from opsgym_api.records.store_layout import RunKeys, TrialKeys
+from opsgym_api.tasks.suite import FrozenTask, SeedRef
+from opsgym_core.store.base import Store
+from opsgym_core.store.local import LocalStore
 
 DEADLINE_S = 90.0
-"""How long anything here may take on a loaded machine."""
+"""Timeout of every wait; generous for loaded machines."""
 RUN = "team.demo.0a1b"
 CELL = Cell(model="m", agent="react", mode="oracle", domain="notes")
 KEY = "sk-live-5e1f00ddeadbeef"
-"""Key of models; must never turn up in anything that is written."""
+"""Key of models; must never appear in anything that is written."""
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
+def until(condition: Callable[[], bool], description: str) -> None:
     """Waits for a condition."""
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
-        assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s until {what}"
+        assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s until {description}"
         time.sleep(0.02)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a container ended."""
+    """A container that has ended."""
 
     code: int
     message: bytes
     log: list[dict[str, Any]]
-    """Lines of stderr; each has to be a JSON object."""
+    """Lines of stderr; each must be a JSON object."""
 
     @property
-    def summary(self) -> AttemptSummary:
-        return AttemptSummary.model_validate_json(self.message)
+    def summary(self) -> Attempt:
+        return Attempt.from_json(self.message)
 
     @property
     def report(self) -> PreflightReport:
@@ -61,39 +64,39 @@ class Ended:
 
 @dataclass
 class Running:
-    """A container that runs."""
+    """A running container."""
 
     process: subprocess.Popen[bytes]
     folder: Path
 
     @property
-    def said(self) -> str:
+    def log(self) -> str:
         return (self.folder / "stderr").read_text()
 
-    def wait_for(self, words: str) -> None:
-        """Waits until a line of the log holds some words."""
+    def wait_for(self, text: str) -> None:
+        """Waits until the log contains a text."""
 
-        def there() -> bool:
-            assert self.process.poll() is None or words in self.said, f"it ended without {words!r}:\n{self.said}"
-            return words in self.said
+        def logged() -> bool:
+            assert self.process.poll() is None or text in self.log, f"it ended without {text!r}:\n{self.log}"
+            return text in self.log
 
-        until(there, f"the log says {words!r}")
+        until(logged, f"the log contains {text!r}")
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
 
     def end(self, within: float = DEADLINE_S) -> Ended:
-        """Waits until it ends by itself."""
+        """Waits until the container ends by itself."""
         code = self.process.wait(within)
-        lines = self.said.splitlines()
-        assert all(line.startswith("{") for line in lines), self.said
+        lines = self.log.splitlines()
+        assert all(line.startswith("{") for line in lines), self.log
         message = self.folder / "termination-log"
         return Ended(code, message.read_bytes() if message.exists() else b"", [json.loads(line) for line in lines])
 
 
 @dataclass
 class Pod:
-    """What a container is given."""
+    """Store, folder and environment of a container."""
 
     folder: Path
     store: Store
@@ -102,29 +105,29 @@ class Pod:
 
     @classmethod
     def local(cls, folder: Path) -> Pod:
-        """One whose store is a folder."""
+        """A pod whose store is a folder."""
         location = str(folder / "store")
         return cls(folder, LocalStore(location), location)
 
     @contextmanager
-    def started(self, command: str, order: Mapping[str, Any] | str | None, **environment: str) -> Iterator[Running]:
-        """Starts the container; ends it if it has not ended by itself.
+    def started(self, command: str, spec: Mapping[str, Any] | str | None, **environment: str) -> Iterator[Running]:
+        """Starts the container; kills it at the end of the block.
 
         Args:
             command: `task` or `preflight`.
-            order: The order, or what stands in its file; None for no file.
+            spec: The job spec, or the content of its file; None for no file.
             environment: Further variables.
         """
-        path = self.folder / "order.json"
-        if order is not None:
-            path.write_text(order if isinstance(order, str) else json.dumps(order))
+        path = self.folder / "job_spec.json"
+        if spec is not None:
+            path.write_text(spec if isinstance(spec, str) else json.dumps(spec))
         hidden = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-        given = {name: value for name, value in os.environ.items() if name not in hidden}
-        given |= {"OPSGYM_ORDER": str(path), "OPSGYM_STORE": self.location}
-        given |= {"OPSGYM_TERMINATION_LOG": str(self.folder / "termination-log"), **self.environment, **environment}
+        variables = {name: value for name, value in os.environ.items() if name not in hidden}
+        variables |= {"OPSGYM_JOB_SPEC": str(path), "OPSGYM_STORE": self.location}
+        variables |= {"OPSGYM_TERMINATION_LOG": str(self.folder / "termination-log"), **self.environment, **environment}
         with (self.folder / "stderr").open("wb") as stderr:
             module = [sys.executable, "-m", "opsgym_runner", command]
-            process = subprocess.Popen(module, stdin=subprocess.DEVNULL, stderr=stderr, env=given, cwd=self.folder)
+            process = subprocess.Popen(module, stdin=subprocess.DEVNULL, stderr=stderr, env=variables, cwd=self.folder)
         try:
             yield Running(process, self.folder)
         except BaseException as error:
@@ -134,14 +137,14 @@ class Pod:
             process.kill()
             process.wait()
 
-    def run(self, command: str, order: Mapping[str, Any] | str | None, **environment: str) -> Ended:
+    def run(self, command: str, spec: Mapping[str, Any] | str | None, **environment: str) -> Ended:
         """Runs the container to its end."""
-        with self.started(command, order, **environment) as running:
+        with self.started(command, spec, **environment) as running:
             return running.end()
 
-    def task(self, order: Mapping[str, Any] | str | None, **environment: str) -> Ended:
-        """Runs a task container to its end; its index is 0 unless the environment says otherwise."""
-        return self.run("task", order, **{"JOB_COMPLETION_INDEX": "0", **environment})
+    def task(self, spec: Mapping[str, Any] | str | None, **environment: str) -> Ended:
+        """Runs a task container to its end; its completion index is 0 unless the environment sets one."""
+        return self.run("task", spec, **{"JOB_COMPLETION_INDEX": "0", **environment})
 
     @property
     def keys(self) -> TrialKeys:
@@ -156,27 +159,27 @@ class Pod:
             self.store.put(RunKeys(RUN).suite_seed("5eed"), seed.encode())
 
     def control(self, **fields: Any) -> None:
-        """Sets the run's gate."""
+        """Writes the run's start gate."""
         self.store.put(RunKeys(RUN).control_json, Control(**fields).model_dump_json().encode())
 
     def attempt(self, number: int = 0) -> AttemptRecord:
         content = self.store.get(self.keys.attempt(number))
-        assert content is not None, f"there is no attempt {number}"
-        return AttemptRecord.model_validate_json(content)
+        assert content is not None, f"the store has no attempt {number}"
+        return AttemptRecord.from_json(content)
 
     def trial(self) -> TrialRecord | None:
         content = self.store.get(self.keys.record)
-        return None if content is None else TrialRecord.model_validate_json(content)
+        return None if content is None else TrialRecord.from_json(content)
 
     def everything(self) -> bytes:
-        """All that the container wrote, log and message included."""
+        """Everything that the container wrote, log and message included."""
         stored = [self.store.get(key) or b"" for key in self.store.keys("")]
-        left = [path.read_bytes() for path in self.folder.iterdir() if path.name in ("stderr", "termination-log")]
-        return b"\n".join([*stored, *left])
+        written = [path.read_bytes() for path in self.folder.iterdir() if path.name in ("stderr", "termination-log")]
+        return b"\n".join([*stored, *written])
 
 
-def job_order(gym_url: str, **fields: Any) -> dict[str, Any]:
-    """An order for trial 0 of the only task, played by its gold actions."""
+def job_spec(gym_url: str, **fields: Any) -> dict[str, Any]:
+    """A job spec for trial 0 of the only task, under `replay/gold`."""
     return {
         "run": RUN,
         "cell": CELL.model_dump(),
@@ -191,7 +194,7 @@ def job_order(gym_url: str, **fields: Any) -> dict[str, Any]:
 
 
 def model(litellm_id: str, *urls: str, **fields: Any) -> dict[str, Any]:
-    """A model of an order; each of its endpoints takes the key that the variable KEY_0 holds."""
+    """A model of a job spec; each of its endpoints uses the key in the variable KEY_0."""
     endpoints = [{"url": f"{url}/v1", "key_env": "KEY_0"} for url in urls]
     return {"name": "m", "model": litellm_id, "endpoints": endpoints, "max_concurrency": 4, **fields}
 

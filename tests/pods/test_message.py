@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.pods.pod import CELL
 
-from opsgym_api.orders import MESSAGE_BYTES, AttemptSummary, Finding, PreflightReport
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Timings
-from opsgym_runner.pod.message import fitted_report, fitted_summary, leave_words, room
+from opsgym_api.records.attempt import Attempt, Timings
+from opsgym_api.records.job_spec import MESSAGE_BYTES, Finding, PreflightReport
+from opsgym_api.records.outcomes import Outcome
+from opsgym_runner.pod.message import fitted_report, fitted_summary, message_limit, write_text_message
 
 words = st.text(st.characters(codec="utf-8"), max_size=1500) | st.sampled_from(["", "ж" * 3000, "\0" * 999])
 LEAST = 1200
 """Less is left to a container only in pods of more than ten."""
 
 
-def summary(message: str) -> AttemptSummary:
+def summary(message: str) -> Attempt:
     timings = Timings(started_at="2026-01-05T08:00:00Z")
-    return AttemptSummary(
+    return Attempt(
         cell=CELL, task_id="t", trial=0, attempt=0, outcome=Outcome.INFRA_ERROR, message=message, timings=timings
     )
 
@@ -30,9 +30,9 @@ def test_a_summary_fits_and_keeps_the_beginning_of_its_message(message: str, siz
     content = fitted_summary(summary(message), size)
 
     assert len(content) <= size
-    kept = AttemptSummary.model_validate_json(content).message
-    assert message.startswith(kept.removesuffix("…"))
-    assert kept == message or kept.endswith("…")
+    stored = Attempt.from_json(content).message
+    assert message.startswith(stored.removesuffix("…"))
+    assert stored == message or stored.endswith("…")
 
 
 @settings(max_examples=40)
@@ -47,12 +47,12 @@ def test_a_report_fits_and_counts_what_it_leaves_out(findings: list[Finding]) ->
 
 
 def test_short_messages_are_left_as_they_are() -> None:
-    assert AttemptSummary.model_validate_json(fitted_summary(summary("lost"), MESSAGE_BYTES)).message == "lost"
+    assert Attempt.from_json(fitted_summary(summary("lost"), MESSAGE_BYTES)).message == "lost"
 
 
 @pytest.mark.parametrize(("containers", "size"), [(1, 4096), (3, 4096), (4, 3072), (10, 1228)])
 def test_containers_share_what_kubernetes_keeps_of_a_pod(containers: int, size: int) -> None:
-    assert room(containers) == size
+    assert message_limit(containers) == size
 
 
 def test_credentials_are_taken_out_of_messages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,5 +63,5 @@ def test_credentials_are_taken_out_of_messages(monkeypatch: pytest.MonkeyPatch) 
     assert b"very-secret" not in fitted_report(PreflightReport(problems=findings), MESSAGE_BYTES)
 
 
-def test_a_message_without_a_place_is_no_failure() -> None:
-    leave_words({"OPSGYM_TERMINATION_LOG": "/nowhere/at/all"}, "words")
+def test_a_termination_message_that_cannot_be_written_is_not_a_failure() -> None:
+    write_text_message({"OPSGYM_TERMINATION_LOG": "/nowhere/at/all"}, "words")

@@ -16,15 +16,16 @@ import pytest
 from pydantic import SecretStr
 from starlette.responses import Response
 from tests.itsm.seed import SEED, TOKEN
-from tests.pods.pod import KEY, Pod, hosted, job_order, until
+from tests.pods.pod import KEY, Pod, hosted, job_spec, until
 from tests.pods.s3 import S3, s3_server
 from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, calls, says
 from tests.support.gym import gym_server
 
-from opsgym_api.orders import Exit
-from opsgym_api.outcomes import Outcome
-from opsgym_api.store import S3Access, open_store
+from opsgym_api.records.exit_codes import Exit
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
 
 
 @pytest.fixture
@@ -47,11 +48,11 @@ class HeldReply:
     """A reply of a model that comes when the test says so."""
 
     reply: Response
-    asked: bool = False
+    requested: bool = False
     released: bool = False
 
     async def __call__(self) -> Response:
-        self.asked = True
+        self.requested = True
         while not self.released:  # noqa: ASYNC110 - set by the test's thread
             await asyncio.sleep(0.01)
         return self.reply
@@ -62,12 +63,12 @@ def test_a_result_outlives_an_outage_of_the_store(s3_pod: Pod, s3: S3, gym_url: 
     held = HeldReply(calls(("rename_note", {"id": 1, "text": "done"})))
     replies = StubModel(held, calls(("add_note", {"text": "more"})), says("Both are done."))
     with serving(replies.app) as url:
-        order = job_order(gym_url, model=hosted(url), limits={"taskTimeoutSeconds": 60})
+        order = job_spec(gym_url, model=hosted(url), limits={"taskTimeoutSeconds": 60})
         with s3_pod.started("task", order, JOB_COMPLETION_INDEX="0", KEY_0=KEY) as running:
-            until(lambda: held.asked, "the model is asked")
+            until(lambda: held.requested, "the model is requested")
             s3.down()
             held.released = True
-            running.wait_for("store lost, trying again")
+            running.wait_for("store unreachable, retrying")
             s3.up()
             ended = running.end()
 
@@ -78,28 +79,28 @@ def test_a_result_outlives_an_outage_of_the_store(s3_pod: Pod, s3: S3, gym_url: 
     assert s3_pod.attempt().outcome == Outcome.PASSED
 
 
-def test_a_container_told_to_stop_without_its_store_ends_in_time_and_leaves_its_spend_in_the_message(
+def test_a_container_stopped_without_its_store_ends_in_time_with_its_cost_in_the_message(
     s3_pod: Pod, s3: S3, gym_url: str
 ) -> None:
     s3_pod.freeze()
     held = HeldReply(says("Done."))
     with serving(StubModel(calls(("idle_0", {})), held).app) as url:
-        order = job_order(gym_url, model=hosted(url))
+        order = job_spec(gym_url, model=hosted(url))
         with s3_pod.started("task", order, JOB_COMPLETION_INDEX="0", KEY_0=KEY) as running:
-            until(lambda: held.asked, "the model is asked a second time")
+            until(lambda: held.requested, "the model is requested a second time")
             s3.down()
             held.released = True
-            running.wait_for("store lost, trying again")
-            told = time.monotonic()
+            running.wait_for("store unreachable, retrying")
+            stopped_at = time.monotonic()
             running.terminate()
             ended = running.end(25)
     s3.up()
 
-    assert time.monotonic() - told < 20
+    assert time.monotonic() - stopped_at < 20
     assert ended.code == Exit.TERMINATED
     assert ended.summary.cost_usd == pytest.approx(2200 / 1e6)
     assert s3_pod.trial() is None
-    assert KEY not in running.said
+    assert KEY not in running.log
 
 
 LOOK = ("find_incident_by_id", {"incident_id": "INC_001"})
@@ -160,7 +161,7 @@ def desk() -> Iterator[Desk]:
 
 @pytest.mark.xdist_group("task pod at the desk")
 @pytest.mark.parametrize("happening", [Desk.restart, Desk.stop, Desk.kill_postgres])
-def test_a_gym_or_postgres_that_went_away_in_mid_episode_is_an_infra_error(
+def test_a_gym_or_postgres_lost_during_an_episode_is_an_infra_error(
     pod: Pod, desk: Desk, happening: Callable[[Desk], None]
 ) -> None:
     if not desk._open:
@@ -168,9 +169,9 @@ def test_a_gym_or_postgres_that_went_away_in_mid_episode_is_an_infra_error(
     held = HeldReply(calls(LOOK))
     pod.freeze(DESK, SEED)
     with serving(StubModel(calls(LOOK), held, says("All done.")).app) as url:
-        order = job_order("", model=hosted(url), gyms={"itsm": desk.url})
+        order = job_spec("", model=hosted(url), gyms={"itsm": desk.url})
         with pod.started("task", order, JOB_COMPLETION_INDEX="0", KEY_0=KEY) as running:
-            until(lambda: held.asked, "the model is asked a second time")
+            until(lambda: held.requested, "the model is requested a second time")
             happening(desk)
             held.released = True
             ended = running.end()

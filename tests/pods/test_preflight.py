@@ -19,11 +19,15 @@ from tests.runner.jobs import ROW
 from tests.runner.servers import serving
 from tests.runner.stub_gym import SEED
 
-from opsgym_api.digest import task_digest
-from opsgym_api.layout import RunKeys
-from opsgym_api.orders import Exit, FrozenTask, SuiteIndex
-from opsgym_api.store import S3Access, Store, open_store
-from opsgym_api.task import Task, parse_row
+from opsgym_api.records.exit_codes import Exit
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.digest import task_digest
+from opsgym_api.tasks.reading import parse_row
+from opsgym_api.tasks.suite import FrozenTask, SuiteIndex
+from opsgym_api.tasks.task import Task
+from opsgym_core.store.base import Store
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
 
 KEYS = RunKeys(RUN)
 CONFIG_MAP = {"configMap": {"name": "tasks"}}
@@ -52,12 +56,12 @@ def mount(pod: Pod, rows: object, seed: str | None = SEED) -> None:
             (folder / name).symlink_to(Path("..data") / name)
 
 
-def preflight(pod: Pod, wanted: Mapping[str, Any], **environment: str) -> Ended:
+def preflight(pod: Pod, spec: Mapping[str, Any], **environment: str) -> Ended:
     given = {"OPSGYM_SUITE": str(pod.folder / "suite"), "OPSGYM_RECORDINGS": str(pod.folder / "recordings")}
-    return pod.run("preflight", wanted, **{**given, **environment})
+    return pod.run("preflight", spec, **{**given, **environment})
 
 
-def told(ended: Ended) -> list[str]:
+def problems_of(ended: Ended) -> list[str]:
     return [f"{finding.where}: {finding.problem}" for finding in ended.report.problems]
 
 
@@ -68,9 +72,9 @@ def index(store: Store) -> SuiteIndex:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "environment", "message"),
+    ("spec", "environment", "message"),
     [
-        (None, {}, "order.json cannot be read: No such file or directory"),
+        (None, {}, "job_spec.json cannot be read: No such file or directory"),
         (
             {"run": RUN, "suite": {}, "models": []},
             {},
@@ -84,21 +88,21 @@ def index(store: Store) -> SuiteIndex:
         ),
     ],
 )
-def test_an_order_that_cannot_be_used_is_named(
-    pod: Pod, wanted: dict[str, Any] | None, environment: dict[str, str], message: str
+def test_an_unusable_job_spec_is_named(
+    pod: Pod, spec: dict[str, Any] | None, environment: dict[str, str], message: str
 ) -> None:
-    ended = pod.run("preflight", wanted, **environment)
+    ended = pod.run("preflight", spec, **environment)
 
-    assert ended.code == Exit.NO_ORDER
+    assert ended.code == Exit.NO_JOB_SPEC
     assert message in ended.message.decode()
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("spec", "expected"),
     [
         (
             {"model": "replay/took/mixed.jsonl"},
-            "ConfigMap took: mixed.jsonl: there is no such ConfigMap or key, which EvalModel m: spec.model names",
+            "ConfigMap took: mixed.jsonl: the ConfigMap or key that EvalModel m: spec.model names does not exist",
         ),
         ({"model": "replay/broken/it.jsonl"}, "ConfigMap broken: it.jsonl: cannot be read as a recording: JSONDecode"),
         (
@@ -126,17 +130,15 @@ def test_an_order_that_cannot_be_used_is_named(
         ),
     ],
 )
-def test_what_is_wrong_with_a_model_is_named_by_object_and_field(
-    pod: Pod, wanted: dict[str, Any], expected: str
-) -> None:
+def test_problems_of_a_model_are_named_by_object_and_field(pod: Pod, spec: dict[str, Any], expected: str) -> None:
     mount(pod, [ROW])
     (pod.folder / "recordings" / "broken").mkdir(parents=True)
     (pod.folder / "recordings" / "broken" / "it.jsonl").write_text("{")
 
-    ended = preflight(pod, order({**GOLD, **wanted, "origin": "EvalModel m: spec"}))
+    ended = preflight(pod, order({**GOLD, **spec, "origin": "EvalModel m: spec"}))
 
     assert ended.code == Exit.DONE
-    (problem,) = told(ended)
+    (problem,) = problems_of(ended)
     assert problem.startswith(expected)
     assert pod.store.get(KEYS.suite_index) is None
     assert KEY.encode() not in pod.everything()
@@ -154,10 +156,10 @@ def test_what_is_wrong_with_a_model_is_named_by_object_and_field(
             None,
             "ConfigMap tasks: task rename-first: seed_database_file: gym server notes: found neither notes.sql",
         ),
-        ([], SEED, "ConfigMap tasks: holds no row that could run"),
+        ([], SEED, "ConfigMap tasks: has no row that can run"),
     ],
 )
-def test_what_is_wrong_with_a_suite_is_named_by_object_row_and_field(
+def test_problems_of_a_suite_are_named_by_object_row_and_field(
     pod: Pod, rows: object, seed: str | None, expected: str
 ) -> None:
     mount(pod, rows, seed)
@@ -165,9 +167,9 @@ def test_what_is_wrong_with_a_suite_is_named_by_object_row_and_field(
     ended = preflight(pod, order())
 
     assert ended.code == Exit.DONE
-    (problem,) = told(ended)
+    (problem,) = problems_of(ended)
     assert problem.startswith(expected)
-    assert str(pod.folder) not in problem, "a path inside the pod means nothing to whoever wrote the suite"
+    assert str(pod.folder) not in problem, "the suite's author does not know the pod's paths"
     assert pod.store.get(KEYS.suite_index) is None
 
 
@@ -176,7 +178,7 @@ def test_a_key_that_the_config_map_does_not_have_is_named(pod: Pod) -> None:
 
     ended = preflight(pod, order(suite={"configMap": {"name": "tasks", "key": "more.jsonl"}}))
 
-    assert told(ended) == ["ConfigMap tasks: more.jsonl: does not exist; create it with the suite's rows"]
+    assert problems_of(ended) == ["ConfigMap tasks: more.jsonl: does not exist; create it with the suite's rows"]
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../secret.sql", "etc/passwd"])
@@ -186,7 +188,7 @@ def test_a_row_reaches_no_file_of_the_pod_outside_its_suite(pod: Pod, name: str)
 
     ended = preflight(pod, order())
 
-    assert "seed_database_file" in told(ended)[0]
+    assert "seed_database_file" in problems_of(ended)[0]
 
 
 def test_an_agent_that_cannot_act_is_named(pod: Pod) -> None:
@@ -195,12 +197,12 @@ def test_an_agent_that_cannot_act_is_named(pod: Pod) -> None:
 
     ended = preflight(pod, {**order(), "agents": agents})
 
-    unknown, replaced = told(ended)
-    assert unknown.startswith("spec.agents[1]: no orchestrator is called 'tree'")
-    assert replaced.startswith("spec.agents[2]: agent c: prompts.plan: is no prompt of this agent")
+    unknown, replaced = problems_of(ended)
+    assert unknown.startswith("spec.agents[1]: unknown orchestrator 'tree'")
+    assert replaced.startswith("spec.agents[2]: agent c: prompts.plan: unknown prompt")
 
 
-def test_what_was_mended_is_found_well_and_frozen(pod: Pod) -> None:
+def test_a_corrected_suite_passes_preflight_and_is_frozen(pod: Pod) -> None:
     mount(pod, [{**ROW, "user_prompt": ""}])
     assert preflight(pod, order()).report.problems != []
     mount(pod, [ROW])
@@ -231,7 +233,7 @@ def test_rows_that_the_filters_leave_out_do_not_keep_a_run_from_starting(pod: Po
     assert pod.store.get(KEYS.suite_task("lost")) is None
 
 
-def test_every_problem_is_told_at_once_and_those_that_do_not_fit_are_counted(pod: Pod) -> None:
+def test_every_problem_is_reported_at_once_and_those_that_do_not_fit_are_counted(pod: Pod) -> None:
     mount(pod, [{"task_id": f"t{number}"} for number in range(200)])
     models = [model(f"replay/none/{number}.jsonl", name=f"m{number}") for number in range(3)]
 
@@ -243,7 +245,7 @@ def test_every_problem_is_told_at_once_and_those_that_do_not_fit_are_counted(pod
     assert len(report.problems) > 10
 
 
-def test_a_built_in_suite_and_a_model_with_key_and_price_need_nothing_more(pod: Pod) -> None:
+def test_preflight_accepts_a_built_in_suite_and_a_model_with_key_and_price(pod: Pod) -> None:
     folder = pod.folder / "suite"
     folder.mkdir()
     row = {**ROW, "gym_servers_config": [{"mcp_server_name": "notes", "seed_database_file": "builtin:small"}]}
@@ -284,7 +286,7 @@ def test_a_suite_in_an_object_store_is_read_with_its_seeds_and_frozen_in_another
 
     assert (folder.report.problems, entries) == ([], ["a", "b"])
     assert (file.report.problems, [entry.task_id for entry in index(results).entries]) == ([], ["b"])
-    assert told(missing) == ["store s: team/x.json: does not exist; create it with the suite's rows"]
+    assert problems_of(missing) == ["store s: team/x.json: does not exist; create it with the suite's rows"]
     assert KEY not in json.dumps([folder.log, file.log, missing.log])
 
 
@@ -307,15 +309,16 @@ def test_a_store_that_could_overwrite_results_is_refused(pod: Pod, s3: S3, statu
         ended = preflight(pod, order(), **access)
 
     assert ended.code == Exit.DONE
-    (problem,) = told(ended)
-    assert problem.startswith(f"store s3://results/x: {verb} conditional writes; it has to honour If-None-Match")
+    (problem,) = problems_of(ended)
+    advice = "results could be overwritten: use a store that honours If-None-Match"
+    assert problem.startswith(f"store s3://results/x: {verb} conditional writes; {advice}")
 
 
 @pytest.mark.parametrize(
     ("endpoint", "expected"),
     [
         ("", "the bucket does not exist; create it or name another (NoSuchBucket, HTTP 404)"),
-        ("http://127.0.0.1:9", "the server could not be asked; check AWS_ENDPOINT_URL_S3 and the network"),
+        ("http://127.0.0.1:9", "the server cannot be reached; check AWS_ENDPOINT_URL_S3 and the network"),
     ],
 )
 def test_a_store_out_of_reach_is_named_beside_everything_else(pod: Pod, s3: S3, endpoint: str, expected: str) -> None:
@@ -325,7 +328,7 @@ def test_a_store_out_of_reach_is_named_beside_everything_else(pod: Pod, s3: S3, 
     ended = preflight(pod, order(), **access)
 
     assert ended.code == Exit.STORE_LOST
-    store, row = told(ended)
+    store, row = problems_of(ended)
     assert store.startswith("store s3://nowhere/x: cannot access runs/team.demo.0a1b/probe: ")
     assert expected in store
     assert row.startswith("ConfigMap tasks: tasks.json row 1")

@@ -1,62 +1,76 @@
-"""A task pod's main container, from its order to its exit code, its message and what stands in the store."""
+"""A task pod's main container: from its job spec to its exit code, termination message and stored objects."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from typing import Any
 
 import pytest
 from starlette.responses import Response
-from tests.pods.pod import KEY, RUN, Pod, hosted, job_order, model, until
+from tests.pods.pod import KEY, RUN, Ended, Pod, hosted, job_spec, model, until
 from tests.runner.jobs import ROW
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, refuses, says
 
-from opsgym_api.orders import MESSAGE_BYTES, Exit
-from opsgym_api.outcomes import Outcome
+from opsgym_api.records.exit_codes import Exit
+from opsgym_api.records.job_spec import MESSAGE_BYTES, JobSpec
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.store.local import LocalStore
 from opsgym_runner.pod.message import summary_of
+from opsgym_runner.pod.retrying_store import RetryingStore
+from opsgym_runner.pod.task import TaskPod
+from opsgym_runner.tracing.tracer import Tracing
 
 NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize(
-    ("order", "environment", "told"),
+    ("spec", "environment", "message"),
     [
-        (None, {}, "OPSGYM_ORDER: {folder}/order.json cannot be read: No such file or directory"),
-        ("{", {}, "OPSGYM_ORDER: {folder}/order.json: invalid JSON"),
-        ("{}", {}, "OPSGYM_ORDER: {folder}/order.json: run: is required"),
-        (job_order(NOWHERE, trials=[]), {}, "trials: must have at least 1 items, found 0"),
-        (job_order(NOWHERE, version=2), {}, "is of version 2, this runner reads 1; use images of one release"),
-        (job_order(NOWHERE), {"OPSGYM_ORDER": ""}, "the environment variable OPSGYM_ORDER is not set"),
-        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": ""}, "the environment variable JOB_COMPLETION_INDEX is not set"),
-        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": "1"}, "is '1'; the order has trials 0 to 0"),
-        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": "-1"}, "is '-1'; the order has trials 0 to 0"),
-        (job_order(NOWHERE), {"JOB_COMPLETION_INDEX": "first"}, "is 'first'; the order has trials 0 to 0"),
-        (job_order(NOWHERE), {"OPSGYM_STORE": ""}, "the environment variable OPSGYM_STORE is not set"),
-        (job_order(NOWHERE), {"OPSGYM_STORE": "gs://x"}, "OPSGYM_STORE: gs://x: store: gs:// is not a kind of store"),
+        (None, {}, "OPSGYM_JOB_SPEC: {folder}/job_spec.json cannot be read: No such file or directory"),
+        ("{", {}, "OPSGYM_JOB_SPEC: {folder}/job_spec.json: invalid JSON"),
+        ("{}", {}, "OPSGYM_JOB_SPEC: {folder}/job_spec.json: run: is required"),
+        (job_spec(NOWHERE, trials=[]), {}, "trials: must have at least 1 items, found 0"),
+        (job_spec(NOWHERE, version=2), {}, "is of version 2, this runner reads 1; use images of one release"),
+        (job_spec(NOWHERE), {"OPSGYM_JOB_SPEC": ""}, "the environment variable OPSGYM_JOB_SPEC is not set"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": ""}, "the environment variable JOB_COMPLETION_INDEX is not set"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "1"}, "is '1'; the job spec has trials 0 to 0"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "-1"}, "is '-1'; the job spec has trials 0 to 0"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "first"}, "is 'first'; the job spec has trials 0 to 0"),
+        (job_spec(NOWHERE), {"OPSGYM_STORE": ""}, "the environment variable OPSGYM_STORE is not set"),
+        (job_spec(NOWHERE), {"OPSGYM_STORE": "gs://x"}, "OPSGYM_STORE: gs://x: store: unknown kind of store gs://"),
     ],
 )
-def test_an_order_that_cannot_be_used_is_named_and_nothing_is_begun(
-    pod: Pod, order: Any, environment: dict[str, str], told: str
+def test_an_unusable_job_spec_is_named_and_nothing_is_started(
+    pod: Pod, spec: Any, environment: dict[str, str], message: str
 ) -> None:
-    ended = pod.task(order, **environment)
+    ended = pod.task(spec, **environment)
 
-    assert ended.code == Exit.NO_ORDER
-    assert told.format(folder=pod.folder) in ended.message.decode()
+    assert ended.code == Exit.NO_JOB_SPEC
+    assert message.format(folder=pod.folder) in ended.message.decode()
     assert ended.log[-1]["error"] == ended.message.decode()
     assert list(pod.store.keys("")) == []
 
 
 @pytest.mark.parametrize(
-    ("row", "seed", "order", "code", "ending", "told"),
+    ("row", "seed", "fields", "code", "outcome", "message"),
     [
-        (None, None, {}, Exit.STORE_LOST, "infra_error/store_lost", "holds no runs/team.demo.0a1b/suite/tasks/rename"),
+        (
+            None,
+            None,
+            {},
+            Exit.STORE_LOST,
+            "infra_error/store_lost",
+            "object runs/team.demo.0a1b/suite/tasks/rename-first.json is missing",
+        ),
         ({"task_id": "rename-first"}, "", {}, Exit.DONE, "config_error/invalid_row", "user_prompt: is required"),
         (ROW, None, {}, Exit.DONE, "config_error/seed_not_found", "gym server notes: "),
-        (ROW, "", {"gyms": {}}, Exit.DONE, "config_error/unknown_gym", "'notes'; there are servers for: none"),
+        (ROW, "", {"gyms": {}}, Exit.DONE, "config_error/unknown_gym", "'notes'; known: none"),
         (
             ROW,
             "",
@@ -69,25 +83,25 @@ def test_an_order_that_cannot_be_used_is_named_and_nothing_is_begun(
         (ROW, "", {}, Exit.INFRA_ERROR, "infra_error/gym_lost", "gym notes at http://127.0.0.1:9 cannot be reached"),
     ],
 )
-def test_what_keeps_an_attempt_from_being_scored_is_recorded_with_its_exit_code(
-    pod: Pod, row: Any, seed: str | None, order: dict[str, Any], code: Exit, ending: str, told: str
+def test_the_reason_for_an_unscored_attempt_is_recorded_with_its_exit_code(
+    pod: Pod, row: Any, seed: str | None, fields: dict[str, Any], code: Exit, outcome: str, message: str
 ) -> None:
     if row is not None:
         pod.freeze(row, seed)
 
-    ended = pod.task(job_order(NOWHERE, **order))
+    ended = pod.task(job_spec(NOWHERE, **fields))
 
     record = pod.attempt()
-    assert (ended.code, f"{record.outcome}/{record.reason}") == (code, ending)
-    assert told in record.message
+    assert (ended.code, f"{record.outcome}/{record.reason}") == (code, outcome)
+    assert message in record.message
     assert ended.summary == summary_of(record)
 
 
-def test_a_trial_is_scored_and_everything_the_order_says_is_in_its_record(pod: Pod, gym_url: str) -> None:
+def test_a_scored_trials_record_contains_the_job_specs_fields(pod: Pod, gym_url: str) -> None:
     pod.freeze()
     resources = {"agent": {"requests": {"cpu": "250m"}, "limits": {"memory": "512Mi"}}}
 
-    ended = pod.task(job_order(gym_url, resources=resources))
+    ended = pod.task(job_spec(gym_url, resources=resources))
 
     assert (ended.code, ended.summary.outcome, ended.summary.steps) == (Exit.DONE, Outcome.PASSED, 3)
     trial = pod.trial()
@@ -100,77 +114,87 @@ def test_a_trial_is_scored_and_everything_the_order_says_is_in_its_record(pod: P
 
 def test_a_scored_trial_is_never_scored_again(pod: Pod, gym: StubGym, gym_url: str) -> None:
     pod.freeze()
-    first = pod.task(job_order(gym_url))
+    first = pod.task(job_spec(gym_url))
 
-    again = pod.task(job_order(gym_url, model=model("replay/noop")))
+    again = pod.task(job_spec(gym_url, model=model("replay/noop")))
 
     assert again.code == Exit.DONE
-    assert again.summary.model_dump(exclude={"timings"}) == first.summary.model_dump(exclude={"timings"})
+    assert {**again.summary.to_dict(), "timings": None} == {**first.summary.to_dict(), "timings": None}
     assert len(gym.seeds) == 1
     assert list(pod.store.keys(pod.keys.attempts)) == [pod.keys.attempt(0)]
 
 
-def test_attempts_are_counted_on_from_the_highest_in_the_store(pod: Pod) -> None:
+def test_the_next_attempt_follows_the_highest_number_in_the_store(pod: Pod) -> None:
     for key in (pod.keys.attempt(2), pod.keys.attempt(10), pod.keys.failed_transcript(11)):
         pod.store.put(key, b"{}")
 
-    ended = pod.task(job_order(NOWHERE))
+    ended = pod.task(job_spec(NOWHERE))
 
     assert ended.summary.attempt == 12
     assert pod.attempt(12).outcome == Outcome.INFRA_ERROR
 
 
 @pytest.mark.parametrize(
-    ("control", "code", "ending"),
+    ("control", "code", "outcome"),
     [
         ({"start": False, "reason": "budget"}, Exit.DONE, "budget_skipped/budget"),
         ({"start": False, "proceed": False, "reason": "suspended"}, Exit.TERMINATED, "cancelled/suspended"),
     ],
 )
-def test_a_closed_gate_lets_nothing_begin(
-    pod: Pod, gym: StubGym, gym_url: str, control: dict[str, Any], code: Exit, ending: str
+def test_a_closed_gate_prevents_the_episode(
+    pod: Pod, gym: StubGym, gym_url: str, control: dict[str, Any], code: Exit, outcome: str
 ) -> None:
     pod.freeze()
     pod.control(**control)
 
-    ended = pod.task(job_order(gym_url))
+    ended = pod.task(job_spec(gym_url))
 
-    assert (ended.code, f"{ended.summary.outcome}/{ended.summary.reason}") == (code, ending)
+    assert (ended.code, f"{ended.summary.outcome}/{ended.summary.reason}") == (code, outcome)
     assert gym.seeds == []
 
 
-def test_a_gate_that_the_breaker_closed_is_waited_for(pod: Pod, gym: StubGym, gym_url: str) -> None:
+def test_an_attempt_waits_while_the_circuit_breaker_closes_the_gate(pod: Pod, gym: StubGym, gym_url: str) -> None:
     pod.freeze()
     pod.control(start=False, reason="breaker")
 
-    with pod.started("task", job_order(gym_url), JOB_COMPLETION_INDEX="0") as running:
-        running.wait_for("waiting: too many infrastructure errors")
-        assert gym.seeds == []
-        pod.control()
-        ended = running.end()
+    seeds_while_closed: list[int] = []
 
+    class Reopening(LocalStore):
+        """Opens the gate after three reads."""
+
+        def get(self, key: str) -> bytes | None:
+            if key == RunKeys(RUN).control_json:
+                seeds_while_closed.append(len(gym.seeds))
+                if len(seeds_while_closed) == 3:
+                    pod.control()
+            return super().get(key)
+
+    pod.store = Reopening(pod.location)
+    ended = run_in_process(pod, job_spec(gym_url))
+
+    assert seeds_while_closed[:3] == [0, 0, 0]
     assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
     assert list(pod.store.keys(pod.keys.attempts)) == [pod.keys.attempt(0)]
 
 
-def test_a_container_told_to_stop_in_mid_episode_keeps_what_was_spent(pod: Pod, gym: StubGym, gym_url: str) -> None:
+def test_a_container_stopped_during_an_episode_records_its_cost(pod: Pod, gym: StubGym, gym_url: str) -> None:
     pod.freeze()
-    asked: list[int] = []
+    requests: list[int] = []
 
     async def hang() -> Response:
-        asked.append(1)
+        requests.append(1)
         await asyncio.sleep(600)
         raise AssertionError
 
     with serving(StubModel(calls(("idle_0", {})), hang).app) as url:
-        order = job_order(gym_url, model=hosted(url))
-        with pod.started("task", order, JOB_COMPLETION_INDEX="0", KEY_0=KEY) as running:
-            until(lambda: bool(asked), "the model is asked a second time")
-            told = time.monotonic()
+        spec = job_spec(gym_url, model=hosted(url))
+        with pod.started("task", spec, JOB_COMPLETION_INDEX="0", KEY_0=KEY) as running:
+            until(lambda: bool(requests), "the model is called a second time")
+            stopped_at = time.monotonic()
             running.terminate()
             ended = running.end(20)
 
-    assert time.monotonic() - told < 10
+    assert time.monotonic() - stopped_at < 10
     record = pod.attempt()
     assert (ended.code, record.outcome, record.steps) == (Exit.TERMINATED, Outcome.CANCELLED, 1)
     assert record.cost_usd == pytest.approx(1100 / 1e6)
@@ -179,17 +203,17 @@ def test_a_container_told_to_stop_in_mid_episode_keeps_what_was_spent(pod: Pod, 
     assert len(gym.deleted) == 1
 
 
-def test_a_container_told_to_stop_before_it_could_begin_ends_at_once(pod: Pod) -> None:
+def test_a_container_stopped_before_its_attempt_ends_at_once(pod: Pod) -> None:
     dead = {"AWS_ENDPOINT_URL_S3": NOWHERE, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": KEY}
     dead |= {"AWS_REGION": "us-east-1", "OPSGYM_STORE": "s3://results", "JOB_COMPLETION_INDEX": "0"}
 
-    with pod.started("task", job_order(NOWHERE), **dead) as running:
-        running.wait_for("store lost, trying again")
+    with pod.started("task", job_spec(NOWHERE), **dead) as running:
+        running.wait_for("store unreachable, retrying")
         running.terminate()
         ended = running.end(20)
 
     assert ended.code == Exit.TERMINATED
-    assert KEY not in running.said
+    assert KEY not in running.log
 
 
 def test_no_key_is_in_anything_that_is_written(pod: Pod, gym_url: str) -> None:
@@ -197,7 +221,7 @@ def test_no_key_is_in_anything_that_is_written(pod: Pod, gym_url: str) -> None:
     answer = refuses(401, f"Incorrect API key provided: {KEY}. Authorization: Bearer {KEY}")
 
     with serving(StubModel(answer).app) as url:
-        ended = pod.task(job_order(gym_url, model=hosted(url)), KEY_0=KEY)
+        ended = pod.task(job_spec(gym_url, model=hosted(url)), KEY_0=KEY)
 
     assert (ended.code, ended.summary.reason) == (Exit.INFRA_ERROR, "model_auth")
     assert "[secret]" in ended.summary.message
@@ -206,23 +230,23 @@ def test_no_key_is_in_anything_that_is_written(pod: Pod, gym_url: str) -> None:
 
 JUDGED = {
     "verifier_type": "response_check",
-    "validation_config": {"sql_query": "SELECT count(*) AS notes FROM notes", "comparison_prompt": "Is it told?"},
+    "validation_config": {"sql_query": "SELECT count(*) AS notes FROM notes", "comparison_prompt": "Is it reported?"},
 }
 
 
-def test_planner_and_judge_use_their_own_keys_and_are_booked_apart(pod: Pod, gym_url: str) -> None:
+def test_planner_and_judge_use_their_own_keys_and_are_counted_separately(pod: Pod, gym_url: str) -> None:
     pod.freeze({**ROW, "verifiers": [*ROW["verifiers"], JUDGED]})
-    planner, judge = StubModel(says("1. Rename it.")), StubModel(says('{"mark": 8, "reason": "It is told."}'))
+    planner, judge = StubModel(says("1. Rename it.")), StubModel(says('{"mark": 8, "reason": "It is reported."}'))
     keys = {"KEY_1": "sk-of-the-planner-1", "KEY_2": "sk-of-the-judge-22"}
     with serving(planner.app) as planner_url, serving(judge.app) as judge_url:
-        order = job_order(
+        spec = job_spec(
             gym_url,
             agent={"name": "react", "plan": "model", "planner": "sage"},
             planner=hosted(planner_url, name="sage")
             | {"endpoints": [{"url": f"{planner_url}/v1", "key_env": "KEY_1"}]},
             judge=hosted(judge_url, name="jury") | {"endpoints": [{"url": f"{judge_url}/v1", "key_env": "KEY_2"}]},
         )
-        ended = pod.task(order, **keys)
+        ended = pod.task(spec, **keys)
 
     assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
     record = pod.trial()
@@ -237,13 +261,13 @@ def test_planner_and_judge_use_their_own_keys_and_are_booked_apart(pod: Pod, gym
     assert not [key for key in keys.values() if key.encode() in written]
 
 
-def test_a_message_of_a_pod_with_many_containers_is_whole_json(pod: Pod, gym_url: str) -> None:
+def test_the_message_of_a_pod_with_many_containers_is_valid_json(pod: Pod, gym_url: str) -> None:
     answer = refuses(400, "ไม่ " * 5000)
     pod.freeze()
     gyms = {"notes": gym_url, **{f"d{number}": gym_url for number in range(6)}}
 
     with serving(StubModel(answer).app) as url:
-        ended = pod.task(job_order(gym_url, model=hosted(url), gyms=gyms), KEY_0=KEY)
+        ended = pod.task(job_spec(gym_url, model=hosted(url), gyms=gyms), KEY_0=KEY)
 
     assert ended.code == Exit.INFRA_ERROR
     assert len(ended.message) <= 12 * 1024 // 9 < MESSAGE_BYTES
@@ -251,15 +275,33 @@ def test_a_message_of_a_pod_with_many_containers_is_whole_json(pod: Pod, gym_url
     assert json.loads(ended.message)["reason"] == "model_refused_request"
 
 
-def test_a_budget_that_closes_in_mid_episode_ends_it_between_steps(pod: Pod, gym_url: str) -> None:
+def run_in_process(pod: Pod, spec: dict[str, Any], **environment: str) -> Ended:
+    """Runs a task container's attempt inside the test's process, reading the gate before every step."""
+    log_file = pod.folder / "termination-log"
+    job_spec = JobSpec.model_validate(spec)
+    stopping = threading.Event()
+    task_pod = TaskPod(
+        job_spec,
+        job_spec.trials[0],
+        RetryingStore(pod.store, stopping),
+        stopping,
+        {"OPSGYM_TERMINATION_LOG": str(log_file), **environment},
+        Tracing(),
+        gate_read_every_s=0,
+        breaker_poll_s=0,
+    )
+    code = asyncio.run(task_pod.run())
+    return Ended(code, log_file.read_bytes(), [])
+
+
+def test_a_budget_that_is_spent_during_an_episode_ends_it_between_steps(pod: Pod, gym_url: str) -> None:
     pod.freeze()
 
-    async def close() -> Response:
+    async def close_the_gate() -> Response:
         pod.control(start=False, proceed=False, reason="budget")
-        await asyncio.sleep(3.1)  # the gate is read every three seconds
         return calls(("idle_0", {}))
 
-    with serving(StubModel(close, says("No.")).app) as url:
-        ended = pod.task(job_order(gym_url, model=hosted(url)), KEY_0=KEY)
+    with serving(StubModel(close_the_gate, says("No.")).app) as url:
+        ended = run_in_process(pod, job_spec(gym_url, model=hosted(url)), KEY_0=KEY)
 
     assert (ended.code, ended.summary.outcome, ended.summary.steps) == (Exit.DONE, Outcome.BUDGET_SKIPPED, 1)

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 from tests.providers.stubs import ANSWER, ARGUMENTS
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
-from opsgym_runner.clients import ModelClients
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-from opsgym_runner.model import Message, Reply
-from opsgym_runner.prices import known_prices
+from opsgym_runner.models.client import Message, Reply
+from opsgym_runner.models.prices import known_prices
+from opsgym_runner.models.registry import ModelRegistry
 
 KEY = "key-5e1f0c2b9d"
 SYSTEM = "Obey the policy."
@@ -46,7 +46,7 @@ def _no_credentials_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
     """Asks, carries out both calls, asks again; checks what every provider must bring about."""
-    clients = ModelClients(NO_JITTER, FakeTime().clock)
+    clients = ModelRegistry(NO_JITTER, FakeTime().clock)
 
     async def converse(model: str, url: str, key: str | None = KEY, **parameters: Any) -> Sequence[Reply]:
         endpoint = ModelEndpoint(url, None if key is None else SecretStr(key))

@@ -14,12 +14,12 @@ from tests.providers.stubs import Stub, anthropic_messages, bedrock_converse, ge
 from tests.providers.test_providers import service_account
 
 from opsgym.commands.models import document_text, import_models
-from opsgym.modelimport.convert import Imported, import_pool
+from opsgym.modelimport.convert import ConvertedModel, import_pool
 from opsgym.modelimport.published import read_published
-from opsgym_api.documents import load_documents
 from opsgym_api.errors import InputError
-from opsgym_api.evalmodel import EvalModel, Prices
-from opsgym_runner.prices import known_prices
+from opsgym_api.kinds.evalmodel import EvalModel, Prices
+from opsgym_core.planning.documents import load_documents
+from opsgym_runner.models.prices import known_prices
 
 SECRET = "sk-literal-0a1b2c3d4e"
 RUN = """
@@ -34,21 +34,21 @@ def config(provider: str, **fields: Any) -> dict[str, Any]:
     return {"llm_provider": provider, "llm_model": "some-model", "llm_api_key": SECRET, **fields}
 
 
-def converted(folder: Path, content: object, name: str = "gpt.json", **environment: str) -> Imported:
+def converted(folder: Path, content: object, name: str = "gpt.json", **environment: str) -> ConvertedModel:
     """A file's conversion, without litellm; checks that a run can name the document, and that no key is in it."""
     file = folder / name
     file.write_text(json.dumps(content))
-    found = import_pool(file, read_published(file, environment), lambda model: Prices(input_usd=1, output_usd=2))
-    text = document_text(file, found)
-    assert SECRET not in text + "".join(found.notes)
+    imported = import_pool(file, read_published(file, environment), lambda model: Prices(input_usd=1, output_usd=2))
+    text = document_text(file, imported)
+    assert SECRET not in text + "".join(imported.notes)
     both = folder / "run.yaml"
-    both.write_text(f"{text}---{RUN.format(name=found.document.metadata.name)}")
-    assert load_documents(both).models[found.document.metadata.name] == found.document
-    return found
+    both.write_text(f"{text}---{RUN.format(name=imported.document.metadata.name)}")
+    assert load_documents(both).models[imported.document.metadata.name] == imported.document
+    return imported
 
 
-def spec_of(found: Imported) -> dict[str, Any]:
-    spec: dict[str, Any] = found.document.model_dump(mode="json", by_alias=True, exclude_unset=True)["spec"]
+def spec_of(imported: ConvertedModel) -> dict[str, Any]:
+    spec: dict[str, Any] = imported.document.model_dump(mode="json", by_alias=True, exclude_unset=True)["spec"]
     return spec
 
 
@@ -107,23 +107,23 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("content", "spec"), CASES, ids=[case[0]["llm_provider"] for case in CASES])
 def test_a_configuration_becomes_a_model(tmp_path: Path, content: dict[str, Any], spec: dict[str, Any]) -> None:
-    found = converted(tmp_path, content)
+    imported = converted(tmp_path, content)
 
-    assert spec_of(found) == spec
-    assert found.document.metadata.name == "gpt"
-    assert found.notes == []
+    assert spec_of(imported) == spec
+    assert imported.document.metadata.name == "gpt"
+    assert imported.notes == []
 
 
 def test_a_key_by_reference_keeps_its_variable(tmp_path: Path) -> None:
-    found = converted(tmp_path, config("openai", llm_api_key="${TEAM_KEY}"))
-    assert spec_of(found)["credentials"]["env"] == "TEAM_KEY"
-    assert 'kubectl create secret generic gpt --from-literal=api-key="$TEAM_KEY"' in found.comments[1]
+    imported = converted(tmp_path, config("openai", llm_api_key="${TEAM_KEY}"))
+    assert spec_of(imported)["credentials"]["env"] == "TEAM_KEY"
+    assert 'kubectl create secret generic gpt --from-literal=api-key="$TEAM_KEY"' in imported.comments[1]
 
 
 def test_an_address_by_reference_is_looked_up(tmp_path: Path) -> None:
     content = config("vllm", llm_api_key="EMPTY", llm_api_endpoint="${VLLM_URL}/v1")
     assert spec_of(converted(tmp_path, content, VLLM_URL="http://gpu"))["endpoints"] == [{"url": "http://gpu/v1"}]
-    assert problems(tmp_path, content) == ["the environment variable VLLM_URL is not set, which it names"]
+    assert problems(tmp_path, content) == ["the environment variable VLLM_URL is not set"]
 
 
 def test_a_list_is_a_pool_with_a_key_for_each_address(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_list_is_a_pool_with_a_key_for_each_address(tmp_path: Path) -> None:
 def test_several_keys_of_a_public_provider_share_its_address(tmp_path: Path) -> None:
     pool = [config("openai"), config("openai", llm_api_key=f"{SECRET}-2"), config("openai")]
     endpoints = spec_of(converted(tmp_path, pool))["endpoints"]
-    assert [(found["url"], found["credentials"]["env"]) for found in endpoints] == [
+    assert [(endpoint["url"], endpoint["credentials"]["env"]) for endpoint in endpoints] == [
         ("https://api.openai.com/v1", "OPENAI_API_KEY"),
         ("https://api.openai.com/v1", "OPENAI_API_KEY_2"),
     ]
@@ -156,43 +156,43 @@ def test_addresses_that_share_a_key_name_it_once(tmp_path: Path) -> None:
     assert spec["credentials"]["env"] == "VLLM_API_KEY"
 
 
-def test_what_is_left_out_is_told_by_name(tmp_path: Path) -> None:
-    found = converted(tmp_path, config("anthropic", reasoning=THINKING, top_p=None, llm_seed=SECRET))
-    assert found.notes == [
-        "llm_seed is not a field of these files; left out",
+def test_fields_left_out_are_named(tmp_path: Path) -> None:
+    imported = converted(tmp_path, config("anthropic", reasoning=THINKING, top_p=None, llm_seed=SECRET))
+    assert imported.notes == [
+        "unknown field llm_seed; left out",
         "reasoning has no effect with anthropic in the published harness; left out",
     ]
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
+    ("content", "problem"),
     [
-        (config("together"), "llm_provider: 'together' is not known; known: anthropic, aws_bedrock"),
+        (config("together"), "llm_provider: unknown provider 'together'; known providers: anthropic, aws_bedrock"),
         ({"llm_provider": "openai"}, "llm_model: is required"),
         (config("vllm"), "llm_api_endpoint: is required with vllm"),
         (config("azureopenai", llm_api_endpoint=URL), "llm_api_version: is required with azureopenai"),
-        (config("googlevertexai", llm_api_key=f"AIza{SECRET}"), "llm_api_key: is no project of Google's cloud"),
+        (config("googlevertexai", llm_api_key=f"AIza{SECRET}"), "llm_api_key: is not a valid Google Cloud project"),
         (config("openai", llm_api_key={"value": SECRET}), "llm_api_key: must be text"),
         (config("openai", max_tokens="many"), "max_tokens: "),
-        ([config("openai"), config("openai", llm_model="other")], "[1].llm_model: differs from [0]'s"),
-        ([config("openai"), config("anthropic")], "[1].llm_provider: differs from [0]'s"),
-        ([], "is an empty list"),
+        ([config("openai"), config("openai", llm_model="other")], "[1].llm_model: differs from [0]"),
+        ([config("openai"), config("anthropic")], "[1].llm_provider: differs from [0]"),
+        ([], "the list is empty"),
         (["gpt"], "[0]: must be an object"),
         ("gpt", "must be an object"),
     ],
 )
-def test_what_cannot_be_converted_is_refused_by_field(tmp_path: Path, content: object, found: str) -> None:
-    assert problems(tmp_path, content)[0].startswith(found)
+def test_an_unconvertible_file_is_refused_by_field(tmp_path: Path, content: object, problem: str) -> None:
+    assert problems(tmp_path, content)[0].startswith(problem)
 
 
-def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{")
     for name, problem in (("bad.json", "is not JSON"), ("gone.json", "cannot be read: No such file")):
         with pytest.raises(InputError, match=problem):
             read_published(tmp_path / name)
 
 
-def test_the_files_name_becomes_a_name_that_kubernetes_takes(tmp_path: Path) -> None:
+def test_the_files_name_becomes_a_valid_kubernetes_name(tmp_path: Path) -> None:
     assert converted(tmp_path, config("openai"), "Gemini_2p5 (high).json").document.metadata.name == "gemini-2p5-high"
     assert "no letter or digit" in problems(tmp_path, config("openai"), "___.json")[0]
 
@@ -204,20 +204,18 @@ def test_the_command_writes_all_models_or_none(tmp_path: Path, capsys: pytest.Ca
         (tmp_path / name).write_text(json.dumps(content))
     out = tmp_path / "models.yaml"
 
-    with pytest.raises(InputError, match="would be named gpt"):
+    with pytest.raises(InputError, match="has the same model name as"):
         import_models([tmp_path / "gpt.json", tmp_path / "Gpt.json"], out)
     assert not out.exists()
     assert import_models([tmp_path / "gpt.json", tmp_path / "vllm.json"], out) == 0
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         import_models([tmp_path / "gpt.json"], out)
 
     gpt, vllm_model = (EvalModel.model_validate(document) for document in yaml.safe_load_all(out.read_text()))
     assert (gpt.spec.model, gpt.spec.allow_unpriced) == ("openai/gpt-4.1", False)
     assert (vllm_model.spec.model, vllm_model.spec.allow_unpriced) == ("hosted_vllm/mine", True)
-    assert "# No price is known for hosted_vllm/mine: give prices" in out.read_text()
-    assert capsys.readouterr().err.splitlines() == [
-        f"{tmp_path / 'vllm.json'}: extra is not a field of these files; left out"
-    ]
+    assert "# The price of hosted_vllm/mine is unknown: set prices" in out.read_text()
+    assert capsys.readouterr().err.splitlines() == [f"{tmp_path / 'vllm.json'}: unknown field extra; left out"]
 
 
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -270,8 +268,8 @@ async def test_an_imported_model_is_sent_what_the_published_harness_sends(
 
     body = stub.seen[0].body
     for name, value in sent.items():
-        found = body[name]
-        assert (found if not isinstance(value, dict) else {key: found.get(key) for key in value}) == value
+        sent = body[name]
+        assert (sent if not isinstance(value, dict) else {key: sent.get(key) for key in value}) == value
     if "base_model_id" in content:
         assert "application-inference-profile" in stub.seen[0].path
 

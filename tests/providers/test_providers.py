@@ -19,11 +19,11 @@ from tests.providers.stubs import (
     openai_chat,
 )
 
-from opsgym_api.outcomes import InfraReason
-from opsgym_api.records import Usage
-from opsgym_runner.model import Reply
-from opsgym_runner.prices import known_prices
-from opsgym_runner.retry import ModelFailure
+from opsgym_api.records.attempt import Usage
+from opsgym_api.records.outcomes import InfraReason
+from opsgym_runner.models.client import Reply
+from opsgym_runner.models.prices import known_prices
+from opsgym_runner.models.retry import ModelFailure
 
 pytestmark = pytest.mark.anyio
 
@@ -131,7 +131,7 @@ CLAUDE = "claude-sonnet-4-5-20250929"
 WRITTEN = {"prompt_tokens": 1000, "completion_tokens": 100, "cached_tokens": 600, "cache_write_tokens": 300}
 
 
-async def test_anthropic_with_thinking_tools_and_cache_marks(talk: Talk) -> None:
+async def test_anthropic_with_thinking_tools_and_cache_markers(talk: Talk) -> None:
     stub = Stub(anthropic_messages())
     with stub.serving() as url:
         first, _ = await talk(
@@ -147,9 +147,9 @@ async def test_anthropic_with_thinking_tools_and_cache_marks(talk: Talk) -> None
         assert (tool["name"], tool["input_schema"]["required"]) == ("find", ["number"])
         assert tool["cache_control"] == EPHEMERAL
         assert seen.body["system"] == [{"type": "text", "text": SYSTEM, "cache_control": EPHEMERAL}]
-    asked, thought, results = stub.seen[1].body["messages"]
+    request, thought, results = stub.seen[1].body["messages"]
     assert stub.seen[0].body["messages"][-1]["content"][-1]["cache_control"] == EPHEMERAL
-    assert "cache_control" not in json.dumps(asked)
+    assert "cache_control" not in json.dumps(request)
     assert thought["content"][0] == {"type": "thinking", "thinking": "Two numbers.", "signature": "c2lnbmVk"}
     assert [call["input"] for call in thought["content"][1:]] == list(ARGUMENTS)
     assert [(part["type"], part["tool_use_id"]) for part in results["content"]] == [
@@ -162,7 +162,7 @@ async def test_anthropic_with_thinking_tools_and_cache_marks(talk: Talk) -> None
 
 def require_billed(reply: Reply, model: str) -> None:
     """Tokens are counted as they were billed: read from the cache, written into it, and neither."""
-    counted = reply.usage.model_dump()
+    counted = reply.usage.to_dict()
     assert {name: counted[name] for name in WRITTEN} == WRITTEN
     assert reply.cost_usd == pytest.approx(dollars(model, 100, 600, 300, 100))
 
@@ -170,7 +170,7 @@ def require_billed(reply: Reply, model: str) -> None:
 BEDROCK = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 
-async def test_bedrock_with_thinking_tools_and_cache_marks(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bedrock_with_thinking_tools_and_cache_markers(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIA0TEST")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
     stub = Stub(bedrock_converse())
@@ -281,7 +281,7 @@ def service_account(token_uri: str) -> dict[str, str]:
     }
 
 
-async def test_a_parameter_that_a_provider_does_not_take_is_refused_with_what_to_do(talk: Talk) -> None:
+async def test_an_unsupported_parameter_is_refused_with_advice(talk: Talk) -> None:
     stub = Stub(anthropic_messages())
     with stub.serving() as url, pytest.raises(ModelFailure, match="logit_bias") as refused:
         await talk(f"anthropic/{CLAUDE}", url, logit_bias={"1": 1})
@@ -291,7 +291,7 @@ async def test_a_parameter_that_a_provider_does_not_take_is_refused_with_what_to
     assert stub.seen == []
 
 
-async def test_a_parameter_that_is_dropped_on_demand_is_not_sent(talk: Talk) -> None:
+async def test_a_parameter_dropped_by_drop_params_is_not_sent(talk: Talk) -> None:
     stub = Stub(anthropic_messages())
     with stub.serving() as url:
         await talk(f"anthropic/{CLAUDE}", url, logit_bias={"1": 1}, drop_params=True)
@@ -299,7 +299,7 @@ async def test_a_parameter_that_is_dropped_on_demand_is_not_sent(talk: Talk) -> 
     assert "logit_bias" not in stub.seen[0].body
 
 
-async def test_marks_that_a_user_places_are_left_alone(talk: Talk) -> None:
+async def test_cache_markers_of_the_user_are_left_unchanged(talk: Talk) -> None:
     stub = Stub(anthropic_messages())
     points = [{"location": "message", "role": "system"}]
     with stub.serving() as url:
@@ -308,7 +308,7 @@ async def test_marks_that_a_user_places_are_left_alone(talk: Talk) -> None:
     assert "cache_control" not in json.dumps(stub.seen[0].body["tools"])
 
 
-async def test_models_that_cache_unasked_get_no_marks(talk: Talk) -> None:
+async def test_models_that_cache_automatically_get_no_markers(talk: Talk) -> None:
     stub = Stub(openai_chat())
     with stub.serving() as url:
         await talk("openai/gpt-5", url + "/v1")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-from tests.explore.visitor import FLAGS, chromium
 from tests.report.pages import PROMPTS, detail_of, page_of
 from tests.report.reader import Reader, reading, written
+from tools.chromium import FLAGS, chromium
 
-from opsgym.report.model import PageData
+from opsgym_console.report.model import PageData
 
 
 # Not for the whole session: while Playwright runs, its event loop is this thread's, and other tests need their own.
@@ -37,16 +37,16 @@ def address(run: PageData, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def desk(browser: Browser, address: str) -> Iterator[Reader]:
+def tab(browser: Browser, address: str) -> Iterator[Reader]:
     """A tab that stays open."""
     with reading(browser, address) as one:
         yield one
 
 
 @pytest.fixture
-def reader(desk: Reader) -> Iterator[Reader]:
-    """Somebody at a desk, at the top of the page."""
-    desk.visit()
-    desk.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-    yield desk
-    desk.leave()
+def reader(tab: Reader) -> Iterator[Reader]:
+    """The tab, at the top of the page."""
+    tab.open()
+    tab.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    yield tab
+    tab.leave()

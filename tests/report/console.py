@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from opsgym.report.model import PageData, TrialDetail
-from opsgym.report.shell import Served, page_html
+from opsgym_console.report.model import PageData, TrialDetail
+from opsgym_console.report.shell import Served, page_html
 
 PREFIX = "/behind/a/proxy"
 
@@ -60,8 +60,8 @@ class Console:
 
     async def detail(self, request: Request) -> Response:
         parts = request.path_params
-        found = self.details.get((parts["cell"], parts["task"], parts["trial"]))
-        return JSONResponse(found.model_dump()) if found else Response("no such trial", status_code=404)
+        detail = self.details.get((parts["cell"], parts["task"], parts["trial"]))
+        return JSONResponse(detail.model_dump()) if detail else Response("no such trial", status_code=404)
 
     async def events(self, _: Request) -> Response:
         return StreamingResponse(self._stream(), media_type="text/event-stream")

@@ -9,44 +9,31 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from opsgym.report.model import (
+from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.gate import GateCheck, GateRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_console.report.model import (
     AgentView,
     BaselineView,
     CellChangeView,
     CellView,
-    ChangeView,
     Evidence,
     FailureModesView,
     FailureModeView,
     FindingView,
     FlipView,
-    IntervalView,
     PageData,
     RunView,
-    Said,
-    ScoreView,
-    ShareView,
-    SuccessView,
     TaskView,
+    TranscriptEntry,
     TrialColumns,
     TrialDetail,
 )
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import (
-    AttemptRecord,
-    Cell,
-    GateCheck,
-    GateRecord,
-    RowDifference,
-    StateDifference,
-    TableDifference,
-    Timings,
-    TranscriptEvent,
-    TrialRecord,
-    Usage,
-    VerifierResult,
-    Versions,
-)
+from opsgym_core.results.compare import Change
+from opsgym_core.results.score import Ratio, Score, Success
+from opsgym_core.results.statistics import Interval
 
 RUN = "nightly.0123456789ab"
 BEFORE = "nightly.00aa11bb22cc"
@@ -193,13 +180,13 @@ def columns(rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int], off
     )  # fmt: skip
 
 
-def score(rows: Sequence[Trial]) -> ScoreView:
+def score(rows: Sequence[Trial]) -> Score:
     """What rows add up to."""
     ended = Counter(row.outcome for row in rows)
     scored = [row for row in rows if row.outcome != "infra_error"]
     cost = sum(row.cost for row in rows)
     lost = ended["infra_error"]
-    return ScoreView(
+    return Score(
         total=len(rows),
         passed=ended["passed"],
         failed=ended["failed"],
@@ -208,50 +195,60 @@ def score(rows: Sequence[Trial]) -> ScoreView:
         success=success(scored),
         published_rate=success(scored).rate,
         horizons=_horizons(scored),
-        verifiers=ShareView(passed=sum(row.checked for row in scored), total=sum(row.checks for row in scored)),
+        verifiers=Ratio(passed=sum(row.checked for row in scored), total=sum(row.checks for row in scored)),
         categories={
-            name: ShareView(passed=sum(row.checked > i for row in scored), total=len(scored))
+            name: Ratio(passed=sum(row.checked > i for row in scored), total=len(scored))
             for i, name in enumerate(CATEGORIES)
         },
+        repeats=[],
+        planner_usage=Usage(),
+        judge_usage=Usage(),
         usage=Usage(model_calls=9 * len(rows), prompt_tokens=9100 * len(rows), completion_tokens=700 * len(rows)),
         cost_usd=cost,
-        cost_per_task=cost / len(scored) if scored else None,
-        cost_per_success=cost / ended["passed"] if ended["passed"] else None,
+        judge_cost_usd=0.0,
         mean_steps=9.4,
         mean_tool_calls=8.4,
         mean_seconds=21.0,
+        p50_seconds=20.0,
+        p95_seconds=34.0,
     )
 
 
-def _horizons(scored: Sequence[Trial]) -> dict[str, SuccessView]:
+def _horizons(scored: Sequence[Trial]) -> dict[str, Success]:
     bins = {name: [row for row in scored if low <= row.horizon <= high] for name, (low, high) in BINS.items()}
     return {name: success(rows) for name, rows in bins.items() if rows}
 
 
-def success(scored: Sequence[Trial]) -> SuccessView:
+def success(scored: Sequence[Trial]) -> Success:
     passed = sum(row.outcome == "passed" for row in scored)
     by_task = defaultdict(list)
     for row in scored:
         by_task[row.cell, row.task].append(row.outcome == "passed")
     rate = passed / len(scored) if scored else None
     half = 0 if rate is None else 1.96 * (rate * (1 - rate) / len(scored)) ** 0.5
-    interval = None if rate is None else IntervalView(low=max(0, rate - half), high=min(1, rate + half))
-    return SuccessView(tasks=len(by_task), passed=passed, scored=len(scored), rate=rate, interval=interval)
+    interval = None if rate is None else Interval(low=max(0, rate - half), high=min(1, rate + half))
+    return Success(tasks=len(by_task), trials=Ratio(passed, len(scored)), rate=rate, interval=interval)
 
 
 def _agent(agent: tuple[str, str, str], cells: Sequence[Cell], rows: Sequence[Trial]) -> AgentView:
     model, name, mode = agent
     own = {i for i, cell in enumerate(cells) if (cell.model, cell.agent, cell.mode) == agent}
     got = score(of_cell(rows, own))
-    means = {"over_domains": got.success.rate, "domains_interval": got.success.interval}
-    return AgentView.model_validate({"model": model, "agent": name, "mode": mode, "score": got, **means})
+    return AgentView(
+        model=model,
+        agent=name,
+        mode=mode,
+        score=got,
+        success_over_domains=got.success.rate,
+        domains_interval=got.success.interval,
+    )
 
 
-def _run(trials: int, total: ScoreView, given: dict[str, Any]) -> RunView:
+def _run(trials: int, total: Score, given: dict[str, Any]) -> RunView:
     rate = 100 * (total.success.rate or 0)
     checks = [
-        GateCheck(condition="minSuccessRate", verdict="NO-GO", told=f"success {rate:.1f}%, at least 60.0%"),
-        GateCheck(condition="maxInfraErrorRate", verdict="GO", told="infra errors 1.6%, at most 5.0%"),
+        GateCheck(condition="minSuccessRate", verdict="NO-GO", message=f"success {rate:.1f}%, at least 60.0%"),
+        GateCheck(condition="maxInfraErrorRate", verdict="GO", message="infra errors 1.6%, at most 5.0%"),
     ]
     fields: dict[str, Any] = {
         "id": RUN,
@@ -284,17 +281,17 @@ def _failure_modes(cells: Sequence[Cell], rows: Sequence[Trial]) -> FailureModes
     views = [
         FailureModeView(
             mode=mode,
-            description=told,
+            description=definition,
             trials=per_cell([row for row in failed if row.modes >> bit & 1]),
             primary=per_cell([row for row in failed if row.modes & -row.modes == 1 << bit]),
         )
-        for bit, (mode, told) in enumerate(FAILURE_MODES.items())
+        for bit, (mode, definition) in enumerate(FAILURE_MODES.items())
     ]
     return FailureModesView(analysed=len(failed), failed=len(failed), modes=views)
 
 
 def _baseline(cells: Sequence[Cell], rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int]) -> BaselineView:
-    one, none = ShareView(passed=1, total=1), ShareView(passed=0, total=1)
+    one, none = Ratio(passed=1, total=1), Ratio(passed=0, total=1)
     ways = sorted(flipped.items(), key=lambda item: item[1])
     flips = [
         FlipView(cell=cell, task=task, before=one if way < 0 else none, after=none if way < 0 else one)
@@ -317,18 +314,21 @@ def _baseline(cells: Sequence[Cell], rows: Sequence[Trial], flipped: dict[tuple[
     )
 
 
-def _change(rows: Sequence[Trial], ways: Sequence[int]) -> ChangeView:
+def _change(rows: Sequence[Trial], ways: Sequence[int]) -> Change:
     after = success([row for row in rows if row.outcome != "infra_error"]).rate or 0.0
     moved = sum(ways) / max(1, len(rows))
-    return ChangeView(
+    return Change(
         tasks=len(rows),
+        trials=len(rows),
         lost=ways.count(-1),
         won=ways.count(1),
         before=after - moved,
         after=after,
         difference=moved,
-        interval=IntervalView(low=moved - 0.03, high=moved + 0.03),
+        interval=Interval(low=moved - 0.03, high=moved + 0.03),
         p_value=0.453,
+        only_before=0,
+        only_after=0,
     )
 
 
@@ -341,7 +341,7 @@ def detail_of(page: PageData, row: int, words: str = "", *, shared: bool = True)
     Args:
         page: The page it belongs to.
         row: Its row.
-        words: Said wherever somebody says something, instead of the usual words.
+        words: Content of every text, instead of the usual one.
         shared: Whether prompts are in the page's texts, not in the detail's own.
     """
     trials = page.trials
@@ -357,18 +357,18 @@ def detail_of(page: PageData, row: int, words: str = "", *, shared: bool = True)
         trial=number,
         scored=_record(names, outcome, reason, words) if scored else None,
         attempts=[
-            AttemptRecord.model_validate(
+            AttemptRecord.from_dict(
                 {**names, "attempt": 0, "outcome": Outcome.INFRA_ERROR, "reason": "gym_lost", "timings": TIMINGS}
                 | {"message": words or "The gym server is gone; the trial is tried again."}
             ),
-            AttemptRecord.model_validate(
+            AttemptRecord.from_dict(
                 {**names, "attempt": 1, "outcome": outcome, "reason": reason, "cost_usd": 0.02, "timings": TIMINGS}
             ),
         ],
         differences={words or "gym-itsm-mcp": _difference(words)},
         findings=_findings(words) if outcome is Outcome.FAILED else [],
         tools=["get_incident", "update_incident", words or "list_users"],
-        said=_said(words),
+        transcript=_transcript(words),
         texts=[] if shared else PROMPTS,
     )
 
@@ -386,7 +386,7 @@ def _record(names: dict[str, Any], outcome: Outcome, reason: str, words: str) ->
         verifier(1, words or "sla_paused", passed=passed, expected=1, actual=int(passed), query=words or SLA_QUERY),
         verifier(2, words or "caller_told", passed=passed, published_passed=True, expected=words or ["a", "b"]),
     ]
-    return TrialRecord.model_validate(
+    return TrialRecord.from_dict(
         names
         | {"attempt": 1, "outcome": outcome, "reason": reason, "score": int(passed), "published_score": int(passed)}
         | {"verifiers": checks, "answer": words or "The incident is on hold.", "stopped_by": "answer"}
@@ -426,24 +426,27 @@ def _findings(words: str) -> list[FindingView]:
     return [FindingView(mode="missed_follow_up", primary=True, basis="verifiers", evidence=evidence)]
 
 
-def _said(words: str) -> list[Said]:
+def _transcript(words: str) -> list[TranscriptEntry]:
     result = '{"content": [{"type": "text", "text": "{\\"incident_id\\": \\"INC_007\\", \\"status\\": \\"new\\"}"}]}'
     refused = '{"content": [{"type": "text", "text": "NOT_FOUND: there is no incident INC_9999"}], "isError": true}'
     long = "\n".join(f"line {n}: {words}" for n in range(200))
-    asked = [{"id": "1", "name": words or "get_incident", "arguments": {}}]
+    calls = [{"id": "1", "name": words or "get_incident", "arguments": {}}]
     events = [
         TranscriptEvent(kind="assistant", by="planner", content=words or "1. Read it. 2. Put it on hold.", step=1),
-        TranscriptEvent(kind="assistant", content=words or "I look first.", step=1, seconds=2.1, tool_calls=asked),
+        TranscriptEvent(kind="assistant", content=words or "I look first.", step=1, seconds=2.1, tool_calls=calls),
         _call("get_incident", {"incident_id": words or "INC_007"}, words or result, step=1),
-        TranscriptEvent(kind="assistant", content="", step=2, seconds=1.9, tool_calls=asked),
+        TranscriptEvent(kind="assistant", content="", step=2, seconds=1.9, tool_calls=calls),
         _call("update_incident", {"incident_id": "INC_9999", words: words}, refused, step=2, is_error=True),
-        TranscriptEvent(kind="assistant", content="", step=3, seconds=1.5, tool_calls=asked),
+        TranscriptEvent(kind="assistant", content="", step=3, seconds=1.5, tool_calls=calls),
         _call("list_users", {}, long, step=3),
         TranscriptEvent(kind="assistant", content=words or "The incident is on hold.", step=4, seconds=1.0),
         TranscriptEvent(kind="note", content=words or "The agent answered.", step=4),
     ]
     prompts = [TranscriptEvent(kind="system"), TranscriptEvent(kind="user")]
-    return [*(Said(event=event, text=i) for i, event in enumerate(prompts)), *(Said(event=event) for event in events)]
+    return [
+        *(TranscriptEntry(event=event, text=i) for i, event in enumerate(prompts)),
+        *(TranscriptEntry(event=event) for event in events),
+    ]
 
 
 def _call(tool: str, arguments: dict[str, Any], content: str, step: int, *, is_error: bool = False) -> TranscriptEvent:

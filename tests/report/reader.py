@@ -1,6 +1,6 @@
-"""A person who reads a page about a run: a real browser tab.
+"""A user of the page about a run: a real browser tab.
 
-Invariant: the page asks nobody but its own folder or console for anything, and nothing goes wrong in its console.
+Invariant: the page requests only files of its own folder or console, and its browser logs no error.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from urllib.parse import quote
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page
 
-from opsgym.report.model import PageData, TrialDetail
-from opsgym.report.shell import Embedded, page_html
+from opsgym_console.report.model import PageData, TrialDetail
+from opsgym_console.report.shell import Embedded, page_html
 
 PATIENCE_MS = 10_000
 
@@ -28,10 +28,10 @@ class Reader:
     page: Page
     address: str
     complaints: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
-    def visit(self, place: str = "#/", *, anew: bool = False) -> None:
-        """Goes to a place, in a page opened anew if wanted, and waits until it is shown."""
+    def open(self, place: str = "#/", *, anew: bool = False) -> None:
+        """Opens a view, after a reload if `anew`, and waits until it is shown."""
         if anew:
             self.page.goto("about:blank")
         self.page.goto(self.address + place)
@@ -71,17 +71,19 @@ class Reader:
         self.page.locator("main details").evaluate_all("all => all.forEach(one => { one.open = true; })")
 
     def leave(self) -> None:
-        """Fails if the console complained, or others were asked."""
+        """Fails if the browser logged an error, or other hosts were requested."""
         home = self.address.removesuffix("index.html").partition("/runs/")[0]  # of a console, its API too
-        elsewhere = [url for url in self.asked if not url.startswith((home, "about:", "data:image/svg+xml,", "blob:"))]
+        elsewhere = [
+            url for url in self.requests if not url.startswith((home, "about:", "data:image/svg+xml,", "blob:"))
+        ]
         assert (self.complaints, elsewhere) == ([], [])
 
     def faults(self, within: str = "body") -> list[str]:
-        """What axe-core finds serious or critical."""
-        found = Axe().run(self.page, context=within).response["violations"]
+        """Serious and critical problems, by axe-core."""
+        violations = Axe().run(self.page, context=within).response["violations"]
         return [
             f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-            for one in found
+            for one in violations
             if one["impact"] in {"serious", "critical"}
             for node in one["nodes"]
         ]
@@ -103,7 +105,7 @@ def written(folder: Path, page: PageData, details: Mapping[int, TrialDetail] | N
 
 @contextmanager
 def reading(browser: Browser, address: str, **options: Any) -> Iterator[Reader]:
-    """A reader of the page at an address; fails at the end if the console complained or others were asked."""
+    """A tab on a page; fails at the end if the browser logged an error or other hosts were requested."""
     context = browser.new_context(**{"permissions": ["clipboard-read", "clipboard-write"], **options})
     try:
         page = context.new_page()
@@ -112,8 +114,8 @@ def reading(browser: Browser, address: str, **options: Any) -> Iterator[Reader]:
         page.on("console", lambda message: reader.complaints.append(message.text))
         page.on("pageerror", lambda error: reader.complaints.append(str(error)))
         page.on("dialog", lambda dialog: reader.complaints.append(f"a script opened a dialog: {dialog.message}"))
-        page.on("request", lambda request: reader.asked.append(request.url))
-        reader.visit()
+        page.on("request", lambda request: reader.requests.append(request.url))
+        reader.open()
         yield reader
         reader.leave()
     finally:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.report.pages import PROMPTS, detail_of, page_of
 from tests.report.reader import Reader, place_of, reading, written
 
-from opsgym.report.model import PageData, TaskView
+from opsgym_console.report.model import PageData, TaskView
 
 pytestmark = pytest.mark.xdist_group("report page")
 
@@ -43,7 +43,7 @@ def test_hostile_text_is_read_and_not_run(browser: Browser, tmp_path: Path) -> N
         reader.unfold()
         shown = reader.page.locator("#overview").inner_text()
         assert shown.count(SHOWN) > 100
-        reader.visit("#/trials")
+        reader.open("#/trials")
         reader.page.locator("#rows td.task a").first.click()
         trial = reader.trial()
         reader.unfold()
@@ -63,7 +63,7 @@ def test_nobody_is_shut_out(browser: Browser, tmp_path: Path, scheme: Any) -> No
         reader.page.keyboard.press("?")
         assert reader.faults("#keys") == []
         reader.page.keyboard.press("Escape")
-        reader.visit(place_of(run, row))
+        reader.open(place_of(run, row))
         reader.trial()
         reader.unfold()
         assert reader.faults() == []
@@ -73,7 +73,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, address: 
     with reading(browser, address, viewport={"width": 390, "height": 800}, has_touch=True) as reader:
         reader.see_everything()
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
-        reader.visit(place_of(run, run.trials.outcome.index(1)))
+        reader.open(place_of(run, run.trials.outcome.index(1)))
         reader.trial()
         reader.unfold()
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -94,7 +94,7 @@ def test_it_follows_the_readers_light_or_dark_until_they_choose(browser: Browser
         reader.page.get_by_role("button", name="Dark").click()
         expect(body).to_have_css("background-color", black)
         assert chart.inner_html() != before
-        reader.visit(anew=True)
+        reader.open(anew=True)
         expect(body).to_have_css("background-color", black)
         expect(reader.page.get_by_role("button", name="Light")).to_be_visible()
 
@@ -128,7 +128,7 @@ def test_a_spreadsheet_takes_no_text_of_a_run_for_a_formula(browser: Browser, tm
 
 def assert_no_detail(reader: Reader, page: PageData) -> None:
     """A page without details says how to get them."""
-    reader.visit(place_of(page, 0))
+    reader.open(place_of(page, 0))
     expect(reader.trial().locator(".warning")).to_contain_text(
         f"opsgym report {page.run.id} --transcripts beside --out DIR"
     )

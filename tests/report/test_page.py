@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.report.pages import DOMAINS, FAILURE_MODES, OUTCOMES, RUN
 from tests.report.reader import Reader, place_of, reading
 
-from opsgym.report.model import PageData
+from opsgym_console.report.model import PageData
 
 pytestmark = pytest.mark.xdist_group("report page")  # one browser serves them all
 
@@ -33,11 +33,11 @@ def test_the_headline_tells_success_interval_outcomes_and_cost(reader: Reader, r
     rate, interval = run.total.success.rate, run.total.success.interval
     assert rate is not None
     assert interval is not None
-    for told in (
+    for text in (
         f"{100 * rate:.1f}%", f"{100 * interval.low:.1f}–{100 * interval.high:.1f}%", f"{run.total.failed}",
         f"${run.total.cost_usd:.2f}", "of a budget of $25.00",
     ):  # fmt: skip
-        expect(cards).to_contain_text(told)
+        expect(cards).to_contain_text(text)
 
 
 def test_the_gates_verdict_stands_above_everything_with_every_check(reader: Reader, run: PageData) -> None:
@@ -45,7 +45,7 @@ def test_the_gates_verdict_stands_above_everything_with_every_check(reader: Read
     gate = reader.page.get_by_role("region", name="Gate NO-GO")
     checks = gate.get_by_role("listitem").all_inner_texts()
     assert [re.sub(r"\s+", " ", check) for check in checks] == [
-        f"{check.verdict} {check.told}" for check in run.run.gate.checks
+        f"{check.verdict} {check.message}" for check in run.run.gate.checks
     ]
 
 
@@ -83,8 +83,8 @@ def test_a_failure_mode_leads_to_its_trials(reader: Reader, run: PageData) -> No
     section = reader.page.get_by_role("region", name="Failure modes", exact=True)
     section.get_by_role("link", name="incorrect id").first.click()
     bit = list(FAILURE_MODES).index("incorrect_id")
-    wanted = sum(modes >> bit & 1 for modes in run.trials.modes)
-    expect(reader.page.locator("#counted")).to_have_text(f"{wanted} of {total(run)}")
+    expected = sum(modes >> bit & 1 for modes in run.trials.modes)
+    expect(reader.page.locator("#counted")).to_have_text(f"{expected} of {total(run)}")
 
 
 def test_a_bar_of_failure_modes_leads_to_its_trials(reader: Reader, run: PageData) -> None:
@@ -114,19 +114,19 @@ def test_failed_trials_come_first_then_what_is_not_scored(reader: Reader, run: P
 def test_words_are_looked_for_in_task_summary_reason_and_cell(reader: Reader, run: PageData) -> None:
     search = reader.page.get_by_label("Search")
     search.fill("LATE refund gpt-small plus_10")
-    asked = {n for n, task in enumerate(run.tasks) if "late refund" in task.summary}
+    tasks = {n for n, task in enumerate(run.tasks) if "late refund" in task.summary}
 
     cells = {
         n for n, view in enumerate(run.cells) if (view.cell.model, view.cell.mode) == ("gpt-small", "plus_10_tools")
     }
-    wanted = sum(c in cells and t in asked for c, t in zip(run.trials.cell, run.trials.task, strict=True))
-    assert wanted
-    assert reader.counted() == f"{wanted} of {total(run)}"
+    expected = sum(c in cells and t in tasks for c, t in zip(run.trials.cell, run.trials.task, strict=True))
+    assert expected
+    assert reader.counted() == f"{expected} of {total(run)}"
     search.fill("step_limit")
-    wanted = sum(run.reasons[at] == "step_limit" for at in run.trials.reason)
-    assert reader.counted() == f"{wanted} of {total(run)}"
+    expected = sum(run.reasons[at] == "step_limit" for at in run.trials.reason)
+    assert reader.counted() == f"{expected} of {total(run)}"
     search.fill("no such thing")
-    expect(reader.page.get_by_text("No trial fits these filters.")).to_be_visible()
+    expect(reader.page.get_by_text("No trial passes these filters.")).to_be_visible()
     reader.page.get_by_role("button", name="Clear filters").click()
     assert reader.counted() == total(run)
 
@@ -170,9 +170,9 @@ def test_a_link_shows_somebody_else_the_same_rows(reader: Reader, browser: Brows
     reader.page.locator("#filters").get_by_label("Domain", exact=True).select_option(DOMAINS[1])
     reader.page.get_by_label("Search").fill("gpt")
     reader.page.locator("#rows").get_by_role("columnheader", name="cost").get_by_role("button").click()
-    seen, there = reader.tasks(), reader.page.url
+    seen, url = reader.tasks(), reader.page.url
     with reading(browser, reader.address) as other:
-        other.visit("#" + there.split("#")[1], anew=True)
+        other.open("#" + url.split("#")[1], anew=True)
         assert other.tasks() == seen
         assert other.page.get_by_label("Search").input_value() == "gpt"
         expect(other.page.locator("#filters").get_by_label("Domain", exact=True)).to_have_value(DOMAINS[1])
@@ -181,13 +181,13 @@ def test_a_link_shows_somebody_else_the_same_rows(reader: Reader, browser: Brows
 def test_back_undoes_a_choice_and_leaves_a_trial(reader: Reader, run: PageData) -> None:
     choice = reader.page.locator("#filters").get_by_label("Outcome", exact=True)
     choice.select_option("passed")
-    wanted = f"{len(rows_with(run, 'passed'))} of {total(run)}"
-    assert reader.counted() == wanted
+    expected = f"{len(rows_with(run, 'passed'))} of {total(run)}"
+    assert reader.counted() == expected
     reader.page.locator("#rows td.task a").nth(3).click()
     reader.trial()
     reader.page.go_back()
     expect(reader.page.locator("#trial")).to_be_hidden()
-    assert reader.counted() == wanted
+    assert reader.counted() == expected
     reader.page.go_back()
     expect(reader.page.locator("#counted")).to_have_text(total(run))
     expect(choice).to_have_value("")
@@ -199,10 +199,10 @@ def test_the_rows_that_are_chosen_are_downloaded(reader: Reader, run: PageData) 
         reader.page.get_by_role("button", name="Download as CSV").click()
     assert download.value.suggested_filename == "nightly-trials.csv"
     lines = list(csv.DictReader(download.value.path().read_text().splitlines()))
-    wanted = rows_with(run, "infra_error")
-    assert [line["task_id"] for line in lines] == [run.tasks[run.trials.task[row]].id for row in wanted]
+    rows = rows_with(run, "infra_error")
+    assert [line["task_id"] for line in lines] == [run.tasks[run.trials.task[row]].id for row in rows]
     assert {line["reason"] for line in lines} == {"gym_lost"}
-    assert [float(line["cost_usd"]) for line in lines] == [run.trials.cost_usd[row] for row in wanted]
+    assert [float(line["cost_usd"]) for line in lines] == [run.trials.cost_usd[row] for row in rows]
     assert lines[0]["published_score"] == ""
 
 
@@ -217,7 +217,7 @@ def test_a_failed_trials_story_is_two_clicks_from_the_top(reader: Reader) -> Non
 
 def test_a_trial_has_an_address_of_its_own(reader: Reader, run: PageData) -> None:
     row = rows_with(run, "failed")[5]
-    reader.visit(place_of(run, row), anew=True)
+    reader.open(place_of(run, row), anew=True)
     trial = reader.trial()
     expect(trial.locator("h1")).to_have_text(run.tasks[run.trials.task[row]].id)
     expect(trial.locator("h1")).to_be_focused()
@@ -226,7 +226,7 @@ def test_a_trial_has_an_address_of_its_own(reader: Reader, run: PageData) -> Non
 
 
 def test_verifiers_tell_expected_actual_query_and_the_published_verdict(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, rows_with(run, "failed")[0]))
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
     items = reader.trial().locator(".verifiers > li")
     assert [item.split("\n")[0].split()[:3] for item in items.all_inner_texts()] == [
         ["✕", "failed", "sla_paused"],
@@ -243,11 +243,11 @@ def test_verifiers_tell_expected_actual_query_and_the_published_verdict(reader: 
 
 
 def test_the_transcript_tells_prompts_steps_calls_results_and_errors(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, rows_with(run, "failed")[0]))
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
     story = reader.trial().locator(".story > li")
     assert [" ".join(text.split("\n")[0].split()[:3]) for text in story.all_inner_texts()] == [
-        "System prompt You", "User Please put", "planner", "Step 1 asks", 'get_incident {"incident_id":"INC_007"} 20',
-        "Step 2 asks", "update_incident ✕ error", "Step 3 asks", "list_users {} 20", "Step 4 answers", "Note",
+        "System prompt You", "User Please put", "planner", "Step 1 calls", 'get_incident {"incident_id":"INC_007"} 20',
+        "Step 2 calls", "update_incident ✕ error", "Step 3 calls", "list_users {} 20", "Step 4 answers", "Note",
     ]  # fmt: skip
     call = story.nth(4)
     call.locator("summary").click()
@@ -259,17 +259,17 @@ def test_the_transcript_tells_prompts_steps_calls_results_and_errors(reader: Rea
 
 
 def test_long_results_are_folded_and_shown_when_asked_for(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, rows_with(run, "failed")[0]))
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
     call = reader.trial().locator(".story > li").nth(8)
     call.locator("summary").click()
     result = call.locator("pre").nth(1)
     assert len(result.inner_text().split("\n")) == 30
-    call.get_by_role("button", name="Show all of it").click()
+    call.get_by_role("button", name="Show all").click()
     assert len(result.inner_text().split("\n")) == 200
 
 
 def test_findings_lead_to_the_verifier_and_the_call_they_rest_on(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, rows_with(run, "failed")[0]))
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
     trial = reader.trial()
     trial.get_by_role("button", name="verifier 2").click()
     expect(trial.locator(".verifiers > li").first).to_be_focused()
@@ -278,17 +278,17 @@ def test_findings_lead_to_the_verifier_and_the_call_they_rest_on(reader: Reader,
 
 
 def test_the_databases_difference_tells_added_and_changed_rows(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, 0))
+    reader.open(place_of(run, 0))
     trial = reader.trial()
     changed = trial.get_by_role("region", name="Rows of incident that differ", exact=True)
     assert re.sub(r"\s+", " ", changed.locator("tbody").inner_text()) == (
         "± changed INC_007 status new → on_hold reason null → waiting"
     )
-    expect(trial.get_by_text("2 more rows not kept")).to_be_visible()
+    expect(trial.get_by_text("2 more rows not listed")).to_be_visible()
 
 
 def test_time_attempts_and_the_command_to_repeat_it_are_told(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, 0))
+    reader.open(place_of(run, 0))
     trial = reader.trial()
     legend = [re.sub(r"\s+", " ", part).strip() for part in trial.locator(".legend li").all_inner_texts()]
     assert legend == [
@@ -304,7 +304,7 @@ def test_time_attempts_and_the_command_to_repeat_it_are_told(reader: Reader, run
 
 
 def test_the_command_is_copied(reader: Reader, run: PageData) -> None:
-    reader.visit(place_of(run, 1))
+    reader.open(place_of(run, 1))
     reader.trial().get_by_role("button", name="Copy").click()
     expect(reader.page.get_by_role("status")).to_have_text("Copied.")
     assert reader.page.evaluate("navigator.clipboard.readText()") == reader.page.locator(".command code").inner_text()
@@ -312,7 +312,7 @@ def test_the_command_is_copied(reader: Reader, run: PageData) -> None:
 
 def test_one_goes_from_a_failed_trial_to_the_next(reader: Reader, run: PageData) -> None:
     failed = rows_with(run, "failed")
-    reader.visit(place_of(run, failed[0]))
+    reader.open(place_of(run, failed[0]))
     trial = reader.trial()
     expect(trial.get_by_role("link", name="Previous failed")).to_have_count(0)
     trial.get_by_role("link", name="Next failed").click()
@@ -326,7 +326,7 @@ def test_one_goes_from_a_failed_trial_to_the_next(reader: Reader, run: PageData)
 
 
 def test_a_trial_that_is_not_there_is_said_not_to_be(reader: Reader) -> None:
-    reader.visit("#/trial/no_such_cell_here/task-0001/0")
+    reader.open("#/trial/no_such_cell_here/task-0001/0")
     expect(reader.trial().get_by_text("This run has no such trial")).to_be_visible()
 
 
@@ -338,7 +338,7 @@ def test_a_trial_is_found_opened_and_left_by_keyboard_alone(reader: Reader) -> N
     keys.press("/")
     expect(reader.page.get_by_label("Search")).to_be_focused()
     keys.type("itsm j")  # letters are typed, not taken for keys
-    expect(reader.page.get_by_text("No trial fits these filters.")).to_be_visible()
+    expect(reader.page.get_by_text("No trial passes these filters.")).to_be_visible()
     keys.press("Backspace")
     keys.press("Escape")
     for key in ("j", "j", "ArrowDown", "k"):

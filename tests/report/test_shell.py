@@ -1,4 +1,4 @@
-"""The file that a page about a run is."""
+"""The HTML file of the page about a run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from importlib.resources import files
 import pytest
 from tests.report.pages import RUN, page_of
 
-from opsgym.report.shell import SCRIPTS, Embedded, Served, page_html
+from opsgym_console.report.shell import SCRIPTS, Embedded, Served, page_html
 
-WEB = files("opsgym.report") / "web"
+WEB = files("opsgym_console") / "web" / "report"
 VENDOR = WEB / "vendor"
 
 
 def policy(page: bytes) -> dict[str, str]:
     """The page's content security policy, by directive."""
-    found = re.search(r'Content-Security-Policy" content="([^"]*)"', page.decode())
-    assert found is not None
-    return dict(rule.split(" ", 1) for rule in found[1].replace("&#39;", "'").split("; "))
+    directives = re.search(r'Content-Security-Policy" content="([^"]*)"', page.decode())
+    assert directives is not None
+    return dict(rule.split(" ", 1) for rule in directives[1].replace("&#39;", "'").split("; "))
 
 
 def hashes(page: bytes, tag: str) -> list[str]:

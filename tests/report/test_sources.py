@@ -12,8 +12,8 @@ from tests.report.console import PREFIX, Console, serving
 from tests.report.pages import PROMPTS, detail_of, page_of
 from tests.report.reader import Reader, place_of, reading, written
 
-from opsgym.report.model import PageData, TrialColumns
-from opsgym.report.shell import detail_file
+from opsgym_console.report.model import PageData, TrialColumns
+from opsgym_console.report.shell import detail_file
 
 pytestmark = pytest.mark.xdist_group("report page")
 
@@ -32,18 +32,18 @@ def test_details_beside_the_page_are_read_from_disk_when_a_trial_is_opened(brows
     page = page_of(1, 1, 3, details="beside", texts=PROMPTS)
     with reading(browser, write_beside(tmp_path, page)) as reader:
         for row in (0, 1, 5):
-            reader.visit(place_of(page, row))
+            reader.open(place_of(page, row))
             expect(reader.trial().locator("h1")).to_have_text(page.tasks[page.trials.task[row]].id)
             expect(reader.trial().locator(".story > li")).to_have_count(11)
-        read = [url.rpartition("/")[2] for url in reader.asked if "/trials/" in url]
+        read = [url.rpartition("/")[2] for url in reader.requests if "/trials/" in url]
         assert read == ["0.js", "2.js"]
 
 
 def test_a_page_without_its_folder_says_what_is_missing(browser: Browser, tmp_path: Path) -> None:
     page = page_of(1, 1, 3, details="beside")
     with reading(browser, written(tmp_path, page)) as reader:
-        reader.visit(place_of(page, 0))
-        expect(reader.trial().get_by_role("alert")).to_contain_text("The folder “trials” belongs beside this page")
+        reader.open(place_of(page, 0))
+        expect(reader.trial().get_by_role("alert")).to_contain_text("The folder “trials” must be beside this page")
         assert all("ERR_FILE_NOT_FOUND" in complaint for complaint in reader.complaints)
         reader.complaints.clear()
 
@@ -98,25 +98,25 @@ def test_what_is_unfolded_and_focused_outlives_an_update(browser: Browser) -> No
         fold.locator("summary").click()
         link = reader.page.locator("#rows td.task a").nth(2)
         link.focus()
-        there = link.get_attribute("href")
+        link_target = link.get_attribute("href")
         console.say("page", until(page, 90, 40).model_dump())
         expect(reader.page.locator("#counted")).to_have_text("90 trials")
         expect(fold).to_have_attribute("open", "")
-        assert reader.page.evaluate("document.activeElement.getAttribute('href')") == there
+        assert reader.page.evaluate("document.activeElement.getAttribute('href')") == link_target
 
     watch(browser, then)
 
 
 def test_a_trial_is_fetched_and_stays_open_while_others_end(browser: Browser) -> None:
     def then(reader: Reader, console: Console, page: PageData) -> None:
-        reader.visit(place_of(page, 3))
+        reader.open(place_of(page, 3))
         expect(reader.trial().locator(".story > li")).to_have_count(11)
         expect(reader.trial().locator(".story > li").nth(1)).to_contain_text(PROMPTS[1])
         console.say("page", until(page, 90, 40).model_dump())
         reader.page.locator("#trial").get_by_role("link", name="All trials").click()
         expect(reader.page.locator("#counted")).to_have_text("90 trials")
-        asked = [url for url in reader.asked if "/trials/" in url]
-        assert [url.partition(PREFIX)[2] for url in asked] == [
+        requests = [url for url in reader.requests if "/trials/" in url]
+        assert [url.partition(PREFIX)[2] for url in requests] == [
             f"/api/runs/{page.run.id}/trials/{page.cells[0].cell.key}/task-0003/0"
         ]
 
@@ -125,7 +125,7 @@ def test_a_trial_is_fetched_and_stays_open_while_others_end(browser: Browser) ->
 
 def test_a_trial_that_has_not_ended_is_said_not_to_have(browser: Browser) -> None:
     def then(reader: Reader, console: Console, page: PageData) -> None:
-        reader.visit("#/trial/a_b_c_d/task-0001/0")
+        reader.open("#/trial/a_b_c_d/task-0001/0")
         expect(reader.trial().get_by_text("or it has not ended")).to_be_visible()
         assert all("404" in complaint for complaint in reader.complaints)
         reader.complaints.clear()
@@ -140,7 +140,7 @@ def test_the_page_tells_when_the_run_ends_and_when_it_is_gone(browser: Browser) 
         console.say("page", until(page, 96, 40, live=False, phase="Succeeded", message="").model_dump())
         expect(live).to_contain_text("Finished")
         console.say("gone", {})
-        expect(live).to_contain_text("no longer there")
+        expect(live).to_contain_text("has been deleted")
 
     watch(browser, then)
 

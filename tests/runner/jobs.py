@@ -11,13 +11,16 @@ import zstandard
 from pydantic import SecretStr
 from tests.runner.stub_gym import SEED
 
-from opsgym_api.evalrun import Access, Agent, Limits, Mode
-from opsgym_api.layout import RunKeys, TrialKeys
-from opsgym_api.records import AttemptRecord, Cell, Transcript, TrialRecord
-from opsgym_api.task import Task
+from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
+from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
+from opsgym_api.records.store_layout import RunKeys, TrialKeys
+from opsgym_api.records.transcript import Transcript
+from opsgym_api.tasks.task import Task
+from opsgym_core.common.backoff import Backoff
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.clock import Clock
-from opsgym_runner.job import Job, ModelEndpoint, ResolvedModel, Seed
-from opsgym_runner.retry import RetryPolicy
+from opsgym_runner.job import Job, ModelEndpoint, ResolvedModel
+from opsgym_runner.models.retry import RetryPolicy
 
 KEYS = RunKeys("demo.0123456789ab").trial(
     Cell(model="m", agent="react", mode="oracle", domain="notes"), "rename-first", 0
@@ -25,7 +28,7 @@ KEYS = RunKeys("demo.0123456789ab").trial(
 
 
 class MemoryStore:
-    """Keeps objects in memory; can be told to fail."""
+    """Store that keeps objects in memory."""
 
     name = "memory"
 
@@ -56,17 +59,17 @@ class MemoryStore:
 
     def trial(self, keys: TrialKeys = KEYS) -> TrialRecord | None:
         content = self.objects.get(keys.record)
-        return None if content is None else TrialRecord.model_validate_json(content)
+        return None if content is None else TrialRecord.from_json(content)
 
     def attempt(self, attempt: int = 0, keys: TrialKeys = KEYS) -> AttemptRecord:
-        return AttemptRecord.model_validate_json(self.objects[keys.attempt(attempt)])
+        return AttemptRecord.from_json(self.objects[keys.attempt(attempt)])
 
     def transcript(self, key: str = KEYS.transcript) -> Transcript:
         return Transcript.model_validate_json(zstandard.decompress(self.objects[key]))
 
 
 KEY = "sk-test-7f3a9b2c1d"
-"""Key of stub models; must never turn up in anything that is stored."""
+"""Key of stub models; must never appear in anything that is stored."""
 
 
 class FakeTime:
@@ -88,7 +91,7 @@ class FakeTime:
         self.seconds += seconds
 
 
-NO_JITTER = RetryPolicy(jitter=lambda: 0.0)
+NO_JITTER = RetryPolicy(Backoff(initial_s=0.5, maximum_s=30.0), retry_after_jitter=lambda: 0.0)
 
 
 def stub_model(*urls: str, **fields: Any) -> ResolvedModel:

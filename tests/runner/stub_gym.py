@@ -40,6 +40,8 @@ class StubGym:
     """Hands out database files."""
     difference: Response | None = None
     """Answer to what was done to a database; as a server that does not tell if None."""
+    asked_for: list[str] = field(default_factory=list)
+    """Query of each request for a difference."""
     sessions: bool = False
     """Gives out MCP session ids and insists on them."""
     forgets_politely: bool = True
@@ -164,7 +166,8 @@ class StubGym:
         headers = {"x-database-time": "2026-01-05T08:00:00Z"}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
-    async def state_difference(self, _request: Request) -> Response:
+    async def state_difference(self, request: Request) -> Response:
+        self.asked_for.append(request.url.query)
         if self.difference is None:
             return JSONResponse({"detail": "Not Found"}, status_code=404)
         return self.difference

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runner.jobs import make_task
 
-from opsgym_api.evalrun import Mode
-from opsgym_runner.catalogue import Catalogue, Offer, ToolRef, build_catalogue
+from opsgym_api.kinds.evalrun import Mode
+from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, ToolRef, build_catalogue
 
 
 def tool(name: str, **fields: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def tool(name: str, **fields: Any) -> dict[str, Any]:
 
 
 NAMES = ["add_note", *(f"other_{number:02}" for number in range(30)), "rename_note"]
-OFFERS = [Offer("notes", [tool(name) for name in NAMES])]
+OFFERS = [ServerTools("notes", [tool(name) for name in NAMES])]
 
 
 def shown(mode: Mode, **fields: Any) -> Catalogue:
@@ -35,7 +35,7 @@ def test_no_selection_shows_all_tools() -> None:
     assert shown(Mode.PLUS_5, selected_tools=[]).names == NAMES
 
 
-def test_all_tools_shows_all_but_the_restricted_ones() -> None:
+def test_all_tools_shows_every_unrestricted_tool() -> None:
     assert shown(Mode.ALL, restricted_tools=["add_note"]).names == NAMES[1:]
 
 
@@ -79,18 +79,21 @@ def test_sets_of_distractors_are_nested_and_of_their_size_whatever_is_selected_a
     assert [len(names) - len(own) for names in sets[:4]] == [min(count, others) for count in (0, 5, 10, 15)]
 
 
-def test_a_mode_for_which_the_row_brings_tools_shows_exactly_those() -> None:
+def test_a_mode_with_tools_in_the_row_shows_exactly_those() -> None:
     own = {"plus_5_tools": ["add_note", "other_03", "rename_note"]}
 
-    kept = shown(Mode.PLUS_5, mode_tools=own, restricted_tools=["other_07"])
-    assert kept.names == ["add_note", "other_03", "rename_note"]
+    shown_tools = shown(Mode.PLUS_5, mode_tools=own, restricted_tools=["other_07"])
+    assert shown_tools.names == ["add_note", "other_03", "rename_note"]
     assert shown(Mode.PLUS_5, mode_tools=own, restricted_tools=["other_03"]).names == ["add_note", "rename_note"]
     assert shown(Mode.PLUS_5, mode_tools={"plus_5_tools": ["fly"]}).missing == ("fly",)
     assert shown(Mode.PLUS_10, mode_tools=own).names == shown(Mode.PLUS_10).names
 
 
 def test_the_first_server_that_offers_a_name_gets_its_calls() -> None:
-    offers = [Offer("first", [tool("add_note", description="first")]), Offer("second", [tool("add_note"), tool("fly")])]
+    offers = [
+        ServerTools("first", [tool("add_note", description="first")]),
+        ServerTools("second", [tool("add_note"), tool("fly")]),
+    ]
 
     catalogue = build_catalogue(offers, make_task(selected_tools=None), Mode.ALL)
 
@@ -100,11 +103,13 @@ def test_the_first_server_that_offers_a_name_gets_its_calls() -> None:
 
 # Qualified names
 
-MAIL = Offer("gym-email-mcp", [tool("create_label", description="Of mail."), tool("send")], "email")
-DRIVE = Offer("gym-google-drive-mcp", [tool("create_label", description="Of files."), tool("upload")], "google-drive")
+MAIL = ServerTools("gym-email-mcp", [tool("create_label", description="Of mail."), tool("send")], "email")
+DRIVE = ServerTools(
+    "gym-google-drive-mcp", [tool("create_label", description="Of files."), tool("upload")], "google-drive"
+)
 
 
-def qualified(*offers: Offer, mode: Mode = Mode.ALL, **fields: Any) -> Catalogue:
+def qualified(*offers: ServerTools, mode: Mode = Mode.ALL, **fields: Any) -> Catalogue:
     return build_catalogue(offers, make_task(**{"selected_tools": None} | fields), mode, "qualified")
 
 
@@ -117,8 +122,8 @@ def test_names_that_several_gyms_have_are_qualified_and_others_are_not() -> None
         "google-drive_create_label": ToolRef("gym-google-drive-mcp", "create_label"),
         "upload": ToolRef("gym-google-drive-mcp", "upload"),
     }
-    functions = [found["function"] for found in catalogue.tools]
-    assert [(found["name"], found["description"]) for found in functions[::2]] == [
+    functions = [tool["function"] for tool in catalogue.tools]
+    assert [(function["name"], function["description"]) for function in functions[::2]] == [
         ("email_create_label", "Of mail."),
         ("google-drive_create_label", "Of files."),
     ]
@@ -139,8 +144,11 @@ def test_without_shared_names_qualified_is_as_published() -> None:
 
 def test_qualified_names_fit_providers_and_stay_apart() -> None:
     long = "x" * 60
-    first, second = Offer("a", [tool(long), tool("b_t"), tool("t")], "b"), Offer("c", [tool(long), tool("t")], "ümlaut")
-    third = Offer("d", [tool("t")], "b")
+    first, second = (
+        ServerTools("a", [tool(long), tool("b_t"), tool("t")], "b"),
+        ServerTools("c", [tool(long), tool("t")], "ümlaut"),
+    )
+    third = ServerTools("d", [tool("t")], "b")
 
     names = qualified(first, second, third).names
 
@@ -151,7 +159,10 @@ def test_qualified_names_fit_providers_and_stay_apart() -> None:
 
 
 def test_qualified_distractors_count_each_tool_and_are_nested() -> None:
-    twice = [Offer("a", [tool(name) for name in NAMES], "a"), Offer("b", [tool(name) for name in NAMES], "b")]
+    twice = [
+        ServerTools("a", [tool(name) for name in NAMES], "a"),
+        ServerTools("b", [tool(name) for name in NAMES], "b"),
+    ]
     sets = [set(qualified(*twice, mode=mode, selected_tools=["add_note"]).names) for mode in MODES]
 
     assert [len(names) for names in sets] == [2, 7, 12, 17, 64]
@@ -164,7 +175,7 @@ def test_selected_tools_that_no_server_offers_are_named_once() -> None:
 
 def test_the_digest_changes_with_what_the_model_reads() -> None:
     def digest(**fields: Any) -> str:
-        return build_catalogue([Offer("g", [tool("add_note", **fields)])], make_task(), Mode.ALL).digest
+        return build_catalogue([ServerTools("g", [tool("add_note", **fields)])], make_task(), Mode.ALL).digest
 
     assert digest() == digest(annotations={"readOnlyHint": True})
     assert len({digest(), digest(description="Else."), digest(inputSchema={"type": "object", "properties": {}})}) == 3
@@ -172,7 +183,7 @@ def test_the_digest_changes_with_what_the_model_reads() -> None:
 
 def test_a_schema_reaches_the_model_unchanged_and_a_missing_one_takes_no_arguments() -> None:
     schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "x-extra": 1}
-    offers = [Offer("g", [tool("add_note", inputSchema=schema), {"name": "rename_note"}])]
+    offers = [ServerTools("g", [tool("add_note", inputSchema=schema), {"name": "rename_note"}])]
 
     functions = [t["function"] for t in build_catalogue(offers, make_task(), Mode.ORACLE).tools]
 

@@ -16,13 +16,14 @@ from tests.runner.jobs import MemoryStore, make_job, make_task
 from tests.runner.servers import serving
 from tests.support.gym import Gym
 
-from opsgym_api.evalrun import Access
-from opsgym_api.layout import RunKeys
-from opsgym_api.records import AttemptRecord, TrialRecord
-from opsgym_api.task import GymServer, Task
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.records.attempt import AttemptRecord, TrialRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.task import GymServer, Task
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.errors import NotScored
-from opsgym_runner.gym import GymClient, http_client
-from opsgym_runner.job import Job, ResolvedModel, Seed
+from opsgym_runner.gyms.client import GymClient, http_client
+from opsgym_runner.job import Job, ResolvedModel
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +48,9 @@ def state(query: str, expected: Any) -> dict[str, Any]:
     return {"verifier_type": "database_state", "name": "state", "validation_config": config}
 
 
-def task(actions: list[dict[str, Any]], events: list[dict[str, Any]], *verifiers: dict[str, Any], role: str) -> Task:
+def task(
+    actions: list[dict[str, Any]], events: list[dict[str, Any]], *verifiers: dict[str, Any], role: str, **fields: Any
+) -> Task:
     gym = {"mcp_server_name": "gym-itsm-mcp", "context": {"x-itsm-user-token": TOKENS[role]}}
     always = state("SELECT count(*) FROM organization", 2)
     return make_task(
@@ -56,6 +59,7 @@ def task(actions: list[dict[str, Any]], events: list[dict[str, Any]], *verifiers
         verifiers=[always, *verifiers],
         gold_actions=actions,
         events=events,
+        **fields,
     )
 
 
@@ -70,30 +74,30 @@ class Played:
     def __init__(self, store: MemoryStore, job: Job, record: AttemptRecord) -> None:
         self.record = record
         self._store = store
-        self._keys = RunKeys(job.run).trial(job.cell, job.task.task_id, job.trial)
+        self.keys = RunKeys(job.run).trial(job.cell, job.task.task_id, job.trial)
 
     @property
     def trial(self) -> TrialRecord:
-        trial = self._store.trial(self._keys)
+        trial = self._store.trial(self.keys)
         assert trial is not None, self.record
         return trial
 
     @property
     def notes(self) -> list[tuple[int, str]]:
         """Step and text of the harness' notes."""
-        events = self._store.transcript(self._keys.transcript).events
+        events = self._store.transcript(self.keys.transcript).events
         return [(event.step, event.content) for event in events if event.kind == "note"]
 
     @property
     def calls(self) -> list[tuple[int, str | None, bool]]:
         """Step, tool, and whether it was refused."""
-        events = self._store.transcript(self._keys.transcript).events
+        events = self._store.transcript(self.keys.transcript).events
         return [(event.step, event.tool_name, event.is_error) for event in events if event.kind == "tool"]
 
     @property
-    def told(self) -> str:
-        """Everything the model was told."""
-        events = self._store.transcript(self._keys.transcript).events
+    def messages(self) -> str:
+        """Content of all messages to the model."""
+        events = self._store.transcript(self.keys.transcript).events
         return "".join(event.content for event in events if event.kind != "note")
 
 
@@ -102,7 +106,7 @@ async def play(store: MemoryStore, job: Job) -> Played:
         return Played(store, job, await runner.run(job))
 
 
-async def test_a_permission_taken_away_after_a_step_holds_from_the_next_call_on(store: MemoryStore, itsm: str) -> None:
+async def test_a_permission_revoked_after_a_step_holds_from_the_next_call(store: MemoryStore, itsm: str) -> None:
     events = [{"after_step": 2, "sql": [REVOKE]}]
     actions = [READ, note("first"), note("second"), READ]
     checked = state(INCIDENT.format("worknotes"), "first")
@@ -111,11 +115,11 @@ async def test_a_permission_taken_away_after_a_step_holds_from_the_next_call_on(
 
     assert [is_error for _, _, is_error in played.calls] == [False, False, True, False]
     assert played.notes == [(2, "events[0] happened on gym gym-itsm-mcp: rows changed by statement: 1")]
-    assert "role_permission" not in played.told
+    assert "role_permission" not in played.messages
     assert (played.record.outcome, played.trial.tool_errors) == ("passed", 1)
 
 
-async def test_an_event_after_no_step_sets_the_scene_before_the_first_call(store: MemoryStore, itsm: str) -> None:
+async def test_an_event_after_step_0_happens_before_the_first_call(store: MemoryStore, itsm: str) -> None:
     events: list[dict[str, Any]] = [
         {"after_step": 0, "set_time": "2026-11-16T10:30:00", "sql": ["UPDATE incident SET worknotes = 'set'"]},
         {"when": "SELECT true", "sql": ["UPDATE incident SET worknotes = concat(worknotes, ', asked')"]},
@@ -144,12 +148,12 @@ async def test_a_condition_makes_an_event_happen_once_and_before_the_next_call(s
     assert played.notes == [(3, "events[0] happened on gym gym-itsm-mcp: rows changed by statement: 5")]
 
 
-async def test_a_condition_without_a_row_says_no(store: MemoryStore, itsm: str) -> None:
+async def test_a_condition_without_a_row_is_false(store: MemoryStore, itsm: str) -> None:
     events = [{"when": "SELECT 1 FROM incident WHERE worknotes = 'never'", "sql": ["DELETE FROM organization"]}]
 
     played = await play(store, job_of(itsm, task([READ], events, role="agent")))
 
-    assert (played.record.outcome, played.notes) == ("passed", [(0, "events[0] never came due")])
+    assert (played.record.outcome, played.notes) == ("passed", [(0, "events[0] never became due")])
 
 
 async def test_time_that_an_event_moves_is_the_time_of_tools_and_verifiers(store: MemoryStore, itsm: str) -> None:
@@ -172,8 +176,8 @@ async def test_time_that_an_event_moves_is_the_time_of_tools_and_verifiers(store
     assert played.record.outcome == "passed"
     assert list(played.trial.database_times.values()) == ["2027-05-04T08:00:00"]
     assert played.notes == [
-        (1, "events[0] happened on gym gym-itsm-mcp: its clock stands at 2027-05-01T08:00:00"),
-        (2, "events[1] happened on gym gym-itsm-mcp: its clock stands at 2027-05-04T08:00:00"),
+        (1, "events[0] happened: the clock is at 2027-05-01T08:00:00"),
+        (2, "events[1] happened: the clock is at 2027-05-04T08:00:00"),
     ]
 
 
@@ -226,21 +230,21 @@ async def test_events_that_are_due_at_once_happen_in_the_rows_order(store: Memor
         (
             {"when": "SELECT 1 FROM incident", "sql": ["DELETE FROM notification"]},
             0,
-            "events[0]: when: it returned 5 rows of 1 columns; let it return one value, or no row",
+            "events[0]: when: the query returned 5 rows of 1 columns; it must return one value, or no row",
         ),
         (
             {"when": "SELECT 1 AS a, 2 AS b", "sql": ["DELETE FROM notification"]},
             0,
-            "events[0]: when: it returned 1 rows of 2 columns; let it return one value, or no row",
+            "events[0]: when: the query returned 1 rows of 2 columns; it must return one value, or no row",
         ),
         (
             {"after_step": 1, "sql": ["DELETE FROM notification", "DELETE FROM users"]},
             1,
-            "events[0]: gym gym-itsm-mcp refused it, and nothing of it happened: statement 2: ",
+            "events[0]: gym gym-itsm-mcp refused it, and nothing was changed: statement 2: ",
         ),
     ],
 )
-async def test_an_event_that_cannot_happen_is_the_rows_fault(
+async def test_an_event_that_cannot_happen_is_a_config_error(
     store: MemoryStore, itsm: str, event: dict[str, Any], calls: int, message: str
 ) -> None:
     played = await play(store, job_of(itsm, task([READ, READ], [event], role="agent")))
@@ -250,13 +254,18 @@ async def test_an_event_that_cannot_happen_is_the_rows_fault(
     assert played.record.usage.model_calls == calls
 
 
-async def test_a_server_without_events_is_found_out_before_a_model_is_asked(store: MemoryStore, gym_url: str) -> None:
+async def test_missing_support_of_events_is_detected_before_the_first_model_call(
+    store: MemoryStore, gym_url: str
+) -> None:
     events = [{"after_step": 1, "sql": ["DELETE FROM notes"]}]
     async with Runner(store) as runner:
         record = await runner.run(make_job(gym_url, make_task(events=events)))
 
     assert (record.outcome, record.reason, record.usage.model_calls) == ("config_error", "unsupported", 0)
-    assert record.message == "gym notes carries out no events, as published servers do not; serve it with opsgym"
+    assert (
+        record.message
+        == "gym notes does not support scenario events, as published servers do not; serve it with opsgym"
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +277,7 @@ async def test_a_server_without_events_is_found_out_before_a_model_is_asked(stor
         (503, "Postgres went away", "infra_error", "gym_lost"),
     ],
 )
-async def test_a_server_that_lost_the_database_is_told_from_one_that_knows_no_events(
+async def test_a_lost_database_is_distinguished_from_missing_support_of_events(
     status: int, detail: str, outcome: str, reason: str
 ) -> None:
     async def answer(request: Request) -> Response:
@@ -288,7 +297,7 @@ async def test_a_server_that_lost_the_database_is_told_from_one_that_knows_no_ev
 
 
 @pytest.mark.parametrize(
-    ("run", "asked", "refused"),
+    ("run", "task_access", "refused"),
     [
         (Access.STRICT, None, True),
         (Access.STRICT, "published", True),
@@ -297,16 +306,16 @@ async def test_a_server_that_lost_the_database_is_told_from_one_that_knows_no_ev
         (Access.PUBLISHED, None, False),
     ],
 )
-async def test_a_database_is_strict_if_the_run_or_the_task_asks_for_it(
-    store: MemoryStore, itsm: str, run: Access, asked: str | None, refused: bool
+async def test_a_database_is_strict_if_the_run_or_the_task_requires_it(
+    store: MemoryStore, itsm: str, run: Access, task_access: str | None, refused: bool
 ) -> None:
     checked = state(INCIDENT.format("worknotes"), None if refused else "mine")
     row = task([READ, note("mine")], [], checked, role="reporter")
-    row = Task.model_validate(row.model_dump(mode="json") | {"access": asked})
+    row = Task.model_validate(row.model_dump(mode="json") | {"access": task_access})
     job = replace(job_of(itsm, row, run), model=ResolvedModel(name="m", model="replay/gold"))
 
     played = await play(store, job)
 
     assert [is_error for _, _, is_error in played.calls] == [False, refused]
-    assert ("PERMISSION_DENIED" in played.told) == refused
+    assert ("PERMISSION_DENIED" in played.messages) == refused
     assert played.record.outcome == "passed"

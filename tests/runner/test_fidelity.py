@@ -1,4 +1,4 @@
-"""Scores where the published harness is at fault: ours, and beside it what the published harness would have said.
+"""Scores where the published harness is at fault: ours, and beside it the published one.
 
 The numbers are those of docs/fidelity.md, section Scoring.
 """
@@ -14,11 +14,13 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import Answer, StubModel, calls, refuses, says
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, TrialRecord
-from opsgym_api.task import BadRow, Task, parse_row
-from opsgym_runner.job import ResolvedModel, Seed
-from opsgym_runner.retry import RetryPolicy
+from opsgym_api.records.attempt import AttemptRecord, TrialRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.tasks.reading import BadRow, parse_row
+from opsgym_api.tasks.task import Task
+from opsgym_core.results.frozen_suite import Seed
+from opsgym_runner.job import ResolvedModel
+from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +43,7 @@ def scored(store: MemoryStore) -> TrialRecord:
 
 
 @pytest.mark.parametrize(
-    ("verifiers", "ours", "published"),
+    ("verifiers", "score", "published"),
     [
         ([notes_equal(COUNT, 99, name="n"), notes_equal(COUNT, 3, name="n")], 0, 1),  # 1
         ([notes_equal(COUNT, 3, name="n"), notes_equal(COUNT, 99, name="n")], 0, 0),  # 1
@@ -53,25 +55,25 @@ def scored(store: MemoryStore) -> TrialRecord:
         ([notes_equal(COUNT, 4)], 0, 0),
     ],
 )
-async def test_both_scores_are_recorded_and_differ_only_by_the_published_faults(
-    store: MemoryStore, gym_url: str, verifiers: list[Mapping[str, Any]], ours: int, published: int
+async def test_both_scores_are_recorded_and_differ_only_by_faults_of_the_published_harness(
+    store: MemoryStore, gym_url: str, verifiers: list[Mapping[str, Any]], score: int, published: int
 ) -> None:
     await run(store, gym_url, *SOLVED, task=make_task(verifiers=verifiers))
 
-    assert (scored(store).score, scored(store).published_score) == (ours, published)
+    assert (scored(store).score, scored(store).published_score) == (score, published)
 
 
-def test_a_verifier_of_a_gym_that_is_not_there_passes_no_task() -> None:  # 2
+def test_a_verifier_of_an_unknown_gym_passes_no_task() -> None:  # 2
     row = make_task().model_dump(mode="json")
     row["verifiers"][0]["gym_name"] = "sn-csm-server"
 
     refused = parse_row(row, default_id="a", where="rows.jsonl row 1")
 
     assert isinstance(refused, BadRow)
-    assert "verifiers[0].gym_name: 'sn-csm-server' is no gym server here: notes" in refused.message
+    assert "verifiers[0].gym_name: unknown gym server 'sn-csm-server'; the task has notes" in refused.message
 
 
-async def test_what_ended_in_an_error_has_no_score(store: MemoryStore, gym_url: str) -> None:  # 4, 6
+async def test_an_attempt_that_ended_in_an_error_has_no_score(store: MemoryStore, gym_url: str) -> None:  # 4, 6
     record = await run(store, gym_url, refuses(401), task=make_task())
 
     assert (record.outcome, record.reason, store.trial()) == (Outcome.INFRA_ERROR, "model_auth", None)
@@ -114,7 +116,7 @@ async def test_a_missing_tool_is_noted_and_the_task_is_still_scored(store: Memor
     assert "selected tool 'fly' is offered by no gym server" in store.transcript().events[0].content
 
 
-async def test_a_query_that_fails_is_no_failed_verifier(store: MemoryStore, gym_url: str) -> None:  # 16
+async def test_a_failing_query_is_not_a_failed_verifier(store: MemoryStore, gym_url: str) -> None:  # 16
     record = await run(store, gym_url, *SOLVED, task=make_task(verifiers=[SEEN, notes_equal("SELECT nothing", 1)]))
 
     assert (record.outcome, record.reason, store.trial()) == (Outcome.CONFIG_ERROR, "invalid_row", None)

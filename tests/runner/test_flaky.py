@@ -10,16 +10,17 @@ import pytest
 from tests.runner.jobs import MemoryStore, make_job, make_task
 from tests.runner.stub_gym import StubGym
 
-from opsgym_api.records import AttemptRecord
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_core.common.backoff import Backoff
 from opsgym_runner.errors import NotScored
 from opsgym_runner.job import Job, ResolvedModel
-from opsgym_runner.replay.flaky import Fault, Faults, FlakyParameters, faults_of, flaky_problems, spoiled
-from opsgym_runner.retry import RetryPolicy
+from opsgym_runner.models.retry import RetryPolicy
+from opsgym_runner.replay.flaky import Fault, Faults, FlakyParameters, faults_of, flaky_problems, malformed
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
 
-SWIFT = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
+SWIFT = RetryPolicy(Backoff(initial_s=0.001, maximum_s=0.002))
 EVERYTHING = {fault.value: 0.05 for fault in Fault}
 
 
@@ -33,14 +34,14 @@ def draws(parameters: FlakyParameters, attempt: str, count: int) -> list[Fault |
 
 
 def test_faults_come_at_their_rates() -> None:
-    found = Counter(draws(FlakyParameters.model_validate({"rates": EVERYTHING}), "a", 20_000))
+    drawn = Counter(draws(FlakyParameters.model_validate({"rates": EVERYTHING}), "a", 20_000))
 
     for fault in Fault:
-        assert found[fault] == pytest.approx(1000, rel=0.12), fault
-    assert found[None] == pytest.approx(14_000, rel=0.02)
+        assert drawn[fault] == pytest.approx(1000, rel=0.12), fault
+    assert drawn[None] == pytest.approx(14_000, rel=0.02)
 
 
-def test_an_attempt_meets_the_same_faults_again_and_others_meet_others() -> None:
+def test_faults_depend_on_the_attempt_only() -> None:
     parameters = FlakyParameters.model_validate({"rates": EVERYTHING})
     other_seed = FlakyParameters.model_validate({"rates": EVERYTHING, "seed": 1})
 
@@ -73,28 +74,28 @@ def test_every_part_of_an_attempts_name_decides() -> None:
         ({"seed": "x"}, "seed: must be"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], problem: str) -> None:
-    (found,) = flaky_problems("replay/flaky", parameters)
-    assert str(found).startswith(problem)
+def test_invalid_parameters_are_refused(parameters: dict[str, Any], problem: str) -> None:
+    (actual,) = flaky_problems("replay/flaky", parameters)
+    assert str(actual).startswith(problem)
     with pytest.raises(NotScored, match="parameters") as refused:
         faults_of(ResolvedModel(name="m", model="replay/flaky", parameters=parameters), make_job("http://gym"))
     assert refused.value.outcome == "config_error"
 
 
-def test_other_models_parameters_are_not_looked_at() -> None:
+def test_parameters_of_other_models_are_ignored() -> None:
     assert flaky_problems("openai/gpt-5", {"temperature": 0}) == []
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.4, 0.9])
-def test_a_spoiled_call_is_one_that_cannot_be_carried_out(chance: float) -> None:
+def test_a_malformed_call_cannot_be_executed(chance: float) -> None:
     call = {"id": "call_0", "type": "function", "function": {"name": "t", "arguments": "{}"}}
-    found = spoiled({"role": "assistant", "content": None, "tool_calls": [call]}, chance)["tool_calls"][0]
+    broken = malformed({"role": "assistant", "content": None, "tool_calls": [call]}, chance)["tool_calls"][0]
     try:
-        usable = isinstance(json.loads(found["function"]["arguments"]), dict) and found["function"]["name"] == "t"
+        usable = isinstance(json.loads(broken["function"]["arguments"]), dict) and broken["function"]["name"] == "t"
     except ValueError:
         usable = False
     assert not usable
-    assert found["id"] == "malformed_call_0"
+    assert broken["id"] == "malformed_call_0"
 
 
 async def attempt(store: MemoryStore, gym_url: str, model: ResolvedModel, **fields: Any) -> AttemptRecord:
@@ -110,7 +111,7 @@ async def test_a_request_that_meets_a_fault_is_sent_again(store: MemoryStore, gy
     assert record.model_retries > 0
 
 
-async def test_malformed_calls_are_told_to_the_model_which_then_gives_them_right(
+async def test_malformed_calls_are_reported_to_the_model_which_repeats_them_correctly(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     record = await attempt(store, gym_url, flaky(rates={"malformed_tool_call": 0.5}, seed=1))
@@ -132,10 +133,10 @@ async def test_malformed_calls_are_told_to_the_model_which_then_gives_them_right
         ("timeout", "model_unavailable"),
     ],
 )
-async def test_a_fault_that_stays_is_an_infra_error_with_its_reason(
+async def test_a_persistent_fault_is_an_infra_error_with_its_reason(
     store: MemoryStore, gym_url: str, fault: str, reason: str
 ) -> None:
-    swift = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002, total_wait_s=0.004)
+    swift = RetryPolicy(Backoff(initial_s=0.001, maximum_s=0.002), total_wait_s=0.004)
     async with Runner(store, retry=swift) as runner:
         record = await runner.run(make_job(gym_url, model=flaky(rates={fault: 1}, timeout=0.1, retry_after=0.003)))
 

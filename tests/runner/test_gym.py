@@ -12,11 +12,11 @@ from starlette.routing import Route
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 
-from opsgym_api.evalrun import Access
-from opsgym_api.task import GymServer
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import GymServer
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.errors import NotScored
-from opsgym_runner.gym import GymClient, http_client
-from opsgym_runner.job import Seed
+from opsgym_runner.gyms.client import GymClient, http_client
 
 pytestmark = pytest.mark.anyio
 

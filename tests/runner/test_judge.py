@@ -1,4 +1,4 @@
-"""Answers that a model judges: what the judge is told, what its marks decide, and what they cost."""
+"""Answers judged by a model: what the judge reads, what its marks decide, and what they cost."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, refuses, says
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Cell
-from opsgym_api.task import Task
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.records.attempt import AttemptRecord, Cell
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.tasks.task import Task
 from opsgym_runner.job import ResolvedModel
-from opsgym_runner.judge import Verdict, verdict_in
-from opsgym_runner.retry import RetryPolicy
+from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner
+from opsgym_runner.verification.judge import JudgeVerdict, verdict_in
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ QUERY = "SELECT text FROM notes ORDER BY id"
 def judged(query: str = QUERY, **config: Any) -> Task:
     """The task, with a verifier of its state and one of the answer."""
     check = {"sql_query": query, "comparison_prompt": "Does it tell the notes?", **config}
-    verifier = {"verifier_type": "response_check", "name": "told", "validation_config": check}
+    verifier = {"verifier_type": "response_check", "name": "reported", "validation_config": check}
     return make_task(verifiers=[notes_equal("SELECT count(*) FROM notes", 3), verifier])
 
 
@@ -68,14 +68,14 @@ async def test_an_answer_passes_from_the_rows_own_mark_on(
     assert (record.outcome, trial.score, trial.published_score) == (
         (Outcome.PASSED, 1, 1) if passed else (Outcome.FAILED, 0, 0)
     )
-    state, told = trial.verifiers
-    assert (state.passed, told.passed, told.published_passed) == (True, passed, passed)
-    assert told.expected == {"minimum_comparison_value": config.get("minimum_comparison_value", 7)}
-    assert told.actual == {"mark": mark, "reason": "It is so."}
-    assert told.query == QUERY
+    state, reported = trial.verifiers
+    assert (state.passed, reported.passed, reported.published_passed) == (True, passed, passed)
+    assert reported.expected == {"minimum_comparison_value": config.get("minimum_comparison_value", 7)}
+    assert reported.actual == {"mark": mark, "reason": "It is so."}
+    assert reported.query == QUERY
 
 
-async def test_the_judge_is_told_rows_answer_and_question_and_no_tools(store: MemoryStore, gym_url: str) -> None:
+async def test_the_judge_reads_rows_answer_and_question_and_no_tools(store: MemoryStore, gym_url: str) -> None:
     judge = StubModel(says('{"mark": 8}'))
 
     await run(store, gym_url, judge)
@@ -87,7 +87,7 @@ async def test_the_judge_is_told_rows_answer_and_question_and_no_tools(store: Me
         assert part in message["content"]
 
 
-async def test_the_judge_is_booked_apart_and_no_step_of_the_agents(store: MemoryStore, gym_url: str) -> None:
+async def test_the_judge_is_counted_separately_and_is_not_a_step(store: MemoryStore, gym_url: str) -> None:
     record = await run(store, gym_url, StubModel(says('{"mark": 8}')))
 
     trial = store.trial()
@@ -99,7 +99,7 @@ async def test_the_judge_is_booked_apart_and_no_step_of_the_agents(store: Memory
     assert by_judge == [("user", 3), ("assistant", 3)]
 
 
-async def test_a_reply_without_a_mark_is_asked_for_once_more(store: MemoryStore, gym_url: str) -> None:
+async def test_a_judges_reply_without_a_mark_is_requested_once_more(store: MemoryStore, gym_url: str) -> None:
     judge = StubModel(says("It is fine, I think."), says("```json\n{'mark': 8}\n``` or rather {\"mark\": 8}"))
 
     record = await run(store, gym_url, judge)
@@ -109,7 +109,7 @@ async def test_a_reply_without_a_mark_is_asked_for_once_more(store: MemoryStore,
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (says("It is fine."), "judge jury: gave no mark in 2 replies; the last began: 'It is fine.'"),
         (refuses(401, f"Incorrect API key: {KEY}"), "judge jury: model jury: "),
@@ -118,28 +118,28 @@ async def test_a_reply_without_a_mark_is_asked_for_once_more(store: MemoryStore,
     ],
 )
 async def test_a_judge_that_gives_no_mark_leaves_the_trial_unscored(
-    store: MemoryStore, gym: StubGym, gym_url: str, answer: Any, told: str
+    store: MemoryStore, gym: StubGym, gym_url: str, answer: Any, message: str
 ) -> None:
     record = await run(store, gym_url, StubModel(answer))
 
     assert (record.outcome, record.reason) == (Outcome.INFRA_ERROR, "judge_failed")
-    assert told in record.message
+    assert message in record.message
     assert store.trial() is None
     assert gym.databases == {}
     assert KEY.encode() not in b"".join(store.objects.values())
 
 
-async def test_a_judges_query_that_is_refused_is_the_rows_fault(store: MemoryStore, gym_url: str) -> None:
+async def test_a_refused_query_of_a_response_check_is_a_config_error(store: MemoryStore, gym_url: str) -> None:
     judge = StubModel(says('{"mark": 8}'))
 
     record = await run(store, gym_url, judge, judged("SELECT * FROM nowhere"))
 
     assert (record.outcome, record.reason) == (Outcome.CONFIG_ERROR, "invalid_row")
-    assert "verifiers[1] (told): gym notes refused its query" in record.message
+    assert "verifiers[1] (reported): gym notes refused its query" in record.message
     assert judge.requests == []
 
 
-async def test_a_task_with_nothing_to_judge_asks_no_judge(store: MemoryStore, gym_url: str) -> None:
+async def test_a_task_without_response_check_calls_no_judge(store: MemoryStore, gym_url: str) -> None:
     record = await run(store, gym_url, "replay//nowhere.jsonl", make_task())
 
     assert record.outcome == Outcome.PASSED
@@ -166,7 +166,7 @@ async def test_a_recorded_judge_gives_its_replies_in_their_order(
     assert (record.outcome, record.judge_usage.model_calls) == (Outcome.PASSED, 2)
 
 
-async def test_a_transcript_replays_its_judge_and_its_agent_apart(
+async def test_a_transcript_replays_its_judge_and_its_agent_separately(
     store: MemoryStore, gym_url: str, tmp_path: Path
 ) -> None:
     await run(store, gym_url, StubModel(says('{"mark": 9}')))
@@ -189,16 +189,16 @@ async def test_a_recording_without_a_judge_cannot_judge(store: MemoryStore, gym_
     record = await run(store, gym_url, f"replay/{recording}")
 
     assert (record.outcome, record.reason) == (Outcome.CONFIG_ERROR, "no_recording")
-    assert "holds no recording of a judge for task rename-first" in record.message
+    assert "has no recording of a judge for task rename-first" in record.message
 
 
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        ('{"mark": 8, "reason": "r"}', Verdict(8, "r")),
-        ('Well: {"mark": 3} – no, {"mark": 7.5}', Verdict(7.5, "")),
-        ('{"score": "9", "reasoning": "r"}', Verdict(9, "r")),
-        ('{"mark": 0}', Verdict(0, "")),
+        ('{"mark": 8, "reason": "r"}', JudgeVerdict(8, "r")),
+        ('Well: {"mark": 3} – no, {"mark": 7.5}', JudgeVerdict(7.5, "")),
+        ('{"score": "9", "reasoning": "r"}', JudgeVerdict(9, "r")),
+        ('{"mark": 0}', JudgeVerdict(0, "")),
         ('{"mark": 11}', None),
         ('{"mark": -1}', None),
         ('{"mark": NaN}', None),
@@ -211,5 +211,5 @@ async def test_a_recording_without_a_judge_cannot_judge(store: MemoryStore, gym_
         ("", None),
     ],
 )
-def test_marks_are_found_in_whatever_surrounds_them(text: str, verdict: Verdict | None) -> None:
+def test_a_mark_is_read_from_any_surrounding_text(text: str, verdict: JudgeVerdict | None) -> None:
     assert verdict_in(text) == verdict

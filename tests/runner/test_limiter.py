@@ -1,4 +1,4 @@
-"""The limit of a model's requests: how it falls and rises, and that nobody starves or leaks a slot."""
+"""The limit of a model's requests: how it falls and rises, and that no request starves or leaks a slot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tests.runner.jobs import FakeTime
 
-from opsgym_runner.limiter import Announcer, ConcurrencyLimiter, LimitState, Slot
+from opsgym_runner.models.limiter import ConcurrencyLimiter, LimitLogger, LimitState, RequestSlot
 
 pytestmark = pytest.mark.anyio
 
@@ -25,12 +25,12 @@ async def turns() -> None:
 
 @dataclass
 class Request:
-    """A request that ends when it is told to."""
+    """A request that ends when the test ends it."""
 
     limiter: ConcurrencyLimiter
     started: list[Request]
     end: asyncio.Event = field(default_factory=asyncio.Event)
-    slot: Slot | None = None
+    slot: RequestSlot | None = None
     task: asyncio.Task[None] | None = None
 
     def send(self) -> Request:
@@ -61,27 +61,27 @@ async def test_no_more_requests_are_in_flight_than_the_ceiling_and_waiters_start
 async def test_a_burst_of_429s_halves_the_limit_once() -> None:
     limiter = ConcurrencyLimiter(8)
     async with limiter.slot() as first, limiter.slot() as second, limiter.slot() as third:
-        first.refused()
-        second.refused()
-        third.refused()
+        first.rate_limited()
+        second.rate_limited()
+        third.rate_limited()
     assert limiter.state.allowed == 4
 
     async with limiter.slot() as later:
-        later.refused()
+        later.rate_limited()
     assert limiter.state.allowed == 2
 
 
 async def test_timeouts_and_server_errors_lower_the_limit_less_than_a_429() -> None:
     limiter = ConcurrencyLimiter(10)
     async with limiter.slot() as slot:
-        slot.lost()
+        slot.failed()
     assert limiter.state.allowed == 9
 
 
-async def test_what_one_of_many_endpoints_refuses_lowers_its_share_only() -> None:
-    limiter = ConcurrencyLimiter(16, ways=4)
+async def test_a_refusal_by_one_of_several_endpoints_lowers_only_its_share() -> None:
+    limiter = ConcurrencyLimiter(16, endpoints=4)
     async with limiter.slot() as slot:
-        slot.refused()
+        slot.rate_limited()
     assert limiter.state.allowed == 14
 
 
@@ -89,14 +89,14 @@ async def test_the_limit_never_falls_below_one() -> None:
     limiter = ConcurrencyLimiter(4)
     for _ in range(20):
         async with limiter.slot() as slot:
-            slot.refused()
+            slot.rate_limited()
     assert limiter.state.allowed == 1
 
 
 async def test_a_round_of_answers_raises_the_limit_by_one_up_to_the_ceiling() -> None:
     limiter = ConcurrencyLimiter(8)
     async with limiter.slot() as slot:
-        slot.refused()
+        slot.rate_limited()
     allowed = []
     for _ in range(40):
         async with limiter.slot() as slot:
@@ -112,7 +112,7 @@ async def test_requests_in_flight_go_on_when_the_limit_falls_below_their_number(
     requests = [Request(limiter, started).send() for _ in range(6)]
     await turns()
     assert requests[0].slot is not None
-    requests[0].slot.refused()
+    requests[0].slot.rate_limited()
     assert limiter.state == LimitState(in_flight=4, allowed=2, ceiling=4, waiting=2)
 
     requests[0].end.set()
@@ -129,7 +129,7 @@ async def test_requests_in_flight_go_on_when_the_limit_falls_below_their_number(
     assert limiter.state.in_flight == 0
 
 
-async def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next() -> None:
+async def test_a_cancelled_waiting_request_leaves_its_turn_to_the_next() -> None:
     limiter, started = ConcurrencyLimiter(1), list[Request]()
     first, second, third = (Request(limiter, started).send() for _ in range(3))
     await turns()
@@ -146,7 +146,7 @@ async def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next() -> None
     assert limiter.state.in_flight == 0
 
 
-async def test_a_waiter_cancelled_in_the_moment_of_its_turn_passes_the_slot_on() -> None:
+async def test_a_request_cancelled_when_it_gets_a_slot_passes_the_slot_on() -> None:
     limiter, started = ConcurrencyLimiter(1), list[Request]()
     first, second, third = (Request(limiter, started).send() for _ in range(3))
     await turns()
@@ -159,12 +159,12 @@ async def test_a_waiter_cancelled_in_the_moment_of_its_turn_passes_the_slot_on()
     assert started == [first, third]
 
 
-EVENTS = st.lists(st.sampled_from(["send", "answered", "refused", "lost", "fail", "cancel"]), max_size=60)
+EVENTS = st.lists(st.sampled_from(["send", "answered", "rate_limited", "failed", "fail", "cancel"]), max_size=60)
 
 
 @given(ceiling=st.integers(1, 6), events=EVENTS, picks=st.lists(st.integers(0, 100), min_size=60, max_size=60))
 @settings(max_examples=150, deadline=None)
-def test_whatever_happens_the_limit_holds_order_holds_and_everyone_is_served(
+def test_the_limit_and_the_order_hold_and_every_request_is_served(
     ceiling: int, events: list[str], picks: list[int]
 ) -> None:
     asyncio.run(_play(ceiling, events, picks))
@@ -207,9 +207,9 @@ async def _play(ceiling: int, events: list[str], picks: list[int]) -> None:
     assert (limiter.state.in_flight, limiter.state.waiting) == (0, 0)
 
 
-def test_holding_back_is_logged_once_in_a_while_and_so_is_its_end() -> None:
+def test_a_lowered_limit_is_logged_at_most_every_30_seconds_and_so_is_its_recovery() -> None:
     time = FakeTime()
-    announcer = Announcer("gpt", time.clock)
+    announcer = LimitLogger("gpt", time.clock)
 
     def change(allowed: int) -> None:
         announcer.changed(LimitState(in_flight=1, allowed=allowed, ceiling=8, waiting=0))
@@ -219,10 +219,10 @@ def test_holding_back_is_logged_once_in_a_while_and_so_is_its_end() -> None:
         change(2)
         change(3)
         time.seconds += 31
-        change(4)  # rising is no news
+        change(4)  # a rise is not logged
         change(3)
         change(8)
-        change(7)  # told a moment ago
+        change(7)  # logged a moment ago
         change(8)
         time.seconds += 31
         change(7)

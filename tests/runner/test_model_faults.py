@@ -13,9 +13,9 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import CutConnection, StubModel, calls, completion, refuses, says
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Agent, Limits
-from opsgym_api.records import AttemptRecord
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Agent, Limits
+from opsgym_api.records.attempt import AttemptRecord
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.runner import Runner
 
@@ -38,7 +38,7 @@ async def attempt(
             return await runner.run(job)
 
 
-async def test_calls_of_one_reply_run_in_order_and_their_results_read_as_the_published_harness_renders_them(
+async def test_calls_of_one_reply_run_in_order_and_are_rendered_as_in_the_published_harness(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     model = StubModel(*SOLUTION)
@@ -82,11 +82,11 @@ async def test_an_endpoint_of_ones_own_needs_no_key(
     assert record.outcome == "passed"
 
 
-@pytest.mark.parametrize("asked", ["2", "Mon, 05 Jan 2026 08:00:02 GMT"])
-async def test_a_429_is_retried_when_retry_after_says_so(store: MemoryStore, gym_url: str, asked: str) -> None:
+@pytest.mark.parametrize("header", ["2", "Mon, 05 Jan 2026 08:00:02 GMT"])
+async def test_a_429_is_retried_after_its_retry_after(store: MemoryStore, gym_url: str, header: str) -> None:
     time = FakeTime()
 
-    record = await attempt(store, gym_url, StubModel(refuses(429, headers={"Retry-After": asked}), *SOLUTION), time)
+    record = await attempt(store, gym_url, StubModel(refuses(429, headers={"Retry-After": header}), *SOLUTION), time)
 
     assert (record.outcome, record.model_retries, time.slept) == ("passed", 1, [2.0])
 
@@ -101,7 +101,7 @@ async def test_a_retry_after_beyond_the_tasks_time_ends_the_attempt_at_once(stor
     assert "3600" in record.message
 
 
-async def test_a_429_that_stays_is_given_up_within_the_tasks_time(store: MemoryStore, gym_url: str) -> None:
+async def test_a_persistent_429_is_an_infra_error_within_the_task_timeout(store: MemoryStore, gym_url: str) -> None:
     time = FakeTime()
 
     record = await attempt(store, gym_url, StubModel(refuses(429)), time, limits=Limits(task_timeout_seconds=100))
@@ -136,7 +136,7 @@ async def test_server_errors_that_stay_are_an_infra_error(store: MemoryStore, gy
     ],
     ids=["cut connection", "not JSON", "no choices"],
 )
-async def test_a_broken_reply_is_asked_for_again(store: MemoryStore, gym_url: str, broken: Response) -> None:
+async def test_a_broken_reply_is_requested_again(store: MemoryStore, gym_url: str, broken: Response) -> None:
     record = await attempt(store, gym_url, StubModel(broken, *SOLUTION))
 
     assert (record.outcome, record.model_retries) == ("passed", 1)
@@ -215,9 +215,7 @@ async def test_a_task_whose_time_is_over_fails_and_its_verifiers_still_run(store
         (422, "model_refused_request"),
     ],
 )
-async def test_a_refusal_that_will_not_pass_is_not_retried(
-    store: MemoryStore, gym_url: str, status: int, reason: str
-) -> None:
+async def test_a_permanent_failure_is_not_retried(store: MemoryStore, gym_url: str, status: int, reason: str) -> None:
     model = StubModel(refuses(status, f"refused for {KEY}"))
 
     record = await attempt(store, gym_url, model)
@@ -226,7 +224,7 @@ async def test_a_refusal_that_will_not_pass_is_not_retried(
     assert "refused for [secret]" in record.message
 
 
-async def test_a_key_that_a_provider_echoes_is_in_nothing_that_is_stored(
+async def test_a_key_echoed_by_a_provider_is_not_stored(
     store: MemoryStore, gym_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     model = StubModel(refuses(401, f"Incorrect API key provided: {KEY}", headers={"x-key": KEY}))
@@ -242,7 +240,7 @@ async def test_a_key_that_a_provider_echoes_is_in_nothing_that_is_stored(
     assert KEY not in printed.out + printed.err
 
 
-async def test_a_conversation_that_outgrows_the_model_fails_the_trial(store: MemoryStore, gym_url: str) -> None:
+async def test_a_conversation_beyond_the_models_context_fails_the_trial(store: MemoryStore, gym_url: str) -> None:
     message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
     overflow = refuses(400, message, code="context_length_exceeded", param="messages")
 
@@ -281,18 +279,18 @@ async def test_a_trial_at_its_step_limit_is_judged_by_its_final_state(store: Mem
 
 
 @pytest.mark.parametrize(
-    ("garbled", "told"),
+    ("garbled", "message"),
     [
         (("add_note", '{"text": '), "not valid JSON"),
         (("add_note", "[1, 2]"), "must be a JSON object, not list"),
         (("delete_all", "{}"), "there is no tool 'delete_all'. Tools: add_note, rename_note"),
         (("idle_3", "{}"), "there is no tool 'idle_3'"),
-        (("", "{}"), "names no tool"),
+        (("", "{}"), "has no tool name"),
     ],
     ids=["cut JSON", "a list", "unknown tool", "tool that is not shown", "no name"],
 )
-async def test_a_malformed_call_is_told_to_the_model_and_the_episode_goes_on(
-    store: MemoryStore, gym: StubGym, gym_url: str, garbled: tuple[str, str], told: str
+async def test_a_malformed_call_is_reported_to_the_model_and_the_episode_continues(
+    store: MemoryStore, gym: StubGym, gym_url: str, garbled: tuple[str, str], message: str
 ) -> None:
     model = StubModel(calls(garbled), *SOLUTION)
 
@@ -300,17 +298,17 @@ async def test_a_malformed_call_is_told_to_the_model_and_the_episode_goes_on(
 
     assert (record.outcome, record.tool_calls) == ("passed", 3)
     assert len(gym.calls) == 2
-    asked, result = model.requests[1]["messages"][2:4]
-    told_result = json.loads(result["content"])
-    assert told_result["isError"] is True
-    assert told in told_result["content"][0]["text"]
-    assert isinstance(json.loads(asked["tool_calls"][0]["function"]["arguments"]), dict)
+    reply, result = model.requests[1]["messages"][2:4]
+    tool_result = json.loads(result["content"])
+    assert tool_result["isError"] is True
+    assert message in tool_result["content"][0]["text"]
+    assert isinstance(json.loads(reply["tool_calls"][0]["function"]["arguments"]), dict)
     trial = store.trial()
     assert trial is not None
     assert trial.tool_errors == 1
 
 
-async def test_a_call_without_id_and_arguments_is_carried_out(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
+async def test_a_tool_call_without_id_and_arguments_is_executed(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
     bare = {"type": "function", "function": {"name": "idle_0", "arguments": None}}
     message = {"role": "assistant", "content": None, "tool_calls": [bare]}
 
@@ -319,11 +317,11 @@ async def test_a_call_without_id_and_arguments_is_carried_out(store: MemoryStore
 
     assert record.outcome == "passed"
     assert gym.calls[0] == ("idle_0", {})
-    asked, result = model.requests[1]["messages"][2:4]
-    assert asked["tool_calls"][0]["id"] == result["tool_call_id"] != ""
+    reply, result = model.requests[1]["messages"][2:4]
+    assert reply["tool_calls"][0]["id"] == result["tool_call_id"] != ""
 
 
-async def test_tokens_and_cost_are_booked_with_the_prices_given(store: MemoryStore, gym_url: str) -> None:
+async def test_tokens_and_cost_are_recorded_with_the_given_prices(store: MemoryStore, gym_url: str) -> None:
     usage = {
         "prompt_tokens": 1000,
         "completion_tokens": 100,
@@ -336,7 +334,7 @@ async def test_tokens_and_cost_are_booked_with_the_prices_given(store: MemorySto
     record = await attempt(store, gym_url, StubModel(completion(message, usage=usage)), prices=prices)
 
     assert record.cost_usd == pytest.approx((600 * 2 + 400 * 0.5 + 100 * 10) / 1e6)
-    booked = record.usage.model_dump()
+    booked = record.usage.to_dict()
     assert booked == {
         "model_calls": 1,
         "prompt_tokens": 1000,
@@ -347,7 +345,7 @@ async def test_tokens_and_cost_are_booked_with_the_prices_given(store: MemorySto
     }
 
 
-async def test_what_was_spent_before_an_infra_error_is_kept(store: MemoryStore, gym_url: str) -> None:
+async def test_cost_before_an_infra_error_is_recorded(store: MemoryStore, gym_url: str) -> None:
     model = StubModel(SOLUTION[0], refuses(401))
 
     record = await attempt(store, gym_url, model, prices=Prices(input_usd=1, output_usd=1))
@@ -370,7 +368,7 @@ async def test_what_was_spent_before_an_infra_error_is_kept(store: MemoryStore, 
     ],
     ids=["no price known", "tokens not counted"],
 )
-async def test_a_cost_that_cannot_be_known_is_none_and_never_zero(
+async def test_an_unknown_cost_is_none_and_never_zero(
     store: MemoryStore, gym_url: str, model: StubModel, prices: Prices | None
 ) -> None:
     record = await attempt(store, gym_url, model, prices=prices)
@@ -411,7 +409,7 @@ async def test_the_human_plan_is_shown_only_to_an_agent_that_gets_one(store: Mem
     assert plain.requests[0]["messages"][1]["content"] == task.user_prompt
 
 
-async def test_answer_and_tool_verifiers_judge_what_the_model_did(store: MemoryStore, gym_url: str) -> None:
+async def test_answer_and_tool_verifiers_judge_the_trajectory(store: MemoryStore, gym_url: str) -> None:
     verifiers = [
         {"verifier_type": "answer_match", "name": "a", "validation_config": {"patterns": ["nothing", "BOTH are"]}},
         {"verifier_type": "tool_execution", "name": "t", "validation_config": {"selected_tools": ["add_note"]}},
@@ -430,7 +428,7 @@ async def test_answer_and_tool_verifiers_judge_what_the_model_did(store: MemoryS
     assert (trial.outcome, trial.reason) == ("failed", "verifiers")
 
 
-async def test_verifiers_of_one_name_stay_apart_where_the_published_harness_merges_them(
+async def test_verifiers_with_the_same_name_stay_separate_where_the_published_harness_merges_them(
     store: MemoryStore, gym_url: str
 ) -> None:
     verifiers = [

@@ -16,10 +16,10 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, says
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Agent
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Agent
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import Outcome
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.orchestrators.decomposing import sub_goals_in
 from opsgym_runner.runner import Runner
@@ -48,12 +48,12 @@ async def run(store: MemoryStore, gym_url: str, agent: dict[str, Any], **models:
             return await runner.run(job)
 
 
-def last_told(model: StubModel, request: int = -1) -> str:
-    """What a model was told last in a request."""
+def last_message(model: StubModel, request: int = -1) -> str:
+    """The last message of a request to a model."""
     return str(model.requests[request]["messages"][-1]["content"])
 
 
-def said(store: MemoryStore, *kinds: str) -> list[tuple[str, str, str]]:
+def entries(store: MemoryStore, *kinds: str) -> list[tuple[str, str, str]]:
     """Events of the transcript: kind, whose conversation, how the content begins."""
     events = store.transcript().events
     return [(event.kind, event.by, event.content[:12]) for event in events if not kinds or event.kind in kinds]
@@ -63,7 +63,7 @@ def said(store: MemoryStore, *kinds: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("orchestrator", ["react", "planner_react", "decomposing"])
-async def test_gold_actions_pass_whoever_orchestrates_them(store: MemoryStore, gym_url: str, orchestrator: str) -> None:
+async def test_gold_actions_pass_under_every_orchestrator(store: MemoryStore, gym_url: str, orchestrator: str) -> None:
     async with Runner(store) as runner:
         record = await runner.run(make_job(gym_url, agent=Agent(name="react", orchestrator=orchestrator)))
 
@@ -86,12 +86,14 @@ async def test_a_recorded_planner_gives_its_replies_in_their_order(
         record = await runner.run(make_job(gym_url, agent=agent, planner=sage))
 
     assert (record.outcome, record.planner_usage.model_calls, record.tool_calls) == (Outcome.PASSED, 2, 2)
-    told = [event.content for event in store.transcript().events if event.kind == "user"]
-    assert "1. Do both." in told[2]
+    messages = [event.content for event in store.transcript().events if event.kind == "user"]
+    assert "1. Do both." in messages[2]
 
 
 @pytest.mark.parametrize("orchestrator", ["planner_react", "decomposing"])
-async def test_doing_nothing_fails_whoever_orchestrates_it(store: MemoryStore, gym_url: str, orchestrator: str) -> None:
+async def test_an_agent_that_does_nothing_fails_under_every_orchestrator(
+    store: MemoryStore, gym_url: str, orchestrator: str
+) -> None:
     async with Runner(store) as runner:
         noop = ResolvedModel(name="m", model="replay/noop")
         record = await runner.run(make_job(gym_url, model=noop, agent=Agent(name="react", orchestrator=orchestrator)))
@@ -113,9 +115,7 @@ async def test_no_agent_makes_more_model_calls_than_its_steps(
     assert record.message == f"all {steps} steps are used up"
 
 
-async def test_what_the_last_step_asks_for_belongs_to_the_state_that_is_judged(
-    store: MemoryStore, gym_url: str
-) -> None:
+async def test_tool_calls_of_the_last_step_are_executed_before_verification(store: MemoryStore, gym_url: str) -> None:
     record = await run(store, gym_url, {"max_steps": 1}, model=StubModel(calls(RENAME, ADD)))
 
     trial = store.trial()
@@ -126,7 +126,7 @@ async def test_what_the_last_step_asks_for_belongs_to_the_state_that_is_judged(
 # Plan, then act
 
 
-async def test_a_planner_is_told_policy_request_and_tools_and_its_plan_is_followed(
+async def test_a_planner_reads_policy_request_and_tools_and_its_plan_is_followed(
     store: MemoryStore, gym_url: str
 ) -> None:
     sage, model = StubModel(says("1. Rename it.\n2. Add one.")), StubModel(calls(RENAME, ADD), says("Done."))
@@ -134,12 +134,12 @@ async def test_a_planner_is_told_policy_request_and_tools_and_its_plan_is_follow
     record = await run(store, gym_url, {"orchestrator": "planner_react"}, model=model, planner=sage)
 
     assert record.outcome == Outcome.PASSED
-    [asked] = sage.requests
-    assert "tools" not in asked
-    told = last_told(sage)
+    [planning] = sage.requests
+    assert "tools" not in planning
+    prompt = last_message(sage)
     for part in ("Obey.", "Rename the first note to done", "- add_note: Does add_note.", "- rename_note: "):
-        assert part in told
-    assert "idle_0" not in told
+        assert part in prompt
+    assert "idle_0" not in prompt
     system, user = model.requests[0]["messages"]
     assert (system["role"], system["content"]) == ("system", "Obey.")
     assert user["content"].startswith("Rename the first note to done")
@@ -147,7 +147,7 @@ async def test_a_planner_is_told_policy_request_and_tools_and_its_plan_is_follow
     assert [tool["function"]["name"] for tool in model.requests[0]["tools"]] == ["add_note", "rename_note"]
 
 
-async def test_the_planners_part_is_booked_and_transcribed_as_its_own(store: MemoryStore, gym_url: str) -> None:
+async def test_the_planners_calls_are_counted_and_transcribed_under_its_role(store: MemoryStore, gym_url: str) -> None:
     sage, model = StubModel(says("1. Rename it.")), StubModel(calls(RENAME, ADD), says("Done."))
 
     record = await run(store, gym_url, {"orchestrator": "planner_react"}, model=model, planner=sage)
@@ -158,7 +158,7 @@ async def test_the_planners_part_is_booked_and_transcribed_as_its_own(store: Mem
     trial = store.trial()
     assert trial is not None
     assert (trial.planner_usage, trial.cost_usd, trial.steps) == (record.planner_usage, record.cost_usd, 3)
-    assert said(store, "user", "system", "assistant") == [
+    assert entries(store, "user", "system", "assistant") == [
         ("user", "planner", "You plan wor"),
         ("assistant", "planner", "1. Rename it"),
         ("system", "", "Obey."),
@@ -178,9 +178,7 @@ async def test_without_a_planner_the_agents_own_model_plans(store: MemoryStore, 
     assert "tools" in model.requests[1]
 
 
-async def test_a_planner_that_outgrows_its_context_fails_the_trial_as_the_agents(
-    store: MemoryStore, gym_url: str
-) -> None:
+async def test_a_planners_context_overflow_fails_the_trial(store: MemoryStore, gym_url: str) -> None:
     sage = StubModel(says("Half a plan", finish_reason="content_filter"))
 
     record = await run(store, gym_url, {"orchestrator": "planner_react"}, model=StubModel(says("?")), planner=sage)
@@ -209,7 +207,7 @@ async def test_each_sub_goal_has_a_conversation_that_knows_what_earlier_ones_rep
     assert trial.answer == "All done."
     conversations = [len(request["messages"]) for request in model.requests]
     assert conversations == [2, 4, 2, 4, 2]
-    first, second, composed = (last_told(model, request) for request in (0, 2, 4))
+    first, second, composed = (last_message(model, request) for request in (0, 2, 4))
     assert "Nothing has been done yet." in first
     assert "Rename the first note to done and add one" in first
     assert "Sub-goal 1: Rename the first note.\nNote 1 is done." in second
@@ -220,10 +218,10 @@ async def test_each_sub_goal_has_a_conversation_that_knows_what_earlier_ones_rep
         ("sub-goal 1", "rename_note"),
         ("sub-goal 2", "add_note"),
     ]
-    assert {by for _, by, _ in said(store, "system")} == {"sub-goal 1", "sub-goal 2", ""}
+    assert {by for _, by, _ in entries(store, "system")} == {"sub-goal 1", "sub-goal 2", ""}
 
 
-async def test_sub_goals_that_cannot_be_read_are_asked_for_once_more(store: MemoryStore, gym_url: str) -> None:
+async def test_unreadable_sub_goals_are_requested_once_more(store: MemoryStore, gym_url: str) -> None:
     sage = StubModel(says("First I would look around."), says(split("Do it all.")))
     model = StubModel(calls(RENAME, ADD), says("Did it."), says("Done."))
 
@@ -231,8 +229,8 @@ async def test_sub_goals_that_cannot_be_read_are_asked_for_once_more(store: Memo
 
     assert (record.outcome, len(sage.requests)) == (Outcome.PASSED, 2)
     assert [message["role"] for message in sage.requests[1]["messages"]] == ["user", "assistant", "user"]
-    assert "That holds no list of sub-goals." in last_told(sage)
-    assert "Do it all." in last_told(model, 0)
+    assert "That contains no list of sub-goals." in last_message(sage)
+    assert "Do it all." in last_message(model, 0)
 
 
 async def test_after_two_replies_without_sub_goals_the_request_is_the_only_one(
@@ -244,7 +242,7 @@ async def test_after_two_replies_without_sub_goals_the_request_is_the_only_one(
     record = await run(store, gym_url, {"orchestrator": "decomposing"}, model=model, planner=sage)
 
     assert (record.outcome, len(sage.requests), record.steps) == (Outcome.PASSED, 2, 5)
-    assert "1. Rename the first note to done and add one" in last_told(model, 0)
+    assert "1. Rename the first note to done and add one" in last_message(model, 0)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +265,7 @@ async def test_after_two_replies_without_sub_goals_the_request_is_the_only_one(
         ("", []),
     ],
 )
-def test_sub_goals_are_found_in_whatever_surrounds_them(text: str, goals: list[str]) -> None:
+def test_sub_goals_are_read_from_any_surrounding_text(text: str, goals: list[str]) -> None:
     assert sub_goals_in(text) == goals
 
 
@@ -284,35 +282,35 @@ async def test_a_prompt_that_is_replaced_is_the_one_that_is_used(store: MemorySt
     await run(store, gym_url, agent, model=model)
 
     task = make_task()
-    assert last_told(model, 0) == f"Plan {task.user_prompt} {{shown as is: {{}}}}"
-    assert last_told(model, 1) == "Do {request} {nothing}!"
+    assert last_message(model, 0) == f"Plan {task.user_prompt} {{shown as is: {{}}}}"
+    assert last_message(model, 1) == "Do {request} {nothing}!"
 
 
 @pytest.mark.parametrize(
-    ("agent", "told"),
+    ("agent", "expected"),
     [
-        ({"prompts": {"plan": "x"}}, "prompts.plan: is no prompt of this agent; its orchestrator has none"),
+        ({"prompts": {"plan": "x"}}, "prompts.plan: unknown prompt; the agent's orchestrator has none"),
         (
             {"orchestrator": "planner_react", "prompts": {"plans": "x"}},
-            "agent react: prompts.plans: is no prompt of this agent; there is: plan, with_plan",
+            "agent react: prompts.plans: unknown prompt; known: plan, with_plan",
         ),
         (
             {"orchestrator": "decomposing", "prompts": {"answer": "Say {report}."}},
-            "agent react: prompts.answer: has no placeholder {report}; there is: {request}, {reports}",
+            "agent react: prompts.answer: unknown placeholder {report}; known: {request}, {reports}",
         ),
         (
             {"orchestrator": "decomposing", "prompts": {"sub_goals_again": "{request}"}},
-            "prompts.sub_goals_again: has no placeholder {request}; there is: none",
+            "prompts.sub_goals_again: unknown placeholder {request}; known: none",
         ),
     ],
 )
-async def test_a_prompt_or_placeholder_that_does_not_exist_is_a_config_error(
-    store: MemoryStore, gym: StubGym, gym_url: str, agent: dict[str, Any], told: str
+async def test_an_unknown_prompt_or_placeholder_is_a_config_error(
+    store: MemoryStore, gym: StubGym, gym_url: str, agent: dict[str, Any], expected: str
 ) -> None:
     record = await run(store, gym_url, agent, model=StubModel(says("?")))
 
     assert (record.outcome, record.reason) == (Outcome.CONFIG_ERROR, "unsupported")
-    assert told in record.message
+    assert expected in record.message
     assert gym.seeds == []
 
 
@@ -322,11 +320,11 @@ async def test_a_prompt_or_placeholder_that_does_not_exist_is_a_config_error(
 def install(folder: Path, code: str, **points: str) -> None:
     """Leaves a package `careful` with entry points in a folder, as an installer does."""
     (folder / "careful.py").write_text(code)
-    about = folder / "careful-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: careful\nVersion: 1.0\n")
+    metadata = folder / "careful-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: careful\nVersion: 1.0\n")
     lines = [f"{name} = {value}" for name, value in points.items()]
-    (about / "entry_points.txt").write_text("\n".join(["[opsgym.orchestrators]", *lines]))
+    (metadata / "entry_points.txt").write_text("\n".join(["[opsgym.orchestrators]", *lines]))
 
 
 @pytest.fixture
@@ -355,12 +353,12 @@ async def test_the_orchestrator_of_the_documentation_works_and_its_prompt_can_be
     record = await run(store, gym_url, {"orchestrator": "careful"}, model=model)
 
     assert (record.outcome, record.steps) == (Outcome.PASSED, 3)
-    assert "Done." in last_told(model)
+    assert "Done." in last_message(model)
     assert store.trial(KEYS) is not None
     replaced = {"orchestrator": "careful", "prompts": {"check": "Sure about {answer}"}}
     again = StubModel(says("Done."), says("Yes."))
     await run(MemoryStore(), gym_url, replaced, model=again)
-    assert last_told(again).endswith("\n\nSure about Done.")
+    assert last_message(again).endswith("\n\nSure about Done.")
 
 
 BROKEN = """
@@ -371,35 +369,37 @@ class Odd(Act):
     prompts = {"check": 1}
 odd, text = Odd(), "no function"
 async def judged(session):
-    from opsgym_runner.orchestrators import Ending, opening
-    reply = await session.ask(opening(session, "Judge yourself."), tools=(), by="judge")
-    return Ending(reply.text)
+    from opsgym_runner.orchestrators import AgentResult, initial_messages
+    reply = await session.ask(initial_messages(session, "Judge yourself."), tools=(), by="judge")
+    return AgentResult(reply.text)
 """
 
 
 @pytest.mark.parametrize(
-    ("point", "told"),
+    ("point", "expected"),
     [
         ("careful:missing", "(careful:missing) cannot be used: AttributeError: module 'careful' has no attribute"),
         ("nowhere:act", "(nowhere:act) cannot be used: ModuleNotFoundError: No module named 'nowhere'"),
-        ("careful:text", "cannot be used: it is not an async function, nor an object that can be called like one"),
-        ("careful:Act", "cannot be used: it is not an async function, nor an object that can be called like one"),
-        ("careful:odd", "cannot be used: its prompts are not texts by name"),
+        ("careful:text", "cannot be used: it is neither an async function nor an object that can be called like one"),
+        ("careful:Act", "cannot be used: it is neither an async function nor an object that can be called like one"),
+        ("careful:odd", "cannot be used: its attribute prompts does not map names to texts"),
     ],
 )
 async def test_an_orchestrator_that_cannot_be_used_is_a_config_error(
-    store: MemoryStore, gym: StubGym, gym_url: str, site: Path, point: str, told: str
+    store: MemoryStore, gym: StubGym, gym_url: str, site: Path, point: str, expected: str
 ) -> None:
     install(site, BROKEN, broken=point)
 
     record = await run(store, gym_url, {"orchestrator": "broken"}, model=StubModel(says("?")))
 
     assert (record.outcome, record.reason) == (Outcome.CONFIG_ERROR, "unsupported")
-    assert told in record.message
+    assert expected in record.message
     assert gym.seeds == []
 
 
-async def test_an_agents_own_calls_are_never_booked_as_the_judges(store: MemoryStore, gym_url: str, site: Path) -> None:
+async def test_the_agents_own_calls_are_never_counted_as_the_judges(
+    store: MemoryStore, gym_url: str, site: Path
+) -> None:
     install(site, BROKEN, judged="careful:judged")
 
     record = await run(store, gym_url, {"orchestrator": "judged"}, model=StubModel(says("Good.")))
@@ -408,7 +408,7 @@ async def test_an_agents_own_calls_are_never_booked_as_the_judges(store: MemoryS
 
 
 @pytest.mark.usefixtures("installed")
-async def test_an_orchestrator_that_is_not_there_is_told_with_those_that_are(store: MemoryStore, gym_url: str) -> None:
+async def test_an_unknown_orchestrator_is_reported_with_the_known_ones(store: MemoryStore, gym_url: str) -> None:
     record = await run(store, gym_url, {"orchestrator": "tree"}, model=StubModel(says("?")))
 
-    assert "no orchestrator is called 'tree'; there is: careful, decomposing, planner_react, react" in record.message
+    assert "unknown orchestrator 'tree'; known: careful, decomposing, planner_react, react" in record.message

@@ -1,4 +1,4 @@
-"""Plans that agents are shown: written once, kept, shared, and paid for by whoever had them written."""
+"""Plans that agents are shown: written once, stored, shared, and paid for by the attempt that had them written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, refuses, says
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Agent, Mode
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Cell, PlanRecord
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Agent, Mode
+from opsgym_api.records.attempt import AttemptRecord, Cell
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import PlanRecord
+from opsgym_api.records.store_layout import RunKeys
 from opsgym_runner.job import Job, ResolvedModel
-from opsgym_runner.retry import RetryPolicy
+from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +67,7 @@ def shown(model: StubModel) -> str:
     return str(model.requests[0]["messages"][1]["content"])
 
 
-async def test_a_models_plan_is_written_once_and_shown_to_all_as_a_human_one_would_be(
+async def test_a_model_written_plan_is_written_once_and_shown_in_the_form_of_a_human_one(
     store: MemoryStore, gym_url: str
 ) -> None:
     sage, first, second = StubModel(says(" 1. Rename it.\n"), says("another plan")), acting(), acting()
@@ -78,13 +79,16 @@ async def test_a_models_plan_is_written_once_and_shown_to_all_as_a_human_one_wou
     assert (one.outcome, other.outcome) == (Outcome.PASSED, Outcome.PASSED)
     assert len(sage.requests) == 1
     assert shown(first) == shown(second) == f"{make_task().user_prompt}\n\nPlan to follow:\n1. Rename it."
-    kept = PlanRecord.model_validate_json(store.objects[PLAN])
-    assert (kept.planner, kept.task_id, kept.text, kept.cost_usd) == ("sage", "rename-first", "1. Rename it.", 10.0)
+    stored = PlanRecord.model_validate_json(store.objects[PLAN])
+    assert (stored.planner, stored.task_id, stored.text, stored.cost_usd) == (
+        "sage",
+        "rename-first",
+        "1. Rename it.",
+        10.0,
+    )
 
 
-async def test_writing_a_plan_is_no_step_and_is_paid_for_by_who_had_it_written(
-    store: MemoryStore, gym_url: str
-) -> None:
+async def test_writing_a_plan_is_not_a_step_and_is_charged_to_its_attempt(store: MemoryStore, gym_url: str) -> None:
     with ExitStack() as stack:
         stage = Stage(stack, gym_url, StubModel(says("1. Rename it.")))
         [one] = await run(store, stage.job(acting()))
@@ -94,9 +98,7 @@ async def test_writing_a_plan_is_no_step_and_is_paid_for_by_who_had_it_written(
     assert (other.steps, other.usage.model_calls, other.planner_usage.model_calls, other.cost_usd) == (2, 2, 0, 0.0)
 
 
-async def test_the_exchange_with_the_planner_is_in_the_transcript_of_who_had_it(
-    store: MemoryStore, gym_url: str
-) -> None:
+async def test_the_planners_conversation_is_in_the_transcript_of_its_attempt(store: MemoryStore, gym_url: str) -> None:
     with ExitStack() as stack:
         stage = Stage(stack, gym_url, StubModel(says("1. Rename it.")))
         jobs = [stage.job(acting(), number) for number in range(2)]
@@ -121,7 +123,7 @@ async def test_attempts_that_start_together_have_one_plan_written(store: MemoryS
     assert sorted(record.cost_usd or 0.0 for record in records) == [0.0, 0.0, 0.0, 10.0]
 
 
-async def test_of_two_plans_written_at_once_the_stored_one_is_shown_and_both_are_paid_for(
+async def test_of_two_concurrently_written_plans_the_stored_one_is_shown_and_both_are_charged(
     store: MemoryStore, gym_url: str
 ) -> None:
     other = PlanRecord(planner="sage", task_id="rename-first", text="Theirs.", usage={"model_calls": 1}, cost_usd=1.0)
@@ -151,9 +153,9 @@ async def test_all_modes_share_a_plan_that_is_written_with_the_oracle_tools(stor
         await run(store, stage.job(acting(), mode=Mode.ALL), stage.job(acting(), 1))
 
     [request] = sage.requests
-    told = request["messages"][0]["content"]
-    assert "- rename_note: " in told
-    assert "idle_0" not in told
+    message = request["messages"][0]["content"]
+    assert "- rename_note: " in message
+    assert "idle_0" not in message
     assert "tools" not in request
 
 
@@ -172,7 +174,7 @@ async def test_an_agent_with_a_prompt_of_its_own_has_plans_of_its_own(store: Mem
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason", "told"),
+    ("answer", "reason", "message"),
     [
         (refuses(401, f"Incorrect API key: {KEY}"), "model_auth", "model sage: "),
         (refuses(503), "model_unavailable", "model sage: "),
@@ -181,26 +183,26 @@ async def test_an_agent_with_a_prompt_of_its_own_has_plans_of_its_own(store: Mem
     ],
 )
 async def test_a_planner_that_writes_no_plan_leaves_the_trial_unscored(
-    store: MemoryStore, gym: StubGym, gym_url: str, answer: Any, reason: str, told: str
+    store: MemoryStore, gym: StubGym, gym_url: str, answer: Any, reason: str, message: str
 ) -> None:
     with ExitStack() as stack:
         stage = Stage(stack, gym_url, StubModel(answer))
         [record] = await run(store, stage.job(acting()))
 
     assert (record.outcome, record.reason) == (Outcome.INFRA_ERROR, reason)
-    assert told in record.message
+    assert message in record.message
     assert KEY not in record.message
     assert PLAN not in store.objects
     assert gym.databases == {}
 
 
-async def test_a_kept_plan_that_cannot_be_read_is_told_with_what_to_do(store: MemoryStore, gym_url: str) -> None:
+async def test_an_unreadable_stored_plan_is_an_infra_error_with_advice(store: MemoryStore, gym_url: str) -> None:
     store.objects[PLAN] = b"{"
     with ExitStack() as stack:
         [record] = await run(store, Stage(stack, gym_url, StubModel(says("?"))).job(acting()))
 
     assert (record.outcome, record.reason) == (Outcome.INFRA_ERROR, "store_lost")
-    assert f"{PLAN} is not a plan that opsgym wrote; delete it to have it written anew" in record.message
+    assert f"{PLAN} is not a plan that opsgym wrote; delete it to have it written again" in record.message
 
 
 async def test_replay_models_plan_what_they_would_do(store: MemoryStore, gym_url: str) -> None:

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.records import Usage
-from opsgym_api.scrub import scrub
-from opsgym_runner.prices import FREE, cost_of, known_prices
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.records.attempt import Usage
+from opsgym_core.common.scrub import scrub
+from opsgym_runner.models.prices import FREE, cost_of, known_prices
 
 
 def test_prices_of_a_listed_model_come_from_the_bundled_map() -> None:
@@ -51,7 +51,7 @@ def test_cost_of_a_reply(usage: Usage, prices: Prices, cost: float | None) -> No
 
 
 def test_the_runner_is_imported_without_litellm() -> None:
-    program = "import sys, opsgym_runner.runner, opsgym_runner.prices; print('litellm' in sys.modules)"
+    program = "import sys, opsgym_runner.runner, opsgym_runner.models.prices; print('litellm' in sys.modules)"
 
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
@@ -62,9 +62,9 @@ def test_credentials_are_scrubbed_from_text(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SOME_API_KEY", "from-environment-1")
     text = "key abcdef123 and from-environment-1, Authorization: Bearer xyz.abc-1 and sk-proj-abcdefghijk"
 
-    found = scrub(text, ["abcdef123"])
+    scrubbed = scrub(text, ["abcdef123"])
 
-    assert found == "key [secret] and [secret], Authorization: Bearer [secret] and [secret]"
+    assert scrubbed == "key [secret] and [secret], Authorization: Bearer [secret] and [secret]"
 
 
 @pytest.mark.parametrize("end", ["\\n-----END PRIVATE KEY-----", "\n-----END RSA PRIVATE KEY-----", ""])

@@ -9,12 +9,13 @@ import httpx
 import pytest
 from tests.runner.jobs import KEYS, MemoryStore, make_job, make_task
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.task import ToolCall
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.tasks.task import ToolCall
+from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import NotScored
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.replay.scripts import Script, read_recording, script_for
-from opsgym_runner.replay.server import EPISODE_HEADER, ReplayServer
+from opsgym_runner.replay.server import EPISODE_HEADER, ReplayServer, completion
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -84,12 +85,12 @@ async def test_a_replay_model_with_prices_costs_money(store: MemoryStore, gym_ur
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("a.jsonl", b'{"task_id": "other", "tool": "t"}', "holds no recording of task rename-first"),
+        ("a.jsonl", b'{"task_id": "other", "tool": "t"}', "has no recording of task rename-first"),
         ("a.jsonl", b'{"task_id": ', "cannot be read as a recording: JSONDecodeError"),
         ("a.jsonl", b'{"tool": "t"}', "cannot be read as a recording: KeyError: 'task_id'"),
         ("a.jsonl", b'["task"]', "cannot be read as a recording: TypeError"),
         ("a.json", b"{}", "cannot be read as a recording: ValidationError"),
-        ("a.json.zst", b"nothing", "cannot be read as a recording: ZstdError"),
+        ("a.json.zst", b"nothing", "cannot be read as a recording: TranscriptError: is damaged"),
         ("a.jsonl", b"\xff\xfe", "cannot be read as a recording: UnicodeDecodeError"),
     ],
 )
@@ -108,7 +109,10 @@ def test_recordings_group_their_lines_by_task(tmp_path: Path) -> None:
     scripts = read_recording(write_lines(tmp_path / "run.jsonl", *RECORDED))
 
     assert scripts["other"] == Script([ToolCall(name="idle_0", arguments={})], "Done.")
-    assert [action.name for action in scripts["rename-first"].actions] == ["rename_note", "add_note"]
+    assert [turn.name for turn in scripts["rename-first"].actions if isinstance(turn, ToolCall)] == [
+        "rename_note",
+        "add_note",
+    ]
 
 
 async def test_a_request_that_is_sent_again_gets_the_same_reply() -> None:
@@ -133,3 +137,29 @@ async def test_a_request_that_is_sent_again_gets_the_same_reply() -> None:
     assert first == again
     assert last == {"role": "assistant", "content": "Done."}
     assert unknown.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("request_text", "replies", "expected"),
+    [
+        ("Go.", 0, "look"),
+        ("Go.", 1, "Seen."),
+        (with_next_day("Go.", "Seen.", 2, "And now?"), 0, "repair"),
+        (with_next_day("Go.", "Seen.", 2, "And now?") * 2, 0, "repair"),
+        (with_next_day("Go.", "Seen.", 2, "And now?"), 1, "Repaired."),
+    ],
+)
+def test_a_conversation_that_begins_on_a_later_day_plays_the_turns_of_that_day(
+    request_text: str, replies: int, expected: str
+) -> None:
+    script = Script([ToolCall(name="look"), "Seen.", ToolCall(name="repair")], "Repaired.")
+    messages = [{"role": "user", "content": request_text}, *[{"role": "assistant", "content": "…"}] * replies]
+    reply = completion(script, {"model": "m", "messages": messages, "tools": [{}]}, 1)["choices"][0]["message"]
+    assert expected == (reply["content"] or reply["tool_calls"][0]["function"]["name"])
+
+
+def test_an_answer_that_is_composed_without_tools_is_the_one_of_its_day() -> None:
+    script = Script([ToolCall(name="look"), "Seen.", ToolCall(name="repair")], "Repaired.")
+    for request, answer in (("Go.", "Seen."), (with_next_day("Go.", "Seen.", 2, "And now?"), "Repaired.")):
+        messages = [{"role": "user", "content": request}]
+        assert completion(script, {"model": "m", "messages": messages}, 1)["choices"][0]["message"]["content"] == answer

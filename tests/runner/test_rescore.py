@@ -14,12 +14,12 @@ from tests.cli.runs import CELL, put_trial
 from tests.cli.world import row
 from tests.runner.jobs import MemoryStore
 
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import Transcript, TranscriptEvent
-from opsgym_api.task import Task
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.transcript import Transcript, TranscriptEvent
+from opsgym_api.tasks.task import Task
 from opsgym_runner.errors import NotScored
-from opsgym_runner.rescore import read_remains, script_of
+from opsgym_runner.verification.rescore import read_saved_trial, script_of
 
 RUN = "demo.1"
 KEYS = RunKeys(RUN).trial(CELL, "first", 0)
@@ -46,27 +46,28 @@ def left() -> MemoryStore:
     store = MemoryStore()
     store.put(STATE, zstandard.compress(state_of(TABLE)))
     calls = [TranscriptEvent(kind="assistant"), TranscriptEvent(kind="tool", tool_name="find", is_error=True)]
-    said = Transcript(task_id="first", tools=["find"], events=[*calls, TranscriptEvent(kind="tool", tool_name="mend")])
-    store.put(KEYS.transcript, zstandard.compress(said.model_dump_json().encode()))
+    calls.append(TranscriptEvent(kind="tool", tool_name="fix"))
+    transcript = Transcript(task_id="first", tools=["find"], events=calls)
+    store.put(KEYS.transcript, zstandard.compress(transcript.model_dump_json().encode()))
     return store
 
 
 def test_every_tool_called_and_every_state_is_read(left: MemoryStore) -> None:
-    remains = read_remains(left, RUN, put_trial(left, RUN, "first", Outcome.PASSED), TASK)
-    assert remains.tools_called == ["find", "mend"]
-    assert remains.states == {"gym-itsm-mcp": state_of(TABLE)}
+    saved = read_saved_trial(left, RUN, put_trial(left, RUN, "first", Outcome.PASSED), TASK)
+    assert [(call.tool, call.is_error) for call in saved.calls] == [("find", True), ("fix", False)]
+    assert saved.states == {"gym-itsm-mcp": state_of(TABLE)}
 
 
 @pytest.mark.parametrize(
     ("key", "content", "reason", "problem"),
     [
-        (STATE, None, "unsupported", "handed no final state out"),
+        (STATE, None, "unsupported", "did not offer its final state"),
         (STATE, b"no archive", "store_lost", f"{STATE} is damaged"),
-        (KEYS.transcript, None, "store_lost", f"holds no {KEYS.transcript}"),
-        (KEYS.transcript, zstandard.compress(b"{}"), "unsupported", "is no transcript of this version"),
+        (KEYS.transcript, None, "store_lost", f"has no {KEYS.transcript}"),
+        (KEYS.transcript, zstandard.compress(b"{}"), "unsupported", "is not a transcript of this version"),
     ],
 )
-def test_what_is_missing_or_damaged_is_named(
+def test_a_missing_or_damaged_object_is_named(
     left: MemoryStore, key: str, content: bytes | None, reason: str, problem: str
 ) -> None:
     if content is None:
@@ -74,11 +75,11 @@ def test_what_is_missing_or_damaged_is_named(
     else:
         left.put(key, content)
     with pytest.raises(NotScored, match=problem) as raised:
-        read_remains(left, RUN, put_trial(left, RUN, "first", Outcome.PASSED), TASK)
+        read_saved_trial(left, RUN, put_trial(left, RUN, "first", Outcome.PASSED), TASK)
     assert raised.value.reason == reason
 
 
-def test_a_state_that_is_no_database_is_named() -> None:
+def test_a_state_that_is_not_a_database_is_named() -> None:
     with pytest.raises(NotScored, match="a saved state is damaged"):
         script_of(b"no database")
 

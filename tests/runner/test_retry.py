@@ -1,4 +1,4 @@
-"""The retry loop and the endpoint pool, on a clock that tests own."""
+"""The retry loop around model calls and the endpoint pool, on a fake clock."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 import pytest
 from tests.runner.jobs import NO_JITTER, FakeTime
 
-from opsgym_api.outcomes import InfraReason
+from opsgym_api.records.outcomes import InfraReason
+from opsgym_core.common.backoff import Backoff
 from opsgym_runner.clock import Clock
-from opsgym_runner.endpoints import EndpointPool
 from opsgym_runner.job import ModelEndpoint
-from opsgym_runner.limiter import ConcurrencyLimiter
-from opsgym_runner.retry import ModelFailure, Retrier, RetryPolicy, Traffic, parse_retry_after
+from opsgym_runner.models.endpoints import EndpointPool
+from opsgym_runner.models.limiter import ConcurrencyLimiter
+from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier, RetryPolicy, parse_retry_after
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +48,7 @@ def failure(retry_after_s: float | None = None) -> ModelFailure:
 
 
 class Scripted:
-    """Requests that fail as written down, by endpoint, and then succeed."""
+    """Requests that fail as scripted, by endpoint, and then succeed."""
 
     def __init__(self, time: FakeTime, **failures: list[ModelFailure]) -> None:
         self.time = time
@@ -73,7 +74,7 @@ def retrier(
     return Retrier(shared, limiter or ConcurrencyLimiter(8), policy, time.clock)
 
 
-async def test_an_endpoint_that_asked_for_a_pause_gets_no_request_from_any_episode_before_it_is_over() -> None:
+async def test_no_episode_sends_a_request_to_an_endpoint_before_its_retry_after_is_over() -> None:
     time = FakeTime()
     shared = pool(time, "a")
     request = Scripted(time, a=[failure(retry_after_s=30)])
@@ -85,7 +86,7 @@ async def test_an_endpoint_that_asked_for_a_pause_gets_no_request_from_any_episo
     assert request.sent == [(0, "a"), (30, "a")]
 
 
-async def test_an_endpoint_that_failed_without_asking_does_not_hold_up_other_episodes() -> None:
+async def test_an_endpoint_that_failed_without_retry_after_does_not_delay_other_episodes() -> None:
     time = FakeTime()
     shared = pool(time, "a")
     request = Scripted(time, a=[failure()])
@@ -97,7 +98,7 @@ async def test_an_endpoint_that_failed_without_asking_does_not_hold_up_other_epi
     assert request.sent == [(0, "a"), (0, "a")]
 
 
-async def test_endpoints_that_fail_are_tried_in_turn_before_anyone_waits() -> None:
+async def test_every_endpoint_is_tried_once_before_a_call_waits() -> None:
     time = FakeTime()
     request = Scripted(time, a=[failure(), failure()], b=[failure()], c=[failure(), failure()])
 
@@ -108,7 +109,7 @@ async def test_endpoints_that_fail_are_tried_in_turn_before_anyone_waits() -> No
     assert request.sent[3][0] > 0
 
 
-async def test_the_least_busy_endpoint_gets_the_next_request() -> None:
+async def test_the_endpoint_with_the_fewest_requests_in_flight_gets_the_next_one() -> None:
     shared = pool(FakeTime(), "a", "b")
 
     with shared.pick().busy() as first, shared.pick().busy() as second:
@@ -118,33 +119,33 @@ async def test_the_least_busy_endpoint_gets_the_next_request() -> None:
         assert shared.pick().address.url == "a"
 
 
-async def test_waits_of_one_call_are_bounded_in_all() -> None:
+async def test_the_waits_of_one_call_sum_to_at_most_the_policys_total() -> None:
     time = FakeTime()
     request = Scripted(time, a=[failure() for _ in range(100)])
-    calls = retrier(pool(time, "a"), time, RetryPolicy(total_wait_s=20, jitter=lambda: 0.99))
+    calls = retrier(pool(time, "a"), time, RetryPolicy(Backoff(initial_s=1.0, maximum_s=60.0), total_wait_s=20))
 
     with pytest.raises(ModelFailure, match="waited 15 s already"):
         await calls.call(request, FAR)
 
     assert sum(time.slept) <= 20
-    assert calls.trouble is not None
+    assert calls.pending_failure is not None
 
 
-async def test_a_call_that_is_answered_leaves_no_trouble_behind() -> None:
+async def test_an_answered_call_has_no_pending_failure() -> None:
     time = FakeTime()
     calls = retrier(pool(time, "a"), time)
 
     assert await calls.call(Scripted(time, a=[failure()]), FAR) == "answer"
 
-    assert (calls.trouble, calls.traffic) == (None, Traffic(retries=1, wait_s=0.5))
+    assert (calls.pending_failure, calls.statistics) == (None, RequestStatistics(retries=1, wait_s=0.5))
 
 
-async def test_a_429_lowers_what_all_episodes_may_send_and_a_call_that_rests_holds_no_slot() -> None:
+async def test_a_429_lowers_the_models_limit_and_a_waiting_call_holds_no_slot() -> None:
     time, limiter = FakeTime(), ConcurrencyLimiter(8)
-    held: list[int] = []
+    in_flight: list[int] = []
 
     async def sleep(seconds: float) -> None:
-        held.append(limiter.state.in_flight)
+        in_flight.append(limiter.state.in_flight)
         time.seconds += seconds
 
     clock = Clock(now=time.now, monotonic=lambda: time.seconds, sleep=sleep)
@@ -152,35 +153,35 @@ async def test_a_429_lowers_what_all_episodes_may_send_and_a_call_that_rests_hol
 
     await Retrier(pool(time, "a"), limiter, NO_JITTER, clock).call(request, FAR)
 
-    assert held == [0]
+    assert in_flight == [0]
     assert (limiter.state.allowed, limiter.state.in_flight) == (4, 0)
 
 
-async def test_a_failure_that_will_not_pass_says_nothing_of_load() -> None:
+async def test_a_permanent_failure_leaves_the_limit_unchanged() -> None:
     time, limiter = FakeTime(), ConcurrencyLimiter(8)
-    refused = ModelFailure(InfraReason.MODEL_AUTH, "no", transient=False)
+    permanent = ModelFailure(InfraReason.MODEL_AUTH, "no", transient=False)
 
     with pytest.raises(ModelFailure):
-        await retrier(pool(time, "a"), time, limiter=limiter).call(Scripted(time, a=[refused]), FAR)
+        await retrier(pool(time, "a"), time, limiter=limiter).call(Scripted(time, a=[permanent]), FAR)
 
     assert (limiter.state.allowed, limiter.state.in_flight) == (8, 0)
 
 
-async def test_a_call_that_waits_for_a_slot_is_held_up_by_us_and_not_by_its_agent() -> None:
+async def test_waiting_for_a_slot_is_a_pending_failure_of_the_model() -> None:
     time, limiter = FakeTime(), ConcurrencyLimiter(1)
     calls = retrier(pool(time, "a"), time, limiter=limiter)
 
     async with limiter.slot():
         waiting = asyncio.create_task(calls.call(Scripted(time), FAR))
         await asyncio.sleep(0)
-        assert calls.trouble is not None
-        assert "1 requests in flight, 1 of at most 1 allowed" in str(calls.trouble)
+        assert calls.pending_failure is not None
+        assert "1 requests in flight, 1 of at most 1 allowed" in str(calls.pending_failure)
 
     assert await waiting == "answer"
-    assert calls.trouble is None
+    assert calls.pending_failure is None
 
 
-async def test_an_endpoint_that_closed_while_a_call_waited_for_its_slot_gets_no_request() -> None:
+async def test_a_call_checks_again_for_pauses_after_it_waited_for_a_slot() -> None:
     time, limiter = FakeTime(), ConcurrencyLimiter(1)
     shared = pool(time, "a")
     request = Scripted(time)
@@ -188,24 +189,24 @@ async def test_an_endpoint_that_closed_while_a_call_waited_for_its_slot_gets_no_
     async with limiter.slot():
         waiting = asyncio.create_task(retrier(shared, time, limiter=limiter).call(request, FAR))
         await asyncio.sleep(0)
-        shared.failed(shared.pick(), 30, asked=True)
+        shared.failed(shared.pick(), 30, retry_after=True)
     await waiting
 
     assert request.sent == [(30, "a")]
 
 
-async def test_what_a_call_waits_and_what_refused_it_is_counted() -> None:
+async def test_retries_rate_limits_and_waits_are_counted() -> None:
     time = FakeTime()
     calls = retrier(pool(time, "a"), time)
     request = Scripted(time, a=[failure(retry_after_s=4), failure(), failure(retry_after_s=1)])
 
     await calls.call(request, FAR)
 
-    assert calls.traffic == Traffic(retries=3, rate_limits=2, wait_s=sum(time.slept))
+    assert calls.statistics == RequestStatistics(retries=3, rate_limits=2, wait_s=sum(time.slept))
     assert sum(time.slept) == 4 + 1 + 1
 
 
-async def test_the_time_that_requests_take_is_no_wait() -> None:
+async def test_the_duration_of_requests_is_not_counted_as_waiting() -> None:
     time = FakeTime()
     calls = retrier(pool(time, "a"), time)
     failures = [failure(retry_after_s=2)]
@@ -218,10 +219,10 @@ async def test_the_time_that_requests_take_is_no_wait() -> None:
 
     await calls.call(slow, FAR)
 
-    assert (time.seconds, calls.traffic) == (1022.0, Traffic(retries=1, rate_limits=1, wait_s=2.0))
+    assert (time.seconds, calls.statistics) == (1022.0, RequestStatistics(retries=1, rate_limits=1, wait_s=2.0))
 
 
-async def test_the_wait_for_a_slot_counts_also_when_the_tasks_time_ends_in_it() -> None:
+async def test_the_wait_for_a_slot_counts_even_if_the_task_timeout_cancels_it() -> None:
     time, limiter = FakeTime(), ConcurrencyLimiter(1)
     calls = retrier(pool(time, "a"), time, limiter=limiter)
     async with limiter.slot():
@@ -232,14 +233,14 @@ async def test_the_wait_for_a_slot_counts_also_when_the_tasks_time_ends_in_it() 
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
-    assert calls.traffic == Traffic(wait_s=7.0)
+    assert calls.statistics == RequestStatistics(wait_s=7.0)
 
 
-async def test_giving_up_for_lack_of_time_is_no_refusal_of_the_model() -> None:
+async def test_giving_up_for_lack_of_time_is_not_counted_as_a_rate_limit() -> None:
     time = FakeTime()
     calls = retrier(pool(time, "a"), time)
 
     with pytest.raises(ModelFailure, match="the task's time would be over"):
         await calls.call(Scripted(time, a=[failure(retry_after_s=30)]), deadline=time.seconds + 10)
 
-    assert calls.traffic == Traffic(rate_limits=1)
+    assert calls.statistics == RequestStatistics(rate_limits=1)

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -22,13 +21,16 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import SEED, StubGym
 from tests.runner.stub_model import StubModel, calls, says
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Access, Agent, Limits, Mode
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Control
-from opsgym_api.store import LocalStore, StoreError
-from opsgym_runner.job import ResolvedModel, Seed
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import Control
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.results.frozen_suite import Seed
+from opsgym_core.store.base import StoreError
+from opsgym_core.store.local import LocalStore
+from opsgym_runner.job import ResolvedModel
 from opsgym_runner.runner import Runner, RunnerEvent
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +83,7 @@ async def test_a_model_that_does_nothing_fails(store: MemoryStore, gym_url: str)
     assert (record.outcome, record.reason, record.tool_calls) == (Outcome.FAILED, "verifiers", 0)
 
 
-async def test_a_gym_that_hands_out_no_database_file_is_scored_without_one(
+async def test_a_gym_without_database_snapshots_is_scored_without_one(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     gym.downloads = False
@@ -112,7 +114,7 @@ async def test_identity_and_database_go_with_every_call(store: MemoryStore, gym:
         ),
     ],
 )
-async def test_a_seed_is_sent_as_text_or_by_name_and_strictness_only_when_asked_for(
+async def test_a_seed_is_sent_as_text_or_by_name_and_strict_access_only_if_required(
     store: MemoryStore, gym: StubGym, gym_url: str, seed: Seed, access: Access, body: dict[str, Any]
 ) -> None:
     await run(store, gym_url, seeds={"notes": seed}, access=access)
@@ -122,7 +124,7 @@ async def test_a_seed_is_sent_as_text_or_by_name_and_strictness_only_when_asked_
     assert {key: "ID" if value == database else value for key, value in sent.items()} == body
 
 
-async def test_a_server_that_knows_no_strict_access_does_not_score_a_strict_task(
+async def test_a_server_without_strict_access_does_not_score_a_strict_task(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     gym.knows_access = False
@@ -130,7 +132,9 @@ async def test_a_server_that_knows_no_strict_access_does_not_score_a_strict_task
         record = await runner.run(make_job(gym_url, make_task(access="strict")))
 
     assert (record.outcome, record.reason) == (Outcome.CONFIG_ERROR, "unsupported")
-    assert record.message == "gym notes knows no access strict, as published servers do not; serve it with opsgym"
+    assert (
+        record.message == "gym notes does not support access: strict, as published servers do not; serve it with opsgym"
+    )
     assert record.usage.model_calls == 0
     assert gym.databases == {}
     assert (await run(store, gym_url)).outcome == Outcome.PASSED
@@ -163,7 +167,7 @@ async def test_a_refused_seed_is_a_config_error_that_quotes_the_gym(
         ("/api/sql-runner", JSONResponse({"success": True})),
     ],
 )
-async def test_a_gym_that_does_not_answer_as_one_is_an_infra_error(
+async def test_a_server_that_does_not_answer_as_a_gym_is_an_infra_error(
     store: MemoryStore, gym: StubGym, gym_url: str, path: str, answer: Response
 ) -> None:
     gym.broken = {path: answer}
@@ -192,10 +196,10 @@ def gym_process() -> Iterator[tuple[str, int]]:
         process.wait()
 
 
-async def test_a_gym_killed_in_mid_episode_is_an_infra_error_and_the_next_attempt_is_scored(
+async def test_a_gym_killed_during_an_episode_is_an_infra_error_and_the_next_attempt_is_scored(
     store: MemoryStore, gym_url: str
 ) -> None:
-    with gym_process() as (doomed_url, pid):
+    with gym_process() as (killed_url, pid):
 
         async def kill() -> Response:
             os.kill(pid, signal.SIGKILL)
@@ -203,7 +207,7 @@ async def test_a_gym_killed_in_mid_episode_is_an_infra_error_and_the_next_attemp
 
         with serving(StubModel(calls(("idle_0", {})), kill).app) as url:
             async with Runner(store) as runner:
-                lost = await runner.run(make_job(doomed_url, model=stub_model(url)))
+                lost = await runner.run(make_job(killed_url, model=stub_model(url)))
                 scored = await runner.run(make_job(gym_url, attempt=1))
 
     assert (lost.outcome, lost.reason, lost.steps) == (Outcome.INFRA_ERROR, "gym_lost", 2)
@@ -213,7 +217,7 @@ async def test_a_gym_killed_in_mid_episode_is_an_infra_error_and_the_next_attemp
 
 @pytest.mark.parametrize("found_out_by", ["a tool call", "a verifier", "the final snapshot"])
 @pytest.mark.parametrize("polite", [True, False], ids=["tools answer HTTP 404", "tools answer an error result"])
-async def test_a_gym_that_was_restarted_in_mid_episode_is_lost_and_never_the_agents_failure(
+async def test_a_gym_restarted_during_an_episode_is_lost_and_never_the_agents_failure(
     store: MemoryStore, gym: StubGym, gym_url: str, found_out_by: str, polite: bool
 ) -> None:
     gym.forgets_politely = polite
@@ -264,9 +268,9 @@ async def test_a_call_that_the_gym_refuses_is_an_error_result_for_the_model(
         record = await run(store, gym_url, model=stub_model(url), mode=Mode.ALL)
 
     assert (record.outcome, record.steps) == (Outcome.FAILED, 2)
-    told = store.transcript().events[3]
-    assert told.is_error
-    assert "request body too large" in told.content
+    tool_event = store.transcript().events[3]
+    assert tool_event.is_error
+    assert "request body too large" in tool_event.content
 
 
 async def test_a_verifier_whose_query_is_refused_leaves_the_trial_unscored(
@@ -295,13 +299,13 @@ JUDGED = {
         ({"gyms": {}}, "unknown_gym", "'notes'"),
         ({"seeds": {}}, "seed_not_found", "notes.sql"),
         ({"agent": Agent(name="a", plan="human")}, "no_plan", "task rename-first has no plan"),
-        ({"agent": Agent(name="a", orchestrator="tree")}, "unsupported", "'tree'; there is: decomposing, planner_re"),
+        ({"agent": Agent(name="a", orchestrator="tree")}, "unsupported", "'tree'; known: decomposing, planner_re"),
         ({"task": make_task(verifiers=[JUDGED])}, "no_judge", "name one of the run's models in spec.judge"),
         ({"task": make_task(gold_actions=None)}, "no_gold_actions", "no gold_actions"),
         ({"model": ResolvedModel(name="m", model="replay//nowhere.jsonl")}, "no_recording", "/nowhere.jsonl"),
     ],
 )
-async def test_what_cannot_be_run_is_a_config_error_before_anything_is_seeded(
+async def test_an_unrunnable_job_is_a_config_error_before_anything_is_seeded(
     store: MemoryStore, gym: StubGym, gym_url: str, fields: dict[str, Any], reason: str, says_so: str
 ) -> None:
     record = await run(store, gym_url, **fields)
@@ -344,7 +348,7 @@ async def test_two_gyms_each_get_their_own_database_and_verifiers(store: MemoryS
 
 
 @pytest.mark.parametrize("names", ["published", "qualified"])
-async def test_tools_of_one_name_reach_the_first_gym_or_each_by_a_name_of_its_own(
+async def test_tools_with_the_same_name_reach_the_first_gym_or_have_qualified_names(
     store: MemoryStore, gym: StubGym, gym_url: str, names: Literal["published", "qualified"]
 ) -> None:
     other = StubGym()
@@ -417,7 +421,7 @@ class FailingStore(MemoryStore):
 @pytest.mark.parametrize(
     "failing", ["control.json", "attempts/0.json", "transcript.json.zst", ".sqlite.zst", "rename-first/0.json"]
 )
-async def test_a_store_that_fails_is_an_infra_error_and_no_half_of_a_result_counts(gym_url: str, failing: str) -> None:
+async def test_a_failing_store_is_an_infra_error_and_leaves_no_partial_result(gym_url: str, failing: str) -> None:
     store = FailingStore(failing)
 
     record = await run(store, gym_url)
@@ -450,7 +454,7 @@ async def test_a_running_attempt_is_rewritten_no_more_than_once_a_second(store: 
     assert record.timings.model_s == pytest.approx(3.0)
 
 
-async def test_whoever_watches_is_told_of_start_steps_and_end(store: MemoryStore, gym_url: str) -> None:
+async def test_observers_get_events_for_start_steps_and_end(store: MemoryStore, gym_url: str) -> None:
     events: list[RunnerEvent] = []
 
     async with Runner(store, on_event=events.append) as runner:
@@ -479,7 +483,7 @@ async def cancelled_in_mid_episode(runner: Runner, gym_url: str, prices: Prices)
             await running
 
 
-async def test_a_cancelled_attempt_says_so_keeps_its_spend_and_deletes_its_database(
+async def test_a_cancelled_attempt_records_its_cost_and_deletes_its_database(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     events: list[RunnerEvent] = []
@@ -542,7 +546,7 @@ async def test_a_cancellation_while_results_are_written_does_not_tear_them(gym_u
         (Control(start=False, reason="breaker"), Outcome.CANCELLED, "breaker"),
     ],
 )
-async def test_a_closed_gate_lets_no_episode_start(
+async def test_a_closed_gate_starts_no_episode(
     store: MemoryStore, gym: StubGym, gym_url: str, control: Control, outcome: Outcome, reason: str
 ) -> None:
     store.put(RunKeys("demo.0123456789ab").control_json, control.model_dump_json().encode())
@@ -565,11 +569,11 @@ async def test_a_gate_that_closes_stops_a_running_episode_between_steps(
     store: MemoryStore, gym: StubGym, gym_url: str, control: Control, outcome: Outcome, steps: int
 ) -> None:
     class ClosingGate:
-        asked = 0
+        reads = 0
 
         async def control(self) -> Control:
-            self.asked += 1
-            return Control() if self.asked <= 2 else control
+            self.reads += 1
+            return Control() if self.reads <= 2 else control
 
     async with Runner(store, gate=ClosingGate()) as runner:
         record = await runner.run(make_job(gym_url))
@@ -600,29 +604,33 @@ async def test_the_gate_is_read_every_few_seconds_only(gym_url: str) -> None:
     assert store.gate_reads == 2
 
 
-async def test_waits_for_the_store_are_not_the_agents_time(gym_url: str) -> None:
-    class SlowStore(MemoryStore):
-        def get(self, key: str) -> bytes | None:
-            if key.endswith("control.json") and self.writes:  # not the first look, before the episode
-                time.sleep(1.5)
-            return super().get(key)
+async def test_waits_for_the_store_do_not_count_against_the_task_timeout(
+    store: MemoryStore, gym_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowGate:
+        """Advances the event loop's clock by an hour at each read."""
 
-    store = SlowStore()
-    clock = FakeTime()
+        async def control(self) -> Control:
+            skip_an_hour()
+            return Control()
 
-    async def takes_a_while() -> Response:
-        clock.seconds += 4  # so that the gate is read before every step
-        return calls(("idle_0", {}))
+    loop = asyncio.get_running_loop()
+    real_time, skipped = loop.time, 0.0
 
-    with serving(StubModel(takes_a_while, says("No.")).app) as url:
-        async with Runner(store, clock=clock.clock) as runner:
-            limits = Limits(task_timeout_seconds=1)
+    def skip_an_hour() -> None:
+        nonlocal skipped
+        skipped += 3600
+
+    monkeypatch.setattr(loop, "time", lambda: real_time() + skipped)
+    with serving(StubModel(calls(("idle_0", {})), says("No.")).app) as url:
+        async with Runner(store, gate=SlowGate()) as runner:
+            limits = Limits(task_timeout_seconds=60)
             record = await runner.run(make_job(gym_url, model=stub_model(url), limits=limits))
 
     assert (record.outcome, record.reason, record.steps) == (Outcome.FAILED, "verifiers", 2)
 
 
-async def test_a_gate_file_that_is_not_opsgyms_is_refused_with_what_to_do(store: MemoryStore, gym_url: str) -> None:
+async def test_a_foreign_gate_file_is_refused_with_advice(store: MemoryStore, gym_url: str) -> None:
     store.put(RunKeys("demo.0123456789ab").control_json, b"open")
 
     record = await run(store, gym_url)
@@ -666,7 +674,7 @@ async def test_results_in_a_real_folder_read_back_as_they_were_returned(gym_url:
 
     content = store.get(KEYS.attempt(0))
     assert content is not None
-    assert AttemptRecord.model_validate_json(content) == record
+    assert AttemptRecord.from_json(content) == record
     assert store.get(KEYS.record) is not None
 
 

@@ -1,4 +1,4 @@
-"""Where a row's seed file is found, and what a user is told when it is not."""
+"""Where a seed file of a row is searched, and the error if it does not exist."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opsgym_api.task import GymServer
-from opsgym_runner.job import Seed
-from opsgym_runner.seeds import SeedFinder, SeedNotFoundError
+from opsgym_api.tasks.task import GymServer
+from opsgym_core.results.frozen_suite import Seed
+from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
 
 
 def server(seed: str) -> GymServer:
@@ -35,8 +35,8 @@ def test_published_rows_find_their_seed_in_a_sibling_tree(tmp_path: Path) -> Non
     suite = tmp_path / "tasks" / "itsm"
     suite.mkdir(parents=True)
     write(tmp_path / "seeds/itsm/db_1.sql", "-- sibling")
-    found = SeedFinder(suite, None).seed_for(server("Domain Wise DBs and Mappings/itsm/dbs/db_1.sql"))
-    assert found == Seed(sql="-- sibling")
+    seed = SeedFinder(suite, None).seed_for(server("Domain Wise DBs and Mappings/itsm/dbs/db_1.sql"))
+    assert seed == Seed(sql="-- sibling")
 
 
 def test_a_named_seed_folder_is_the_only_one_searched(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_folders_further_up_than_three_are_not_searched(tmp_path: Path) -> None:
         SeedFinder(suite, None).seed_for(server("a.sql"))
 
 
-def test_a_missing_seed_names_the_file_and_the_places_searched(tmp_path: Path) -> None:
+def test_a_missing_seed_names_the_file_and_the_folders_searched(tmp_path: Path) -> None:
     write(tmp_path / "suite/seeds/b.sql", "")
     with pytest.raises(SeedNotFoundError) as caught:
         SeedFinder(tmp_path / "suite", None).seed_for(server("dbs/a.sql"))

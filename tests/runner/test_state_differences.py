@@ -11,9 +11,10 @@ from tests.runner.jobs import MemoryStore, make_job, make_task
 from tests.runner.servers import serving
 from tests.runner.stub_gym import SEED, StubGym
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import RowDifference, StateDifference, TableDifference, TrialRecord
-from opsgym_runner.job import Seed
+from opsgym_api.records.attempt import TrialRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -38,20 +39,18 @@ def answer(difference: StateDifference) -> Response:
     return JSONResponse(difference.model_dump())
 
 
-async def test_the_record_says_how_the_final_database_differs_from_its_seed(
-    store: MemoryStore, gym: StubGym, gym_url: str
-) -> None:
+async def test_the_record_has_the_state_difference(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
     gym.difference = answer(DIFFERENCE)
     assert (await scored(store, gym_url, warnings=0)).state_differences == {"notes": DIFFERENCE}
 
 
-async def test_that_nothing_was_done_is_said_too(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
+async def test_an_empty_state_difference_is_recorded_too(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
     gym.difference = answer(StateDifference())
     assert (await scored(store, gym_url, warnings=0)).state_differences == {"notes": StateDifference()}
 
 
 @pytest.mark.parametrize("status", [404, 405])
-async def test_a_server_that_does_not_tell_is_left_out_without_a_word(
+async def test_a_server_without_state_differences_is_left_out_silently(
     store: MemoryStore, gym: StubGym, gym_url: str, status: int
 ) -> None:
     gym.difference = JSONResponse({"detail": "Not Found"}, status_code=status)
@@ -69,14 +68,16 @@ async def test_a_server_that_does_not_tell_is_left_out_without_a_word(
     ],
     ids=["500", "no JSON", "a list", "no table", "no such change"],
 )
-async def test_a_difference_that_cannot_be_had_costs_no_score_and_is_logged(
+async def test_a_failing_state_difference_costs_no_score_and_is_logged(
     store: MemoryStore, gym: StubGym, gym_url: str, broken: Response
 ) -> None:
     gym.difference = broken
     assert (await scored(store, gym_url, warnings=1)).state_differences == {}
 
 
-async def test_each_gym_server_tells_of_its_own_database(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
+async def test_each_gym_server_reports_the_difference_of_its_own_database(
+    store: MemoryStore, gym: StubGym, gym_url: str
+) -> None:
     gym.difference = answer(DIFFERENCE)
     servers = [{"mcp_server_name": "notes"}, {"mcp_server_name": "birds"}]
     task = make_task(gym_servers_config=servers)

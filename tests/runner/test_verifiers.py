@@ -1,4 +1,4 @@
-"""What counts as expected: ours, and as the published harness has it."""
+"""Comparisons of verifiers, ours and those of the published harness."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from opsgym_api.records import VerifierResult
-from opsgym_api.task import Comparison
-from opsgym_runner.verifiers import holds, published_holds, published_score, value_of
+from opsgym_api.records.attempt import VerifierResult
+from opsgym_api.tasks.verifiers import Comparison
+from opsgym_runner.verification.comparison import holds, published_holds
+from opsgym_runner.verification.verifiers import published_score, value_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_rows_are_compared_as_cell_row_or_rows(rows: list[dict[str, Any]], value
 
 
 @pytest.mark.parametrize(
-    ("actual", "comparison", "expected", "ours", "published"),
+    ("actual", "comparison", "expected", "holds_here", "published"),
     [
         (1, "equals", 1, True, True),
         (1, "equals", "1", True, False),
@@ -62,14 +63,14 @@ def test_rows_are_compared_as_cell_row_or_rows(rows: list[dict[str, Any]], value
         ([{"a": "xyz"}], "contains", "xyz", True, True),
     ],
 )
-def test_comparisons(actual: Any, comparison: str, expected: Any, ours: bool, published: bool) -> None:
+def test_comparisons(actual: Any, comparison: str, expected: Any, holds_here: bool, published: bool) -> None:
     kind = Comparison(comparison)
 
-    assert (holds(actual, expected, kind), published_holds(actual, expected, kind)) == (ours, published)
+    assert (holds(actual, expected, kind), published_holds(actual, expected, kind)) == (holds_here, published)
 
 
 @pytest.mark.parametrize(
-    ("results", "score"),
+    ("passes", "score"),
     [
         ([("a", True), ("b", True)], 1),
         ([("a", True), ("b", False)], 0),
@@ -78,8 +79,8 @@ def test_comparisons(actual: Any, comparison: str, expected: Any, ours: bool, pu
         ([("", False), ("", True)], 0),
     ],
 )
-def test_the_published_score_takes_the_last_of_one_name(results: list[tuple[str, bool]], score: int) -> None:
-    found = [
+def test_the_published_score_takes_the_last_of_one_name(passes: list[tuple[str, bool]], score: int) -> None:
+    results = [
         VerifierResult(
             index=index,
             name=name,
@@ -89,7 +90,7 @@ def test_the_published_score_takes_the_last_of_one_name(results: list[tuple[str,
             passed=passed,
             published_passed=passed,
         )
-        for index, (name, passed) in enumerate(results)
+        for index, (name, passed) in enumerate(passes)
     ]
 
-    assert published_score(found) == score
+    assert published_score(results) == score

@@ -20,20 +20,24 @@ import psutil
 import pytest
 from tests.support.gym import Gym, gym_server
 
-from opsgym.local.ledger import Ledger, LedgerGate
-from opsgym.local.scheduler import Rules, Scheduler
-from opsgym_api.evalmodel import Prices
-from opsgym_api.evalrun import Access, Agent, Budget, Limits, Mode
-from opsgym_api.layout import RunKeys, is_attempt_record, is_trial_record
-from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Cell, Control, TrialRecord
-from opsgym_api.store import LocalStore
-from opsgym_api.task import Task
+from opsgym.local.budget_gate import BudgetGate
+from opsgym.local.scheduler import Concurrency, Scheduler
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Access, Agent, Budget, Limits, Mode
+from opsgym_api.records.attempt import AttemptRecord, Cell, TrialId, TrialRecord
+from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_api.records.run import Control
+from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
+from opsgym_api.tasks.task import Task
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.common.backoff import Backoff
+from opsgym_core.planning.trials import PlannedTrial
+from opsgym_core.results.frozen_suite import Seed
+from opsgym_core.store.local import LocalStore
 from opsgym_domains.registry import load_suite
-from opsgym_operator.plan import PlannedTrial, TrialKey
-from opsgym_runner.job import Job, ResolvedModel, Seed
+from opsgym_runner.job import Job, ResolvedModel
+from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.replay.flaky import Fault
-from opsgym_runner.retry import RetryPolicy
 from opsgym_runner.runner import Runner, RunnerEvent
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +56,7 @@ RATES = {fault.value: 0.05 for fault in Fault}
 RUN = "flaky.0123456789ab"
 CELLS = [Cell(model=f"flaky-{n}", agent="react", mode="oracle", domain="itsm") for n in range(4)]
 """One a model: with a tenth of its requests refused, each model's own limit settles at three or four in flight."""
-SWIFT = RetryPolicy(first_wait_s=0.005, longest_wait_s=0.02, total_wait_s=0.025)
+SWIFT = RetryPolicy(Backoff(initial_s=0.005, maximum_s=0.02, jitter=0.5), total_wait_s=0.025)
 """Gives a call up after some three failures in a row, so that some attempts, and a few trials, are not scored."""
 PRICES = Prices(input_usd=1, output_usd=4)
 
@@ -77,7 +81,7 @@ class Fleet:
     budget: Budget | None = None
     events: Counter[str] = field(default_factory=Counter)
     """Attempts that were started and that finished."""
-    endings: list[tuple[TrialKey, Outcome | None, str]] = field(default_factory=list)
+    endings: list[tuple[TrialId, Outcome | None, str]] = field(default_factory=list)
     """How each trial was settled: its key, outcome and reason."""
     samples: list[tuple[int, int]] = field(default_factory=list)
     """Resident bytes and descriptors, now and then."""
@@ -87,29 +91,30 @@ class Fleet:
     """Attempts after a trial's first."""
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.budget, {})
+        self.ledger = AttemptLedger(infra_retries=1)
         self._process = psutil.Process()
         self._began = time.monotonic()
 
     async def run(self, trials: list[PlannedTrial]) -> list[PlannedTrial]:
-        """Runs trials; those that the budget let nobody start."""
-        rules = Rules({cell.model: CEILING for cell in CELLS}, CONCURRENCY, infra_retries=1)
-        async with Runner(self.store, gate=LedgerGate(self.ledger), retry=SWIFT, on_event=self._heard) as runner:
+        """Runs trials; returns those that the budget did not allow to start."""
+        concurrency = Concurrency({cell.model: CEILING for cell in CELLS}, CONCURRENCY)
+        gate = BudgetGate(self.ledger, self.budget)
+        async with Runner(self.store, gate=gate, retry=SWIFT, on_event=self._on_event) as runner:
 
             async def attempt(planned: PlannedTrial, number: int) -> AttemptRecord:
                 return await runner.run(self._job(planned, number))
 
-            scheduler = Scheduler(attempt, rules, self.ledger, self, self._publish, sleep=self._rest)
+            scheduler = Scheduler(attempt, concurrency, self.ledger, gate, self, self._publish, sleep=self._rest)
             left = await scheduler.run(trials)
             assert all(limit.in_flight == limit.waiting == 0 for limit in runner.limits.values())
             return left
 
-    def _heard(self, event: RunnerEvent) -> None:
-        self.ledger.note(event.record)
+    def _on_event(self, event: RunnerEvent) -> None:
+        self.ledger.record(event.record)
         self.events[event.kind] += 1
 
     async def _publish(self, control: Control) -> None:
-        """Nobody else listens."""
+        """Ignores the record."""
 
     async def _rest(self, _seconds: float) -> None:
         await asyncio.sleep(0.01)
@@ -168,13 +173,13 @@ def _length(task: Task) -> int:
 def attempts_in(store: LocalStore) -> Iterator[AttemptRecord]:
     for key in store.keys(RunKeys(RUN).cells):
         if is_attempt_record(key):
-            yield AttemptRecord.model_validate_json(store.get(key) or b"")
+            yield AttemptRecord.from_json(store.get(key) or b"")
 
 
 def records_in(store: LocalStore) -> Iterator[TrialRecord]:
     for key in store.keys(RunKeys(RUN).cells):
         if is_trial_record(key):
-            yield TrialRecord.model_validate_json(store.get(key) or b"")
+            yield TrialRecord.from_json(store.get(key) or b"")
 
 
 @PACE
@@ -231,7 +236,7 @@ def _require_flat(fleet: Fleet) -> None:
 
 
 @PACE
-async def test_spend_stays_within_the_budgets_bound_whatever_goes_wrong(itsm: Gym, tmp_path: Path) -> None:
+async def test_spend_stays_within_the_budgets_bound_under_every_fault(itsm: Gym, tmp_path: Path) -> None:
     sample = Fleet(itsm, LocalStore(tmp_path / "sample"))
     await sample.run(trials_of(8))
     cap = sample.ledger.spent * 5
@@ -239,9 +244,9 @@ async def test_spend_stays_within_the_budgets_bound_whatever_goes_wrong(itsm: Gy
 
     left = await fleet.run(trials_of(80))
 
-    by_trial: defaultdict[TrialKey, float] = defaultdict(float)
+    by_trial: defaultdict[TrialId, float] = defaultdict(float)
     for attempt in attempts_in(fleet.store):
-        by_trial[attempt.cell.key, attempt.task_id, attempt.trial] += attempt.cost_usd or 0
+        by_trial[attempt.trial_id] += attempt.cost_usd or 0
     spent, largest = sum(by_trial.values()), max(by_trial.values())
     print(f"cap {cap:.4f}, spent {spent:.4f}, largest trial {largest:.4f}, at most {fleet.most_running} in flight")
     assert left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from tests.support.gym import Gym
 
 Gyms = Callable[[str], Gym]
+GROUPS = 4
+"""Groups of tests of one domain: tests of a group run in one process and share its servers and drafts."""
 
 
 @pytest.fixture(scope="session")
@@ -24,9 +27,10 @@ def gym(gyms: Gyms) -> Gym:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of a domain together, so that each domain's server serves them from one process."""
+    """Spreads the tests of a domain over a few processes, always the same test to the same group."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
-            domain = "csm" if "csm" in item.name else "itsm"
-            item.add_marker(pytest.mark.xdist_group(f"suites of {domain}"), append=False)
+            domain = next((name for name in ("csm", "calendar") if name in item.name), "itsm")
+            group = zlib.crc32(item.name.encode()) % GROUPS
+            item.add_marker(pytest.mark.xdist_group(f"suites of {domain}-{group}"), append=False)

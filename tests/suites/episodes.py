@@ -1,4 +1,8 @@
-"""Plays calls, a step each, on a fresh database of a real gym server and has the task's verifiers judge the end."""
+"""Plays trajectories, one call a step, on fresh databases of a real gym server, and judges them as the runner does.
+
+Invariant: steps, days and events follow one another as in an episode of the runner: an answer is a step and ends a day,
+and events that are due happen before the next call.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,20 @@ from dataclasses import dataclass
 
 import httpx
 
-from opsgym_api.records import VerifierResult
-from opsgym_api.task import Task, ToolCall
+from opsgym_api.records.attempt import VerifierResult
+from opsgym_api.records.state_difference import StateDifference
+from opsgym_api.tasks.task import Task, ToolCall
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
 from opsgym_domains.kit.tools import Tool
-from opsgym_runner.events import Events
-from opsgym_runner.gym import GymClient, http_client
-from opsgym_runner.job import Seed
-from opsgym_runner.transcript import Transcriber
-from opsgym_runner.verifiers import Conduct, verify
+from opsgym_runner.gyms.client import GymClient, http_client
+from opsgym_runner.gyms.events import ScenarioEvents
+from opsgym_runner.recording.transcript import TranscriptRecorder
+from opsgym_runner.verification.looked_up import ToolCallResult
+from opsgym_runner.verification.verifiers import Trajectory, verify
 
 AT_ONCE = 6
-"""Databases that are in use at the same time; the server's Postgres has connections for more."""
+"""Databases in use at the same time; the server's Postgres has connections for more."""
 
 
 def tools_of(task: Task) -> Mapping[str, Tool]:
@@ -31,30 +37,33 @@ def tools_of(task: Task) -> Mapping[str, Tool]:
 
 @dataclass(frozen=True)
 class Play:
-    """What an agent does in an episode."""
+    """What an agent does in an episode: a trajectory and its final answer."""
 
     label: str
     calls: Sequence[ToolCall]
+    """Calls, each on the day that it names, or on the first one."""
     answer: str
-    sql: Sequence[str] = ()
-    """What changes at the end from outside, in Postgres' dialect."""
-    writes_only: bool = False
-    """Calls that only read count as made, and are not: they leave nothing in the database. Does not go with events,
-    which may ask how far an episode is."""
-    first_failure: bool = False
-    """The end is judged until a verifier fails, the quick ones first: enough to see that it does not pass."""
+    day_answers: Sequence[str] = ()
+    """Answers on the days before the last one; empty where there are fewer."""
 
 
 @dataclass(frozen=True)
 class Ending:
     """How an episode ended."""
 
-    label: str
+    play: Play
     results: Sequence[VerifierResult]
     refusals: Sequence[str]
-    """What the gym said about calls that it refused."""
+    """The server's messages about calls that it refused."""
     happened: Sequence[str]
-    """What happened without the agent, in order, and what never came due."""
+    """Notes about the task's events, in order: those that happened and those that did not."""
+    difference: StateDifference
+    """The final database's difference from the seed."""
+
+    @property
+    def label(self) -> str:
+        """What the agent did."""
+        return self.play.label
 
     @property
     def failed(self) -> list[str]:
@@ -63,7 +72,7 @@ class Ending:
 
 
 def play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]:
-    """Endings in the order of the plays, which run concurrently."""
+    """Plays concurrently; endings in the order of the plays."""
     return asyncio.run(_play_all(url, task, plays))
 
 
@@ -80,44 +89,44 @@ async def _play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]
 
 async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> Ending:
     async with database(http, url, task) as gym:
-        refusals, happened = await carry_out(gym, task, play)
-        conduct = Conduct([call.name for call in play.calls], play.answer)
-        judge = _until_failure if play.first_failure else verify
-        return Ending(play.label, await judge(task, {gym.name: gym}, conduct), refusals, happened)
+        calls, happened = await carry_out(gym, task, play)
+        difference = await gym.state_difference(whole=True)
+        assert difference is not None
+        trajectory = Trajectory(calls, play.answer, _day_answers(task, play))
+        results = await verify(task, {gym.name: gym}, trajectory, differences={gym.name: difference})
+        refusals = [f"{call.tool}: {call.result}" for call in calls if call.is_error]
+        return Ending(play, results, refusals, happened, difference)
 
 
-async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[str], Sequence[str]]:
-    """Plays calls and events on a database; what the gym refused, and what happened without the agent."""
-    refusals: list[str] = []
+async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[ToolCallResult], Sequence[str]]:
+    """Plays days, calls and events on a database; returns the calls with their results, and notes about events."""
+    results: list[ToolCallResult] = []
     notes = _Notes(task.task_id)
-    events = Events(task, {gym.name: gym}, notes)
-    await events.happen(0)
-    for step, call in enumerate(play.calls, start=1):
-        if play.writes_only and not tools_of(task)[call.name].writes:
-            continue
-        result = await gym.call_tool(call.name, call.arguments)
-        await events.happen(step)
-        if result.is_error:
-            refusals.append(f"{call.name}: {result.rendered}")
+    events = ScenarioEvents(task, {gym.name: gym}, notes)
+    step = 0
+    for day in range(1, len(task.days) + 2):
+        if day > 1:
+            step += 1  # the answer of the day before
+            await events.begin_day(task.days[day - 2].begins_at, step)
+        await events.apply_due(step)
+        for call in (call for call in play.calls if (call.day or 1) == day):
+            result = await gym.call_tool(call.name, call.arguments)
+            if not result.is_error:
+                events.tool_succeeded(gym.name, call.name)
+            step += 1
+            await events.apply_due(step)
+            results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error))
     events.close()
-    if play.sql:
-        await gym.apply_event(play.sql)
-    return refusals, notes.texts
+    return results, notes.texts
 
 
-async def _until_failure(task: Task, gyms: Mapping[str, GymClient], conduct: Conduct) -> list[VerifierResult]:
-    quick_first = sorted(enumerate(task.verifiers), key=lambda item: item[1].dialect != "postgres")
-    results: list[VerifierResult] = []
-    for index, verifier in quick_first:
-        (result,) = await verify(task.model_copy(update={"verifiers": [verifier]}), gyms, conduct)
-        results.append(result.model_copy(update={"index": index}))
-        if not result.passed:
-            break
-    return results
+def _day_answers(task: Task, play: Play) -> list[str]:
+    """Answers of every day before the last one."""
+    return [*play.day_answers, *[""] * len(task.days)][: len(task.days)]
 
 
-class _Notes(Transcriber):
-    """Keeps what is noted."""
+class _Notes(TranscriptRecorder):
+    """Recorder that collects notes."""
 
     def __init__(self, task_id: str) -> None:
         super().__init__(task_id)

@@ -1,43 +1,59 @@
-"""What has to be tried on a task to prove its verifiers: what the reference solution is without a part of it, with a
-mistake on top, and with changes from nowhere.
+"""What a task's verifiers must accept and must not: plays and end states that are derived from the task's draft.
 
-Invariant: all of it is derived from the task's draft and the seed, so it holds for a suite's tasks of tomorrow too.
+Invariant: all of them come from the draft, the seed and the recorded end of the reference solution, so a new task is
+proved without a new test.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from tests.suites.episodes import Play, tools_of
-from tests.suites.grounds import GROUNDS, Ground
+from tests.suites.episodes import Ending, Play, play_all, tools_of
+from tests.suites.variations import variations
+from tests.suites.wordings import reworded
 
-from opsgym_api.task import Task
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains import registry
-from opsgym_domains.suitekit.drafts import Draft
-from opsgym_domains.suitekit.effects import Kind, Row
-from opsgym_domains.suitekit.rows import Suite
-from opsgym_domains.suitekit.scenes import CLOCK
-from opsgym_domains.suitekit.world import key_of, table_of
+from opsgym_runner.verification.state_difference import judge_difference
+from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
+from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
+from opsgym_suites.csm.authored import AUTHORED as CSM
+from opsgym_suites.csm.verification import VERIFIERS as CSM_VERIFIERS
+from opsgym_suites.itsm.authored import AUTHORED as ITSM
+from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
+from opsgym_suites.kit.derived_verifiers import VerifierBuilder
+from opsgym_suites.kit.drafts import Draft
+from opsgym_suites.kit.effects import WrittenRow
+from opsgym_suites.kit.suite import Suite
+
+AUTHORED = (ITSM, CSM, CALENDAR)
+BUILDERS = {"itsm": ITSM_VERIFIERS, "csm": CSM_VERIFIERS, "calendar": CALENDAR_VERIFIERS}
+STOCK_EXCUSE = (
+    "I am sorry, but I cannot do that. It is not permitted by the policy, and I am not authorized. Nothing was "
+    "changed. Please contact your manager or an administrator for approval."
+)
+"""What an agent says that has looked at nothing."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A task of a suite, and what it was written as."""
+    """A task of a suite with its draft."""
 
-    ground: Ground
+    builder: VerifierBuilder
     suite: Suite
     task: Task
     draft: Draft
-    number: int
 
     @cached_property
-    def written(self) -> Sequence[Row]:
+    def written(self) -> Sequence[WrittenRow]:
         """Rows that the reference solution writes."""
-        return self.ground.effects.written(self.suite.world(), self.draft.done)
+        return self.builder.effects.written(self.suite.world(), self.draft.accepted_calls)
 
     @cached_property
     def touched(self) -> dict[str, list[Any]]:
@@ -49,88 +65,221 @@ class Case:
         }
 
 
+SUITES = {suite.name: suite for authored in AUTHORED for suite in authored.suites}
+
+
 @cache
-def cases() -> Sequence[Case]:
-    """All tasks of all built-in suites."""
-    return [
-        Case(ground, suite, task, draft, number)
-        for ground in GROUNDS
-        for suite in ground.suites
-        for number, (task, draft) in enumerate(
-            zip(registry.load_suite(suite.name), suite.drafts(suite.world()), strict=True)
-        )
-    ]
+def tasks() -> dict[str, tuple[str, int, Task]]:
+    """Tasks of all built-in suites by id, with suite and position. Building no draft, this is quick."""
+    return {
+        task.task_id: (name, number, task) for name in SUITES for number, task in enumerate(registry.load_suite(name))
+    }
+
+
+@cache
+def case_of(task_id: str) -> Case:
+    """A task with its draft, which is built when the first task of its suite is asked for."""
+    name, number, task = tasks()[task_id]
+    suite = SUITES[name]
+    return Case(BUILDERS[suite.server.domain], suite, task, suite.drafts[number])
+
+
+def cases() -> list[Case]:
+    """All tasks with their drafts."""
+    return [case_of(task_id) for task_id in tasks()]
+
+
+# --- what a task proves --------------------------------------------------------------------------------------------
+
+
+def unproved(case: Case, url: str) -> Iterator[str]:
+    """What is not proved of a task on a gym server."""
+    right, wrong = [gold(case), *right_plays(case)], failing_plays(case)
+    solved, *endings = play_all(url, case.task, [*right, *wrong])
+    passing, failing = endings[: len(right) - 1], endings[len(right) - 1 :]
+    yield from _reference_solution(case, solved)
+    for ending in passing:
+        for result in ending.results:
+            if not result.passed:
+                yield f"the correct solution {ending.label!r} fails {result.name}: {result.actual}"
+        if len(ending.refusals) > len(case.draft.refused):
+            yield f"the server refuses calls of the correct solution {ending.label!r}: {ending.refusals}"
+    yield from _wordings(case)
+    failed = {result.name for ending in failing for result in ending.results if not result.passed}
+    for ending in failing:
+        if not ending.failed:
+            yield f"passes although the agent {ending.label}"
+        yield from _refusals(case, ending)
+    for label, unmet in _varied(case, solved):
+        failed |= unmet
+        if not unmet:
+            yield f"passes although {label}"
+    yield from (f"nothing makes {check.name} fail" for check in case.task.verifiers if check.name not in failed)
+
+
+def _varied(case: Case, solved: Ending) -> Iterator[tuple[str, set[str]]]:
+    """Verifiers that do not pass, by what differs from the end of the reference solution."""
+    checks = case.task.verifiers
+    expected = {
+        index: check.state_difference for index, check in enumerate(checks) if check.verifier_type == "state_difference"
+    }
+    for label, difference in variations(expected.values(), solved.difference, case.suite.world()):
+        findings = judge_difference(expected, difference)
+        yield label, {checks[index].name for index, finding in findings.items() if finding.unmet or finding.unexpected}
+
+
+def _reference_solution(case: Case, solved: Ending) -> Iterator[str]:
+    draft = case.draft
+    for result in solved.results:
+        if not result.passed:
+            yield f"the reference solution fails {result.name}: {result.actual}"
+    expected = [(draft.gold[place].name, rule) for place, rule in draft.refused.items()]
+    if not _refused_as_expected(solved.refusals, expected):
+        yield f"the reference solution expects refusals {draft.refused}, but got {solved.refusals}"
+    if len(solved.happened) != len(case.task.events) or not all("happened" in note for note in solved.happened):
+        yield f"not every event happens during the reference solution: {solved.happened}"
+
+
+def _refused_as_expected(refusals: Sequence[str], expected: Sequence[tuple[str, str]]) -> bool:
+    return len(refusals) == len(expected) and all(
+        refusal.startswith(f"{tool}: ") and f"rule {rule}: " in refusal
+        for refusal, (tool, rule) in zip(refusals, expected, strict=True)
+    )
+
+
+def _refusals(case: Case, ending: Ending) -> Iterator[str]:
+    if ending.label in case.draft.mistakes and len(ending.refusals) > len(case.draft.refused):
+        yield f"the server refuses the mistake {ending.label!r}: {ending.refusals}"
+    if path := case.draft.negative_trajectories.get(ending.label):
+        cited = {rule for refusal in ending.refusals for rule in re.findall(r"rule ([A-Z]+-\d+): ", refusal)}
+        if (path.rule not in cited) if path.rule else cited:
+            yield f"{ending.label!r} expects a refusal by {path.rule or 'no rule'}, but got {ending.refusals}"
+
+
+def _wordings(case: Case) -> Iterator[str]:
+    """Other wordings of the reference answer that a verifier does not accept."""
+    checks = [verifier for verifier in case.task.verifiers if verifier.verifier_type == "answer_match"]
+    for check in checks:
+        day = check.answer_match.day
+        original = case.draft.answer if day is None else [*case.draft.day_answers, case.draft.answer][day - 1]
+        for label, answer in reworded(original).items():
+            if not any(re.search(pattern, answer, re.IGNORECASE) for pattern in check.answer_match.patterns):
+                yield f"{check.name} does not accept the answer with {label}: {answer}"
+
+
+# --- plays that must pass ------------------------------------------------------------------------------------------
 
 
 def gold(case: Case) -> Play:
     """The reference solution."""
-    return Play("gold", case.draft.gold, case.draft.answer)
+    return Play("gold", case.draft.gold, case.draft.answer, case.draft.day_answers)
 
 
-def attempts(case: Case) -> list[Play]:
-    """All that must not pass."""
-    whole = [Play("nothing", [], ""), *mistakes(case), *careless(case), *strays(case)]
-    plays = [*whole, *(replace(play, first_failure=True) for play in omissions(case))]
-    eventful = any(event != CLOCK for event in case.draft.events)
-    return [replace(play, writes_only=not eventful) for play in plays]
+def right_plays(case: Case) -> list[Play]:
+    """The draft's other solutions, and those that are made by machine."""
+    draft = case.draft
+    written = [
+        _variant(draft, label, draft.gold if other.calls is None else other.calls, other.answer)
+        for label, other in draft.also.items()
+    ]
+    made = {
+        "writes in another order": _in_another_order(case),
+        "uses other tools with the same effect": _by_other_tools(case),
+        "sets harmless columns": _with_harmless_columns(case),
+    }
+    return [*written, *(_variant(draft, label, calls) for label, calls in made.items() if calls != [*draft.gold])]
 
 
-def omissions(case: Case) -> Iterator[Play]:
-    """The reference solution without one of its writes, for each of them."""
-    actions = case.draft.gold
-    for number, action in enumerate(actions):
-        if tools_of(case.task)[action.name].writes and number not in case.draft.refused:
-            rest = [*actions[:number], *actions[number + 1 :]]
-            yield Play(f"without {number}. {action.name}", rest, case.draft.answer)
+def _variant(draft: Draft, label: str, calls: Sequence[ToolCall], answer: str | None = None) -> Play:
+    """Other calls with the answers of the reference solution."""
+    return Play(label, calls, answer or draft.answer, draft.day_answers)
 
 
-def mistakes(case: Case) -> Iterator[Play]:
-    """The reference solution, and something on top of it that must not be."""
-    for label, calls in case.draft.mistakes.items():
-        yield Play(label, [*case.draft.gold, *calls], case.draft.answer)
+def _in_another_order(case: Case) -> list[ToolCall]:
+    """The solution with each run of calls of one writing tool reversed, if no later call names what they create.
+
+    Events, days and the process of `strict` may depend on the order of calls, so such solutions stay as they are.
+    """
+    draft, effects = case.draft, case.builder.effects
+    if draft.events or draft.days or case.task.access is Access.STRICT:
+        return [*draft.gold]
+    created = {row.key for row in case.written if row.operation == "adds"}
+    calls: list[ToolCall] = []
+    for name, run in itertools.groupby(draft.gold, key=lambda call: call.name):
+        group = list(run)
+        adds = name in effects.by_tool and effects.by_tool[name].operation == "adds"
+        named = [str(next(iter(call.arguments.values()), None)) for call in group]
+        independent = not _names(draft.gold, created) if adds else len(set(named)) == len(named)
+        calls += reversed(group) if name in effects.by_tool and independent else group
+    return calls
 
 
-def careless(case: Case) -> Iterator[Play]:
-    """Other ways than the reference solution."""
-    for label, way in case.draft.careless.items():
-        yield Play(label, way.calls, way.answer)
+def _names(calls: Sequence[ToolCall], keys: set[Any]) -> bool:
+    """Whether any call's arguments contain one of these keys."""
+    values = (value for call in calls for value in call.arguments.values())
+    return any(value in keys for value in values if isinstance(value, str | int))
 
 
-def strays(case: Case) -> Iterator[Play]:
-    """The reference solution, and changes that it does not make: to a table, in turn over the tasks; a new row; and to
-    each row that it writes itself."""
-    ground = case.ground
-    tables = [*ground.strays, *ground.links]
-    guarded = {table for table in tables if any(v.name == f"other_{table}_rows_unchanged" for v in case.task.verifiers)}
-    for table in sorted({tables[case.number % len(tables)], *guarded}):
-        yield Play(f"stray in {table}", case.draft.gold, case.draft.answer, [_stray(case, table)])
-    yield Play("new row", case.draft.gold, case.draft.answer, [ground.new_row])
-    if more := list(_more_than_asked(case)):
-        yield Play("more than asked", case.draft.gold, case.draft.answer, more)
+def _by_other_tools(case: Case) -> list[ToolCall]:
+    """The solution with each call replaced by those of another tool that has the same effect, if there is one.
+
+    The published form of a call is what the process of `strict` is stated for, so its order of calls is kept.
+    """
+    equivalents = case.builder.effects.equivalents
+    return [
+        made.model_copy(update={"day": call.day})
+        for call in case.draft.gold
+        for made in (list(equivalents(call)) or [call])
+    ]
 
 
-def _stray(case: Case, table: str) -> str:
-    """Statement that changes a row which the solution does not write."""
-    kind, strays = _kind(case, table), case.ground.strays
-    key, keys = key_of(kind), ", ".join(f"'{key}'" for key in [case.ground.nobody, *case.touched.get(table, [])])
-    name = table_of(kind)
-    if table in strays:
-        column, value = strays[table]
-        last = f"(SELECT MAX({key}) FROM {name} WHERE {key} NOT IN ({keys}))"
-        return f"UPDATE {name} SET {column} = {value} WHERE {key} = {last}"
-    return f"DELETE FROM {name} WHERE ctid = (SELECT ctid FROM {name} WHERE {key} NOT IN ({keys}) LIMIT 1)"
+def _with_harmless_columns(case: Case) -> list[ToolCall]:
+    """The solution with every column that policy or tool offers in addition."""
+    refused = case.draft.refused
+    return [
+        call if place in refused else _with_columns(case.builder, call) for place, call in enumerate(case.draft.gold)
+    ]
 
 
-def _more_than_asked(case: Case) -> Iterator[str]:
-    """Statements that change what the solution leaves as it is in rows that it changes."""
-    strays = case.ground.strays
-    for row in case.written:
-        table = row.kind.__tablename__
-        if row.way == "changes" and table in strays and strays[table][0] not in row.values:
-            column, value = strays[table]
-            yield f"UPDATE {table_of(row.kind)} SET {column} = {value} WHERE {key_of(row.kind)} = '{row.key}'"
+def _with_columns(builder: VerifierBuilder, call: ToolCall) -> ToolCall:
+    more = {
+        harmless.column: harmless.sample
+        for harmless in builder.harmless.get(call.name, ())
+        if harmless.column not in call.arguments
+        and all(call.arguments.get(name) == value for name, value in harmless.when.items())
+    }
+    return call.model_copy(update={"arguments": {**call.arguments, **more}})
 
 
-def _kind(case: Case, table: str) -> Kind:
-    kinds: Sequence[Kind] = case.suite.world().kinds
-    return next(kind for kind in kinds if kind.__tablename__ == table)
+# --- plays that must not pass --------------------------------------------------------------------------------------
+
+
+def failing_plays(case: Case) -> list[Play]:
+    """All trajectories that must not pass."""
+    draft = case.draft
+    plays = [
+        Play("does nothing", [], ""),
+        *(_variant(draft, label, [*draft.gold, *_at_last(draft, calls)]) for label, calls in draft.mistakes.items()),
+        *(
+            Play(label, path.calls, path.answer, draft.day_answers if path.day_answers is None else path.day_answers)
+            for label, path in draft.negative_trajectories.items()
+        ),
+        _variant(draft, "makes no call and says that it is done", []),
+        *_without_reading(case),
+    ]
+    if not draft.feasible:
+        plays += [Play("makes an excuse at once", [], STOCK_EXCUSE), Play("makes an excuse", draft.gold, STOCK_EXCUSE)]
+    return plays
+
+
+def _at_last(draft: Draft, calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """Calls on the last day, unless they name another one."""
+    last = len(draft.days) + 1
+    return [call if call.day or last == 1 else call.model_copy(update={"day": last}) for call in calls]
+
+
+def _without_reading(case: Case) -> Iterator[Play]:
+    """The writes of a solution that changes rows which nothing has shown; with events, they may depend on the step."""
+    if any(verifier.name == "looked_up_before_writing" for verifier in case.task.verifiers):
+        writes = [call for call in case.draft.gold if tools_of(case.task)[call.name].writes]
+        yield _variant(case.draft, "writes without reading", writes)

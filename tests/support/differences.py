@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from opsgym_api.records import RowDifference, StateDifference, TableDifference
+from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
 
 Rows = dict[tuple[Any, ...], dict[str, Any]]
 
@@ -23,18 +23,18 @@ def naive_difference(before: bytes, after: bytes) -> StateDifference:
 
 def applied(rows: Rows, difference: TableDifference) -> Rows:
     """Rows with a difference's changes made to them."""
-    found = dict(rows)
+    rebuilt = dict(rows)
     for row in difference.rows:
         key = tuple(row.key.values())
         if row.change == "removed":
-            assert found.pop(key) == row.before
+            assert rebuilt.pop(key) == row.before
         elif row.change == "added":
-            assert key not in found
-            found[key] = row.after
+            assert key not in rebuilt
+            rebuilt[key] = row.after
         else:
-            assert row.before.items() <= found[key].items()
-            found[key] = found[key] | row.after
-    return found
+            assert row.before.items() <= rebuilt[key].items()
+            rebuilt[key] = rebuilt[key] | row.after
+    return rebuilt
 
 
 def opened(content: bytes) -> apsw.Connection:

@@ -45,7 +45,7 @@ class Outcome:
     def data(self) -> Any:
         """The result of a call that must have succeeded."""
         assert not self.is_error, self.text
-        return json.loads(self.text)
+        return self.text if self.text == DONE else json.loads(self.text)
 
     @property
     def codes(self) -> list[str]:
@@ -53,9 +53,11 @@ class Outcome:
         assert self.is_error, f"the call was not refused, it returned {self.text[:500]}"
         if self.text.startswith("API Error ["):
             return _codes_in_a_sentence(self.text)
+        if not self.text.startswith("{"):
+            return _codes_of_plain_text(self.text)
         detail = json.loads(self.text)["detail"]
-        found = detail["details"] if isinstance(detail, dict) else [item["ctx"] for item in detail]
-        return [item.get("code") or item["error_code"] for item in found]
+        problems = detail["details"] if isinstance(detail, dict) else [item["ctx"] for item in detail]
+        return [item.get("code") or item["error_code"] for item in problems]
 
     @property
     def code(self) -> str:
@@ -75,12 +77,34 @@ class Outcome:
         return str(json.loads(self.text)["detail"]["message"])
 
 
+DONE = "Operation completed successfully"
+"""Result of a tool that returns nothing, on servers that write refusals as plain text."""
+
+
+def _is_plain_refusal(text: str) -> bool:
+    """Whether a result is a refusal of a server that flags none: a text that is not JSON."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return text != DONE
+    return False
+
+
+def _codes_of_plain_text(text: str) -> list[str]:
+    """Codes of a refusal without an envelope: `rule N: message [CODE]`, a list of invalid arguments, or a sentence."""
+    if text.startswith("rule ") and text.endswith("]"):
+        return [text.rpartition("[")[2].removesuffix("]")]
+    if text.startswith("Validation errors:"):
+        return ["missing" if line.endswith("is required") else "invalid" for line in text.splitlines()[1:]]
+    return ["missing" if "is required and cannot be empty" in text else "refused"]
+
+
 def _codes_in_a_sentence(text: str) -> list[str]:
-    """Codes of a refusal that is no JSON: `API Error [tool]: field: message [CODE]`, or a list of what is wrong."""
-    _, _, said = text.partition("]: ")
-    if said.startswith("[{"):
-        return re.findall(r"\{'type': '(\w+)', 'loc': \['body', ", said)
-    return [said.rpartition("[")[2].removesuffix("]")]
+    """Codes of a refusal in plain text: `API Error [tool]: field: message [CODE]`, or a list of what is wrong."""
+    _, _, message = text.partition("]: ")
+    if message.startswith("[{"):
+        return re.findall(r"\{'type': '(\w+)', 'loc': \['body', ", message)
+    return [message.rpartition("[")[2].removesuffix("]")]
 
 
 @dataclass(frozen=True)
@@ -103,14 +127,14 @@ class GymDatabase:
         assert answer.status_code == 200, f"{tool}: HTTP {answer.status_code} {answer.text[:500]}"
         result = answer.json()["result"]
         (content,) = result["content"]
-        return Outcome(content["text"], result["isError"])
+        return Outcome(content["text"], result["isError"] or _is_plain_refusal(content["text"]))
 
     def rows(self, query: str, **body: Any) -> list[dict[str, Any]]:
         """Rows that `/api/sql-runner` returns."""
         answer = self.client.post("/api/sql-runner", json={"query": query, "database_id": self.id, **body})
         assert answer.status_code == 200, f"{query}: {answer.text}"
-        found: list[dict[str, Any]] = answer.json()["data"]
-        return found
+        rows: list[dict[str, Any]] = answer.json()["data"]
+        return rows
 
     def value(self, query: str) -> Any:
         """The only value of the only row."""

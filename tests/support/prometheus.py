@@ -18,9 +18,9 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from tests.cluster import packages
-from tests.cluster.errors import ClusterError
-from tests.cluster.processes import until
+from devcluster import packages
+from devcluster.errors import ClusterError
+from devcluster.processes import until
 
 DEADLINE_S = 60.0
 """How long a start, or what a test waits for, may take on a loaded machine."""
@@ -45,8 +45,8 @@ class Prometheus:
         Raises:
             ClusterError: Prometheus refuses the expression.
         """
-        found: list[Series] = self._ask("query", query=expression, time=at)["result"]
-        return found
+        series: list[Series] = self._ask("query", query=expression, time=at)["result"]
+        return series
 
     def query_range(self, expression: str, start: float, end: float, step: float) -> list[Series]:
         """Series that an expression gives from `start` to `end` (Unix times), every `step` seconds.
@@ -54,15 +54,15 @@ class Prometheus:
         Raises:
             ClusterError: Prometheus refuses the expression.
         """
-        found: list[Series] = self._ask("query_range", query=expression, start=start, end=end, step=step)["result"]
-        return found
+        series: list[Series] = self._ask("query_range", query=expression, start=start, end=end, step=step)["result"]
+        return series
 
     def value(self, expression: str, at: float | None = None) -> float | None:
         """Value of the only series that an expression gives; None if there is none."""
-        found = self.query(expression, at)
-        if len(found) > 1:
-            raise ClusterError(f"{expression!r} gives {len(found)} series")
-        return float(found[0]["value"][1]) if found else None
+        series = self.query(expression, at)
+        if len(series) > 1:
+            raise ClusterError(f"{expression!r} gives {len(series)} series")
+        return float(series[0]["value"][1]) if series else None
 
     def until(self, holds: Callable[[Prometheus], bool], what: str) -> None:
         """Asks again and again until something holds.
@@ -79,12 +79,12 @@ class Prometheus:
         content: dict[str, Any] = answer.json()
         if content["status"] != "success":
             raise ClusterError(f"Prometheus refuses {parameters['query']!r}: {content['error']}")
-        found: dict[str, Any] = content["data"]
-        return found
+        data: dict[str, Any] = content["data"]
+        return data
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody has."""
+    """A free port of the loopback interface."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
         return port

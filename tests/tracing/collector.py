@@ -36,7 +36,7 @@ class Received:
 
     def events_named(self, name: str) -> list[Mapping[str, Any]]:
         """Attributes of its events of one name."""
-        return [attributes for found, attributes in self.events if found == name]
+        return [attributes for event, attributes in self.events if event == name]
 
 
 @dataclass
@@ -84,8 +84,8 @@ class Collector:
 
     def root(self) -> Received:
         """The only span that is in no other."""
-        (found,) = [span for span in self.spans if not span.parent_id]
-        return found
+        (root,) = [span for span in self.spans if not span.parent_id]
+        return root
 
     def named(self, beginning: str) -> list[Received]:
         """Spans whose name begins so, as they began."""
@@ -95,7 +95,7 @@ class Collector:
         """Names of the spans directly in one, in their order."""
         return [span.name for span in self.spans if span.parent_id == parent.span_id]
 
-    def said(self) -> str:
+    def content(self) -> str:
         """Everything that arrived, as text."""
         return b"\n".join(self.bodies).decode(errors="replace")
 

@@ -14,8 +14,8 @@ __all__ = ["anyio_backend", "collector", "gym", "gym_url", "pod", "store", "trac
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    with Collector.serving() as found:
-        yield found
+    with Collector.serving() as collector:
+        yield collector
 
 
 @pytest.fixture

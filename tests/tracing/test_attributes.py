@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.runner.jobs import make_job
 
-from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Cell, Timings, Usage, VerifierResult
+from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, Usage, VerifierResult
+from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_domains.kit.trace_context import trace_of
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-from opsgym_runner.retry import ModelFailure
-from opsgym_runner.spans import (
+from opsgym_runner.models.retry import ModelFailure
+from opsgym_runner.tracing.spans import (
     chat_attributes,
     chat_content,
     episode_attributes,
@@ -41,21 +41,21 @@ from opsgym_runner.spans import (
     ],
 )
 def test_providers_have_the_names_of_the_conventions(litellm_id: str, provider: str | None, model: str) -> None:
-    found = chat_attributes(ResolvedModel(name="m", model=litellm_id), "")
-    assert (found.get("gen_ai.provider.name"), found["gen_ai.request.model"]) == (provider, model)
+    attributes = chat_attributes(ResolvedModel(name="m", model=litellm_id), "")
+    assert (attributes.get("gen_ai.provider.name"), attributes["gen_ai.request.model"]) == (provider, model)
 
 
-def test_parameters_that_the_conventions_know_are_told_and_no_other() -> None:
+def test_only_parameters_known_to_the_conventions_are_attributes() -> None:
     parameters = {"temperature": 0.2, "max_completion_tokens": 9, "extra_headers": {"x": "y"}, "user": "me"}
-    found = chat_attributes(ResolvedModel(name="m", model="openai/x", parameters=parameters), "judge")
-    assert found == {
+    attributes = chat_attributes(ResolvedModel(name="m", model="openai/x", parameters=parameters), "judge")
+    assert attributes == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "x",
         "gen_ai.request.temperature": 0.2,
         "gen_ai.request.max_tokens": 9,
         "opsgym.model": "m",
-        "opsgym.part": "judge",
+        "opsgym.role": "judge",
     }
 
 
@@ -65,7 +65,7 @@ def test_an_episode_is_named_by_run_cell_task_trial_and_attempt() -> None:
     assert episode_attributes(job)["opsgym.domain"] == "notes"
 
 
-def test_what_an_attempt_came_to_has_no_words_of_its_message() -> None:
+def test_attributes_of_an_outcome_leave_out_the_message() -> None:
     record = AttemptRecord(
         run="r",
         cell=Cell(model="m", agent="a", mode="oracle", domain="d"),
@@ -79,15 +79,15 @@ def test_what_an_attempt_came_to_has_no_words_of_its_message() -> None:
         cost_usd=None,
         timings=Timings(started_at="2026-01-01T00:00:00Z"),
     )
-    found = outcome_attributes(record)
-    assert "MARK" not in str(found)
-    assert (found["opsgym.outcome"], found["opsgym.reason"], found["opsgym.cost_usd"]) == (
+    attributes = outcome_attributes(record)
+    assert "MARK" not in str(attributes)
+    assert (attributes["opsgym.outcome"], attributes["opsgym.reason"], attributes["opsgym.cost_usd"]) == (
         "infra_error", "model_auth", None,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("failure", "kind", "asked"),
+    ("failure", "kind", "retry_after"),
     [
         (None, None, None),
         (
@@ -98,12 +98,14 @@ def test_what_an_attempt_came_to_has_no_words_of_its_message() -> None:
         (TimeoutError("MARK"), "TimeoutError", None),
     ],
 )
-def test_a_request_is_told_by_its_kind_of_failure(failure: Exception | None, kind: str | None, asked: float) -> None:
-    found = request_attributes(2, ModelEndpoint("http://[::1]:8000/v1?key=MARK"), 0.5, failure)
-    assert found == {
+def test_a_request_event_names_the_kind_of_failure(
+    failure: Exception | None, kind: str | None, retry_after: float
+) -> None:
+    attributes = request_attributes(2, ModelEndpoint("http://[::1]:8000/v1?key=MARK"), 0.5, failure)
+    assert attributes == {
         "opsgym.request.number": 2,
         "opsgym.request.seconds": 0.5,
-        "opsgym.request.retry_after_seconds": asked,
+        "opsgym.request.retry_after_seconds": retry_after,
         "error.type": kind,
         "server.address": "::1",
         "server.port": 8000,
@@ -114,16 +116,16 @@ def test_a_providers_own_endpoint_has_no_address() -> None:
     assert "server.address" not in request_attributes(1, ModelEndpoint(), 0.5, None)
 
 
-def test_a_reply_without_id_or_model_is_told_all_the_same() -> None:
+def test_a_reply_without_id_or_model_has_the_other_attributes() -> None:
     reply = SimpleNamespace(usage=Usage(prompt_tokens=5, cached_tokens=2, cache_write_tokens=1), cost_usd=0.25)
     response = SimpleNamespace(choices=[SimpleNamespace(finish_reason="stop")])
-    found = reply_attributes(reply, response)
-    assert (found["gen_ai.response.id"], found["gen_ai.response.model"]) == (None, None)
-    assert found["gen_ai.usage.cache_read.input_tokens"] == 2
-    assert found["gen_ai.usage.cache_creation.input_tokens"] == 1
+    attributes = reply_attributes(reply, response)
+    assert (attributes["gen_ai.response.id"], attributes["gen_ai.response.model"]) == (None, None)
+    assert attributes["gen_ai.usage.cache_read.input_tokens"] == 2
+    assert attributes["gen_ai.usage.cache_creation.input_tokens"] == 1
 
 
-def test_a_tool_call_and_a_finding_are_told_without_what_they_are_about() -> None:
+def test_attributes_of_tool_calls_and_verifiers_have_no_content() -> None:
     result = VerifierResult(
         index=1, name="", verifier_type="database_state", category="integrity", executed=True, passed=False,
         published_passed=False, expected="MARK", actual="MARK", query="MARK",
@@ -153,7 +155,7 @@ TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
 @pytest.mark.parametrize(
-    ("header", "found"),
+    ("header", "attributes"),
     [
         (f"00-{TRACE}-{SPAN}-01", {"trace_id": TRACE, "span_id": SPAN}),
         (f"00-{TRACE}-{SPAN}-03", {"trace_id": TRACE, "span_id": SPAN}),
@@ -164,9 +166,9 @@ TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
         ("", {}),
     ],
 )
-def test_only_a_well_formed_header_names_a_trace(header: str, found: dict[str, str]) -> None:
+def test_only_a_well_formed_header_names_a_trace(header: str, attributes: dict[str, str]) -> None:
     headers = [(b"host", b"x"), (b"traceparent", header.encode())]
-    assert trace_of({"type": "http", "headers": headers}) == found
+    assert trace_of({"type": "http", "headers": headers}) == attributes
 
 
 def test_a_request_without_the_header_names_no_trace() -> None:

@@ -1,4 +1,4 @@
-"""What processes log: JSON with ids, and nothing that was said or is secret, however much is asked for."""
+"""Logs of processes: JSON with ids, without content or secrets at any level."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import asyncpg
 import pytest
 import structlog
 from tests.cli.world import HeldModel, World, row, until
-from tests.pods.pod import KEY, RUN, Pod, hosted, job_order
+from tests.pods.pod import KEY, RUN, Pod, hosted, job_spec
 from tests.runner.jobs import ROW
 from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, calls, refuses, says
 from tests.tracing.collector import Collector
 
-from opsgym_api.logs import ENV_FILE, ENV_LEVEL, configure_logs, json_lines, send_logs, text_lines
-from opsgym_api.orders import Exit
+from opsgym_api.records.exit_codes import Exit
+from opsgym_core.common.logs import ENV_FILE, ENV_LEVEL, configure_logs, json_lines, send_logs, text_lines
 from opsgym_domains.kit.embedded import EmbeddedPostgres
 
 IDS = {"run": RUN, "cell": "m_react_oracle_notes", "task": "rename-first", "trial": 0, "attempt": 0}
@@ -32,8 +32,8 @@ IDS = {"run": RUN, "cell": "m_react_oracle_notes", "task": "rename-first", "tria
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
     """What is logged at DEBUG in this process, a line an entry."""
-    with sent(logging.DEBUG, json_lines()) as found:
-        yield found
+    with sent(logging.DEBUG, json_lines()) as logged_lines:
+        yield logged_lines
 
 
 class sent:  # noqa: N801 - reads as a word of the tests
@@ -58,15 +58,15 @@ class sent:  # noqa: N801 - reads as a word of the tests
         structlog.reset_defaults()
 
 
-def told(lines: list[str]) -> list[dict[str, Any]]:
+def parsed(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_a_line_is_json_with_what_is_bound_whoever_logs_it(lines: list[str]) -> None:
+def test_every_log_line_is_json_with_the_bound_context(lines: list[str]) -> None:
     with structlog.contextvars.bound_contextvars(run="r", trial=0):
         structlog.get_logger("opsgym_runner").info("begins", steps=3)
         logging.getLogger("httpx").info("HTTP Request: %s", "GET")
-    first, second = told(lines)
+    first, second = parsed(lines)
     assert {
         "level": "info",
         "logger": "opsgym_runner",
@@ -79,9 +79,10 @@ def test_a_line_is_json_with_what_is_bound_whoever_logs_it(lines: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("logger", "level", "heard"),
+    ("logger", "level", "logged"),
     [
         ("opsgym_runner.episode", logging.DEBUG, True),
+        ("opsgym_console.server", logging.DEBUG, True),
         ("opsgym", logging.DEBUG, True),
         ("httpx", logging.INFO, True),
         ("httpx", logging.DEBUG, False),
@@ -96,23 +97,23 @@ def test_a_line_is_json_with_what_is_bound_whoever_logs_it(lines: list[str]) -> 
         ("kopf.activities", logging.INFO, True),
     ],
 )
-def test_libraries_that_quote_are_heard_from_warnings_up(
-    lines: list[str], logger: str, level: int, heard: bool
+def test_libraries_that_quote_content_are_logged_from_warnings_up(
+    lines: list[str], logger: str, level: int, logged: bool
 ) -> None:
-    found = logging.getLogger(logger)
-    before = found.level
-    found.setLevel(logging.DEBUG)  # as libraries do by variables of their own
-    found.log(level, "said")
-    found.setLevel(before)
-    assert bool(lines) is heard
+    library = logging.getLogger(logger)
+    before = library.level
+    library.setLevel(logging.DEBUG)  # as libraries do by variables of their own
+    library.log(level, "output")
+    library.setLevel(before)
+    assert bool(lines) is logged
 
 
-def test_our_own_lines_below_the_level_are_left_out() -> None:
+def test_own_log_lines_below_the_level_are_left_out() -> None:
     with sent(logging.WARNING, json_lines()) as lines:
         structlog.get_logger("opsgym_runner").info("begins")
         logging.getLogger("kopf").info("asked")
         structlog.get_logger("opsgym_runner").warning("waits")
-    assert [line["message"] for line in told(lines)] == ["waits"]
+    assert [line["message"] for line in parsed(lines)] == ["waits"]
 
 
 def test_credentials_are_masked_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,15 +121,15 @@ def test_credentials_are_masked_at_any_depth(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-one=collector-pass,x-two=b")
     with sent(logging.INFO, json_lines()) as lines:
         log = structlog.get_logger("opsgym_runner")
-        log.info("said 4f1e9c77", deep=[{"a": "Bearer abc.def"}], sent="x-one=collector-pass")
+        log.info("output 4f1e9c77", deep=[{"a": "Bearer abc.def"}], sent="x-one=collector-pass")
         logging.getLogger("openai").warning("HTTP Request: POST https://m/v1?alt=json&key=AIza-1234 200")
     assert not re.search("4f1e9c77|abc.def|collector-pass|AIza", "".join(lines))
-    first, second = told(lines)
-    assert (first["message"], first["deep"]) == ("said [secret]", [{"a": "Bearer [secret]"}])
+    first, second = parsed(lines)
+    assert (first["message"], first["deep"]) == ("output [secret]", [{"a": "Bearer [secret]"}])
     assert second["message"] == "HTTP Request: POST https://m/v1?alt=json&key=[secret] 200"
 
 
-def test_an_exception_is_told_by_kind_and_place_and_not_in_its_words(lines: list[str]) -> None:
+def test_a_logged_exception_has_its_type_and_location_but_no_message(lines: list[str]) -> None:
     def fails() -> None:
         raise ValueError("the answer was MARK")
 
@@ -141,19 +142,19 @@ def test_an_exception_is_told_by_kind_and_place_and_not_in_its_words(lines: list
         structlog.get_logger("opsgym_runner").exception("broke")
         logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
     assert "MARK" not in "".join(lines)
-    for line in told(lines):
+    for line in parsed(lines):
         assert line["exception"].startswith("builtins.RuntimeError at test_logs.py:")
         assert " <- builtins.ValueError at test_logs.py:" in line["exception"]
         assert " fails" in line["exception"]
 
 
-def test_a_person_is_not_told_ids_and_times() -> None:
+def test_console_log_lines_leave_out_ids_and_times() -> None:
     with sent(logging.INFO, text_lines()) as lines, structlog.contextvars.bound_contextvars(run="r", trace_id="t"):
         structlog.get_logger("opsgym_runner").warning("held back", model="gpt", allowed=2)
     assert lines == ["level=warning event=held back model=gpt allowed=2"]
 
 
-def test_a_level_that_is_not_known_is_told_and_does_not_silence(
+def test_an_unknown_log_level_is_logged_and_does_not_silence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "log"
@@ -163,8 +164,8 @@ def test_a_level_that_is_not_known_is_told_and_does_not_silence(
         logging.getLogger().handlers[1].close()
     in_file, on_stderr = file.read_text().splitlines(), capsys.readouterr().err.splitlines()
     assert in_file == on_stderr
-    assert [line["message"] for line in told(in_file)] == ["unknown log level", "begins"]
-    assert told(in_file)[0]["found"] == "loud"
+    assert [line["message"] for line in parsed(in_file)] == ["unknown log level", "begins"]
+    assert parsed(in_file)[0]["value"] == "loud"
 
 
 MARKS = ("MARK-policy", "MARK-request", "MARK-argument", "MARK-answer", "MARK-row", "MARK-refusal")
@@ -175,40 +176,40 @@ MARKED = (
 )
 
 
-def test_a_pod_logs_whose_lines_they_are_and_nothing_that_was_said(pod: Pod, gym_url: str) -> None:
+def test_a_pods_log_lines_have_the_attempts_ids_and_no_content(pod: Pod, gym_url: str) -> None:
     marked = {**ROW, "system_prompt": "MARK-policy", "user_prompt": "MARK-request"}
     pod.freeze(marked, "INSERT INTO notes (text) VALUES ('MARK-row')")
     with serving(StubModel(*MARKED).app) as url:
         loud = {ENV_LEVEL: "DEBUG", "LITELLM_LOG": "DEBUG", "OPENAI_LOG": "debug"}
-        ended = pod.task(job_order(gym_url, model=hosted(url)), KEY_0=KEY, **loud)
+        ended = pod.task(job_spec(gym_url, model=hosted(url)), KEY_0=KEY, **loud)
 
     assert ended.code == 0
-    said = (pod.folder / "stderr").read_text()
-    assert [mark for mark in (*MARKS, KEY) if mark in said] == []
+    output = (pod.folder / "stderr").read_text()
+    assert [mark for mark in (*MARKS, KEY) if mark in output] == []
     own = [line for line in ended.log if line["logger"].startswith("opsgym_runner")]
-    assert [line["message"] for line in own][-2:] == ["attempt ends", "task pod ends"]
+    assert [line["message"] for line in own][-2:] == ["attempt ended", "task pod ended"]
     libraries = [line for line in ended.log if line["logger"] == "httpx"]
-    assert any("chat/completions" in line["message"] for line in libraries), "lines of libraries are heard too"
-    during = [line for line in ended.log if line["message"] != "task pod begins" and "attempt" in line]
+    assert any("chat/completions" in line["message"] for line in libraries), "lines of libraries are logged too"
+    during = [line for line in ended.log if line["message"] != "task pod started" and "attempt" in line]
     assert len(during) > 5
     assert all(IDS.items() <= line.items() for line in during)
 
 
-def test_a_pod_that_is_told_to_stop_sends_its_spans(pod: Pod, gym_url: str, collector: Collector) -> None:
+def test_a_stopped_pod_sends_its_spans(pod: Pod, gym_url: str, collector: Collector) -> None:
     pod.freeze()
     with HeldModel.serving() as model:
         model.hold()
-        order = job_order(gym_url, model=hosted(model.url.removesuffix("/v1")))
+        order = job_spec(gym_url, model=hosted(model.url.removesuffix("/v1")))
         surroundings = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "JOB_COMPLETION_INDEX": "0", "KEY_0": KEY}
         with pod.started("task", order, **surroundings) as running:
-            running.wait_for("attempt begins")
-            until(lambda: bool(model.asked), "the model is asked")
+            running.wait_for("attempt started")
+            until(lambda: bool(model.prompts), "the model is asked")
             running.terminate()
             ended = running.end()
 
     assert ended.code == Exit.TERMINATED
     assert (collector.root().attributes["opsgym.outcome"], collector.root().failed) == ("cancelled", True)
-    (began,) = [line for line in ended.log if line["message"] == "attempt begins"]
+    (began,) = [line for line in ended.log if line["message"] == "attempt started"]
     assert (began["trace_id"], began["span_id"]) == (collector.root().trace_id, collector.root().span_id)
 
 
@@ -226,13 +227,13 @@ def test_a_local_run_logs_to_a_file_with_its_gym_servers_and_traces(
         done = world.opsgym("run", "run.yaml", "--log-file", "run.log", **loud)
 
     assert done.returncode == 0, done.stderr
-    said = (tmp_path / "run.log").read_text() + done.stdout + done.stderr
-    assert [mark for mark in (*MARKS, KEY) if mark in said] == []
-    lines = told((tmp_path / "run.log").read_text().splitlines())
+    output = (tmp_path / "run.log").read_text() + done.stdout + done.stderr
+    assert [mark for mark in (*MARKS, KEY) if mark in output] == []
+    lines = parsed((tmp_path / "run.log").read_text().splitlines())
     (trial,) = world.trials()
     ids = {"run": world.run, "cell": trial.cell.key, "task": "one", "trial": 0, "attempt": 0}
     own = [line for line in lines if line["logger"] == "opsgym_runner.runner"]
-    assert [line["message"] for line in own] == ["attempt begins", "attempt ends"]
+    assert [line["message"] for line in own] == ["attempt started", "attempt ended"]
     assert all(ids.items() <= line.items() for line in own)
     assert {line["trace_id"] for line in own} == {collector.root().trace_id}
     (call,) = [line for line in lines if line["message"] == "tool called"]
@@ -242,8 +243,10 @@ def test_a_local_run_logs_to_a_file_with_its_gym_servers_and_traces(
     assert trial.usage.prompt_tokens == collector.root().attributes["gen_ai.usage.input_tokens"]
 
 
-def test_what_does_not_trace_does_not_import_opentelemetry() -> None:
-    code = "import sys, opsgym_runner.pod.task, opsgym.local.run; from opsgym_runner.tracing import start_tracing"
+def test_an_untraced_process_does_not_import_opentelemetry() -> None:
+    code = (
+        "import sys, opsgym_runner.pod.task, opsgym.local.run; from opsgym_runner.tracing.tracer import start_tracing"
+    )
     code += "; start_tracing({}).close(); sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
@@ -253,13 +256,13 @@ def test_an_operator_that_cannot_start_says_so_in_json(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "opsgym_operator"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
-    (line,) = told(done.stderr.splitlines())
+    (line,) = parsed(done.stderr.splitlines())
     assert (line["level"], line["logger"], line["message"]) == ("error", "opsgym_operator.main", "cannot run")
     assert "gone.yaml" in line["problem"]
 
 
 @pytest.mark.anyio
-async def test_postgres_does_not_repeat_what_a_statement_did_wrong() -> None:
+async def test_postgres_errors_do_not_quote_the_statement() -> None:
     postgres = await EmbeddedPostgres.start()
     try:
         connection = await asyncpg.connect(host=str(postgres.socket_folder), user="postgres", database="postgres")

@@ -16,7 +16,7 @@ from tests.tracing.collector import Collector
 from tests.tracing.test_spans import PRICES, SHARED
 
 from opsgym_runner.runner import Runner
-from opsgym_runner.tracing import start_tracing
+from opsgym_runner.tracing.tracer import start_tracing
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tracing.md").read_text()
 JUDGED = {
@@ -32,15 +32,15 @@ JUDGED = {
 
 def documented(row: str) -> dict[str, set[str]]:
     """Names in the last cell of a table's rows, by the first word of the first; `row` fits the rows that are meant."""
-    found = re.findall(rf"^\| `({row})[^`]*` \|.*\|(.*) \|$", PAGE, re.MULTILINE)
-    return {name: set(re.findall(r"`([a-z_.]+)`", names)) for name, names in found}
+    rows = re.findall(rf"^\| `({row})[^`]*` \|.*\|(.*) \|$", PAGE, re.MULTILINE)
+    return {name: set(re.findall(r"`([a-z_.]+)`", names)) for name, names in rows}
 
 
 def names(of: Iterable[tuple[str, Mapping[str, object]]]) -> dict[str, set[str]]:
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    sent: defaultdict[str, set[str]] = defaultdict(set)
     for name, attributes in of:
-        found[name.split(" ")[0]] |= attributes.keys()
-    return dict(found)
+        sent[name.split(" ")[0]] |= attributes.keys()
+    return dict(sent)
 
 
 @pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_the_page_names_what_is_sent(traced: Collector, gym_url: str) -> N
 
     shared = {*SHARED, "error.type"}
     spans = names((span.name, span.attributes) for span in traced.spans)
-    assert {name: found - shared for name, found in spans.items()} == documented(
+    assert {name: names - shared for name, names in spans.items()} == documented(
         "invoke_agent|seed|connect|chat|execute_tool|verify"
     )
     assert all(f"`{name}`" in PAGE for name in shared)

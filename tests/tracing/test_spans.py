@@ -17,13 +17,13 @@ from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, refuses, says
 from tests.tracing.collector import Collector
 
-from opsgym_api.evalmodel import Prices
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import Outcome
 from opsgym_runner.job import Job
 from opsgym_runner.runner import Runner
-from opsgym_runner.spans import EVALUATION, REQUEST
-from opsgym_runner.tracing import ENV_CONTENT, FLUSH_S, Tracing, start_tracing
+from opsgym_runner.tracing.spans import EVALUATION, REQUEST
+from opsgym_runner.tracing.tracer import ENV_CONTENT, FLUSH_S, Tracing, start_tracing
 
 INTERNAL, CLIENT = 1, 3
 PRICES = Prices(input_usd=1, output_usd=2)
@@ -38,9 +38,9 @@ ANSWERS = (
 @pytest.fixture
 def tracing() -> Iterator[Tracing]:
     """What the environment says; sends everything when the test ends, if the test has not."""
-    found = start_tracing()
-    yield found
-    found.close()
+    tracing = start_tracing()
+    yield tracing
+    tracing.close()
 
 
 async def run(job: Job, store: MemoryStore, tracing: Tracing) -> AttemptRecord:
@@ -52,7 +52,7 @@ async def run(job: Job, store: MemoryStore, tracing: Tracing) -> AttemptRecord:
 
 
 @pytest.mark.anyio
-async def test_an_episode_is_a_tree_of_what_it_did(
+async def test_an_episode_is_a_tree_of_spans(
     traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str
 ) -> None:
     record = await run(make_job(gym_url), store, tracing)
@@ -69,7 +69,7 @@ async def test_an_episode_is_a_tree_of_what_it_did(
 
 
 @pytest.mark.anyio
-async def test_the_root_says_whose_episode_it_is_and_what_it_came_to(
+async def test_the_root_span_has_the_episodes_identity_and_outcome(
     traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str
 ) -> None:
     record = await run(make_job(gym_url, trial=2, attempt=1), store, tracing)
@@ -127,7 +127,7 @@ SUMMED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "opsgym.cos
 
 
 @pytest.mark.anyio
-async def test_every_request_of_a_model_call_is_told_with_what_became_of_it(
+async def test_every_request_of_a_model_call_is_an_event_with_its_result(
     traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str
 ) -> None:
     with serving(StubModel(*ANSWERS).app) as url:
@@ -142,15 +142,15 @@ async def test_every_request_of_a_model_call_is_told_with_what_became_of_it(
     assert [event["opsgym.request.number"] for event in second.events_named(REQUEST)] == [1, 2, 3]
     assert second.events_named(REQUEST)[0]["opsgym.request.retry_after_seconds"] == 3.0
     assert {event["server.address"] for event in second.events_named(REQUEST)} == {"127.0.0.1"}
-    told = {name: first.attributes[name] for name in ("gen_ai.operation.name", "gen_ai.provider.name")}
-    assert told == {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai"}
+    attributes = {name: first.attributes[name] for name in ("gen_ai.operation.name", "gen_ai.provider.name")}
+    assert attributes == {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai"}
     assert (first.attributes["gen_ai.request.model"], first.attributes["gen_ai.response.model"]) == ("stub", "stub")
     assert first.attributes["gen_ai.response.finish_reasons"] == ["tool_calls"]
     assert (first.attributes["gen_ai.request.temperature"], first.attributes["gen_ai.request.max_tokens"]) == (0.5, 100)
 
 
 @pytest.mark.anyio
-async def test_a_tool_call_that_comes_to_an_error_is_a_failed_span(
+async def test_a_tool_call_with_an_error_result_is_a_failed_span(
     traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str
 ) -> None:
     with serving(StubModel(*ANSWERS).app) as url:
@@ -164,7 +164,7 @@ async def test_a_tool_call_that_comes_to_an_error_is_a_failed_span(
 
 
 @pytest.mark.anyio
-async def test_what_each_verifier_found_is_an_event(
+async def test_each_verifiers_result_is_an_event(
     traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str
 ) -> None:
     with serving(StubModel(says("I did nothing.")).app) as url:
@@ -192,22 +192,22 @@ async def test_an_attempt_that_is_not_scored_is_a_failed_span_with_its_reason(
     assert (root.failed, root.attributes["error.type"]) == (True, "model_auth")
     assert (root.attributes["opsgym.outcome"], root.attributes["opsgym.reason"]) == ("infra_error", "model_auth")
     assert (chat.failed, chat.attributes["error.type"]) == (True, "model_auth")
-    assert "your key is bad" not in traced.said()
+    assert "your key is bad" not in traced.content()
 
 
 @pytest.mark.anyio
 async def test_a_cancelled_attempt_ends_its_spans(traced: Collector, tracing: Tracing, gym_url: str) -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def never() -> Any:
-        asked.set()
+        requested.set()
         await asyncio.Event().wait()
 
     with serving(StubModel(never).app) as url:
         async with Runner(MemoryStore(), tracing=tracing) as runner:
             work = asyncio.create_task(runner.run(make_job(gym_url, model=stub_model(url, prices=PRICES))))
             async with asyncio.timeout(60):
-                while not asked.is_set():  # noqa: ASYNC110 - set in the server's thread
+                while not requested.is_set():  # noqa: ASYNC110 - set in the server's thread
                     await asyncio.sleep(0.01)
             work.cancel()
             await asyncio.wait({work})
@@ -229,18 +229,16 @@ MARKED = (calls(("add_note", {"text": f"MARK-argument Bearer {KEY}"})), says(f"M
 
 
 @pytest.mark.anyio
-async def test_nothing_that_was_said_is_sent(
-    traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str
-) -> None:
+async def test_no_content_is_sent(traced: Collector, tracing: Tracing, store: MemoryStore, gym_url: str) -> None:
     with serving(StubModel(*MARKED).app) as url:
         await run(make_job(gym_url, marked_task(), model=stub_model(url, prices=PRICES)), store, tracing)
 
     assert traced.named("execute_tool add_note")
-    assert [mark for mark in (*MARKS, KEY) if mark in traced.said()] == []
+    assert [mark for mark in (*MARKS, KEY) if mark in traced.content()] == []
 
 
 @pytest.mark.anyio
-async def test_what_was_said_is_sent_when_asked_for_and_keys_never(
+async def test_content_is_sent_if_capture_is_on_and_keys_never(
     traced: Collector, monkeypatch: pytest.MonkeyPatch, store: MemoryStore, gym_url: str
 ) -> None:
     monkeypatch.setenv(ENV_CONTENT, "true")
@@ -248,12 +246,12 @@ async def test_what_was_said_is_sent_when_asked_for_and_keys_never(
         job = make_job(gym_url, marked_task(), model=stub_model(url, prices=PRICES))
         await run(job, store, start_tracing())
 
-    assert [mark for mark in MARKS if mark not in traced.said()] == []
-    assert KEY not in traced.said()
+    assert [mark for mark in MARKS if mark not in traced.content()] == []
+    assert KEY not in traced.content()
     first, second = traced.named("chat ")
-    (told,) = json.loads(first.attributes["gen_ai.output.messages"])
-    assert told["finish_reason"] == "tool_calls"
-    assert told["parts"][0]["name"] == "add_note"
+    (reply,) = json.loads(first.attributes["gen_ai.output.messages"])
+    assert reply["finish_reason"] == "tool_calls"
+    assert reply["parts"][0]["name"] == "add_note"
     roles = [message["role"] for message in json.loads(second.attributes["gen_ai.input.messages"])]
     assert roles == ["system", "user", "assistant", "tool"]
     (call,) = traced.named("execute_tool ")
@@ -279,7 +277,7 @@ async def test_episodes_at_once_keep_their_spans_apart(
 
 
 @pytest.mark.anyio
-async def test_gym_servers_are_told_which_span_calls_them(
+async def test_gym_servers_receive_the_calling_span(
     traced: Collector, tracing: Tracing, store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     await run(make_job(gym_url), store, tracing)
@@ -293,7 +291,7 @@ async def test_gym_servers_are_told_which_span_calls_them(
 
 
 @pytest.mark.anyio
-async def test_without_a_collector_nothing_is_sent_and_gyms_are_told_nothing(
+async def test_without_a_collector_no_span_and_no_trace_header_is_sent(
     collector: Collector, store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:
     await run(make_job(gym_url), store, start_tracing({}))
@@ -307,7 +305,7 @@ async def test_without_a_collector_nothing_is_sent_and_gyms_are_told_nothing(
     [{"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_TRACES_SAMPLER": "always_off"}],
 )
 @pytest.mark.anyio
-async def test_what_switches_opentelemetry_off_is_heeded(
+async def test_opentelemetrys_off_switches_are_respected(
     traced: Collector,
     monkeypatch: pytest.MonkeyPatch,
     store: MemoryStore,
@@ -326,13 +324,13 @@ async def test_what_switches_opentelemetry_off_is_heeded(
 
 
 def lost(events: Sequence[Any]) -> list[str]:
-    return [event["problem"] for event in events if event["event"] == "spans are lost"]
+    return [event["problem"] for event in events if event["event"] == "spans lost"]
 
 
-@pytest.mark.parametrize(("status", "told"), [(401, True), (400, True), (200, False)])
+@pytest.mark.parametrize(("status", "logged"), [(401, True), (400, True), (200, False)])
 @pytest.mark.anyio
-async def test_a_collector_that_refuses_costs_nothing_but_one_line(
-    traced: Collector, store: MemoryStore, gym_url: str, status: int, told: bool, caplog: pytest.LogCaptureFixture
+async def test_a_refusing_collector_costs_one_log_line(
+    traced: Collector, store: MemoryStore, gym_url: str, status: int, logged: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     traced.status = status
     caplog.set_level(logging.CRITICAL, logger="opentelemetry")
@@ -340,12 +338,12 @@ async def test_a_collector_that_refuses_costs_nothing_but_one_line(
         record = await run(make_job(gym_url), store, start_tracing())
 
     assert record.outcome is Outcome.PASSED
-    assert lost(events) == ["it does not answer, or refuses them"] * told
+    assert lost(events) == ["it does not answer or refuses them"] * logged
 
 
 @pytest.mark.parametrize("hangs", [True, False])
 @pytest.mark.anyio
-async def test_a_collector_that_hangs_or_is_away_delays_the_end_by_little(
+async def test_an_unreachable_collector_delays_the_end_by_at_most_the_flush_timeout(
     traced: Collector, monkeypatch: pytest.MonkeyPatch, store: MemoryStore, gym_url: str, hangs: bool
 ) -> None:
     traced.hangs = hangs
@@ -365,7 +363,7 @@ async def test_a_collector_that_hangs_or_is_away_delays_the_end_by_little(
     assert "MARK-pass" not in str(events)
 
 
-def test_a_protocol_that_is_not_spoken_is_told_and_stops_nothing(
+def test_an_unsupported_trace_protocol_is_logged_and_stops_nothing(
     traced: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")

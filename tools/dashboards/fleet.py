@@ -1,4 +1,4 @@
-"""Fleet overview: is last night's fleet fine, and what did success cost?"""
+"""Fleet overview dashboard: state of all runs, success and cost."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from tools.dashboards import panels as p
 
 CELL = 'model=~"$model", mode=~"$mode", domain=~"$domain"'
 RECENT = "unless on (namespace, run) (time() - opsgym_run_finished_timestamp_seconds > $__range_s)"
-"""Leaves out runs that had ended before the time range; an EvalRun may stay for weeks."""
+"""Excludes runs that finished before the time range; an EvalRun may be kept for weeks."""
 GATES: p.WORDS = {verdict: (verdict, color) for verdict, color in p.VERDICTS.items()}
 
 
 def increase(metric: str, more: str = "", over: str = "$__range") -> str:
-    """What a counter of chosen cells grew by."""
+    """Increase of a counter of the selected cells."""
     return f"increase({metric}{{{CELL}{more}}}[{over}])"
 
 
 def success(by: str = "", over: str = "$__range") -> str:
-    """Passed of scored trials: 0 where nothing passed, nothing where nothing was scored."""
+    """Passed / scored trials: 0 if none passed, no series if none was scored."""
     level = f" by ({by})" if by else ""
     passed = increase("opsgym_trials_total", ', outcome="passed"', over)
     failed = increase("opsgym_trials_total", ', outcome="failed"', over)
@@ -26,7 +26,7 @@ def success(by: str = "", over: str = "$__range") -> str:
 
 
 def infra_errors(by: str = "", over: str = "$__range") -> str:
-    """Infra errors of all attempts; 0 where there was none."""
+    """Attempts with infrastructure errors / all attempts; 0 if there were none."""
     level = f" by ({by})" if by else ""
     lost = increase("opsgym_attempts_total", ', outcome="infra_error"', over)
     every = increase("opsgym_attempts_total", "", over)
@@ -34,14 +34,14 @@ def infra_errors(by: str = "", over: str = "$__range") -> str:
 
 
 def cost_per_success(by: str = "") -> str:
-    """Dollars of all attempts by trials that passed; nothing where none did."""
+    """Cost of all attempts in dollars / passed trials; no series if none passed."""
     level = f" by ({by})" if by else ""
     passed = increase("opsgym_trials_total", ', outcome="passed"')
     return f"sum{level} ({increase('opsgym_cost_usd_total')}) / (sum{level} ({passed}) > 0)"
 
 
 def needs_a_look() -> str:
-    """How many things somebody has to look at."""
+    """Number of problems that need attention."""
     stalled = "max by (namespace, run) (opsgym_run_stalled) > 0"
     gates = f'max by (namespace, run) (opsgym_run_gate{{verdict="NO-GO"}}) {RECENT}'
     late = "time() - max by (namespace, schedule) (opsgym_schedule_next_run_timestamp_seconds) > 600"
@@ -54,7 +54,7 @@ def dashboard() -> boards.Dashboard:
     board = p.board(
         "opsgym-fleet",
         "opsgym / Fleet overview",
-        "Is last night's fleet fine? Success and cost by model, mode and domain, what went wrong, and every run.",
+        "State of all runs, success and cost by model, mode and domain, and errors.",
         "now-24h",
         "1m",
     )
@@ -70,39 +70,39 @@ def _summary() -> list[p.Stat]:
     return [
         p.number(
             "Needs a look",
-            "Stalled runs, gates that say NO-GO, schedules more than ten minutes late, operators that do not answer. "
-            "The tables below name them.",
+            "Stalled runs, gates that say NO-GO, schedules more than ten minutes late, operators that Prometheus "
+            "cannot scrape. The tables below name them.",
             needs_a_look(),
             "short",
             p.NONE_IS_FINE,
         ),
         p.number(
             "Success",
-            "Passed of scored trials in the time range. What was not scored is not in it.",
+            "Passed / scored trials in the time range. Trials that were not scored are excluded.",
             success(),
             "percentunit",
             p.BLUE,
         ).decimals(1),
         p.number(
             "Trials scored",
-            "Trials of the time range that passed or failed.",
+            "Trials that passed or failed in the time range.",
             f"sum({scored})",
             "short",
         ),
         p.number(
             "Infra errors",
-            "Attempts of the time range that the surroundings ended, of all. They are tried, and paid, again.",
+            "Attempts with infrastructure errors / all attempts in the time range. They are retried and paid again.",
             infra_errors(),
             "percentunit",
             p.FEW_ARE_FINE,
         ).decimals(1),
         p.number(
             "Spend",
-            "Dollars of all attempts, where a price is known.",
+            "Cost of all attempts with a known price, in dollars.",
             f"sum({increase('opsgym_cost_usd_total')})",
             "currencyUSD",
         ).decimals(2),
-        p.number("Cost per success", "Spend by trials that passed.", cost_per_success(), "currencyUSD").decimals(3),
+        p.number("Cost per success", "Spend / passed trials.", cost_per_success(), "currencyUSD").decimals(3),
     ]
 
 
@@ -112,7 +112,7 @@ def _runs() -> p.Table:
 
     return p.rows(
         "Runs",
-        "Runs that were alive in the time range. A run that waits for somebody says why in Stalled.",
+        "Runs that were unfinished at some time in the range. Stalled shows why a run needs intervention.",
         {"namespace": "Namespace", "run": "Run"},
         [
             p.Column("Progress", of_run("opsgym_run_progress_ratio"), "percentunit"),
@@ -137,8 +137,8 @@ def _plans() -> list[p.Table | p.BarGauge]:
     return [
         p.rows(
             "Schedules",
-            "When each EvalSchedule last made a run, when one of its runs was last good, and when the next is due. "
-            "A suspended one has no next run.",
+            "For each EvalSchedule: time of the last run, of the last good run, and of the next run. "
+            "A suspended schedule has no next run.",
             {"namespace": "Namespace", "schedule": "Schedule"},
             [
                 p.Column("Last run", of_schedule("last_run"), "dateTimeFromNow"),
@@ -151,7 +151,7 @@ def _plans() -> list[p.Table | p.BarGauge]:
         p.painted(
             p.bars(
                 "Gate verdicts",
-                "Runs of the time range by what their gate says.",
+                "Runs in the time range by verdict.",
                 p.Query(verdicts, "{{verdict}}"),
                 "short",
             ),
@@ -167,14 +167,14 @@ def _success() -> list[p.TimeSeries | p.Table | p.BarGauge]:
     return [
         p.lines(
             "Success by model",
-            "Passed of scored trials in the hour before each point.",
+            "Passed / scored trials in the hour before each point.",
             [p.Query(success("model", "1h"), "{{model}}")],
             "percentunit",
             most=1,
         ).span(12),
         p.matrix(
             "Success by model and domain",
-            "Passed of scored trials in the time range.",
+            "Passed / scored trials in the time range.",
             success("model, domain"),
             "percentunit",
             "model",
@@ -186,7 +186,7 @@ def _success() -> list[p.TimeSeries | p.Table | p.BarGauge]:
         .height(8),
         p.bars(
             "Success by mode",
-            "Passed of scored trials in the time range, by the tool set shown to the agent.",
+            "Passed / scored trials in the time range, by the set of tools shown to the agent.",
             p.Query(success("mode"), "{{mode}}"),
             "percentunit",
             p.GRADES,
@@ -200,13 +200,13 @@ def _cost() -> list[p.TimeSeries | p.BarGauge]:
     return [
         p.bars(
             "Cost per success by model",
-            "Dollars of all attempts in the time range, by trials that passed.",
+            "Cost of all attempts in the time range in dollars / passed trials.",
             p.Query(cost_per_success("model"), "{{model}}"),
             "currencyUSD",
         ).decimals(3),
         p.lines(
             "Spend per hour by model",
-            "Dollars of attempts that ended, in an hour.",
+            "Cost of finished attempts per hour, in dollars.",
             [p.Query(spend, "{{model}}")],
             "currencyUSD",
             stacked=True,
@@ -221,21 +221,21 @@ def _faults() -> list[p.TimeSeries]:
     return [
         p.lines(
             "Infra errors per minute by reason",
-            "Attempts that the surroundings ended. The log of the pod tells more.",
+            "Attempts with infrastructure errors. The pod's log has details.",
             [p.Query(reasons, "{{reason}}")],
             "short",
             stacked=True,
         ),
         p.lines(
             "Rate limits per minute by model",
-            "Requests that models refused with 429. Lower maxConcurrency if they stay.",
+            "Requests that models rejected with 429. Lower maxConcurrency if this persists.",
             [p.Query(limits, "{{model}}")],
             "short",
             stacked=True,
         ),
         p.lines(
             "Trial duration",
-            "Seconds of scored attempts in the hour before each point, from seed to verdict.",
+            "Duration of scored attempts in the hour before each point, from seeding to verification.",
             [
                 p.Query(f"histogram_quantile(0.5, sum by (le) ({total})) >= 0", "median"),
                 p.Query(f"histogram_quantile(0.95, sum by (le) ({total})) >= 0", "95 %"),

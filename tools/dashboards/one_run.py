@@ -11,13 +11,13 @@ from tools.dashboards import panels as p
 
 RUN = 'namespace="$namespace", run="$run"'
 CELL = "model, agent, mode, domain"
-SHARED = "Of the run's cells: other runs of the same cells at the same time are in it."
+SHARED = "For the run's cells; includes other runs of the same cells at the same time."
 STATES: p.WORDS = {"0": ("running", "blue"), "1": ("finished", "green"), "2": ("stalled", "red")}
 GATES: p.WORDS = {"1": ("GO", "green"), "2": ("INCONCLUSIVE", "orange"), "3": ("NO-GO", "red")}
 
 
 AMONG = f" and on ({CELL}) opsgym_run_trials{{{RUN}}}"
-"""Keeps the run's cells of a counter."""
+"""Restricts a counter to the run's cells."""
 
 
 def dashboard() -> boards.Dashboard:
@@ -26,7 +26,7 @@ def dashboard() -> boards.Dashboard:
         p.board(
             "opsgym-run",
             "opsgym / One run",
-            "A run while it goes on: progress, success by cell, spend against budget, and what holds it up.",
+            "A run in progress: success by cell, spend against budget, and what delays it.",
             "now-3h",
             "10s",
         )
@@ -55,36 +55,36 @@ def _summary() -> list[p.Stat]:
     return [
         p.number(
             "State",
-            "Stalled means that somebody has to mend something; `kubectl describe` says what.",
+            "Stalled: the run needs intervention; `kubectl describe` says which.",
             _state(),
             "none",
             words=STATES,
         ),
         p.number(
             "Progress",
-            "Scored trials of all trials.",
+            "Scored trials / all trials.",
             f"max(opsgym_run_progress_ratio{{{RUN}}})",
             "percentunit",
             p.BLUE,
         ).decimals(0),
         p.number(
             "Success",
-            "Mean over tasks of what is scored so far.",
+            "Mean over tasks of the trials scored so far.",
             f"max(opsgym_run_success_ratio{{{RUN}}})",
             "percentunit",
             p.BLUE,
         ).decimals(1),
-        p.number("Gate", "What the gate says, once the run has ended.", _verdict(), "none", words=GATES),
+        p.number("Gate", "Verdict of the gate, once the run has finished.", _verdict(), "none", words=GATES),
         p.number(
             "Budget spent",
-            "Spend of budget.maxUsd. At 100 % no further trial starts.",
+            "Spend / budget.maxUsd. At 100 % no further trial starts.",
             f"max(opsgym_run_cost_usd{{{RUN}}}) / max(opsgym_run_budget_usd{{{RUN}}})",
             "percentunit",
             p.NEAR_THE_CAP,
         ).decimals(0),
         p.number(
             "Not scored",
-            "Trials that will not be tried again: infra errors that stayed, unusable rows, budget, cancelled.",
+            "Trials that will not be retried: persistent infrastructure errors, unusable rows, budget, cancelled.",
             f'sum(opsgym_run_trials{{{RUN}, outcome!~"passed|failed|pending"}}) or vector(0)',
             "short",
             p.NONE_IS_FINE,
@@ -101,7 +101,7 @@ def _cells() -> p.Table:
     return (
         p.rows(
             "Success by cell",
-            "A cell is a model, an agent, a mode and a domain. What was not scored is not in success.",
+            "A cell is a model, an agent, a mode and a domain. Success excludes trials that were not scored.",
             titles,
             [
                 p.Column("Success", f"({passed} or 0 * {scored}) / ({scored} > 0)", "percentunit", p.GRADES),
@@ -131,7 +131,7 @@ def _money() -> list[p.TimeSeries]:
         p.painted(
             p.lines(
                 "Spend against budget",
-                "Dollars so far, and budget.maxUsd.",
+                "Spend so far and budget.maxUsd, in dollars.",
                 [
                     p.Query(f"max(opsgym_run_cost_usd{{{RUN}}})", "spent"),
                     p.Query(f"max(opsgym_run_budget_usd{{{RUN}}})", "budget"),
@@ -142,14 +142,14 @@ def _money() -> list[p.TimeSeries]:
         ),
         p.lines(
             "Success",
-            "Mean over tasks of what is scored so far.",
+            "Mean over tasks of the trials scored so far.",
             [p.Query(f"max(opsgym_run_success_ratio{{{RUN}}})", "success")],
             "percentunit",
             most=1,
         ),
         p.lines(
             "Tokens per minute",
-            f"Tokens of attempts that ended, in a minute. {SHARED}",
+            f"Tokens of finished attempts per minute. {SHARED}",
             [p.Query(p.per(60, 'opsgym_tokens_total{kind=~"prompt|completion"}', "kind", AMONG), "{{kind}}")],
             "short",
             stacked=True,
@@ -168,19 +168,19 @@ def _speed() -> list[p.TimeSeries | p.BarGauge]:
     return [
         p.bars(
             "Duration by phase",
-            f"Mean seconds of a scored attempt in each phase, over the time range. {SHARED}",
+            f"Mean duration of each phase of scored attempts in the time range. {SHARED}",
             p.Query(f"{seconds} / ({count} > 0)", "{{phase}}"),
             "s",
         ),
         p.lines(
             "Retries and rate limits per minute",
-            f"Requests that models refused with 429, and requests that were sent again for any reason. {SHARED}",
+            f"Requests that models rejected with 429, and requests that were retried for any reason. {SHARED}",
             trouble,
             "short",
         ),
         p.lines(
             "Pods pending and episodes in flight",
-            "Pods that wait for a node or an image, and episodes that may use the run's models (all runs).",
+            "Pods that wait for a node or an image, and episodes that use the run's models (all runs).",
             [
                 p.Query(f"max(opsgym_run_pods_pending{{{RUN}}})", "pods pending"),
                 p.Query(

@@ -1,4 +1,4 @@
-"""Operator health: does it look at its namespaces, how long does that take, and what does it cost?"""
+"""Operator health dashboard: reconciles, their duration, and resource use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tools.dashboards import panels as p
 
 JOB = 'job=~"$job"'
 PASSED = f"opsgym_reconcile_last_success_timestamp_seconds{{{JOB}}} > 0"
-"""NaN, and so left out, until a pass has ended well."""
+"""NaN, and therefore excluded, until a reconcile has succeeded."""
 ANSWERS: p.WORDS = {"0": ("down", "red"), "1": ("up", "green")}
 LATE: p.Steps = {None: "green", 120: "orange", 600: "red"}
-"""Seconds since a pass ended well. A namespace that has anything is looked at every minute."""
+"""Seconds since a reconcile succeeded. A namespace with EvalRuns is reconciled every minute."""
 
 
 def dashboard() -> boards.Dashboard:
@@ -19,7 +19,7 @@ def dashboard() -> boards.Dashboard:
     board = p.board(
         "opsgym-operator",
         "opsgym / Operator health",
-        "Does the operator look at its namespaces, how long does that take, and what does it cost?",
+        "Reconciles by result and duration, and the operator's resource use.",
         "now-6h",
         "30s",
     ).with_variable(p.variable("job", "Job", "opsgym_reconcile_duration_seconds_count", many=True))
@@ -27,26 +27,26 @@ def dashboard() -> boards.Dashboard:
 
 
 def _summary() -> list[p.Stat]:
-    version = p.number("Version", "What runs.", f"opsgym_build_info{{{JOB}}}", "none")
+    version = p.number("Version", "Running version.", f"opsgym_build_info{{{JOB}}}", "none")
     return [
-        p.number("Operator", "Whether Prometheus can read its metrics.", f"min(up{{{JOB}}})", "none", words=ANSWERS),
+        p.number("Operator", "Whether Prometheus can scrape the operator.", f"min(up{{{JOB}}})", "none", words=ANSWERS),
         p.number(
-            "Last good pass",
-            "Seconds since a pass over a namespace last ended well. There is one a minute where there is anything.",
+            "Last successful reconcile",
+            "Seconds since the last successful reconcile. A namespace with EvalRuns is reconciled every minute.",
             f"time() - max({PASSED})",
             "s",
             LATE,
         ),
         p.number(
-            "Failed passes",
-            "In the last 15 minutes. A failed pass is repeated; the log has the error.",
+            "Failed reconciles",
+            "In the last 15 minutes. A failed reconcile is retried; the log has the error.",
             f"sum(increase(opsgym_reconcile_errors_total{{{JOB}}}[15m])) or vector(0)",
             "short",
             {None: "green", 1: "orange", 4: "red"},
         ),
         p.number(
             "Restarts",
-            "Of the operator's process in the time range. Runs go on after each.",
+            "Restarts of the operator's process in the time range. Runs continue after each.",
             f"sum(changes(process_start_time_seconds{{{JOB}}}[$__range]))",
             "short",
             {None: "green", 1: "orange"},
@@ -62,8 +62,8 @@ def _passes() -> list[p.TimeSeries]:
     buckets = f"sum by (le) (rate(opsgym_reconcile_duration_seconds_bucket{{{JOB}}}[$__rate_interval]))"
     return [
         p.lines(
-            "Duration of passes",
-            "Seconds that a pass over a namespace takes.",
+            "Reconcile duration",
+            "Duration of the reconcile of a namespace.",
             [
                 p.Query(f"histogram_quantile(0.5, {buckets}) >= 0", "median"),
                 p.Query(f"histogram_quantile(0.95, {buckets}) >= 0", "95 %"),
@@ -71,14 +71,14 @@ def _passes() -> list[p.TimeSeries]:
             "s",
         ),
         p.lines(
-            "Passes",
-            "Passes in a second.",
+            "Reconciles",
+            "Reconciles per second.",
             [p.Query(f"sum(rate(opsgym_reconcile_duration_seconds_count{{{JOB}}}[$__rate_interval]))", "passes")],
             "ops",
         ),
         p.lines(
-            "Failed passes per minute by cause",
-            "A failed pass is repeated; the log has the error.",
+            "Failed reconciles per minute by cause",
+            "A failed reconcile is retried; the log has the error.",
             [p.Query(p.per(60, f"opsgym_reconcile_errors_total{{{JOB}}}", "cause"), "{{cause}}")],
             "short",
             stacked=True,
@@ -90,7 +90,7 @@ def _work() -> list[p.TimeSeries]:
     return [
         p.lines(
             "Episodes in flight against ceilings",
-            "Episodes that may use a model now, and the model's maxConcurrency. A reached ceiling holds runs up.",
+            "Episodes that use a model now, and the model's maxConcurrency. Runs wait when the ceiling is reached.",
             [
                 p.Query(f"max by (namespace, model) (opsgym_model_in_flight{{{JOB}}})", "{{model}} in flight"),
                 p.Query(f"max by (namespace, model) (opsgym_model_ceiling{{{JOB}}})", "{{model}} ceiling"),
@@ -98,9 +98,9 @@ def _work() -> list[p.TimeSeries]:
             "short",
         ).span(12),
         p.lines(
-            "Notices per hour",
-            "Notices to webhooks, and whether they arrived.",
-            [p.Query(p.per(3600, f"opsgym_notices_total{{{JOB}}}", "outcome"), "{{outcome}}")],
+            "Notifications per hour",
+            "Notifications to webhooks by outcome.",
+            [p.Query(p.per(3600, f"opsgym_notifications_total{{{JOB}}}", "outcome"), "{{outcome}}")],
             "short",
         ).span(12),
     ]
@@ -109,8 +109,8 @@ def _work() -> list[p.TimeSeries]:
 def _process() -> list[p.TimeSeries]:
     return [
         p.lines(
-            "Seconds since a good pass",
-            "Rises while nothing is looked at; under a minute is normal, and an operator without any work rests.",
+            "Seconds since a successful reconcile",
+            "Rises while no namespace is reconciled. Below a minute is normal; an idle operator does not reconcile.",
             [p.Query(f"time() - max by (job) ({PASSED})", "{{job}}")],
             "s",
         ),
@@ -122,7 +122,7 @@ def _process() -> list[p.TimeSeries]:
         ),
         p.lines(
             "CPU",
-            "Cores that the operator's process uses.",
+            "CPU cores used by the operator's process.",
             [p.Query(f"sum by (job) (rate(process_cpu_seconds_total{{{JOB}}}[$__rate_interval]))", "{{job}}")],
             "none",
         ),

@@ -25,16 +25,16 @@ Panel = Stat | TimeSeries | BarGauge | Table
 PanelT = TypeVar("PanelT", TimeSeries, BarGauge)
 
 Steps = Mapping[float | None, str]
-"""Colours by the value from which they hold; None is the lowest."""
+"""Colours by lower bound of the value; None is the lowest."""
 FINE: Steps = {None: "green"}
 PLAIN: Steps = {None: "text"}
 BLUE: Steps = {None: "blue"}
 NONE_IS_FINE: Steps = {None: "green", 1: "red"}
 FEW_ARE_FINE: Steps = {None: "green", 0.05: "orange", 0.1: "red"}
-"""For shares of attempts that were lost; the alert's threshold is red."""
+"""For error ratios; red from the alert's threshold."""
 NEAR_THE_CAP: Steps = {None: "green", 0.75: "orange", 0.9: "red"}
 GRADES: Steps = {None: "super-light-blue", 0.2: "light-blue", 0.4: "blue", 0.6: "semi-dark-blue", 0.8: "dark-blue"}
-"""For success rates side by side: says which is higher, not which is good."""
+"""For comparing success rates: shows which is higher, not which is good."""
 OUTCOMES: Mapping[str, str] = {
     "passed": "green",
     "failed": "red",
@@ -52,7 +52,7 @@ WORDS = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class Query:
-    """What a time series panel draws."""
+    """A query of a time series panel and its legend."""
 
     expression: str
     legend: str
@@ -60,15 +60,15 @@ class Query:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table that is joined from queries."""
+    """Column of a table joined from several queries."""
 
     title: str
     expression: str
     unit: str = "none"
     steps: Steps | None = None
-    """Colours the cell's background if given."""
+    """Colours of the cell's background; none if None."""
     label: str = ""
-    """Shows this label of the series instead of its value."""
+    """Label of the series to show instead of its value."""
     words: WORDS | None = None
 
 
@@ -86,12 +86,12 @@ def per(seconds: int, counter: str, by: str, among: str = "") -> str:
 
 def thresholds(steps: Steps) -> boards.ThresholdsConfig:
     """Colours by absolute value."""
-    found = [models.Threshold(value=value, color=color) for value, color in steps.items()]
-    return boards.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(found)
+    limits = [models.Threshold(value=value, color=color) for value, color in steps.items()]
+    return boards.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(limits)
 
 
 def mapping(words: WORDS) -> models.ValueMap:
-    """Texts that stand for values."""
+    """Texts shown for values."""
     options = {
         value: models.ValueMappingResult(text=text, color=color, index=index)
         for index, (value, (text, color)) in enumerate(words.items())
@@ -110,7 +110,7 @@ def instant(expression: str, legend: str = "", ref: str = "A") -> prometheus.Dat
 
 
 def painted(panel: PanelT, colors: Mapping[str, str]) -> PanelT:
-    """Gives series that everybody knows the colours that everybody expects."""
+    """Fixed colours for well-known series."""
     for name, color in colors.items():
         fixed = models.DynamicConfigValue(id_val="color", value={"mode": "fixed", "fixedColor": color})
         panel.override_by_name(name, [fixed])
@@ -120,7 +120,7 @@ def painted(panel: PanelT, colors: Mapping[str, str]) -> PanelT:
 def number(
     title: str, description: str, expression: str, unit: str, steps: Steps = PLAIN, words: WORDS | None = None
 ) -> Stat:
-    """One number, large."""
+    """Panel with one number."""
     panel = (
         stat.Panel()
         .title(title)
@@ -153,7 +153,7 @@ def lines(
     stacked: bool = False,
     most: float | None = None,
 ) -> TimeSeries:
-    """Series over time; stacked ones as bars."""
+    """Time series panel; stacked series as bars."""
     panel = (
         timeseries.Panel()
         .title(title)
@@ -189,7 +189,7 @@ def lines(
 def bars(
     title: str, description: str, query: Query, unit: str, steps: Steps = BLUE, most: float | None = None
 ) -> BarGauge:
-    """Values side by side."""
+    """Bar gauge panel."""
     panel = (
         bargauge.Panel()
         .title(title)
@@ -273,12 +273,12 @@ def variable(name: str, label: str, metric: str, *, many: bool) -> boards.QueryV
 
     Args:
         name: Name, and the label.
-        label: What people read.
-        metric: Series whose label it is; may be a selector that names other variables.
-        many: Whether several may be chosen; all are at first.
+        label: Displayed name.
+        metric: Series that has the label; may be a selector that uses other variables.
+        many: Allow several values; initially all are selected.
     """
     query: dict[str, object] = {"query": f"label_values({metric}, {name})", "refId": "A"}
-    found = (
+    variable = (
         boards.QueryVariable(name)
         .label(label)
         .datasource(SOURCE)
@@ -288,19 +288,19 @@ def variable(name: str, label: str, metric: str, *, many: bool) -> boards.QueryV
     )
     if many:
         every = models.VariableOption(text=["All"], value=["$__all"], selected=True)
-        found = found.multi(True).include_all(True).all_value(".*").current(every)
-    return found
+        variable = variable.multi(True).include_all(True).all_value(".*").current(every)
+    return variable
 
 
 def place(board: boards.Dashboard, *panels: Panel) -> boards.Dashboard:
-    """Adds panels from left to right; a line of them is 24 wide."""
+    """Adds panels from left to right; the grid is 24 units wide."""
     for panel in panels:
         board.with_panel(panel)
     return board
 
 
 def board(uid: str, title: str, description: str, since: str, refresh: str) -> boards.Dashboard:
-    """A dashboard without panels, which leads to the others."""
+    """An empty dashboard with links to the others."""
     links = boards.DashboardLink("opsgym").type(models.DashboardLinkType.DASHBOARDS).tags(["opsgym"])
     return (
         boards.Dashboard(title)

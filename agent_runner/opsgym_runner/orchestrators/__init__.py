@@ -1,28 +1,26 @@
-"""How model calls and tool calls are arranged: the built-in ways, and what installed packages offer under the same
-protocol.
-"""
+"""Orchestrators: the built-in ones, and those of installed packages under the same protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-from opsgym_api.outcomes import ConfigReason
+from opsgym_api.records.outcomes import ConfigReason
 from opsgym_runner.errors import NotScored, config_error
-from opsgym_runner.journal import PLANNER
-from opsgym_runner.model import Message, Reply, ToolRequest
-from opsgym_runner.orchestrators.base import Ending, Orchestrator, Session, opening
+from opsgym_runner.job import PLANNER
+from opsgym_runner.models.client import Message, Reply, ToolRequest
+from opsgym_runner.orchestrators.base import AgentResult, Orchestrator, Session, initial_messages
 from opsgym_runner.orchestrators.decomposing import Decomposing
 from opsgym_runner.orchestrators.planner_react import PlannerReact
 from opsgym_runner.orchestrators.react import act, react
 
 __all__ = [
-    "ENTRY_POINTS", "PLANNER", "Ending", "Message", "Orchestrator", "Reply", "Session", "ToolRequest", "act",
-    "find_orchestrator", "opening", "prompts_of",
+    "ENTRY_POINTS", "PLANNER", "AgentResult", "Message", "Orchestrator", "Reply", "Session", "ToolRequest", "act",
+    "find_orchestrator", "initial_messages", "prompts_of",
 ]  # fmt: skip
 
 ENTRY_POINTS = "opsgym.orchestrators"
-"""Entry-point group in which installed packages offer further orchestrators."""
+"""Entry-point group in which installed packages register orchestrators."""
 
 _BUILT_IN: Mapping[str, Orchestrator] = {
     "react": react,
@@ -32,32 +30,32 @@ _BUILT_IN: Mapping[str, Orchestrator] = {
 
 
 def find_orchestrator(name: str) -> Orchestrator:
-    """An orchestrator by name: a built-in one, or one that an installed package offers.
+    """An orchestrator by name: built in, or registered by an installed package.
 
     Raises:
-        NotScored: There is none of that name, or what the package offers is none.
+        NotScored: The name is unknown, or the registered object is not an orchestrator.
     """
     if name in _BUILT_IN:
         return _BUILT_IN[name]
-    offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if name not in offered:
-        known = ", ".join(sorted({*_BUILT_IN, *offered}))
-        raise config_error(ConfigReason.UNSUPPORTED, f"no orchestrator is called {name!r}; there is: {known}")
-    return _loaded(offered[name])
+    registered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in registered:
+        known = ", ".join(sorted({*_BUILT_IN, *registered}))
+        raise config_error(ConfigReason.UNSUPPORTED, f"unknown orchestrator {name!r}; known: {known}")
+    return _loaded(registered[name])
 
 
 def _loaded(point: EntryPoint) -> Orchestrator:
     try:
-        found = point.load()
-    except Exception as error:  # noqa: BLE001 somebody else's package may fail in any way
+        loaded = point.load()
+    except Exception as error:  # noqa: BLE001 code of an installed package may fail in any way
         raise _unusable(point, f"{type(error).__name__}: {error}") from None
-    if not callable(found) or isinstance(found, type):
-        raise _unusable(point, "it is not an async function, nor an object that can be called like one")
-    prompts = getattr(found, "prompts", {})
+    if not callable(loaded) or isinstance(loaded, type):
+        raise _unusable(point, "it is neither an async function nor an object that can be called like one")
+    prompts = getattr(loaded, "prompts", {})
     texts = [*prompts.items()] if isinstance(prompts, Mapping) else [(prompts, None)]
     if not all(isinstance(item, str) for pair in texts for item in pair):
-        raise _unusable(point, "its prompts are not texts by name")
-    orchestrator: Orchestrator = found
+        raise _unusable(point, "its attribute prompts does not map names to texts")
+    orchestrator: Orchestrator = loaded
     return orchestrator
 
 
@@ -67,5 +65,5 @@ def _unusable(point: EntryPoint, problem: str) -> NotScored:
 
 
 def prompts_of(orchestrator: Orchestrator) -> dict[str, str]:
-    """An orchestrator's own prompts by name; none if it offers none."""
+    """Default prompts of an orchestrator by name; empty if it has none."""
     return dict(getattr(orchestrator, "prompts", {}))

@@ -1,5 +1,7 @@
-"""What an orchestrator is, and what it works with. Invariant: an orchestrator decides what happens next and nothing
-else; accounting, limits, the gate and the transcript are the session's.
+"""The orchestrator protocol and the session that an orchestrator works with.
+
+Invariant: an orchestrator only decides the next model or tool call; accounting, limits, the start gate and the
+transcript belong to the session.
 """
 
 from __future__ import annotations
@@ -8,85 +10,103 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from opsgym_api.outcomes import FailReason
-from opsgym_runner.model import Message, Reply, ToolRequest
+from opsgym_api.records.outcomes import FailReason
+from opsgym_runner.models.client import Message, Reply, ToolRequest
 
 
 class Session(Protocol):
-    """What an orchestrator works with: one task, one agent, its tools."""
+    """An orchestrator's access to one episode: its task, models and tools."""
 
     @property
     def system_prompt(self) -> str:
-        """The policy."""
+        """The task's system prompt: the policy, with its amendments so far."""
         ...
 
     @property
     def user_prompt(self) -> str:
-        """What is asked, with the plan if the agent gets one."""
+        """What the user has asked so far: the user prompt with the plan if the agent gets one, answers and messages of
+        the days since, and what the user said meanwhile.
+        """
         ...
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Tools in OpenAI's shape."""
+        """Tools in OpenAI's format."""
         ...
 
     @property
     def max_steps(self) -> int:
-        """Model calls that may be made, the planner's included. The one after them ends the trial."""
+        """Maximum number of model calls, the planner's included. One more call ends the trial."""
         ...
 
     def prompt(self, name: str, **values: str) -> str:
-        """One of the orchestrator's prompts, or what the agent replaces it by, with its places filled.
+        """Renders a prompt of the orchestrator, or the agent's replacement of it.
 
         Raises:
-            KeyError: There is none of that name, or a place has no value.
+            KeyError: The orchestrator has no prompt of this name, or a placeholder has no value.
         """
         ...
 
     async def ask(
         self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]] | None = None, by: str = ""
     ) -> Reply:
-        """One model call: one step.
+        """Calls a model, which is one step.
 
         Args:
-            messages: The conversation in OpenAI's shape.
-            tools: Tools to show; all of the session's if None.
-            by: Whose conversation it is, for the transcript: `PLANNER` asks the agent's planner, any other part its
-                own model.
+            messages: The conversation in OpenAI's format.
+            tools: Tools shown to the model; None shows all tools of the session.
+            by: Name of the conversation in the transcript. `PLANNER` calls the agent's planner, any other name the
+                agent's own model.
+        """
+        ...
+
+    async def end_day(self, answer: str) -> str | None:
+        """Ends a day of the task with the agent's answer.
+
+        Args:
+            answer: The agent's answer.
+
+        Returns:
+            The user's message with which the next day begins; None if this was the last day.
         """
         ...
 
     async def call(self, request: ToolRequest, *, by: str = "") -> str:
-        """Carries out a tool call; its result as the model is to read it.
+        """Executes a tool call and returns its result as the model reads it.
 
         Args:
             request: The call.
-            by: Whose conversation it belongs to.
+            by: Name of the conversation in the transcript.
         """
         ...
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How an agent's loop came to its end by itself."""
+class AgentResult:
+    """How an agent's loop ended."""
 
     answer: str
-    """The agent's final words."""
+    """The agent's final answer."""
     stopped_by: Literal["answer"] | FailReason = "answer"
-    """`step_limit` if the steps were used up."""
+    """`answer` if the agent ended the loop itself, otherwise what stopped it."""
 
 
 class Orchestrator(Protocol):
     """Runs an agent's loop.
 
-    One that has prompts offers them in an attribute `prompts`, texts by name; agents may then replace them.
+    An orchestrator with prompts has an attribute `prompts`, texts by name; agents may replace them.
     """
 
-    async def __call__(self, session: Session) -> Ending:
-        """Acts until the agent answers; the session ends what takes too many steps or too long."""
+    async def __call__(self, session: Session) -> AgentResult:
+        """Acts until the agent answers; the session stops a loop that exceeds the step limit or the task timeout."""
         ...
 
 
-def opening(session: Session, request: str) -> list[Message]:
-    """How a conversation about the task begins: with its policy, and a request."""
+def initial_messages(session: Session, request: str) -> list[Message]:
+    """First messages of a conversation: the task's system prompt and a user message.
+
+    Args:
+        session: The session.
+        request: Text of the user message.
+    """
     return [{"role": "system", "content": session.system_prompt}, {"role": "user", "content": request}]

@@ -1,7 +1,7 @@
-"""A preflight pod's main container: finds out whether a run can start, and freezes its suite if it can.
+"""A preflight pod's main container: checks whether a run can start, and freezes its suite if it can.
 
-Invariant: what a user has to mend is a finding, named by object and field, and ends in exit code 0; another exit code
-says that it could not be found out. Every check is made, so that one look shows all there is to mend.
+Invariant: a fault that a user must fix is a problem of the report, named by object and field, with exit code 0; another
+exit code means that the check itself failed. Every check is made, so one report lists all problems.
 """
 
 from __future__ import annotations
@@ -12,77 +12,78 @@ from pathlib import Path
 
 import structlog
 
-from opsgym_api.evalrun import Agent
-from opsgym_api.layout import RunKeys
-from opsgym_api.logs import configure_logs
-from opsgym_api.orders import ENV_SUITE, Exit, Finding, OrderedModel, PreflightOrder, PreflightReport
-from opsgym_api.store import Store, StoreError
-from opsgym_runner.episode import approach_of
+from opsgym_api.kinds.evalrun import Agent
+from opsgym_api.records.exit_codes import Exit
+from opsgym_api.records.job_spec import ENV_SUITE, Finding, JobModel, PreflightReport, PreflightSpec
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.common.logs import configure_logs
+from opsgym_core.store.base import Store, StoreError
+from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
 from opsgym_runner.job import ModelEndpoint
-from opsgym_runner.models import (
-    PLAYED,
+from opsgym_runner.models.checks import (
+    SCRIPTED_REPLAYS,
     KnownPrices,
     MissingKey,
     missing_key,
+    required_key,
     secret_parameters,
-    unpriced,
-    wanted_key,
+    unknown_price,
 )
-from opsgym_runner.pod.message import fitted_report, leave, leave_words, room
-from opsgym_runner.pod.orders import UnusableOrder, read_order, recordings_folder, result_store, suite_store
+from opsgym_runner.models.prices import REPLAY, known_prices
+from opsgym_runner.pod.job_spec import UnusableJobSpec, read_job_spec, recordings_folder, result_store, suite_store
+from opsgym_runner.pod.message import fitted_report, message_limit, write_message, write_text_message
 from opsgym_runner.pod.suite import Frozen, fetched, mounted, read_suite
-from opsgym_runner.prices import REPLAY, known_prices
 from opsgym_runner.replay.flaky import flaky_problems
 from opsgym_runner.replay.scripts import read_recording
 
-_CONTAINERS = 2  # of the pod: the one that writes a built-in suite, and this one
+_CONTAINERS = 2  # containers of the pod: the one that writes a built-in suite, and this one
 _PROBE = b"opsgym writes each result once\n"
 log = structlog.get_logger()
 
 
 def main(environment: Mapping[str, str]) -> int:
-    """Checks a run; the exit code."""
+    """Checks a run, writes the report and returns the exit code."""
     configure_logs(environment)
     try:
-        order = read_order(environment, PreflightOrder)
+        spec = read_job_spec(environment, PreflightSpec)
         store = result_store(environment)
         with tempfile.TemporaryDirectory() as scratch:
-            report, code = _checked(order, store, environment, Path(scratch))
-    except UnusableOrder as error:
-        log.critical("cannot begin", error=str(error))
-        leave_words(environment, str(error))
-        return Exit.NO_ORDER
+            report, code = _checked(spec, store, environment, Path(scratch))
+    except UnusableJobSpec as error:
+        log.critical("cannot start", error=str(error))
+        write_text_message(environment, str(error))
+        return Exit.NO_JOB_SPEC
     for finding in report.problems:
         log.warning("finding", where=finding.where, problem=finding.problem)
-    log.info("preflight ends", findings=len(report.problems), tasks=report.tasks, code=int(code))
-    leave(environment, fitted_report(report, room(_CONTAINERS)))
+    log.info("preflight ended", problems=len(report.problems), tasks=report.tasks, code=int(code))
+    write_message(environment, fitted_report(report, message_limit(_CONTAINERS)))
     return code
 
 
 def _checked(
-    order: PreflightOrder, store: Store, environment: Mapping[str, str], scratch: Path
+    spec: PreflightSpec, store: Store, environment: Mapping[str, str], scratch: Path
 ) -> tuple[PreflightReport, Exit]:
-    structlog.contextvars.bind_contextvars(run=order.run)
+    structlog.contextvars.bind_contextvars(run=spec.run)
     findings: list[Finding] = []
     frozen = Frozen()
     code = Exit.DONE
     try:
-        findings += check_store(store, order.run)
+        findings += check_store(store, spec.run)
     except StoreError as error:
         findings.append(_unreachable(error))
         code = Exit.STORE_LOST
     try:
-        frozen = _suite(order, environment, scratch)
+        frozen = _read_suite(spec, environment, scratch)
     except StoreError as error:
         findings.append(_unreachable(error))
         code = Exit.STORE_LOST
     findings += frozen.findings
-    findings += check_models(order.models, environment, known_prices, missing_key)
-    findings += check_agents(order.agents)
+    findings += check_models(spec.models, environment, known_prices, missing_key)
+    findings += check_agents(spec.agents)
     if not findings:
         try:
-            frozen.write(store, order.run)
+            frozen.write(store, spec.run)
         except StoreError as error:
             findings.append(_unreachable(error))
             code = Exit.STORE_LOST
@@ -93,23 +94,23 @@ def _unreachable(error: StoreError) -> Finding:
     return Finding(where=f"store {error.store}", problem=str(error).removeprefix(f"{error.store}: "))
 
 
-def _suite(order: PreflightOrder, environment: Mapping[str, str], scratch: Path) -> Frozen:
-    if order.suite.object_store is not None:
-        source = fetched(order.suite, suite_store(environment), scratch)
+def _read_suite(spec: PreflightSpec, environment: Mapping[str, str], scratch: Path) -> Frozen:
+    if spec.suite.object_store is not None:
+        source = fetched(spec.suite, suite_store(environment), scratch)
     else:
-        source = mounted(order.suite, Path(environment.get(ENV_SUITE) or "/suite"))
-    return read_suite(order.suite, source)
+        source = mounted(spec.suite, Path(environment.get(ENV_SUITE) or "/suite"))
+    return read_suite(spec.suite, source)
 
 
 def check_store(store: Store, run: str) -> Iterator[Finding]:
-    """Whether the store takes writes, and takes each key once.
+    """Checks that the store accepts writes, and accepts each key only once.
 
     Raises:
-        StoreError: It takes none.
+        StoreError: The store cannot be written.
     """
     key = RunKeys(run).probe
     store.put(key, _PROBE)
-    advice = "it has to honour If-None-Match on PutObject, or results could be overwritten: use a store that does"
+    advice = "results could be overwritten: use a store that honours If-None-Match on PutObject"
     try:
         overwritten = store.put_once(key, _PROBE)
     except StoreError as error:
@@ -120,21 +121,21 @@ def check_store(store: Store, run: str) -> Iterator[Finding]:
 
 
 def check_agents(agents: Sequence[Agent]) -> Iterator[Finding]:
-    """Whether every agent can act: its orchestrator is in this image, and so are the prompts that it replaces."""
+    """Checks that every agent's orchestrator is installed and has the prompts that the agent replaces."""
     for index, agent in enumerate(agents):
         try:
-            approach_of(agent)
+            resolve_agent(agent)
         except NotScored as error:
             yield Finding(where=f"spec.agents[{index}]", problem=str(error))
 
 
 def check_models(
-    models: Iterable[OrderedModel],
+    models: Iterable[JobModel],
     environment: Mapping[str, str],
     known_prices: KnownPrices,
     missing_key: MissingKey,
 ) -> Iterator[Finding]:
-    """Whether every model can be called and its cost is known, as far as that can be told without calling it."""
+    """Checks credentials, parameters, prices and recordings of every model, without calling it."""
     for model in models:
         origin = model.origin or f"models[{model.name}]"
         for parameter in secret_parameters(model.parameters):
@@ -147,25 +148,23 @@ def check_models(
         else:
             yield from _keys(origin, model, environment, missing_key)
             if model.prices is None and not model.allow_unpriced and known_prices(model.model) is None:
-                yield Finding(where=f"{origin}.prices", problem=unpriced(model.model))
+                yield Finding(where=f"{origin}.prices", problem=unknown_price(model.model))
 
 
-def _keys(
-    origin: str, model: OrderedModel, environment: Mapping[str, str], missing_key: MissingKey
-) -> Iterator[Finding]:
+def _keys(origin: str, model: JobModel, environment: Mapping[str, str], missing_key: MissingKey) -> Iterator[Finding]:
     variables = {endpoint.key_env for endpoint in model.endpoints if endpoint.key_env is not None}
     if any(not environment.get(variable) for variable in variables):
         yield Finding(where=f"{origin}.credentials", problem="the Secret's key is empty; put the API key there")
     if variables:
         return
-    wanted = wanted_key(model.model, (ModelEndpoint(endpoint.url) for endpoint in model.endpoints), missing_key)
-    if wanted is not None:
+    variable = required_key(model.model, (ModelEndpoint(endpoint.url) for endpoint in model.endpoints), missing_key)
+    if variable is not None:
         advice = "name the Secret that holds it: credentials: {secret: NAME, key: KEY}"
-        yield Finding(where=f"{origin}.credentials", problem=f"{model.model} needs an API key ({wanted}); {advice}")
+        yield Finding(where=f"{origin}.credentials", problem=f"{model.model} needs an API key ({variable}); {advice}")
 
 
 def _recording(origin: str, model: str, folder: Path) -> Iterator[Finding]:
-    if model in PLAYED:
+    if model in SCRIPTED_REPLAYS:
         return
     name, _, key = model.removeprefix(REPLAY).partition("/")
     if not name or not key or "/" in key or ".." in (name, key):
@@ -174,7 +173,7 @@ def _recording(origin: str, model: str, folder: Path) -> Iterator[Finding]:
         return
     where, file = f"ConfigMap {name}: {key}", folder / name / key
     if not file.is_file():
-        problem = f"there is no such ConfigMap or key, which {origin}.model names; create it from the recording"
+        problem = f"the ConfigMap or key that {origin}.model names does not exist; create it from the recording"
         yield Finding(where=where, problem=problem)
         return
     try:

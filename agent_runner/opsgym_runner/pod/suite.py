@@ -1,6 +1,6 @@
-"""Reads a run's suite where a preflight pod finds it, to be frozen in the result store.
+"""Reads a run's suite from its source in a preflight pod, so that it can be frozen in the result store.
 
-Invariant: every row of the source is in the index, with an id of its own, also one that could not be read.
+Invariant: every row of the source is in the index under a unique id, unreadable rows included.
 """
 
 from __future__ import annotations
@@ -9,52 +9,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from opsgym_api.digest import digest_of
 from opsgym_api.errors import InputError
-from opsgym_api.evalrun import Suite
-from opsgym_api.orders import UNREAD_DOMAIN, Finding, SuiteEntry
-from opsgym_api.store import Store
-from opsgym_api.task import BadRow, Task, read_tasks
-from opsgym_runner.frozen import FrozenSuite, each
-from opsgym_runner.rows import reported
-from opsgym_runner.seeds import BUILTIN, SeedFinder, SeedNotFoundError
+from opsgym_api.kinds.evalrun import Suite
+from opsgym_api.records.job_spec import UNREAD_DOMAIN, Finding
+from opsgym_api.tasks.digest import digest_of
+from opsgym_api.tasks.reading import BadRow, read_tasks
+from opsgym_api.tasks.suite import SuiteEntry
+from opsgym_api.tasks.task import Task
+from opsgym_core.planning.suite_rows import problems_by_id
+from opsgym_core.results.frozen_suite import FrozenSuite, for_each
+from opsgym_core.store.base import Store
+from opsgym_runner.gyms.seeds import BUILTIN, SeedFinder, SeedNotFoundError
 
 BUILTIN_FILE = "tasks.jsonl"
-"""Where the domains image writes the rows of a built-in suite."""
+"""File to which the domains image writes the rows of a built-in suite."""
 _ROW_FILES = (".json", ".jsonl")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows are."""
+    """Location of a suite's rows."""
 
     label: str
-    """What people know it as: `ConfigMap tasks`, `store results`."""
+    """Name of the source in messages: `ConfigMap tasks`, `store results`."""
     name: str
-    """What its rows are called there."""
+    """Name of the rows in the source: a file or key."""
     rows: Path
     """File or folder of rows."""
     tree: Path
-    """Folder that holds everything the rows name; nothing outside it is reached."""
+    """Folder of the rows and their seeds; no file outside it is read."""
 
 
 @dataclass
 class Frozen(FrozenSuite):
-    """A suite as it was read."""
+    """A suite read from its source, with the problems of its rows."""
 
     findings: list[Finding] = field(default_factory=list)
-    """What is wrong with rows that the suite's filters keep, as far as ids and domains say."""
+    """Problems of the rows that the suite's filters by id and domain select."""
 
 
 def mounted(suite: Suite, folder: Path) -> Source:
-    """The source of a suite that is mounted into the pod."""
+    """The source of a suite mounted into the pod."""
     if suite.config_map is not None:
         return Source(f"ConfigMap {suite.config_map.name}", suite.config_map.key, folder / suite.config_map.key, folder)
     return Source(f"suite {suite.builtin}", BUILTIN_FILE, folder / BUILTIN_FILE, folder)
 
 
 def fetched(suite: Suite, store: Store, folder: Path) -> Source:
-    """The source of a suite in an object store, copied into a folder: its rows, and of its seeds those they name.
+    """Copies the rows of a suite in an object store, and the seeds that they name, into a folder.
 
     Raises:
         StoreError: The store cannot be read.
@@ -62,13 +64,13 @@ def fetched(suite: Suite, store: Store, folder: Path) -> Source:
     assert suite.object_store is not None
     label, key = f"store {suite.object_store.store}", suite.object_store.key
     prefix = key if key.endswith("/") else f"{key.rpartition('/')[0]}/".lstrip("/")
-    # Consoles leave empty objects whose names end in a slash where people made folders.
-    there = [name for name in store.keys(prefix) if all(part and part[0] != "." for part in name.split("/"))]
-    rows = [name for name in there if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]
+    # Where a user created a folder, S3 consoles leave an empty object whose key ends in a slash.
+    keys = [name for name in store.keys(prefix) if all(part and part[0] != "." for part in name.split("/"))]
+    rows = [name for name in keys if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]
     _copy(store, rows, prefix, folder)
     source = Source(label, key, folder if key.endswith("/") else folder / key.removeprefix(prefix), folder)
-    wanted = _named_seeds(source)
-    _copy(store, [name for name in there if name.rpartition("/")[2] in wanted], prefix, folder)
+    seeds = _named_seeds(source)
+    _copy(store, [name for name in keys if name.rpartition("/")[2] in seeds], prefix, folder)
     return source
 
 
@@ -77,7 +79,7 @@ def _holds_rows(name: str) -> bool:
 
 
 def _named_seeds(source: Source) -> set[str]:
-    """File names of the seeds that rows name; what cannot be read is reported when the suite is."""
+    """File names of the seeds that the rows name; unreadable rows are reported when the suite is read."""
     try:
         tasks, _ = read_tasks(source.rows)
     except InputError:
@@ -92,11 +94,11 @@ def _copy(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(store.get(key) or b"")
 
-    each(copy, keys)
+    for_each(copy, keys)
 
 
 def read_suite(suite: Suite, source: Source) -> Frozen:
-    """Rows and seeds of a suite, and everything that is wrong with them."""
+    """Reads the rows and seeds of a suite, and collects their problems."""
     frozen = Frozen()
     if not source.rows.exists():
         where = f"{source.label}: {source.name}"
@@ -115,7 +117,7 @@ def read_suite(suite: Suite, source: Source) -> Frozen:
         _add_task(frozen, suite, source, task, finder)
     _add_unread(frozen, suite, source, bad, {task.task_id for task in tasks})
     if not frozen.tasks and not frozen.findings:
-        frozen.findings.append(Finding(where=source.label, problem="holds no row that could run"))
+        frozen.findings.append(Finding(where=source.label, problem="has no row that can run"))
     return frozen
 
 
@@ -125,15 +127,15 @@ def _add_task(frozen: Frozen, suite: Suite, source: Source, task: Task, finder: 
     except SeedNotFoundError as error:
         problem = _without(source.tree, str(error))
         frozen.add_entry(task, problem)
-        if _kept(suite, task.task_id, task.domain_name):
+        if _selected(suite, task.task_id, task.domain_name):
             where = f"{source.label}: task {task.task_id}: seed_database_file"
             frozen.findings.append(Finding(where=where, problem=problem))
 
 
 def _add_unread(frozen: Frozen, suite: Suite, source: Source, bad: Sequence[BadRow], taken: set[str]) -> None:
     places = {row.message: row.source for row in bad}
-    named = reported(bad, taken, suite.ids)
-    for task_id, message in reported(bad, taken).items():
+    named = problems_by_id(bad, taken, suite.ids)
+    for task_id, message in problems_by_id(bad, taken).items():
         entry = SuiteEntry(task_id=task_id, domain=UNREAD_DOMAIN, gyms=[], digest=digest_of(message), problem=message)
         frozen.entries.append(entry)
         if task_id in named:
@@ -142,10 +144,10 @@ def _add_unread(frozen: Frozen, suite: Suite, source: Source, bad: Sequence[BadR
             frozen.findings.append(Finding(where=f"{source.label}: {place}", problem="; ".join(problems)))
 
 
-def _kept(suite: Suite, task_id: str, domain: str) -> bool:
+def _selected(suite: Suite, task_id: str, domain: str) -> bool:
     return (not suite.ids or task_id in suite.ids) and (not suite.domains or domain in suite.domains)
 
 
 def _without(folder: Path, text: str) -> str:
-    """A message without the pod's own path, which means nothing to whoever wrote the suite."""
+    """A message without the pod's own path, which the suite's author does not know."""
     return text.replace(f"{folder}/", "").replace(str(folder), "the suite")

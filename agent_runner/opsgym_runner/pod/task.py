@@ -1,8 +1,8 @@
 """A task pod's main container: one attempt at one trial.
 
-Invariant: the exit code says what Kubernetes has to know (see `opsgym_api.orders.Exit`), the store says what happened.
-A trial that is scored is not run again. Told to stop, the container has ended within `GRACE_S`, and what was spent is
-in the attempt record, or in the termination message if the store does not take it.
+Invariant: the exit code (`Exit`) decides whether Kubernetes tries again, the result is in the store. A scored trial is
+not run again. After SIGTERM the container ends within `GRACE_S`; its cost is in the attempt record, or in the
+termination message if the store refuses the record.
 """
 
 from __future__ import annotations
@@ -13,141 +13,159 @@ import re
 import signal
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import structlog
 
-from opsgym_api.layout import RunKeys, TrialKeys
-from opsgym_api.logs import configure_logs
-from opsgym_api.orders import Exit, JobOrder, TrialRef
-from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Timings, TrialRecord
-from opsgym_api.store import StoreError
-from opsgym_runner.clock import Clock, utc_text
+from opsgym_api.records.attempt import AttemptRecord, Timings, TrialRecord
+from opsgym_api.records.exit_codes import Exit
+from opsgym_api.records.job_spec import JobSpec, TrialRef
+from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_api.records.store_layout import RunKeys, TrialKeys
+from opsgym_core.common.clock import utc_text
+from opsgym_core.common.logs import configure_logs
+from opsgym_core.store.base import StoreError
+from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored
-from opsgym_runner.gate import StoreGate
-from opsgym_runner.litellm_lib import load_litellm
-from opsgym_runner.pod.job import job_of
-from opsgym_runner.pod.message import fitted_summary, leave, leave_words, room, summary_of
-from opsgym_runner.pod.orders import UnusableOrder, read_order, result_store, trial_of
-from opsgym_runner.pod.patience import PatientStore
+from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.pod.job_resolution import resolve_job
+from opsgym_runner.pod.job_spec import UnusableJobSpec, read_job_spec, result_store, trial_of
+from opsgym_runner.pod.message import fitted_summary, message_limit, summary_of, write_message, write_text_message
+from opsgym_runner.pod.retrying_store import RetryingStore
 from opsgym_runner.runner import Runner, RunnerEvent
-from opsgym_runner.tracing import Tracing, start_tracing
+from opsgym_runner.start_gate import READ_EVERY_S, StoreStartGate
+from opsgym_runner.tracing.tracer import Tracing, start_tracing
 
 GRACE_S = 18.0
-"""Seconds from SIGTERM to the end, whatever hangs; Kubernetes kills after 30."""
+"""Maximum seconds from SIGTERM to the end of the process; Kubernetes kills it after 30."""
 BREAKER_POLL_S = 5.0
-"""Seconds between two looks at a gate that the breaker closed."""
-_BESIDE_GYMS = 2  # containers of the pod: Postgres and this one
+"""Seconds between two reads of a gate that the circuit breaker closed."""
+_OTHER_CONTAINERS = 2  # containers of the pod besides gym servers: Postgres and this one
 log = structlog.get_logger()
 
 
 def main(environment: Mapping[str, str]) -> int:
-    """Runs the attempt; the exit code."""
+    """Runs the pod's attempt and returns the exit code."""
     configure_logs(environment)
     try:
-        order = read_order(environment, JobOrder)
-        ref = trial_of(order, environment)
+        spec = read_job_spec(environment, JobSpec)
+        ref = trial_of(spec, environment)
         stopping = threading.Event()
-        store = PatientStore(result_store(environment), stopping)
-    except UnusableOrder as error:
-        log.critical("cannot begin", error=str(error))
-        leave_words(environment, str(error))
-        return Exit.NO_ORDER
-    structlog.contextvars.bind_contextvars(run=order.run, cell=order.cell.key, task=ref.task_id, trial=ref.trial)
-    log.info("task pod begins", model=order.model.model)
-    # The slowest part of a start by far; gyms are seeded meanwhile.
+        store = RetryingStore(result_store(environment), stopping)
+    except UnusableJobSpec as error:
+        log.critical("cannot start", error=str(error))
+        write_text_message(environment, str(error))
+        return Exit.NO_JOB_SPEC
+    structlog.contextvars.bind_contextvars(run=spec.run, cell=spec.cell.key, task=ref.task_id, trial=ref.trial)
+    log.info("task pod started", model=spec.model.model)
+    # The import of litellm is the slowest part of the start; gyms are seeded meanwhile.
     threading.Thread(target=load_litellm, daemon=True).start()
     with start_tracing(environment) as tracing:
-        return asyncio.run(TaskPod(order, ref, store, stopping, environment, tracing).run())
+        return asyncio.run(TaskPod(spec, ref, store, stopping, environment, tracing).run())
 
 
 def next_attempt(keys: Iterable[str]) -> int:
     """Number of a trial's next attempt.
 
     Args:
-        keys: Keys of what earlier attempts wrote.
+        keys: Store keys written by earlier attempts.
     """
-    numbers = [int(found[1]) for key in keys if (found := re.search(r"/attempts/(\d+)\.", key))]
+    numbers = [int(match[1]) for key in keys if (match := re.search(r"/attempts/(\d+)\.", key))]
     return max(numbers, default=-1) + 1
 
 
 def exit_of(record: AttemptRecord) -> Exit:
-    """How the container ends after an attempt that ended by itself."""
+    """Exit code after an attempt that was not cancelled by a signal."""
     if record.outcome is Outcome.INFRA_ERROR:
         return Exit.STORE_LOST if record.reason == InfraReason.STORE_LOST else Exit.INFRA_ERROR
     if record.outcome is Outcome.CANCELLED and record.reason == "suspended":
-        return Exit.TERMINATED  # the trial is to be run when the run goes on
+        return Exit.TERMINATED  # the trial runs again when the run is resumed
     return Exit.DONE
 
 
 class TaskPod:
-    """One attempt in its pod."""
+    """Runs one attempt of a pod's trial and writes its termination message.
+
+    Args:
+        spec: The pod's job spec.
+        ref: The pod's trial.
+        store: The result store.
+        stopping: Set when the pod is asked to stop.
+        environment: Environment variables of the container.
+        tracing: Where spans are sent.
+        gate_read_every_s: Minimum seconds between two reads of the run's gate.
+        breaker_poll_s: Seconds between two reads of a gate that the circuit breaker closed.
+    """
 
     def __init__(
         self,
-        order: JobOrder,
+        spec: JobSpec,
         ref: TrialRef,
-        store: PatientStore,
+        store: RetryingStore,
         stopping: threading.Event,
         environment: Mapping[str, str],
         tracing: Tracing,
+        gate_read_every_s: float = READ_EVERY_S,
+        breaker_poll_s: float = BREAKER_POLL_S,
     ) -> None:
-        self._order = order
+        self._spec = spec
         self._ref = ref
         self._store = store
         self._stopping = stopping
         self._environment = environment
         self._tracing = tracing
-        self._keys: TrialKeys = RunKeys(order.run).trial(order.cell, ref.task_id, ref.trial)
+        self._gate_read_every_s = gate_read_every_s
+        self._breaker_poll_s = breaker_poll_s
+        self._keys: TrialKeys = RunKeys(spec.run).trial(spec.cell, ref.task_id, ref.trial)
         self._latest: AttemptRecord | None = None
-        """The attempt as it stands."""
+        """The attempt's latest record; None before the attempt starts."""
 
     async def run(self) -> Exit:
-        """Runs the attempt, and leaves its summary."""
+        """Runs the attempt, writes the termination message and returns the exit code."""
         work = asyncio.ensure_future(self._work())
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._stop, work)
+            asyncio.get_running_loop().add_signal_handler(number, self._on_signal, work)
         try:
             return await work
         except asyncio.CancelledError:
-            return self._stopped()
+            return self._end_cancelled()
         except StoreError as error:
             log.critical("store lost", error=str(error))
             if self._latest is None:
-                leave_words(self._environment, str(error))
+                write_text_message(self._environment, str(error))
             else:
-                self._leave(self._latest)
+                self._write_message(self._latest)
             return Exit.STORE_LOST
 
     async def _work(self) -> Exit:
         scored = await asyncio.to_thread(self._store.get, self._keys.record)
         if scored is not None:
-            log.info("the trial is scored already")
-            self._leave(TrialRecord.model_validate_json(scored))
+            log.info("trial already scored")
+            self._write_message(TrialRecord.from_json(scored))
             return Exit.DONE
         record = await self._attempt(next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts)))
-        self._leave(record)
-        key = self._keys.attempt(record.attempt)  # where its message is, which may quote what was said
-        log.info("task pod ends", outcome=record.outcome, reason=record.reason, record=key)
+        self._write_message(record)
+        key = self._keys.attempt(record.attempt)  # the record has the message, which may quote the conversation
+        log.info("task pod ended", outcome=record.outcome, reason=record.reason, record=key)
         return exit_of(record)
 
     async def _attempt(self, number: int) -> AttemptRecord:
         """Runs an attempt to its final record."""
         structlog.contextvars.bind_contextvars(attempt=number)
         try:
-            job = await asyncio.to_thread(job_of, self._order, self._ref, number, self._store, self._environment)
+            job = await asyncio.to_thread(resolve_job, self._spec, self._ref, number, self._store, self._environment)
         except NotScored as end:
-            return await self._write_unrun(number, end)
-        gate = StoreGate(self._store, self._order.run, Clock())
-        await _wait_for_breaker(gate)
-        async with Runner(self._store, gate=gate, on_event=self._heard, tracing=self._tracing) as runner:
+            return await self._write_unstarted(number, end)
+        gate = StoreStartGate(self._store, self._spec.run, Clock(), self._gate_read_every_s)
+        await self._wait_for_breaker(gate)
+        async with Runner(self._store, gate=gate, on_event=self._on_event, tracing=self._tracing) as runner:
             return await runner.run(job)
 
-    async def _write_unrun(self, number: int, end: NotScored) -> AttemptRecord:
-        """Records an attempt that did not get as far as the runner."""
+    async def _write_unstarted(self, number: int, end: NotScored) -> AttemptRecord:
+        """Writes the record of an attempt that ended before the runner started it."""
         record = AttemptRecord(
-            run=self._order.run,
-            cell=self._order.cell,
+            run=self._spec.run,
+            cell=self._spec.cell,
             task_id=self._ref.task_id,
             trial=self._ref.trial,
             attempt=number,
@@ -157,48 +175,47 @@ class TaskPod:
             timings=Timings(started_at=utc_text(Clock().now())),
         )
         self._latest = record
-        await asyncio.to_thread(self._store.put, self._keys.attempt(number), record.model_dump_json().encode())
+        await asyncio.to_thread(self._store.put, self._keys.attempt(number), record.to_json())
         return record
 
-    def _heard(self, event: RunnerEvent) -> None:
+    def _on_event(self, event: RunnerEvent) -> None:
         self._latest = record = event.record
         if event.kind == "step":
             log.info("step", steps=record.steps, tool_calls=record.tool_calls, cost_usd=record.cost_usd)
 
-    def _stop(self, work: asyncio.Future[Exit]) -> None:
+    def _on_signal(self, work: asyncio.Future[Exit]) -> None:
         if self._stopping.is_set():
-            return  # a second cancellation would interrupt what the first one has to write
-        log.info("told to stop")
+            return  # a second cancellation would interrupt the writes of the first one
+        log.info("stopping on a signal")
         self._stopping.set()
         work.cancel()
-        # A thread, since the event loop may be what hangs, waiting for threads that wait for the store.
-        watchdog = threading.Timer(GRACE_S, lambda: os._exit(self._stopped()))
+        # A thread, because the event loop itself may hang, waiting for threads that wait for the store.
+        watchdog = threading.Timer(GRACE_S, lambda: os._exit(self._end_cancelled()))
         watchdog.daemon = True
         watchdog.start()
 
-    def _stopped(self) -> Exit:
-        """Leaves what there is to say of an attempt that was told to stop; the exit code."""
+    def _end_cancelled(self) -> Exit:
+        """Writes the termination message of an attempt that a signal cancelled; returns the exit code."""
         record = self._latest
         if record is not None and record.outcome is None:
-            record = record.model_copy(update={"outcome": Outcome.CANCELLED, "message": "cancelled while it ran"})
+            record = replace(record, outcome=Outcome.CANCELLED, message="cancelled while it ran")
         if record is not None:
-            self._leave(record)
-        # Its result may have been on its way into the store already.
+            self._write_message(record)
+        # A scored result may already have been on its way into the store.
         return Exit.DONE if record is not None and record.outcome and record.outcome.scored else Exit.TERMINATED
 
-    def _leave(self, record: AttemptRecord | TrialRecord) -> None:
-        size = room(len(self._order.gyms) + _BESIDE_GYMS)
-        leave(self._environment, fitted_summary(summary_of(record), size))
+    def _write_message(self, record: AttemptRecord | TrialRecord) -> None:
+        size = message_limit(len(self._spec.gyms) + _OTHER_CONTAINERS)
+        write_message(self._environment, fitted_summary(summary_of(record), size))
 
-
-async def _wait_for_breaker(gate: StoreGate) -> None:
-    """Waits as long as the breaker keeps the gate closed; what else the gate says is the runner's to heed."""
-    while True:
-        try:
-            control = await gate.control()
-        except NotScored:
-            return  # which the runner will find too, and record
-        if control.start or control.reason != "breaker":
-            return
-        log.info("waiting: too many infrastructure errors in the run")
-        await asyncio.sleep(BREAKER_POLL_S)
+    async def _wait_for_breaker(self, gate: StoreStartGate) -> None:
+        """Waits while the circuit breaker keeps the gate closed; the runner handles every other state of the gate."""
+        while True:
+            try:
+                control = await gate.control()
+            except NotScored:
+                return  # the runner meets the same error and records it
+            if control.start or control.reason != "breaker":
+                return
+            log.info("waiting: too many infrastructure errors in the run")
+            await asyncio.sleep(self._breaker_poll_s)

@@ -1,7 +1,7 @@
-"""What can go wrong on the way to a model, injected at given rates around a replay model (`replay/flaky`).
+"""Fault injection around a replay model (`replay/flaky`): provider faults at given rates.
 
-Invariant: the fault of a request is a function of the seed, the attempt and the number of the request in it; so a run
-meets the same faults wherever and however often it is run.
+Invariant: the fault of a request is a function of the seed, the attempt and the request's number in it, so a run meets
+the same faults wherever and however often it runs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from starlette.types import Receive, Scope, Send
 
 from opsgym_api.base import Document
 from opsgym_api.errors import Problem
-from opsgym_api.outcomes import ConfigReason
+from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.validation import problems_of
 from opsgym_runner.errors import config_error
 from opsgym_runner.job import Job, ResolvedModel
-from opsgym_runner.prices import REPLAY
+from opsgym_runner.models.prices import REPLAY
 
 FLAKY = f"{REPLAY}flaky"
 MALFORMED = "malformed_"
-"""Beginning of the ids of tool calls that were spoiled: the conversation's place in the script does not move on."""
+"""Prefix of the ids of malformed tool calls, which do not advance the script."""
 
 
 class Fault(StrEnum):
-    """What goes wrong with a request."""
+    """Fault of one request."""
 
     RATE_LIMIT = "rate_limit"
     RATE_LIMIT_RETRY_AFTER = "rate_limit_retry_after"
@@ -49,7 +49,7 @@ class Rates(Document):
     """Share of requests that meet each fault; the rest are answered."""
 
     rate_limit: Rate = 0.0
-    """HTTP 429 that does not say when to come back."""
+    """HTTP 429 without `Retry-After`."""
     rate_limit_retry_after: Rate = 0.0
     """HTTP 429 with `Retry-After`."""
     server_error: Rate = 0.0
@@ -59,7 +59,7 @@ class Rates(Document):
     cut_stream: Rate = 0.0
     """The connection is closed in the middle of the answer."""
     malformed_tool_call: Rate = 0.0
-    """The answer's tool call has arguments that are cut or no object, or names a tool that does not exist."""
+    """The reply's tool call has truncated arguments, arguments that are not an object, or an unknown tool."""
 
     @model_validator(mode="after")
     def _shares_of_one(self) -> Rates:
@@ -69,7 +69,7 @@ class Rates(Document):
         return self
 
     def of(self, fault: Fault) -> float:
-        """Share of one fault."""
+        """Share of requests that meet a fault."""
         rate: float = getattr(self, fault.value)
         return rate
 
@@ -78,19 +78,19 @@ class FlakyParameters(Document):
     """Parameters of a `replay/flaky` model."""
 
     of: Literal["gold", "noop"] = "gold"
-    """The replay model around which faults happen."""
+    """The replay model around which faults are injected."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Another seed, other faults."""
+    """Seed of the draws; runs with the same seed meet the same faults."""
     rates: Rates = Rates()
-    """How often what goes wrong."""
+    """Share of requests by fault."""
     retry_after: Annotated[float, Field(ge=0, le=3600)] = 1.0
-    """Seconds that a 429 with `Retry-After` asks for."""
+    """Seconds in the `Retry-After` of a 429."""
     timeout: Annotated[float, Field(gt=0, le=3600)] = 2.0
-    """Seconds after which a request that is not answered is given up."""
+    """Timeout of a request in seconds."""
 
 
 def flaky_problems(model: str, parameters: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with a flaky model's parameters, by parameter; nothing for any other model."""
+    """Problems of a flaky model's parameters; empty for any other model."""
     if model != FLAKY:
         return []
     try:
@@ -102,20 +102,20 @@ def flaky_problems(model: str, parameters: Mapping[str, Any]) -> list[Problem]:
 
 @dataclass(frozen=True)
 class Draw:
-    """What becomes of one request."""
+    """Draw for one request."""
 
     fault: Fault | None
-    """None if it is answered."""
+    """None if the request is answered."""
     chance: float
-    """From [0, 1), for what else there is to choose."""
+    """From [0, 1), for choices within the fault."""
 
 
 class Faults:
     """The faults of one attempt, request by request.
 
     Args:
-        parameters: How often what goes wrong.
-        attempt: Names the attempt; attempts of other names meet other faults.
+        parameters: Seed and rates.
+        attempt: Name of the attempt; other names give other faults.
     """
 
     def __init__(self, parameters: FlakyParameters, attempt: str) -> None:
@@ -124,7 +124,7 @@ class Faults:
         self._requests = 0
 
     def draw(self) -> Draw:
-        """What becomes of the next request."""
+        """Draws for the next request."""
         key = f"{self.parameters.seed}/{self._attempt}/{self._requests}"
         self._requests += 1
         digest = hashlib.sha256(key.encode()).digest()
@@ -137,55 +137,60 @@ class Faults:
         return Draw(None, other)
 
 
-def faults_of(model: ResolvedModel, job: Job, by: str = "") -> Faults:
-    """The faults that a flaky model meets in a job's attempt.
+def faults_of(model: ResolvedModel, job: Job, role: str = "") -> Faults:
+    """The faults of a flaky model in a job's attempt.
 
     Args:
         model: The model.
         job: The attempt.
-        by: Whose part it plays, as `script_for` has it.
+        role: `PLANNER`, `JUDGE`, or empty for the agent.
 
     Raises:
-        NotScored: Its parameters cannot be used.
+        NotScored: The model's parameters are invalid.
     """
     problems = flaky_problems(model.model, model.parameters)
     if problems:
         listed = "; ".join(str(problem) for problem in problems)
         raise config_error(ConfigReason.UNSUPPORTED, f"model {model.name}: parameters: {listed}")
-    attempt = f"{model.name}/{by}/{job.cell.key}/{job.task.task_id}/{job.trial}/{job.attempt}"
+    attempt = f"{model.name}/{role}/{job.cell.key}/{job.task.task_id}/{job.trial}/{job.attempt}"
     return Faults(FlakyParameters.model_validate(model.parameters), attempt)
 
 
 async def faulty(fault: Fault, parameters: FlakyParameters, request: Request) -> Response:
-    """The answer to a request that meets a fault other than a malformed tool call."""
+    """The response to a request with a fault other than a malformed tool call."""
     if fault is Fault.TIMEOUT:
         while (await request.receive())["type"] != "http.disconnect":
             pass
-        return Response(status_code=504)  # to nobody
+        return Response(status_code=504)  # the client has disconnected
     if fault is Fault.CUT_STREAM:
-        return _Cut()
+        return _CutResponse()
     if fault is Fault.SERVER_ERROR:
         return _refusal(500, "injected: the server failed")
-    asked = {"Retry-After": f"{parameters.retry_after:g}"} if fault is Fault.RATE_LIMIT_RETRY_AFTER else {}
-    return _refusal(429, "injected: too many requests", asked)
+    headers = {"Retry-After": f"{parameters.retry_after:g}"} if fault is Fault.RATE_LIMIT_RETRY_AFTER else {}
+    return _refusal(429, "injected: too many requests", headers)
 
 
 def _refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"error": {"message": message, "type": "injected"}}, status, headers)
 
 
-class _Cut(Response):
-    """Promises a body and closes the connection in the middle of it."""
+class _CutResponse(Response):
+    """Announces a body and closes the connection in the middle of it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Sends the beginning of it."""
+        """Sends the beginning of the body."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"1000")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b'{"id":', "more_body": False})
 
 
-def spoiled(message: Mapping[str, Any], chance: float) -> dict[str, Any]:
-    """A reply whose tool call is malformed in one of three ways; a reply without one stays as it is."""
+def malformed(message: Mapping[str, Any], chance: float) -> dict[str, Any]:
+    """A reply with its first tool call malformed in one of three ways; a reply without a call is returned unchanged.
+
+    Args:
+        message: The reply.
+        chance: From [0, 1); chooses the way.
+    """
     if not message.get("tool_calls"):
         return dict(message)
     call = message["tool_calls"][0]

@@ -1,6 +1,8 @@
-"""What a replay model will do. Invariant: one tool call a reply, in the recorded order, then the answer.
+"""Scripts of replay models.
 
-As a planner or judge it calls no tool and gives its replies in their order, the last one for ever.
+Invariant: a script's replies contain one tool call each, in the recorded order, then the answer; in a task of several
+days, each day's calls and then its answer. A planner or judge calls no tool: it gives its replies in order and repeats
+the last one.
 """
 
 from __future__ import annotations
@@ -11,130 +13,176 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import zstandard
 from pydantic import ValidationError
 
-from opsgym_api.outcomes import ConfigReason
-from opsgym_api.records import Transcript, TranscriptEvent
-from opsgym_api.task import Task, ToolCall
+from opsgym_api.records.outcomes import ConfigReason
+from opsgym_api.records.transcript import Transcript, TranscriptEvent
+from opsgym_api.tasks.task import Task, ToolCall
+from opsgym_core.results.transcripts import decode_transcript
 from opsgym_runner.errors import config_error
-from opsgym_runner.journal import JUDGE, PLANNER
-from opsgym_runner.prices import REPLAY
+from opsgym_runner.job import JUDGE, PLANNER
+from opsgym_runner.models.prices import REPLAY
 
 GOLD = f"{REPLAY}gold"
 NOOP = f"{REPLAY}noop"
 _CLOSING = "Done."
-_SUPPORTERS = (PLANNER, JUDGE)
+_SUPPORT_ROLES = (PLANNER, JUDGE)
 
 
 @dataclass(frozen=True)
 class Script:
-    """A model's part in one episode."""
+    """Replies of a replay model in one episode."""
 
-    actions: Sequence[ToolCall]
+    actions: Sequence[ToolCall | str]
+    """Tool calls, and the answers that end the days before the last one."""
     answer: str
     replies: Sequence[str] = ()
-    """Replies in words before the answer, of a planner or judge."""
+    """Texts before the answer, of a planner or judge."""
+
+    def start_of(self, ended_days: int) -> int:
+        """Position of the first turn after this number of days; the end if there are fewer."""
+        ends = [place for place, turn in enumerate(self.actions, start=1) if isinstance(turn, str)]
+        return [0, *ends, *[len(self.actions)] * ended_days][ended_days]
+
+    def answer_after(self, position: int) -> str:
+        """The answer that ends the day of a position."""
+        return next((turn for turn in self.actions[position:] if isinstance(turn, str)), self.answer)
 
 
-def script_for(model: str, task: Task, by: str = "") -> Script:
-    """What a replay model does for a task.
+def script_for(model: str, task: Task, role: str = "") -> Script:
+    """The script of a replay model for a task.
 
     Args:
         model: `replay/gold`, `replay/noop`, or `replay/<path of a recording>`.
         task: The row.
-        by: Whose part: `planner`, `judge`, or the agent's.
+        role: `planner`, `judge`, or empty for the agent.
 
     Raises:
-        NotScored: There is nothing to replay.
+        NotScored: The task has no gold actions, or no recording exists.
     """
-    if by in _SUPPORTERS:
-        return _supporting(model, task, by)
+    if role in _SUPPORT_ROLES:
+        return _support_script(model, task, role)
     if model == NOOP:
         return Script((), "")
     if model == GOLD:
         if task.gold_actions is None:
             message = f"task {task.task_id} has no gold_actions; {GOLD} cannot play it"
             raise config_error(ConfigReason.NO_GOLD_ACTIONS, message)
-        return Script(task.gold_actions, task.gold_answer or _CLOSING)
+        return _gold(task, task.gold_actions)
     path = Path(model.removeprefix(REPLAY))
     script = read_recording(path).get(task.task_id)
     if script is None:
-        raise config_error(ConfigReason.NO_RECORDING, f"{path} holds no recording of task {task.task_id}")
+        raise config_error(ConfigReason.NO_RECORDING, f"{path} has no recording of task {task.task_id}")
     return script
 
 
-def _supporting(model: str, task: Task, by: str) -> Script:
-    """The part of a planner or judge. Where none is recorded, a planner plans the actions, and the judge is lacking."""
+def _gold(task: Task, actions: Sequence[ToolCall]) -> Script:
+    answers = task.gold_answers or [*([_CLOSING] * len(task.days)), task.gold_answer or _CLOSING]
+    turns: list[ToolCall | str] = []
+    for day, answer in enumerate(answers, start=1):
+        turns += [call for call in actions if (call.day or 1) == day]
+        turns.append(answer)
+    return Script(turns[:-1], answers[-1])
+
+
+def _support_script(model: str, task: Task, role: str) -> Script:
+    """The script of a planner or judge.
+
+    A planner without a recording lists the recorded actions as its plan.
+
+    Raises:
+        NotScored: The recording has no judge.
+    """
     if model not in (GOLD, NOOP):
         path = Path(model.removeprefix(REPLAY))
-        script = read_recording(path, by).get(task.task_id)
+        script = read_recording(path, role).get(task.task_id)
         if script is not None:
             return script
-        if by == JUDGE:
-            message = f"{path} holds no recording of a judge for task {task.task_id}"
+        if role == JUDGE:
+            message = f"{path} has no recording of a judge for task {task.task_id}"
             raise config_error(ConfigReason.NO_RECORDING, message)
-    if by == JUDGE:
-        return Script((), json.dumps({"mark": 10 if model == GOLD else 0, "reason": f"{model} always says so"}))
-    actions = () if model == NOOP else script_for(model, task).actions
+    if role == JUDGE:
+        return Script(
+            (), json.dumps({"mark": 10 if model == GOLD else 0, "reason": f"{model} gives every answer this mark"})
+        )
+    turns = () if model == NOOP else script_for(model, task).actions
+    actions = [turn for turn in turns if not isinstance(turn, str)]
     steps = [f"{number}. {call.name} {json.dumps(call.arguments)}" for number, call in enumerate(actions, start=1)]
     return Script((), "\n".join([*steps, f"{len(steps) + 1}. Answer the request."]))
 
 
-def read_recording(path: Path, by: str = "") -> Mapping[str, Script]:
-    """Scripts by task id.
+def read_recording(path: Path, role: str = "") -> Mapping[str, Script]:
+    """Reads a recording: scripts by task id.
 
     Args:
         path: JSON lines `{"task_id", "tool", "arguments"}` and `{"task_id", "answer"}`, with `"by"` where a planner or
             judge answers, or a stored transcript (`.json`, `.json.zst`).
-        by: Whose: `planner`, `judge`, or the agent's.
+        role: `planner`, `judge`, or empty for the agent.
 
     Raises:
-        NotScored: It cannot be read.
+        NotScored: The file cannot be read as a recording.
     """
     try:
         content = path.read_bytes()
-        if path.suffix == ".zst":
-            content = zstandard.decompress(content)
         if path.suffix == ".jsonl":
-            return _from_lines(content.decode(), by)
-        return _from_transcript(Transcript.model_validate_json(content), by)
-    except (OSError, ValueError, KeyError, TypeError, ValidationError, zstandard.ZstdError) as error:
+            return _from_lines(content.decode(), role)
+        compressed = path.suffix == ".zst"
+        transcript = decode_transcript(content) if compressed else Transcript.model_validate_json(content)
+        return _from_transcript(transcript, role)
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         message = f"{path} cannot be read as a recording: {type(error).__name__}: {error}"
         raise config_error(ConfigReason.NO_RECORDING, message) from None
 
 
-def _from_lines(text: str, by: str) -> Mapping[str, Script]:
-    actions: dict[str, list[ToolCall]] = {}
-    answers: dict[str, list[str]] = {}
+def _from_lines(text: str, role: str) -> Mapping[str, Script]:
+    scripts: dict[str, list[ToolCall | str]] = {}
     for line in _objects(text):
         task_id = line["task_id"]
-        if line.get("by", "") != by:
+        if line.get("by", "") != role:
             continue
-        recorded, said = actions.setdefault(task_id, []), answers.setdefault(task_id, [])
+        turns = scripts.setdefault(task_id, [])
         if "tool" in line:
-            recorded.append(ToolCall(name=line["tool"], arguments=line.get("arguments") or {}))
+            turns.append(ToolCall(name=line["tool"], arguments=line.get("arguments") or {}))
         else:
-            said.append(line["answer"])
-    return {task_id: _script(done, answers[task_id], by) for task_id, done in actions.items()}
+            turns.append(_text(line["answer"]))
+    return {task_id: _script(turns, role) for task_id, turns in scripts.items()}
 
 
-def _script(actions: Sequence[ToolCall], said: Sequence[str], by: str) -> Script:
-    replies = said[:-1] if by in _SUPPORTERS else ()
-    return Script(actions, said[-1] if said else _CLOSING, replies)
+def _text(answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise TypeError("an answer is not a text")
+    return answer
+
+
+def _script(turns: Sequence[ToolCall | str], role: str) -> Script:
+    """The script of turns in order. The last answer before a call ends a day; the last one of all ends the task."""
+    texts = [turn for turn in turns if isinstance(turn, str)]
+    answer = texts[-1] if texts else _CLOSING
+    if role in _SUPPORT_ROLES:
+        return Script([], answer, texts[:-1])
+    following = zip(turns, [*turns[1:], answer], strict=False)
+    actions = [turn for turn, after in following if not (isinstance(turn, str) and isinstance(after, str))]
+    return Script(actions, answer)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     return (json.loads(line) for line in text.splitlines() if line.strip())
 
 
-def _from_transcript(transcript: Transcript, by: str) -> Mapping[str, Script]:
-    def is_his(event: TranscriptEvent) -> bool:
-        return event.by == by if by in _SUPPORTERS else event.by not in _SUPPORTERS
+def _from_transcript(transcript: Transcript, role: str) -> Mapping[str, Script]:
+    def has_role(event: TranscriptEvent) -> bool:
+        return event.by == role if role in _SUPPORT_ROLES else event.by not in _SUPPORT_ROLES
 
-    said = [event for event in transcript.events if event.kind == "assistant" and is_his(event)]
-    if not said and by in _SUPPORTERS:
+    replies = [event for event in transcript.events if event.kind == "assistant" and has_role(event)]
+    if not replies and role in _SUPPORT_ROLES:
         return {}
-    calls = [call for event in said for call in event.tool_calls]
-    actions = [ToolCall(name=call["name"], arguments=call.get("arguments") or {}) for call in calls]
-    return {transcript.task_id: _script(actions, [event.content for event in said], by)}
+    return {transcript.task_id: _script(list(_turns(replies)), role)}
+
+
+def _turns(replies: Sequence[TranscriptEvent]) -> Iterator[ToolCall | str]:
+    """Calls in order, and the texts that ended a day or all."""
+    for event, after in zip(replies, [*replies[1:], None], strict=True):
+        for call in event.tool_calls:
+            yield ToolCall(name=call["name"], arguments=call.get("arguments") or {})
+        if after is None or after.day != event.day or event.by in _SUPPORT_ROLES:
+            yield event.content

@@ -1,7 +1,8 @@
-"""An OpenAI-compatible endpoint that plays scripts.
+"""OpenAI-compatible HTTP server that replays scripts.
 
-Invariant: the number of replies already in a request's conversation is the place in the script, so a request that is
-sent again gets the same reply. Nothing is kept between requests but the number of those that may meet a fault.
+Invariant: the position in the script follows from a request alone: from the days that ended before its conversation
+began, and the replies in the conversation. So a repeated request gets the same reply. The only state between requests
+is the number of requests that may meet a fault.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import math
 import secrets
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,33 +23,37 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from opsgym_runner.replay.flaky import MALFORMED, Fault, Faults, faulty, spoiled
+from opsgym_api.tasks.task import ToolCall
+from opsgym_runner.days import ended_days
+from opsgym_runner.replay.flaky import MALFORMED, Fault, Faults, faulty, malformed
 from opsgym_runner.replay.scripts import Script
 
 EPISODE_HEADER = "x-opsgym-episode"
-"""Names the episode's script. A header, and not a part of the URL: litellm builds and keeps a new HTTP client for every
-base URL, which costs 10 ms and an open connection an episode."""
-_CHARACTERS_A_TOKEN = 4
+"""Header that identifies the episode's script. It is not part of the URL: litellm creates and keeps an HTTP client for
+every base URL, which would cost 10 ms and an open connection per episode."""
+_CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Playback:
+    """Script of one episode and the faults around it."""
+
     script: Script
     faults: Faults | None
 
 
 class ReplayServer:
-    """Plays scripts on a port of the loopback interface, inside the running event loop."""
+    """Replays scripts on a port of the loopback interface, inside the running event loop."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, _Part] = {}
+        self._playbacks: dict[str, _Playback] = {}
         self._server: _QuietServer | None = None
         self._serving: asyncio.Task[None] | None = None
         self.url = ""
-        """Base URL for OpenAI clients, once it runs."""
+        """Base URL for OpenAI clients; empty before `start`."""
 
     async def start(self) -> None:
-        """Starts to serve, unless it does already."""
+        """Starts the server unless it is running."""
         if self._serving is not None:
             return
         # asyncio turns Nagle's algorithm off only where the protocol is named; with it each reply waits 40 ms.
@@ -61,28 +66,28 @@ class ReplayServer:
         self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
 
     async def stop(self) -> None:
-        """Stops serving."""
+        """Stops the server if it is running."""
         if self._server is None or self._serving is None:
             return
         self._server.should_exit = True
-        self._server.force_exit = True  # idle keep-alive connections are no reason to wait
+        self._server.force_exit = True  # do not wait for idle keep-alive connections
         await self._serving
         self._server = self._serving = None
 
     @contextlib.contextmanager
     def playing(self, script: Script, faults: Faults | None = None) -> Iterator[Mapping[str, str]]:
-        """Serves a script for as long as the episode lasts; yields the headers that name it.
+        """Serves a script inside the block; yields the request headers that select it.
 
         Args:
-            script: What is played.
-            faults: What goes wrong meanwhile.
+            script: The script.
+            faults: Faults of its requests; None for none.
         """
         token = secrets.token_hex(8)
-        self._parts[token] = _Part(script, faults)
+        self._playbacks[token] = _Playback(script, faults)
         try:
             yield {EPISODE_HEADER: token}
         finally:
-            del self._parts[token]
+            del self._playbacks[token]
 
     @property
     def app(self) -> Starlette:
@@ -91,52 +96,49 @@ class ReplayServer:
 
     async def _complete(self, request: Request) -> Response:
         body = await request.body()
-        part = self._parts.get(request.headers.get(EPISODE_HEADER, ""))
-        if part is None:
-            return JSONResponse({"error": {"message": "no such episode"}}, status_code=404)
-        if part.faults is None:
-            return JSONResponse(completion(part.script, json.loads(body), len(body)))
-        draw = part.faults.draw()
+        playback = self._playbacks.get(request.headers.get(EPISODE_HEADER, ""))
+        if playback is None:
+            return JSONResponse({"error": {"message": "unknown episode"}}, status_code=404)
+        if playback.faults is None:
+            return JSONResponse(completion(playback.script, json.loads(body), len(body)))
+        draw = playback.faults.draw()
         if draw.fault not in (None, Fault.MALFORMED_TOOL_CALL):
-            return await faulty(draw.fault, part.faults.parameters, request)
-        answer = completion(part.script, json.loads(body), len(body))
+            return await faulty(draw.fault, playback.faults.parameters, request)
+        answer = completion(playback.script, json.loads(body), len(body))
         if draw.fault is not None:
             choice = answer["choices"][0]
-            choice["message"] = spoiled(choice["message"], draw.chance)
+            choice["message"] = malformed(choice["message"], draw.chance)
         return JSONResponse(answer)
 
 
 class _QuietServer(uvicorn.Server):
-    """A server that leaves signals to the program around it."""
+    """A server that leaves signal handling to the program around it."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Captures none."""
+        """Captures no signals."""
         yield
 
 
 def completion(script: Script, body: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """The chat completion that a script gives to a request.
+    """The chat completion with which a script answers a request.
 
     Args:
-        script: What is played.
-        body: The request.
-        size: Its length in characters, of which roughly four make a token.
+        script: The script.
+        body: The request's body.
+        size: Length of the body in characters, for the token count.
     """
-    place = sum(_moves_on(message) for message in body["messages"])
+    position = script.start_of(_ended_days(body["messages"])) + sum(map(_advances, body["messages"]))
     message: dict[str, Any]
-    if place < len(script.replies):
-        message = {"role": "assistant", "content": script.replies[place]}
-    elif place < len(script.actions) and body.get("tools"):
-        action = script.actions[place]
-        function = {"name": action.name, "arguments": json.dumps(action.arguments)}
-        message = {"role": "assistant", "content": None}
-        message["tool_calls"] = [{"id": f"call_{place}", "type": "function", "function": function}]
+    if position < len(script.replies):
+        message = {"role": "assistant", "content": script.replies[position]}
+    elif position < len(script.actions) and body.get("tools"):
+        message = _turn(position, script.actions[position])
     else:
-        message = {"role": "assistant", "content": script.answer}
-    prompt, reply = math.ceil(size / _CHARACTERS_A_TOKEN), math.ceil(len(json.dumps(message)) / _CHARACTERS_A_TOKEN)
+        message = {"role": "assistant", "content": script.answer_after(position)}
+    prompt, reply = math.ceil(size / _CHARACTERS_PER_TOKEN), math.ceil(len(json.dumps(message)) / _CHARACTERS_PER_TOKEN)
     return {
-        "id": f"replay-{place}",
+        "id": f"replay-{position}",
         "object": "chat.completion",
         "created": 0,
         "model": body["model"],
@@ -147,7 +149,21 @@ def completion(script: Script, body: Mapping[str, Any], size: int) -> dict[str, 
     }
 
 
-def _moves_on(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a reply of the script: one that was spoiled is given again."""
+def _turn(position: int, turn: ToolCall | str) -> dict[str, Any]:
+    if isinstance(turn, str):
+        return {"role": "assistant", "content": turn}
+    function = {"name": turn.name, "arguments": json.dumps(turn.arguments)}
+    calls = [{"id": f"call_{position}", "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _ended_days(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Days that ended before a conversation began, by its first message of a user."""
+    first = next((message for message in messages if message.get("role") == "user"), {})
+    return ended_days(str(first.get("content") or ""))
+
+
+def _advances(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a reply of the script; a malformed one is repeated, so it does not advance the script."""
     calls = message.get("tool_calls") or ()
     return message.get("role") == "assistant" and not any(call["id"].startswith(MALFORMED) for call in calls)

@@ -1,4 +1,4 @@
-"""`opsgym compare`."""
+"""`opsgym compare`: changes from one run to another."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any
 
 import click
 
-from opsgym.commands.where import Where
+from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.gates import told
-from opsgym.score_table import console
-from opsgym.tabular import Column, Kind, Table, write_out
-from opsgym_api.compare import NAMED, Change, Comparison, compare, renamed
+from opsgym.formats.gate_text import check_line
+from opsgym.formats.score_table import console
+from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalrun import Gate
-from opsgym_api.figures import cell_name
-from opsgym_api.gate import Baseline, Judgement, judge, run_scores, standing_of
-from opsgym_api.records import Cell, GateCheck
-from opsgym_api.rows import RunRows
-from opsgym_api.scores import summarise
+from opsgym_api.kinds.evalrun import Gate
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.gate import GateCheck
+from opsgym_core.common.numbers import cell_name
+from opsgym_core.gates.judge import Baseline, Judgement, judge, judged_run, run_scores
+from opsgym_core.results.compare import NAMED, Change, Comparison, compare, rename_cells
+from opsgym_core.results.rows import RunRows
+from opsgym_core.results.score import summarise
 
 CELLS = (
     *(Column(name, Kind.TEXT, name) for name in ("model", "agent", "mode", "domain")),
@@ -51,99 +52,105 @@ FLIPS = (
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the user asked for."""
+class CompareRequest:
+    """Arguments of `opsgym compare`."""
 
     before: str
-    """The first run, as the user names it."""
+    """The first run, as for `results`."""
     after: str
+    """The second run, as for `results`."""
     form: str
     """`table`, `markdown` or `json`."""
     names: Sequence[str]
-    """Values of `--map`."""
+    """Values of `--map`, each PART:BEFORE=AFTER."""
     max_regression: float | None
-    """Largest drop of a cell's success rate."""
+    """Largest allowed drop of a cell's success rate; None does not judge."""
     out: Path | None
+    """File to write to; None for stdout."""
 
 
-def compare_runs(request: Request, where: Where) -> int:
-    """Prints what changed from one run to another.
+def compare_runs(request: CompareRequest, locator: RunLocator) -> int:
+    """Prints the changes from one run to another.
 
     Raises:
         InputError: There is no such run, or the runs have no cell in common.
         StoreError: The store cannot be read.
-        ClusterError: The cluster cannot be asked.
+        ClusterError: The cluster cannot be queried.
     """
-    before = renamed(where.load_rows(request.before)[1], _names(request.names))
-    after = where.load_rows(request.after)[1]
-    found = compare(before, after)
-    if not found.cells:
-        raise InputError(f"{found.before} and {found.after}", [Problem("", _nothing_common(found))])
-    judgement = _judged(before, after, request.max_regression)
-    write_out(_written(found, judgement.checks, request.form), request.out)
+    before = rename_cells(locator.load_rows(request.before)[1], _names(request.names))
+    after = locator.load_rows(request.after)[1]
+    comparison = compare(before, after)
+    if not comparison.cells:
+        raise InputError(f"{comparison.before} and {comparison.after}", [Problem("", _no_common_cell(comparison))])
+    judgement = _judge(before, after, request.max_regression)
+    write_out(_formatted(comparison, judgement.checks, request.form), request.out)
     return Exit.of_gate(judgement.verdict)
 
 
-def _names(given: Sequence[str]) -> dict[str, dict[str, str]]:
-    """New name by old name, by what is named."""
-    found: dict[str, dict[str, str]] = {}
-    for text in given:
+def _names(mappings: Sequence[str]) -> dict[str, dict[str, str]]:
+    """New name by old name, by part of the cell."""
+    new_names: dict[str, dict[str, str]] = {}
+    for text in mappings:
         part, colon, names = text.partition(":")
         old, equals, new = names.partition("=")
         if part not in NAMED or not (colon and equals and old and new):
-            expected = f"is not PART:BEFORE=AFTER with one of {', '.join(NAMED)}, for instance model:gpt-5=gpt-6"
+            expected = f"is not of the form PART:BEFORE=AFTER, PART being one of {', '.join(NAMED)}"
             raise click.BadParameter(f"{text!r} {expected}", param_hint="--map")
-        found.setdefault(part, {})[old] = new
-    return found
+        new_names.setdefault(part, {})[old] = new
+    return new_names
 
 
-def _nothing_common(found: Comparison) -> str:
-    first, second = (", ".join(map(cell_name, cells)) or "none" for cells in (found.only_before, found.only_after))
-    return f"have no cell in common; --map pairs names; cells of the first: {first}; of the second: {second}"
+def _no_common_cell(comparison: Comparison) -> str:
+    first, second = (
+        ", ".join(map(cell_name, cells)) or "none" for cells in (comparison.only_before, comparison.only_after)
+    )
+    return f"have no cell in common; pair names with --map; cells of the first: {first}; of the second: {second}"
 
 
-def _judged(before: RunRows, after: RunRows, max_regression: float | None) -> Judgement:
+def _judge(before: RunRows, after: RunRows, max_regression: float | None) -> Judgement:
     if max_regression is None:
         return Judgement(())
     gate = Gate(baseline=before.run.run, max_regression=max_regression)
-    return judge(gate, standing_of(after, summarise(after)), Baseline(run_scores(before)))
+    return judge(gate, judged_run(after, summarise(after)), Baseline(run_scores(before)))
 
 
-def _written(found: Comparison, checks: Sequence[GateCheck], form: str) -> str:
-    cells, flips = _cells(found), _flips(found)
+def _formatted(comparison: Comparison, checks: Sequence[GateCheck], form: str) -> str:
+    cells, flips = _cells(comparison), _flips(comparison)
     if form == "json":
-        return json.dumps(_document(found, checks, cells, flips)) + "\n"
+        return json.dumps(_document(comparison, checks, cells, flips)) + "\n"
     if form == "markdown":
         tables = [cells.markdown(), *([flips.markdown()] if flips.rows else [])]
-        return "\n".join([f"{_headline(found)}\n", *tables, *(f"{note}\n" for note in _notes(found, checks))])
+        return "\n".join([f"{_headline(comparison)}\n", *tables, *(f"{note}\n" for note in _notes(comparison, checks))])
     screen = console()
     with screen.capture() as captured:
-        screen.print(f"{_headline(found)}\n")
+        screen.print(f"{_headline(comparison)}\n")
         screen.print(cells.for_console())
         if flips.rows:
             screen.print("\ntasks that changed, losses first\n")
             screen.print(flips.for_console())
-        for note in ("", *_notes(found, checks)):
+        for note in ("", *_notes(comparison, checks)):
             screen.print(note)
     return captured.get()
 
 
-def _headline(found: Comparison) -> str:
-    return f"from {found.before} to {found.after}"
+def _headline(comparison: Comparison) -> str:
+    return f"from {comparison.before} to {comparison.after}"
 
 
-def _notes(found: Comparison, checks: Sequence[GateCheck]) -> list[str]:
-    """What stands beside the numbers."""
-    notes = [] if found.same_suite else ["the runs' suites differ: tasks of the same id may not be the same task"]
-    for which, cells in (("first", found.only_before), ("second", found.only_after)):
+def _notes(comparison: Comparison, checks: Sequence[GateCheck]) -> list[str]:
+    """Remarks below the tables."""
+    notes = (
+        [] if comparison.same_suite else ["the suites of the runs differ: tasks of the same id may be different tasks"]
+    )
+    for position, cells in (("first", comparison.only_before), ("second", comparison.only_after)):
         if cells:
-            notes.append(f"only in the {which} run, not compared: {', '.join(map(cell_name, cells))}")
-    return [*notes, *map(told, checks)]
+            notes.append(f"only in the {position} run, not compared: {', '.join(map(cell_name, cells))}")
+    return [*notes, *map(check_line, checks)]
 
 
-def _cells(found: Comparison) -> Table:
-    rows = [{**cell.cell.model_dump(), **_change(cell.change)} for cell in found.cells]
-    total = {"model": "total", "agent": "", "mode": "", "domain": "", **_change(found.total)}
+def _cells(comparison: Comparison) -> Table:
+    rows = [{**cell.cell.model_dump(), **_change(cell.change)} for cell in comparison.cells]
+    total = {"model": "total", "agent": "", "mode": "", "domain": "", **_change(comparison.total)}
     return Table(CELLS, [*rows, *([total] if len(rows) > 1 else [])])
 
 
@@ -165,7 +172,7 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def _flips(found: Comparison) -> Table:
+def _flips(comparison: Comparison) -> Table:
     return Table(
         FLIPS,
         [
@@ -178,23 +185,23 @@ def _flips(found: Comparison) -> Table:
                 "lost": pair.lost,
                 "won": pair.won,
             }
-            for pair in found.flips
+            for pair in comparison.flips
         ],
     )
 
 
-def _document(found: Comparison, checks: Sequence[GateCheck], cells: Table, flips: Table) -> Mapping[str, Any]:
+def _document(comparison: Comparison, checks: Sequence[GateCheck], cells: Table, flips: Table) -> Mapping[str, Any]:
     def names(only: Sequence[Cell]) -> list[dict[str, Any]]:
         return [cell.model_dump() for cell in only]
 
     return {
-        "before": found.before,
-        "after": found.after,
-        "same_suite": found.same_suite,
-        "cells": cells.records()[: len(found.cells)],
-        "total": _change(found.total),
+        "before": comparison.before,
+        "after": comparison.after,
+        "same_suite": comparison.same_suite,
+        "cells": cells.records()[: len(comparison.cells)],
+        "total": _change(comparison.total),
         "flips": flips.records(),
-        "only_before": names(found.only_before),
-        "only_after": names(found.only_after),
+        "only_before": names(comparison.only_before),
+        "only_after": names(comparison.only_after),
         "checks": [check.model_dump() for check in checks],
     }

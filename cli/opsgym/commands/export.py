@@ -1,4 +1,4 @@
-"""`opsgym export`."""
+"""`opsgym export`: writes scored trials in the format of another program."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Literal
 
 import click
 
-from opsgym.commands.where import Where
+from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.exports.eops import file_of, result_of
-from opsgym.exports.inspect import write_logs
-from opsgym.exports.trials import scored_trials
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.scores import RunResults
-from opsgym_api.store import Store
+from opsgym_console.analysis.exports.eops import file_of, result_of
+from opsgym_console.analysis.exports.inspect import write_logs
+from opsgym_console.analysis.exports.trials import read_scored_trials
+from opsgym_core.results.score import RunResults
+from opsgym_core.store.base import Store
 
 Format = Literal["eops", "inspect"]
 
 
-def export(run: str, kind: Format, out: Path, where: Where) -> int:
-    """Writes a run's scored trials in another program's format.
+def export(run: str, kind: Format, out: Path, locator: RunLocator) -> int:
+    """Writes the scored trials of a run in the format of another program.
 
     Raises:
-        InputError: There is no such run, something of it is missing, or the folder cannot be written.
+        InputError: The run does not exist, one of its objects is missing, or the folder cannot be written.
         StoreError: The store cannot be read.
-        ClusterError: The cluster cannot be asked.
+        ClusterError: The cluster cannot be queried.
     """
-    store, results = where.load(run)
+    store, results = locator.load(run)
     order = {cell.cell.key: number for number, cell in enumerate(results.run.cells)}
     trials = sorted(results.trials, key=lambda t: (order.get(t.cell.key, len(order)), t.task_id, t.trial))
     results = replace(results, trials=trials)
@@ -40,15 +40,15 @@ def export(run: str, kind: Format, out: Path, where: Where) -> int:
         count = _eops(store, results, out) if kind == "eops" else _inspect(store, results, out)
     except OSError as error:
         raise InputError(str(out), [Problem("--out", f"cannot be written: {error.strerror}")]) from None
-    left = sum(_missing(results).values())
-    unscored = f"; {left} trials have no score and are left out" if left else ""
+    omitted = sum(_missing(results).values())
+    unscored = f"; {omitted} trials without a score are left out" if omitted else ""
     click.echo(f"{out}: {len(trials)} scored trials of run {results.run.run} in {count} files{unscored}")
     return Exit.OK
 
 
 def _eops(store: Store, results: RunResults, out: Path) -> int:
     files = set()
-    for scored in scored_trials(store, results):
+    for scored in read_scored_trials(store, results):
         file = out / file_of(scored)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(result_of(scored), indent=2, default=str), encoding="utf-8")
@@ -57,7 +57,7 @@ def _eops(store: Store, results: RunResults, out: Path) -> int:
 
 
 def _inspect(store: Store, results: RunResults, out: Path) -> int:
-    return len(write_logs(scored_trials(store, results), _missing(results), out))
+    return len(write_logs(read_scored_trials(store, results), _missing(results), out))
 
 
 def _missing(results: RunResults) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""`opsgym failures`."""
+"""`opsgym failures`: failure modes of the failed trials of a run."""
 
 from __future__ import annotations
 
@@ -10,77 +10,79 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opsgym.commands.where import Where
+from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.failures import Evidence, Finding, Mode
-from opsgym.failures.stored import Analysed, analyse_run
-from opsgym.score_table import console, plain_table
-from opsgym.tables import cell_name
+from opsgym.formats.numbers import cell_name
+from opsgym.formats.score_table import console, plain_table
 from opsgym_api.errors import InputError, Problem
+from opsgym_console.analysis.failures import Evidence, Finding, Mode
+from opsgym_console.analysis.failures.stored import TrialAnalysis, analyse_run
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 NO_TRANSCRIPT = "no transcript"
+"""Shown for a failed trial whose transcript is not stored."""
 UNEXPLAINED = "unexplained"
+"""Shown for a failed trial without a failure mode."""
 
 
-def failures(run: str, trial: str | None, form: str, where: Where) -> int:
-    """Prints in which ways the trials of a run failed.
+def failures(run: str, trial: str | None, form: str, locator: RunLocator) -> int:
+    """Prints the failure modes of the failed trials of a run.
 
     Args:
         run: The run.
-        trial: `TASK/N`, whose evidence is wanted; all failed trials if None.
+        trial: `TASK/N`, the trial whose evidence is printed; None for a table of all failed trials.
         form: `table` or `json`.
-        where: Where it is.
+        locator: Location of the run.
 
     Raises:
-        InputError: There is no such run or trial.
+        InputError: The run or the trial does not exist.
         StoreError: The store cannot be read.
-        ClusterError: The cluster cannot be asked.
+        ClusterError: The cluster cannot be queried.
     """
-    wanted = None if trial is None else _wanted(trial)
-    store, results = where.load(run)
-    if wanted is not None:
-        trials = [record for record in results.trials if (record.task_id, record.trial) == wanted]
+    selected = None if trial is None else _parse_trial(trial)
+    store, results = locator.load(run)
+    if selected is not None:
+        trials = [record for record in results.trials if (record.task_id, record.trial) == selected]
         if not trials:
-            raise InputError(results.run.run, [Problem("--trial", f"holds no scored trial {trial}")])
+            raise InputError(results.run.run, [Problem("--trial", f"the run has no scored trial {trial}")])
         results = replace(results, trials=trials)
-    found = analyse_run(store, results)
+    analysed = analyse_run(store, results)
     if form == "json":
-        click.echo(json.dumps({"run": results.run.run, **_as_json(found)}, ensure_ascii=False))
+        click.echo(json.dumps({"run": results.run.run, **_as_json(analysed)}, ensure_ascii=False))
         return Exit.OK
-    if not found:
+    if not analysed:
         which = f"trial {trial}" if trial else f"no trial of run {results.run.run}"
         click.echo(f"{which} {'did not fail' if trial else 'failed'}")
         return Exit.OK
-    if wanted is None:
-        _print_all(found, console())
+    if selected is None:
+        _print_all(analysed, console())
     else:
-        _print_evidence(found)
+        _print_evidence(analysed)
     return Exit.OK
 
 
-def _wanted(trial: str) -> tuple[str, int]:
-    found = re.fullmatch(r"(.+)/(\d{1,9})", trial)
-    if found is None:
-        raise InputError(trial, [Problem("--trial", "is no trial; give TASK/N, the number counted from 0")])
-    return found[1], int(found[2])
+def _parse_trial(trial: str) -> tuple[str, int]:
+    match = re.fullmatch(r"(.+)/(\d{1,9})", trial)
+    if match is None:
+        raise InputError(trial, [Problem("--trial", "is not of the form TASK/N, with the number counted from 0")])
+    return match[1], int(match[2])
 
 
-def _print_all(found: Sequence[Analysed], out: Console) -> None:
+def _print_all(analysed: Sequence[TrialAnalysis], out: Console) -> None:
     table = plain_table("trial", "cell", "primary", "also", "evidence")
-    for trial in found:
-        table.add_row(_name(trial), cell_name(trial.record.cell), *_words(trial))
+    for trial in analysed:
+        table.add_row(_name(trial), cell_name(trial.record.cell), *_modes_and_evidence(trial))
     out.print(table)
     out.print()
     counts = plain_table("mode", right=("primary", "in all"))
-    for name, (primary, in_all) in _counts(found).items():
+    for name, (primary, in_all) in _counts(analysed).items():
         counts.add_row(name, str(primary), str(in_all))
     out.print(counts)
 
 
-def _words(trial: Analysed) -> tuple[str, str, str]:
+def _modes_and_evidence(trial: TrialAnalysis) -> tuple[str, str, str]:
     if trial.findings is None:
         return NO_TRANSCRIPT, "", ""
     if not trial.findings:
@@ -89,11 +91,11 @@ def _words(trial: Analysed) -> tuple[str, str, str]:
     return first.mode.value, ", ".join(finding.mode.value for finding in others), _line(first.evidence[0])
 
 
-def _print_evidence(found: Sequence[Analysed]) -> None:
-    for trial in found:
+def _print_evidence(analysed: Sequence[TrialAnalysis]) -> None:
+    for trial in analysed:
         click.echo(f"{_name(trial)}  {cell_name(trial.record.cell)}  {trial.record.reason}")
         if not trial.task_known:
-            click.echo("  the row that ran is not in the store: there is no reference solution to compare with")
+            click.echo("  the row that ran is not in the store, so there is no reference solution to compare with")
         if not trial.findings:
             click.echo(f"  {NO_TRANSCRIPT if trial.findings is None else UNEXPLAINED}")
         for finding in trial.findings or ():
@@ -107,34 +109,34 @@ def _heading(finding: Finding) -> str:
 
 
 def _line(evidence: Evidence) -> str:
-    """Evidence on one line, where it is before what it is."""
-    where = []
+    """Evidence in one line: its location, then its content."""
+    location = []
     if evidence.step is not None:
-        where.append(f"step {evidence.step}")
+        location.append(f"step {evidence.step}")
     if evidence.tool is not None:
-        where.append(evidence.tool)
+        location.append(evidence.tool)
     if evidence.verifier is not None:
-        where.append(f"verifier {evidence.verifier}")
-    said = " ".join(evidence.detail.split())
-    return f"{', '.join(where)}: {said}" if where else said
+        location.append(f"verifier {evidence.verifier}")
+    detail = " ".join(evidence.detail.split())
+    return f"{', '.join(location)}: {detail}" if location else detail
 
 
-def _name(trial: Analysed) -> str:
+def _name(trial: TrialAnalysis) -> str:
     return f"{trial.record.task_id}/{trial.record.trial}"
 
 
-def _counts(found: Sequence[Analysed]) -> dict[str, tuple[int, int]]:
-    """Trials by mode, in which it is primary, and in which it holds; what could not be named comes last."""
-    named = [finding for trial in found for finding in trial.findings or ()]
+def _counts(analysed: Sequence[TrialAnalysis]) -> dict[str, tuple[int, int]]:
+    """Number of trials by mode: those in which it is primary, and all; unexplained trials come last."""
+    findings = [finding for trial in analysed for finding in trial.findings or ()]
     counts = {
         mode.value: (
-            sum(finding.mode is mode and finding.primary for finding in named),
-            sum(finding.mode is mode for finding in named),
+            sum(finding.mode is mode and finding.primary for finding in findings),
+            sum(finding.mode is mode for finding in findings),
         )
         for mode in Mode
     }
-    unexplained = sum(trial.findings is not None and not trial.findings for trial in found)
-    without = sum(trial.findings is None for trial in found)
+    unexplained = sum(trial.findings is not None and not trial.findings for trial in analysed)
+    without = sum(trial.findings is None for trial in analysed)
     return {
         name: both
         for name, both in {**counts, UNEXPLAINED: (unexplained,) * 2, NO_TRANSCRIPT: (without,) * 2}.items()
@@ -142,7 +144,7 @@ def _counts(found: Sequence[Analysed]) -> dict[str, tuple[int, int]]:
     }
 
 
-def _as_json(found: Sequence[Analysed]) -> dict[str, Any]:
+def _as_json(analysed: Sequence[TrialAnalysis]) -> dict[str, Any]:
     trials = [
         {
             "task_id": trial.record.task_id,
@@ -152,7 +154,7 @@ def _as_json(found: Sequence[Analysed]) -> dict[str, Any]:
             "task_known": trial.task_known,
             "findings": None if trial.findings is None else [finding.as_json() for finding in trial.findings],
         }
-        for trial in found
+        for trial in analysed
     ]
-    modes = {name: {"primary": primary, "all": in_all} for name, (primary, in_all) in _counts(found).items()}
+    modes = {name: {"primary": primary, "all": in_all} for name, (primary, in_all) in _counts(analysed).items()}
     return {"trials": trials, "modes": modes}

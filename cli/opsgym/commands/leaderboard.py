@@ -1,4 +1,4 @@
-"""`opsgym leaderboard`."""
+"""`opsgym leaderboard`: success rates of models by domain."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from opsgym.commands.where import Where
+from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.score_table import console
-from opsgym.tabular import Column, Kind, Table, write_out
-from opsgym_api.orders import UNREAD_DOMAIN
-from opsgym_api.scores import AgentScore, Summary, summarise
+from opsgym.formats.score_table import console
+from opsgym.formats.tabular import Column, Kind, Table, write_out
+from opsgym_api.records.job_spec import UNREAD_DOMAIN
+from opsgym_core.results.score import AgentScore, Summary, summarise
 
 PUBLISHED_ORDER = ("teams", "csm", "email", "itsm", "calendar", "hr", "drive", "hybrid")
-"""Domains as the published table has them; others follow by name."""
+"""Domains in the order of the published table; other domains follow by name."""
 NAMES = ("model", "agent", "mode", "run")
 
 
-def leaderboard(runs: Sequence[str], form: str, out: Path | None, where: Where) -> int:
-    """Prints models by domains, best mean first.
+def leaderboard(runs: Sequence[str], form: str, out: Path | None, locator: RunLocator) -> int:
+    """Prints success rates of models by domain, highest mean over domains first.
 
     Raises:
-        InputError: There is no such run, or the file cannot be written.
+        InputError: A run does not exist, or the file cannot be written.
         StoreError: The store cannot be read.
-        ClusterError: The cluster cannot be asked.
+        ClusterError: The cluster cannot be queried.
     """
-    rows = sorted((row for run in runs for row in _rows(summarise(where.load_rows(run)[1]))), key=_rank)
+    rows = sorted((row for run in runs for row in _rows(summarise(locator.load_rows(run)[1]))), key=_rank)
     domains = _in_order({domain for row in rows for domain in row["domains"]})
     table = _table(rows, domains)
     if form == "json":
@@ -52,13 +52,11 @@ def _rows(summary: Summary) -> list[dict[str, Any]]:
 
 def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
     names = (agent.model, agent.agent, agent.mode)
-    mine = [found for found in summary.cells if (found.cell.model, found.cell.agent, found.cell.mode) == names]
+    cells = [cell for cell in summary.cells if (cell.cell.model, cell.cell.agent, cell.cell.mode) == names]
     over_domains, over_tasks = agent.domains_interval, agent.score.success.interval
     return {
         **dict(zip(NAMES, (*names, summary.run), strict=True)),
-        "domains": {
-            found.cell.domain: found.score.success_rate for found in mine if found.cell.domain != UNREAD_DOMAIN
-        },
+        "domains": {cell.cell.domain: cell.score.success_rate for cell in cells if cell.cell.domain != UNREAD_DOMAIN},
         "mean_over_domains": agent.success_over_domains,
         "domains_low": over_domains.low if over_domains else None,
         "domains_high": over_domains.high if over_domains else None,
@@ -72,10 +70,10 @@ def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
-    """Names only where they tell rows apart, but for the model's."""
-    apart = [name for name in NAMES[1:] if len({row[name] for row in rows}) > 1]
+    """The model's name, and those other names that differ between rows, then rates and means."""
+    differing = [name for name in NAMES[1:] if len({row[name] for row in rows}) > 1]
     columns = (
-        *(Column(name, Kind.TEXT, name if name == "model" or name in apart else "") for name in NAMES),
+        *(Column(name, Kind.TEXT, name if name == "model" or name in differing else "") for name in NAMES),
         *(Column(f"success_{domain}", Kind.SHARE, domain) for domain in domains),
         Column("mean_over_domains", Kind.SHARE, "mean over domains"),
         Column("domains_low", Kind.SHARE, "95 % from"),
@@ -110,12 +108,12 @@ def _rank(row: dict[str, Any]) -> tuple[float, str]:
 
 
 def _in_order(domains: Iterable[str]) -> list[str]:
-    found = set(domains)
-    return [*(name for name in PUBLISHED_ORDER if name in found), *sorted(found.difference(PUBLISHED_ORDER))]
+    names = set(domains)
+    return [*(name for name in PUBLISHED_ORDER if name in names), *sorted(names.difference(PUBLISHED_ORDER))]
 
 
 def _notes(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> list[str]:
     partial = [row["model"] for row in rows if _scored_domains(row) < len(domains)]
     if not partial:
         return []
-    return [f"means over fewer domains than the table has, so not comparable: {', '.join(dict.fromkeys(partial))}"]
+    return [f"not comparable, because their means cover fewer domains: {', '.join(dict.fromkeys(partial))}"]

@@ -1,4 +1,4 @@
-"""`opsgym rescore`."""
+"""`opsgym rescore`: verifies the final states of a run again."""
 
 from __future__ import annotations
 
@@ -6,250 +6,266 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 import httpx
 
-from opsgym.attempts import key_of
-from opsgym.commands.where import Where
+from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.local.clock import utc_now
-from opsgym.local.gyms import GymLostError, Gyms
-from opsgym.score_table import console, print_summary
-from opsgym.tables import cell_name
-from opsgym_api.digest import digest_of
+from opsgym.formats.numbers import cell_name
+from opsgym.formats.score_table import console, print_summary
+from opsgym.local.gym_servers import GymLostError, GymServers
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import InfraReason
-from opsgym_api.records import AttemptRecord, Timings, TrialRecord
-from opsgym_api.results import load_run
-from opsgym_api.scores import RunResults, summarise
-from opsgym_api.store import Store, StoreError
-from opsgym_api.task import Task, read_tasks
+from opsgym_api.records.attempt import AttemptRecord, Timings, TrialRecord
+from opsgym_api.records.outcomes import InfraReason
+from opsgym_api.records.run import variant_of
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.digest import digest_of
+from opsgym_api.tasks.reading import read_tasks
+from opsgym_api.tasks.task import Task
+from opsgym_core.common.clock import now_text
+from opsgym_core.planning.run_id import suite_digest
+from opsgym_core.planning.suite_rows import domains_of
+from opsgym_core.results.frozen_suite import FrozenSuite, FrozenSuiteError, Seed, for_each, read_frozen
+from opsgym_core.results.load import load_run
+from opsgym_core.results.score import RunResults, summarise
+from opsgym_core.store.base import Store, StoreError
 from opsgym_domains import registry
-from opsgym_operator.plan import suite_digest
 from opsgym_runner.errors import NotScored, infra_error
-from opsgym_runner.frozen import FrozenSuite, each, read_frozen
-from opsgym_runner.gym import http_client
-from opsgym_runner.job import Seed
-from opsgym_runner.rescore import read_remains, rescored
-from opsgym_runner.rows import domains_of
+from opsgym_runner.gyms.client import http_client
+from opsgym_runner.verification.rescore import read_saved_trial, rescored
 
-AT_ONCE = 4
-"""Trials verified at the same time: each keeps a Postgres database busy."""
+CONCURRENCY = 4
+"""Trials verified at the same time; each of them loads a Postgres database."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A task of the run."""
+class RescoredTask:
+    """A task of the run that is rescored."""
 
-    ran: Task
-    """As it ran."""
-    judges: Task
-    """As its verifiers are now."""
+    original: Task
+    """The row as it ran."""
+    current: Task
+    """The row whose verifiers judge now."""
     seeds: Mapping[str, Seed]
+    """By name of the gym server."""
 
 
 @dataclass(frozen=True)
-class Again:
-    """A run that is verified anew, and the run that this makes."""
+class Rescoring:
+    """A run whose trials are verified again, and the run that holds the new results."""
 
     store: Store
-    before: RunResults
-    rows: Mapping[str, Row]
+    original: RunResults
+    tasks: Mapping[str, RescoredTask]
     """By task id."""
     run: str
+    """Id of the new run."""
 
 
-def rescore(run: str, tasks: str | None, where: Where) -> int:
-    """Verifies a run's final states anew, and writes the findings as a run of their own.
+def rescore(run: str, tasks: str | None, locator: RunLocator) -> int:
+    """Verifies the final states of a run again, and stores the results as a run of their own.
 
     Args:
         run: The run.
-        tasks: Rows whose verifiers judge: a built-in suite, a file or a folder; the run's own rows if None.
-        where: Where it is.
+        tasks: Rows whose verifiers judge: a built-in suite, a file or a folder; None for the run's own rows.
+        locator: Location of the run.
 
     Raises:
-        InputError: There is no such run, or it cannot be verified anew.
+        InputError: The run does not exist, or cannot be verified again.
         StoreError: The store cannot be used.
-        ClusterError: The cluster cannot be asked.
+        ClusterError: The cluster cannot be queried.
     """
-    store, before = where.load(run)
-    again = _prepared(store, before, tasks)
-    asyncio.run(_carry_out(again))
-    after = load_run(store, again.run)
-    print_summary(summarise(after), console())
-    flips = _flips(before.trials, after.trials)
-    verified = f"{len(after.trials)} of {len(before.trials)} trials verified anew"
-    click.echo(f"\n{verified}; {len(flips)} ended otherwise than before")
-    for flip in flips:
-        click.echo(f"  {flip}")
-    option = f" --store {shlex.quote(where.store)}" if where.store else ""
-    click.echo(f"run {again.run}\n  opsgym compare {before.run.run} {again.run}{option}")
-    return Exit.OK if len(after.trials) == len(before.trials) else Exit.NOT_SCORED
+    store, original = locator.load(run)
+    rescoring = _prepare(store, original, tasks)
+    asyncio.run(_verify_trials(rescoring))
+    new_results = load_run(store, rescoring.run)
+    print_summary(summarise(new_results), console())
+    changes = _changed_outcomes(original.trials, new_results.trials)
+    verified = f"{len(new_results.trials)} of {len(original.trials)} trials verified again"
+    click.echo(f"\n{verified}; {len(changes)} with a different outcome")
+    for change in changes:
+        click.echo(f"  {change}")
+    option = f" --store {shlex.quote(locator.store)}" if locator.store else ""
+    click.echo(f"run {rescoring.run}\n  opsgym compare {original.run.run} {rescoring.run}{option}")
+    return Exit.OK if len(new_results.trials) == len(original.trials) else Exit.NOT_SCORED
 
 
-def _prepared(store: Store, before: RunResults, tasks: str | None) -> Again:
-    """What is to be done, its run and rows written.
+def _prepare(store: Store, original: RunResults, tasks: str | None) -> Rescoring:
+    """Reads the rows, and writes the suite and `run.json` of the new run.
 
     Raises:
-        InputError: It cannot be.
+        InputError: The run cannot be verified again.
         StoreError: The store cannot be used.
     """
-    if before.run.rescored_from:
-        advice = f"was itself made by rescoring; rescore {before.run.rescored_from}"
-        raise InputError(before.run.run, [Problem("", advice)])
-    if not before.trials:
-        raise InputError(before.run.run, [Problem("", "has no scored trial to verify anew")])
-    given = {task.task_id: task for task in _given(tasks)} if tasks is not None else {}
-    ids = list(dict.fromkeys(trial.task_id for trial in before.trials))
-    rows = {task_id: _row(store, before.run.run, task_id, given.get(task_id)) for task_id in ids}
-    if given and not given.keys() & rows.keys():
-        raise InputError(str(tasks), [Problem("task_id", f"none of its rows is a task of run {before.run.run}")])
-    _require_servers(before.run.run, rows.values())
-    digest = suite_digest(row.judges for row in rows.values())
+    run = original.run.run
+    if original.run.rescored_from:
+        advice = f"is a rescored run itself; rescore {original.run.rescored_from}"
+        raise InputError(run, [Problem("", advice)])
+    if not original.trials:
+        raise InputError(run, [Problem("", "has no scored trial to verify again")])
+    replacements = {task.task_id: task for task in _read_tasks(tasks, original.run.spec)} if tasks is not None else {}
+    ids = list(dict.fromkeys(trial.task_id for trial in original.trials))
+    rows = {task_id: _task(store, run, task_id, replacements.get(task_id)) for task_id in ids}
+    if replacements and not replacements.keys() & rows.keys():
+        raise InputError(str(tasks), [Problem("task_id", f"none of the rows is a task of run {run}")])
+    _require_servers(run, rows.values())
+    digest = suite_digest(row.current for row in rows.values())
     name = digest_of([digest, version("opsgym")])[:8]
-    again = Again(store, before, rows, f"{before.run.run}.rescored-{name}")
-    _open(again, digest)
-    return again
+    rescoring = Rescoring(store, original, rows, f"{run}.rescored-{name}")
+    _write_run(rescoring, digest)
+    return rescoring
 
 
-def _row(store: Store, run: str, task_id: str, judges: Task | None) -> Row:
+def _task(store: Store, run: str, task_id: str, replacement: Task | None) -> RescoredTask:
     try:
-        ran, seeds = read_frozen(store, run, task_id)
-    except NotScored as problem:
-        raise InputError(run, [Problem(task_id, str(problem))]) from None
-    return Row(ran, judges or ran, seeds)
+        original, seeds = read_frozen(store, run, task_id)
+    except FrozenSuiteError as error:
+        raise InputError(run, [Problem(task_id, str(error))]) from None
+    return RescoredTask(original, replacement or original, seeds)
 
 
-def _require_servers(run: str, rows: Iterable[Row]) -> None:
+def _require_servers(run: str, tasks: Iterable[RescoredTask]) -> None:
     installed = registry.domains()
-    missing = {domain for row in rows for domain in domains_of(row.judges)} - set(installed)
+    missing = {domain for task in tasks for domain in domains_of(task.current)} - set(installed)
     if missing:
         problem = f"no gym server is installed for {', '.join(sorted(missing))}; installed: {', '.join(installed)}"
         raise InputError(run, [Problem("", problem)])
 
 
-def _given(tasks: str) -> Sequence[Task]:
+def _read_tasks(tasks: str, spec: Mapping[str, Any]) -> Sequence[Task]:
+    """Rows of a file, or of a built-in suite in the run's variant."""
     if tasks in registry.suites():
-        return registry.load_suite(tasks)
-    rows, bad = read_tasks(Path(tasks))
-    if bad:
-        raise InputError(tasks, [Problem("", row.message) for row in bad])
+        return registry.load_suite(tasks, variant_of(spec))
+    rows, bad_rows = read_tasks(Path(tasks))
+    if bad_rows:
+        raise InputError(tasks, [Problem("", row.message) for row in bad_rows])
     return rows
 
 
-def _open(again: Again, digest: str) -> None:
-    """Writes the new run's suite, the attempts, and what it is: once, so that a repeated command goes on."""
-    keys, record = RunKeys(again.run), again.before.run
-    if again.store.get(keys.run_json) is not None:
+def _write_run(rescoring: Rescoring, digest: str) -> None:
+    """Writes suite, attempts and `run.json` of the new run; does nothing if an earlier invocation has."""
+    keys, record = RunKeys(rescoring.run), rescoring.original.run
+    if rescoring.store.get(keys.run_json) is not None:
         return
     suite = FrozenSuite()
-    for row in again.rows.values():
-        suite.add(row.judges, row.seeds)
-    suite.write(again.store, again.run)
+    for task in rescoring.tasks.values():
+        suite.add(task.current, task.seeds)
+    suite.write(rescoring.store, rescoring.run)
     attempts = {
         keys.trial(attempt.cell, attempt.task_id, attempt.trial).attempt(attempt.attempt): attempt
-        for attempt in again.before.attempts
+        for attempt in rescoring.original.attempts
     }
-    moved = {"run": again.run}
-    each(
-        lambda key: again.store.put(key, attempts[key].model_copy(update=moved).model_dump_json().encode()),
-        list(attempts),
-    )
-    made = record.model_copy(
+
+    def copy(key: str) -> None:
+        rescoring.store.put(key, replace(attempts[key], run=rescoring.run).to_json())
+
+    for_each(copy, list(attempts))
+    rescored_record = record.model_copy(
         update={
-            "run": again.run,
+            "run": rescoring.run,
             "name": f"{record.name}-rescored",
             "suite_digest": digest,
             "opsgym": version("opsgym"),
-            "created_at": utc_now(),
+            "created_at": now_text(),
             "rescored_from": record.run,
         }
     )
-    again.store.put_once(keys.run_json, made.model_dump_json().encode())
+    rescoring.store.put_once(keys.run_json, rescored_record.model_dump_json().encode())
 
 
 class Rescorer:
-    """Verifies what is not verified yet."""
+    """Verifies trials again and stores the results.
 
-    def __init__(self, again: Again, gyms: Gyms, http: httpx.AsyncClient) -> None:
-        self._again = again
+    Args:
+        rescoring: The runs.
+        gyms: Gym servers of the tasks' domains.
+        http: HTTP client for the gym servers.
+    """
+
+    def __init__(self, rescoring: Rescoring, gyms: GymServers, http: httpx.AsyncClient) -> None:
+        self._rescoring = rescoring
         self._gyms = gyms
         self._http = http
-        self._keys = RunKeys(again.run)
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._keys = RunKeys(rescoring.run)
+        self._slots = asyncio.Semaphore(CONCURRENCY)
 
     async def verify(self, trial: TrialRecord) -> bool:
-        """Verifies one trial and writes what is found; whether its verifiers could judge it."""
-        async with self._places:
+        """Verifies one trial and stores its record, or the reason why it cannot be verified; whether it could be."""
+        async with self._slots:
             try:
-                record = await self._verified(trial)
-            except NotScored as problem:
-                await self._write_off(trial, problem)
+                record = await self._rescored(trial)
+            except NotScored as error:
+                await self._record_failure(trial, error)
                 return False
         key = self._keys.trial(trial.cell, trial.task_id, trial.trial).record
-        await asyncio.to_thread(self._again.store.put_once, key, record.model_dump_json().encode())
+        await asyncio.to_thread(self._rescoring.store.put_once, key, record.to_json())
         return True
 
-    async def _verified(self, trial: TrialRecord) -> TrialRecord:
-        again, row = self._again, self._again.rows[trial.task_id]
-        remains = await asyncio.to_thread(read_remains, again.store, again.before.run.run, trial, row.ran)
+    async def _rescored(self, trial: TrialRecord) -> TrialRecord:
+        rescoring, task = self._rescoring, self._rescoring.tasks[trial.task_id]
+        run = rescoring.original.run.run
+        saved = await asyncio.to_thread(read_saved_trial, rescoring.store, run, trial, task.original)
         try:
-            await self._gyms.ready(domains_of(row.judges))
+            await self._gyms.ready(domains_of(task.current))
         except GymLostError as error:
             raise infra_error(InfraReason.GYM_LOST, str(error)) from None
-        return await rescored(remains, row.judges, again.run, self._gyms.urls, self._http)
+        return await rescored(saved, task.current, rescoring.run, self._gyms.urls, self._http)
 
-    async def _write_off(self, trial: TrialRecord, problem: NotScored) -> None:
-        """Records why a trial is not verified, as an attempt that cost nothing."""
-        click.echo(f"not verified  {_named(trial)}: {problem}", err=True)
+    async def _record_failure(self, trial: TrialRecord, error: NotScored) -> None:
+        """Records why a trial is not verified, as an attempt without cost."""
+        click.echo(f"not verified  {_label(trial)}: {error}", err=True)
         record = AttemptRecord(
-            run=self._again.run,
+            run=self._rescoring.run,
             cell=trial.cell,
             task_id=trial.task_id,
             trial=trial.trial,
             attempt=trial.attempt + 1,
-            outcome=problem.outcome,
-            reason=problem.reason,
-            message=str(problem),
-            timings=Timings(started_at=utc_now()),
+            outcome=error.outcome,
+            reason=error.reason,
+            message=str(error),
+            timings=Timings(started_at=now_text()),
         )
         key = self._keys.trial(trial.cell, trial.task_id, trial.trial).attempt(record.attempt)
-        await asyncio.to_thread(self._again.store.put, key, record.model_dump_json().encode())
+        await asyncio.to_thread(self._rescoring.store.put, key, record.to_json())
 
 
-async def _carry_out(again: Again) -> None:
-    """Verifies the trials that are not verified yet."""
-    there = {key_of(trial) for trial in load_run(again.store, again.run).trials}
-    todo = [trial for trial in again.before.trials if key_of(trial) not in there]
-    if not todo:
+async def _verify_trials(rescoring: Rescoring) -> None:
+    """Verifies the trials that have no record in the new run yet."""
+    verified = {trial.trial_id for trial in load_run(rescoring.store, rescoring.run).trials}
+    pending = [trial for trial in rescoring.original.trials if trial.trial_id not in verified]
+    if not pending:
         return
-    domains = sorted({domain for trial in todo for domain in domains_of(again.rows[trial.task_id].judges)})
+    domains = sorted({domain for trial in pending for domain in domains_of(rescoring.tasks[trial.task_id].current)})
     note = partial(click.echo, err=True)
-    async with Gyms(domains, note) as gyms, http_client() as http:
-        note(f"verifying {len(todo)} trials anew; starting gym servers: {', '.join(domains)}")
+    async with GymServers(domains, note) as gyms, http_client() as http:
+        note(f"verifying {len(pending)} trials again; starting gym servers: {', '.join(domains)}")
         try:
             await gyms.start()
         except GymLostError as error:
-            raise StoreError(again.store.name, again.run, str(error)) from None
-        rescorer = Rescorer(again, gyms, http)
-        with click.progressbar(length=len(todo), label="verified", file=sys.stderr) as bar:
-            for verified in asyncio.as_completed([rescorer.verify(trial) for trial in todo]):
-                await verified
+            raise StoreError(rescoring.store.name, rescoring.run, str(error)) from None
+        rescorer = Rescorer(rescoring, gyms, http)
+        with click.progressbar(length=len(pending), label="verified", file=sys.stderr) as bar:
+            for verification in asyncio.as_completed([rescorer.verify(trial) for trial in pending]):
+                await verification
                 bar.update(1)
 
 
-def _flips(before: Iterable[TrialRecord], after: Iterable[TrialRecord]) -> list[str]:
-    """Trials whose outcome is another now, one in a line."""
-    old = {key_of(trial): trial for trial in before}
-    pairs = ((old[key_of(trial)], trial) for trial in after)
-    return [f"{was.outcome} -> {now.outcome}  {_named(now)}" for was, now in pairs if was.outcome != now.outcome]
+def _changed_outcomes(before: Iterable[TrialRecord], after: Iterable[TrialRecord]) -> list[str]:
+    """Trials whose outcome differs, one line each."""
+    old = {trial.trial_id: trial for trial in before}
+    pairs = ((old[trial.trial_id], trial) for trial in after)
+    return [
+        f"{previous.outcome} -> {trial.outcome}  {_label(trial)}"
+        for previous, trial in pairs
+        if previous.outcome != trial.outcome
+    ]
 
 
-def _named(trial: TrialRecord) -> str:
+def _label(trial: TrialRecord) -> str:
     return f"{cell_name(trial.cell)}  {trial.task_id}/{trial.trial}"

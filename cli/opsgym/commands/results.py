@@ -1,61 +1,62 @@
-"""`opsgym results`."""
+"""`opsgym results`: scores of a run, or the runs of a store."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from opsgym.breakdowns import BREAKDOWNS, Results, by_agent, figures, parts
-from opsgym.commands.where import Where
+from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.score_table import console, plain_table, print_summary
-from opsgym.tables import dollars, endings, percent
-from opsgym.tabular import Table, write_out
-from opsgym_api.results import list_runs, load_rows
-from opsgym_api.rows import RunRows
-from opsgym_api.scores import summarise
-from opsgym_api.store import Store
+from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures
+from opsgym.formats.numbers import dollars, not_scored_text, percent
+from opsgym.formats.score_table import console, plain_table, print_summary
+from opsgym.formats.tabular import Table, write_out
+from opsgym_api.records.run import RunRecord, variant_of
+from opsgym_core.results.load import list_runs, load_rows
+from opsgym_core.results.rows import RunRows
+from opsgym_core.results.score import Summary, summarise
+from opsgym_core.store.base import Store
 
 
-def list_results(where: Where) -> int:
+def list_results(locator: RunLocator) -> int:
     """Prints the runs of a store.
 
     Raises:
-        InputError: The place is no store.
+        InputError: The location is not a store.
         StoreError: The store cannot be read.
     """
-    _list(where.open())
+    _list(locator.open())
     return Exit.OK
 
 
-def results(run: str, form: str, by: str | None, out: Path | None, where: Where) -> int:
-    """Prints or writes a run's results.
+def results(run: str, form: str, by: str | None, out: Path | None, locator: RunLocator) -> int:
+    """Prints or writes the results of a run.
 
     Args:
-        run: The run, as the user names it.
+        run: Id of the run, its beginning, or the name of an EvalRun.
         form: `table`, `markdown`, `csv`, `json` or `parquet`.
-        by: One of `BREAKDOWNS`; None for what is usual with the format.
-        out: File to write to.
-        where: Where results are.
+        by: One of `BREAKDOWNS`; None for the default of the format.
+        out: File to write to; None for stdout.
+        locator: Location of the run.
 
     Raises:
-        InputError: There is no such run, or the file cannot be written.
+        InputError: The run does not exist, or the file cannot be written.
         StoreError: The store cannot be read.
-        ClusterError: The cluster cannot be asked.
+        ClusterError: The cluster cannot be queried.
     """
-    _, rows = where.load_rows(run)
-    found = Results(rows, summarise(rows))
+    store, rows = locator.load_rows(run)
+    run_results = Results(rows, summarise(rows), _variants(store, rows.run) if by == "variant" else {})
     if form == "table":
-        _print(found, by, out)
+        _print(run_results, by, out)
         return Exit.OK
     by = by or ("trial" if form == "parquet" else "cell")
-    table = BREAKDOWNS[by](found)
+    table = BREAKDOWNS[by](run_results)
     if form == "json":
-        write_out(json.dumps(_document(found, by, table)) + "\n", out)
+        write_out(json.dumps(_document(run_results, by, table)) + "\n", out)
     else:
         writers: dict[str, Callable[[], str | bytes]] = {
             "markdown": table.markdown,
@@ -66,14 +67,30 @@ def results(run: str, form: str, by: str | None, out: Path | None, where: Where)
     return Exit.OK
 
 
-def _print(found: Results, by: str | None, out: Path | None) -> None:
+def _variants(store: Store, run: RunRecord) -> dict[int, Summary]:
+    """The newest run of each variant among those that differ from a run in the variant only, in order."""
+    alike = {
+        variant_of(other.spec): other.run
+        for other in list_runs(store)
+        if _apart_from_variant(other) == _apart_from_variant(run)
+    }
+    return {variant: summarise(load_rows(store, alike[variant])) for variant in sorted(alike)}
+
+
+def _apart_from_variant(run: RunRecord) -> Mapping[str, Any]:
+    spec = {name: value for name, value in run.spec.items() if name not in {"suspend", "budget", "notify"}}
+    suite = {name: value for name, value in spec.get("suite", {}).items() if name != "variant"}
+    return {**spec, "suite": suite, "rescored": bool(run.rescored_from)}
+
+
+def _print(run_results: Results, by: str | None, out: Path | None) -> None:
     screen = console()
     with screen.capture() as captured:
-        screen.print(f"{_headline(found.rows)}\n")
+        screen.print(f"{_headline(run_results.rows)}\n")
         if by is None:
-            print_summary(found.summary, screen)
+            print_summary(run_results.summary, screen)
         else:
-            screen.print(BREAKDOWNS[by](found).for_console())
+            screen.print(BREAKDOWNS[by](run_results).for_console())
     write_out(captured.get(), out)
 
 
@@ -82,31 +99,33 @@ def _headline(rows: RunRows) -> str:
     return f"run {rows.run.run}, started {rows.run.created_at}, opsgym {rows.run.opsgym}{origin}"
 
 
-def _document(found: Results, by: str, table: Table) -> dict[str, Any]:
-    """Everything of the breakdown; of cells also what has no room in a flat row."""
+def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
+    """The breakdown as JSON; rows of cells also have the nested values that a table has no room for."""
     rows = table.records()
     if by == "cell":
-        rows = [{**row, **parts(cell.score)} for row, cell in zip(rows, found.summary.cells, strict=True)]
+        rows = [
+            {**row, **nested_figures(cell.score)} for row, cell in zip(rows, run_results.summary.cells, strict=True)
+        ]
     return {
-        "run": found.rows.run.run,
-        "created_at": found.rows.run.created_at,
+        "run": run_results.rows.run.run,
+        "created_at": run_results.rows.run.created_at,
         "by": by,
         "rows": rows,
-        "averages": by_agent(found).records(),
-        "total": {**figures(found.summary.total), **parts(found.summary.total)},
+        "averages": by_agent(run_results).records(),
+        "total": {**figures(run_results.summary.total), **nested_figures(run_results.summary.total)},
     }
 
 
 def _list(store: Store) -> None:
     runs = list_runs(store)
     if not runs:
-        click.echo(f"{store.name} holds no run")
+        click.echo(f"{store.name} has no runs")
         return
     table = plain_table("run", "started", right=("scored", "passed", "rate", "not scored", "cost"))
     for run in reversed(runs):
         total = summarise(load_rows(store, run.run)).total
         scored = f"{total.scored}/{total.total}"
-        unscored = endings(total.not_scored) or "0"
+        unscored = not_scored_text(total.not_scored) or "0"
         cells = (str(total.passed), percent(total.success_rate), unscored, dollars(total.cost_usd))
         table.add_row(run.run, run.created_at, scored, *cells)
     console().print(table)

@@ -1,4 +1,4 @@
-"""`opsgym run`."""
+"""`opsgym run`: runs an EvalRun on this machine."""
 
 from __future__ import annotations
 
@@ -14,194 +14,192 @@ from pathlib import Path
 import click
 
 from opsgym.exits import Exit
-from opsgym.gates import judged, print_gate
-from opsgym.local.agenda import Agenda, Before, plan_agenda
-from opsgym.local.board import Board
-from opsgym.local.clock import utc_now
-from opsgym.local.inputs import Inputs, read_inputs
-from opsgym.local.ledger import Ledger
+from opsgym.formats.gate_text import gate_text
+from opsgym.formats.score_table import console, print_summary, summary_json
+from opsgym.local.display import Display, display_for
+from opsgym.local.inputs import RunInputs, read_inputs
 from opsgym.local.logs import logging_to
-from opsgym.local.metrics import Exposition, Meter, exposed
-from opsgym.local.notify import Webhook, notice_of, tell, webhook_of
-from opsgym.local.progress import Progress, progress_for
-from opsgym.local.record import before_of, compact_if_large, frozen_suite, run_record, with_records
-from opsgym.local.run import Ended, LocalRun
-from opsgym.score_table import console, print_summary, summary_json
-from opsgym_api.baseline import find_baseline
-from opsgym_api.gate import Baseline
-from opsgym_api.layout import RunKeys
-from opsgym_api.notices import Notice
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import GateRecord
-from opsgym_api.results import load_record, load_rows
-from opsgym_api.rows import RunRows
-from opsgym_api.scores import Summary, summarise
-from opsgym_api.store import Store, StoreError, open_store
-from opsgym_runner.models import missing_key
-from opsgym_runner.prices import known_prices
+from opsgym.local.metrics import MetricsOptions, RunMetrics, exposed
+from opsgym.local.plan import LocalPlan, PriorState, plan_local
+from opsgym.local.progress import Progress
+from opsgym.local.record import compact_if_large, frozen_suite, note_rows, prior_state, run_record, with_records
+from opsgym.local.run import LocalResult, LocalRun
+from opsgym.local.webhook import notification_of, notify, webhook_of
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.common.clock import now_text
+from opsgym_core.gates.baseline import find_baseline
+from opsgym_core.gates.judge import Baseline
+from opsgym_core.gates.stored_run import judge_stored_run
+from opsgym_core.results.load import load_record, load_rows
+from opsgym_core.results.rows import RunRows
+from opsgym_core.results.score import Summary, summarise
+from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.location import open_store
+from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.prices import known_prices
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the user asked for."""
+class RunRequest:
+    """Arguments of `opsgym run FILE`."""
 
     file: Path
     """Document with the EvalRun."""
     store: str
-    """Where results go."""
+    """Location of the store that results are written to."""
     concurrency: int | None
-    """Episodes at once."""
+    """Episodes at the same time; None for the default of `LocalRun`."""
     as_json: bool
-    """Whether the result goes to stdout as one JSON line, and everything else to stderr."""
-    metrics: Exposition
-    """Where metrics go."""
+    """Whether to print the result as one JSON line on stdout, and all other output on stderr."""
+    metrics: MetricsOptions
     log_file: Path | None = None
-    """Where log lines go besides the screen."""
+    """File that log lines are appended to."""
     webhook: str | None = None
-    """Environment variable that holds the address of whom to tell how the run ended."""
+    """Name of the environment variable that holds the URL of the webhook to notify."""
+
+    @property
+    def store_option(self) -> str:
+        """The `--store` option of a command that reads the results; empty for the default store."""
+        return "" if self.store == "./results" else f" --store {shlex.quote(self.store)}"
+
+    @property
+    def command(self) -> str:
+        """The command that continues the run."""
+        return f"opsgym run {shlex.quote(str(self.file))}{self.store_option}"
 
 
-def run(request: Request) -> int:
-    """Runs what is left of a run.
+def run(request: RunRequest) -> int:
+    """Runs the trials of an EvalRun that have no score, and prints the scores of all of its trials.
 
     Raises:
-        InputError: The run cannot be started.
+        InputError: The run cannot start.
         StoreError: The store cannot be used.
     """
     store = open_store(request.store)
     inputs = read_inputs(request.file, os.environ, known_prices, missing_key)
-    meter = Meter(inputs, store)
-    with exposed(meter, request.metrics):
-        return _run(inputs, store, meter, request)
+    ledger = AttemptLedger(inputs.spec.limits.infra_retries)
+    metrics = RunMetrics(inputs, store, ledger)
+    with exposed(metrics, request.metrics):
+        return _Invocation(request, inputs, store, ledger, metrics).run()
 
 
-def _run(inputs: Inputs, store: Store, meter: Meter, request: Request) -> int:
-    webhook = None if request.webhook is None else webhook_of(request.webhook, os.environ)
-    baseline = _baseline(inputs, store)
-    for note in inputs.notes:
-        click.echo(note, err=True)
-    earlier = _opened(inputs, store)
-    ended = _carried_out(inputs, earlier, store, meter, request)
-    if ended.signal is None:
-        _compact(inputs, store)
-    rows = with_records(load_rows(store, inputs.run_id), ended.records.values())
-    summary = summarise(rows)
-    _tell(summary, ended, inputs, request)
-    if ended.signal is not None:
-        return Exit.INTERRUPTED if ended.signal == signal.SIGINT else Exit.TERMINATED
-    gate = None if inputs.spec.suspend else _judged(inputs, rows, summary, store, baseline)
-    if gate is not None:
-        print_gate(gate, err=request.as_json)
-        meter.judged(gate)
-    if webhook is not None and not inputs.spec.suspend:
-        _notify(webhook, notice_of(rows.run, summary, gate, store.name, utc_now()))
-    if gate is not None and gate.verdict != "GO":
-        return Exit.of_gate(gate.verdict)
-    return Exit.OK if summary.total.scored == summary.total.total else Exit.NOT_SCORED
+@dataclass(frozen=True)
+class _Invocation:
+    """One invocation of the command."""
 
+    request: RunRequest
+    inputs: RunInputs
+    store: Store
+    ledger: AttemptLedger
+    metrics: RunMetrics
 
-def _notify(webhook: Webhook, notice: Notice) -> None:
-    """Tells a webhook; that it cannot be told is said, and changes nothing."""
-    if problem := tell(webhook, notice):
-        click.echo(f"the webhook was not told: {problem}", err=True)
+    def run(self) -> int:
+        """Runs, summarises, judges and notifies; returns the exit code."""
+        webhook = None if self.request.webhook is None else webhook_of(self.request.webhook, os.environ)
+        baseline = self._find_baseline()
+        for note in self.inputs.notes:
+            click.echo(note, err=True)
+        result = self._run_trials(self._open_run())
+        if result.signal is None:
+            self._compact()
+        rows = with_records(load_rows(self.store, self.inputs.run_id), result.records.values())
+        summary = summarise(rows)
+        self._print(summary, result)
+        if result.signal is not None:
+            return Exit.INTERRUPTED if result.signal == signal.SIGINT else Exit.TERMINATED
+        suspended = self.inputs.spec.suspend
+        gate = None if suspended else self._judge(rows, summary, baseline)
+        if webhook is not None and not suspended:
+            delivery = notify(webhook, notification_of(rows.run, summary, gate, self.store.name, now_text()))
+            if delivery.outcome != "sent":
+                click.echo(f"the webhook was not notified: {delivery.problem}", err=True)
+        if gate is not None and gate.verdict != "GO":
+            return Exit.of_gate(gate.verdict)
+        return Exit.OK if summary.total.scored == summary.total.total else Exit.NOT_SCORED
 
+    def _find_baseline(self) -> Baseline | None:
+        """The baseline that the gate names. It is read first, so that a run that cannot be judged costs nothing."""
+        gate = self.inputs.spec.gate
+        return find_baseline(self.store, gate.baseline, self.inputs.run_id) if gate and gate.baseline else None
 
-def _baseline(inputs: Inputs, store: Store) -> Baseline | None:
-    """The run that the gate names: looked up first, so that nothing is spent on a run that nothing can judge."""
-    gate = inputs.spec.gate
-    return find_baseline(store, gate.baseline, inputs.run_id) if gate and gate.baseline else None
+    def _open_run(self) -> RunRows | None:
+        """Writes the run's suite and record once; rows of earlier invocations, None in the first one."""
+        inputs, store = self.inputs, self.store
+        key = RunKeys(inputs.run_id).run_json
+        if store.get(key) is None:
+            frozen_suite(inputs).write(store, inputs.run_id)
+            record = run_record(inputs, plan_local(inputs, PriorState()))
+            if store.put_once(key, record.model_dump_json().encode()):
+                return None
+        return load_rows(store, inputs.run_id)
 
+    def _run_trials(self, earlier: RunRows | None) -> LocalResult:
+        inputs, request = self.inputs, self.request
+        prior = PriorState() if earlier is None else prior_state(earlier)
+        plan = plan_local(inputs, prior)
+        if earlier is not None:
+            note_rows(self.ledger, earlier)
+        if not inputs.spec.suspend:
+            self.ledger.reopen(planned.key for planned in plan.pending)
+        self.metrics.begin(plan.trials_by_cell)
+        if inputs.spec.suspend:
+            click.echo(f"{inputs.name} is suspended, nothing starts; set spec.suspend to false to run it", err=True)
+            return LocalResult({})
+        display = display_for(Progress(plan.trials_by_cell, self.ledger, time.monotonic), as_json=request.as_json)
+        note = self.metrics.note if request.metrics.enabled else None
+        local = LocalRun(inputs, plan, prior, self.store, self.ledger, display, request.concurrency, note=note)
+        display.open()
+        try:
+            _announce(inputs, plan, display)
+            with logging_to(display, request.log_file):
+                result = asyncio.run(local.run())
+            if result.signal is None:
+                self.metrics.finish(datetime.now(UTC))
+            return result
+        finally:
+            display.close()
 
-def _opened(inputs: Inputs, store: Store) -> RunRows | None:
-    """Puts the run's suite and record once; what earlier invocations left, if they were there already."""
-    key = RunKeys(inputs.run_id).run_json
-    if store.get(key) is None:
-        frozen_suite(inputs).write(store, inputs.run_id)
-        if store.put_once(key, run_record(inputs, plan_agenda(inputs, Before())).model_dump_json().encode()):
+    def _compact(self) -> None:
+        try:
+            compact_if_large(self.store, load_record(self.store, self.inputs.run_id))
+        except StoreError as error:  # the run can be read without chunks, only slower
+            click.echo(f"the run is complete, but its records could not be compacted: {error}", err=True)
+
+    def _print(self, summary: Summary, result: LocalResult) -> None:
+        """Prints the scores, where they are stored, and the commands that read them."""
+        request, name = self.request, self.inputs.name
+        if result.signal is not None:
+            click.echo(f"stopped; continue with: {request.command}", err=True)
+        if request.as_json:
+            click.echo(summary_json(summary))
+            return
+        out = console()
+        out.print()
+        print_summary(summary, out)
+        out.print()
+        click.echo(f"results in {request.store}, run {summary.run}")
+        click.echo(f"  opsgym results {name}{request.store_option}")
+        click.echo(f"  opsgym report {name} --out report{request.store_option}")
+        if result.signal is None and summary.total.scored < summary.total.total:
+            click.echo(f"  {request.command}   (runs only trials without a score)")
+
+    def _judge(self, rows: RunRows, summary: Summary, baseline: Baseline | None) -> GateRecord | None:
+        """Judges the run by its gate and stores the verdict for later runs to compare with; None without a gate."""
+        if self.inputs.spec.gate is None:
             return None
-    return load_rows(store, inputs.run_id)
+        record = judge_stored_run(self.inputs.spec.gate, rows, summary, self.store, baseline)
+        self.store.put(RunKeys(self.inputs.run_id).gate_json, record.model_dump_json().encode())
+        click.echo(gate_text(record), err=self.request.as_json)
+        self.metrics.show_gate(record)
+        return record
 
 
-def _compact(inputs: Inputs, store: Store) -> None:
-    """A large run's chunks; it can be read without them, only slower."""
-    try:
-        compact_if_large(store, load_record(store, inputs.run_id))
-    except StoreError as error:
-        click.echo(f"the run is complete, but its chunks are not: {error}", err=True)
-
-
-def _carried_out(inputs: Inputs, earlier: RunRows | None, store: Store, meter: Meter, request: Request) -> Ended:
-    before = Before() if earlier is None else before_of(earlier)
-    agenda = plan_agenda(inputs, before)
-    if request.metrics.wanted:
-        trials = {cell: len(task_ids) * agenda.trials for cell, task_ids in agenda.cells}
-        meter.begin(trials, () if earlier is None else earlier.cells)
-    if inputs.spec.suspend:
-        click.echo(f"{inputs.name} is suspended: nothing is started; set spec.suspend to false to run it", err=True)
-        return Ended({})
-    ledger = Ledger(inputs.spec.budget, before.spent)
-    progress = progress_for(_board(agenda), ledger, as_json=request.as_json)
-    heard = meter.heard if request.metrics.wanted else None
-    local = LocalRun(inputs, agenda, before, store, ledger, progress, request.concurrency, on_record=heard)
-    progress.open()
-    try:
-        _announce(inputs, agenda, progress)
-        with logging_to(progress, request.log_file):
-            ended = asyncio.run(local.carry_out())
-        if ended.signal is None:
-            meter.finish(datetime.now(UTC))
-        return ended
-    finally:
-        progress.close()
-
-
-def _board(agenda: Agenda) -> Board:
-    board = Board(((cell, len(task_ids) * agenda.trials) for cell, task_ids in agenda.cells), time.monotonic)
-    for cell, outcome in agenda.scored:
-        board.counted_before(cell, outcome)
-    for trial in agenda.doomed:
-        board.counted_before(trial.cell, trial.outcome, trial.reason)
-    return board
-
-
-def _announce(inputs: Inputs, agenda: Agenda, progress: Progress) -> None:
-    """Says what will run, and which rows cannot."""
-    for row in dict.fromkeys((trial.task_id, trial.reason, trial.message) for trial in agenda.doomed):
-        progress.note("{}  {}  {}: {}".format(Outcome.CONFIG_ERROR.value, *row))
-    already = f", {len(agenda.scored)} have a score already" if agenda.scored else ""
-    progress.note(f"run {inputs.run_id}: {len(agenda.pending)} of {agenda.total} trials to run{already}")
-
-
-def _tell(summary: Summary, ended: Ended, inputs: Inputs, request: Request) -> None:
-    """Prints the scores, where they are, and what to type next."""
-    again = f"opsgym run {shlex.quote(str(request.file))} {_store_option(request)}".rstrip()
-    if ended.signal is not None:
-        click.echo(f"stopped; go on with: {again}", err=True)
-    if request.as_json:
-        click.echo(summary_json(summary))
-        return
-    out = console()
-    out.print()
-    print_summary(summary, out)
-    out.print()
-    option = _store_option(request)
-    click.echo(f"results in {request.store}, run {summary.run}")
-    click.echo(f"  opsgym results {inputs.name} {option}".rstrip())
-    click.echo(f"  opsgym report {inputs.name} --out report {option}".rstrip())
-    if ended.signal is None and summary.total.scored < summary.total.total:
-        click.echo(f"  {again}   (runs only what is not scored)")
-
-
-def _store_option(request: Request) -> str:
-    return "" if request.store == "./results" else f"--store {shlex.quote(request.store)}"
-
-
-def _judged(
-    inputs: Inputs, rows: RunRows, summary: Summary, store: Store, baseline: Baseline | None
-) -> GateRecord | None:
-    """What the run's gate says, kept in the store for later runs to compare with; None if it has none."""
-    if inputs.spec.gate is None:
-        return None
-    record = judged(inputs.spec.gate, rows, summary, store, baseline)
-    store.put(RunKeys(inputs.run_id).gate_json, record.model_dump_json().encode())
-    return record
+def _announce(inputs: RunInputs, plan: LocalPlan, display: Display) -> None:
+    """Shows how many trials run, and which rows cannot."""
+    for row in dict.fromkeys((trial.task_id, trial.reason, trial.message) for trial in plan.unrunnable):
+        display.note("{}  {}  {}: {}".format(Outcome.CONFIG_ERROR.value, *row))
+    scored = f", {plan.scored} already have a score" if plan.scored else ""
+    display.note(f"run {inputs.run_id}: {len(plan.pending)} of {plan.total} trials to run{scored}")

@@ -1,4 +1,4 @@
-"""`opsgym tasks`."""
+"""`opsgym tasks validate` and `opsgym tasks import`."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from opsgym.exits import Exit
 from opsgym.taskimport.catalogues import catalogues
 from opsgym.taskimport.seeds import Seeds
 from opsgym.taskimport.sources import read_rows
-from opsgym.taskimport.suite import Imported, Importer
-from opsgym_api.task import read_tasks
+from opsgym.taskimport.suite import Importer, ImportResult
+from opsgym_api.tasks.reading import read_tasks
 
 SHOWN = 3
-"""Examples of each kind of fault on the terminal; `faults.json` has all of them."""
+"""Examples printed of each kind of fault; `faults.json` has all faults."""
 
 
 def validate(path: Path) -> int:
-    """Reads every row of a file or folder and says what is wrong with which.
+    """Reads every row of a file or folder and prints the problems of each.
 
     Raises:
-        InputError: There are no rows, or a file cannot be read as rows.
+        InputError: There are no rows, or a file is not a file of rows.
     """
-    tasks, bad = read_tasks(path)
-    for row in bad:
+    tasks, bad_rows = read_tasks(path)
+    for row in bad_rows:
         click.echo(row.message, err=True)
-    if bad:
-        count = len(tasks) + len(bad)
-        click.echo(f"{path}: {len(bad)} of {count} {'row is' if count == 1 else 'rows are'} not valid", err=True)
+    if bad_rows:
+        count = len(tasks) + len(bad_rows)
+        click.echo(f"{path}: {len(bad_rows)} of {count} {'row is' if count == 1 else 'rows are'} not valid", err=True)
         return Exit.BAD_INPUT
     by_domain = Counter(task.domain_name for task in tasks)
     width = max(map(len, by_domain))
@@ -46,59 +46,61 @@ def validate(path: Path) -> int:
 
 
 @dataclass(frozen=True)
-class Import:
-    """What the user asked for."""
+class ImportRequest:
+    """Arguments of `opsgym tasks import`."""
 
     sources: Sequence[Path]
+    """Files or folders of rows."""
     out: Path
+    """Suite folder to write."""
     seeds: Path | None
-    """Archive or folder."""
+    """Zip archive or folder of seed files; None without seeds."""
     tools: Path | None
-    """Folder of tool lists."""
+    """Folder of files `<domain>.json` with tool lists; None for the tools of the installed domains."""
     as_json: bool
 
 
-def import_rows(request: Import) -> int:
-    """Makes a suite folder of published rows and seeds, and says what is wrong with them.
+def import_rows(request: ImportRequest) -> int:
+    """Makes a suite folder from published rows and seeds, and prints their faults.
 
     Raises:
-        InputError: Something cannot be read or written.
+        InputError: A file cannot be read or written.
     """
-    known = catalogues(request.tools)
+    tool_names = catalogues(request.tools)
     with click.progressbar(length=0, label="rows", file=sys.stderr, show_percent=False, show_pos=True) as bar:
-        importer = Importer(request.out, Seeds(request.seeds), known, datetime.now(UTC), lambda: bar.update(1))
-        done = importer.carry_out(read_rows(request.sources))
+        importer = Importer(request.out, Seeds(request.seeds), tool_names, datetime.now(UTC), lambda: bar.update(1))
+        result = importer.run(read_rows(request.sources))
     if request.as_json:
-        click.echo(json.dumps(_as_json(done), ensure_ascii=False))
+        click.echo(json.dumps(_as_json(result), ensure_ascii=False))
     else:
-        _tell(done, request)
-    return Exit.BAD_INPUT if done.unread else Exit.OK
+        _print(result, request)
+    return Exit.BAD_INPUT if result.invalid else Exit.OK
 
 
-def _as_json(done: Imported) -> dict[str, object]:
-    rows = [{"mode": mode, "domain": domain, "rows": count} for (mode, domain), count in sorted(done.rows.items())]
+def _as_json(result: ImportResult) -> dict[str, object]:
+    rows = [{"mode": mode, "domain": domain, "rows": count} for (mode, domain), count in sorted(result.rows.items())]
     return {
         "rows": rows,
-        "seeds": len(done.seeds),
-        "unchecked": dict(done.unchecked),
-        "faults": [asdict(fault) for fault in done.faults],
+        "seeds": len(result.seeds),
+        "unchecked": dict(result.unchecked),
+        "faults": [asdict(fault) for fault in result.faults],
     }
 
 
-def _tell(done: Imported, request: Import) -> None:
-    for (mode, domain), count in sorted(done.rows.items()):
+def _print(result: ImportResult, request: ImportRequest) -> None:
+    for (mode, domain), count in sorted(result.rows.items()):
         click.echo(f"{mode:<14}  {domain:<10}  {count:>5} rows")
-    click.echo(f"{len(done.seeds)} seeds in {request.out / 'seeds'}")
-    by_kind = sorted(done.faults, key=lambda fault: fault.kind)
-    for kind, found in groupby(by_kind, key=lambda fault: fault.kind):
-        faults = list(found)
+    click.echo(f"{len(result.seeds)} seeds in {request.out / 'seeds'}")
+    by_kind = sorted(result.faults, key=lambda fault: fault.kind)
+    for kind, group in groupby(by_kind, key=lambda fault: fault.kind):
+        faults = list(group)
         click.echo(f"\n{kind}: {len(faults)}")
         for fault in faults[:SHOWN]:
             click.echo(f"  {fault.task_id}  {fault.where}: {' '.join(fault.detail.split())[:160]}")
         if len(faults) > SHOWN:
             click.echo(f"  ... {len(faults) - SHOWN} more in {request.out / 'faults.json'}")
-    for domain, count in sorted(done.unchecked.items()):
-        click.echo(f"\n{domain}: queries of {count} rows were not tried: no seed, or no server of its domains here")
+    for domain, count in sorted(result.unchecked.items()):
+        click.echo(f"\n{domain}: queries of {count} rows were not run: a seed is missing or a domain is not installed")
     click.echo("\nto run them:")
-    for mode in sorted({mode for mode, _ in done.rows}):
+    for mode in sorted({mode for mode, _ in result.rows}):
         click.echo(f"  suite: {{path: {request.out / mode}, modes: [{mode}]}}")

@@ -1,6 +1,6 @@
-"""Entry point of a gym server that belongs to a run.
+"""Entry point of a gym server that belongs to a local run.
 
-Invariant: it never outlives the run. It holds the read end of a pipe whose write end only the run's process has, so the
+Invariant: the server never outlives the run. Its stdin is a pipe whose write end only the run's process holds, so the
 pipe closes when that process ends, however it ends.
 """
 
@@ -13,7 +13,7 @@ import threading
 
 
 def main() -> int:
-    """Serves as `python -m opsgym_domains.serve` does, until told to stop or stdin closes."""
+    """Serves as `python -m opsgym_domains.serve` does, until SIGTERM or until stdin closes."""
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     from opsgym_domains.serve import main as serve
 

@@ -1,7 +1,7 @@
-"""Reads everything that a run is made of, before anything starts.
+"""Reads the inputs of a local run before anything starts: documents, rows, seeds, models.
 
-Invariant: a mistake that can be found without running is found here. What concerns single rows becomes their outcome;
-everything else ends the command with all problems named.
+Invariant: every mistake that can be detected without running is detected here. A problem of one row becomes the outcome
+of its trials; all other problems end the command, listed together.
 """
 
 from __future__ import annotations
@@ -12,129 +12,137 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from opsgym.local.models import Resolver
-from opsgym_api.digest import digest_of
-from opsgym_api.documents import Documents, inlined, load_documents
+from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalrun import EvalRunSpec, Suite
-from opsgym_api.outcomes import ConfigReason
-from opsgym_api.task import BadRow, Task, read_tasks
+from opsgym_api.kinds.evalrun import EvalRunSpec, Suite
+from opsgym_api.records.outcomes import ConfigReason
+from opsgym_api.tasks.digest import digest_of
+from opsgym_api.tasks.reading import BadRow, read_tasks
+from opsgym_api.tasks.task import Task
+from opsgym_core.planning.documents import Documents, inline_models, load_documents
+from opsgym_core.planning.run_id import run_id as planned_run_id
+from opsgym_core.planning.run_id import suite_digest as planned_suite_digest
+from opsgym_core.planning.select import select_tasks
+from opsgym_core.planning.suite_rows import domains_of, problems_by_id
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
-from opsgym_operator.plan import run_id as planned_run_id
-from opsgym_operator.plan import select_tasks
-from opsgym_operator.plan import suite_digest as planned_suite_digest
-from opsgym_runner.episode import approach_of
+from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
-from opsgym_runner.job import ResolvedModel, Seed
-from opsgym_runner.models import KnownPrices, MissingKey
-from opsgym_runner.prices import REPLAY
-from opsgym_runner.rows import domains_of, reported
-from opsgym_runner.seeds import SeedFinder, SeedNotFoundError
+from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
+from opsgym_runner.job import ResolvedModel
+from opsgym_runner.models.checks import KnownPrices, MissingKey
+from opsgym_runner.models.prices import REPLAY
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why no trial of a row can run."""
+class RowProblem:
+    """The reason why no trial of a row can run."""
 
     reason: ConfigReason
     message: str
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """A run, ready to be planned."""
+class RunInputs:
+    """Inputs of a run, ready to be planned."""
 
     name: str
     spec: EvalRunSpec
-    """With every model written out."""
+    """Spec in which every model is written out, none only named."""
     tasks: Sequence[Task]
-    """Tasks selected, in the suite's order."""
-    unread: Mapping[str, str]
-    """What is wrong, by the id it is reported under, with each selected row that could not be read."""
-    refused: Mapping[str, Refusal]
-    """Tasks selected that cannot run, by id."""
+    """Selected tasks, in the order of the suite."""
+    unreadable: Mapping[str, str]
+    """Error messages of the selected rows that cannot be read, by the id that the row is reported under."""
+    unrunnable: Mapping[str, RowProblem]
+    """Problems of the selected tasks that cannot run, by task id."""
     models: Mapping[str, ResolvedModel]
+    """By name."""
     seeds: Mapping[str, Mapping[str, Seed]]
-    """By task id, then by gym server."""
+    """By task id, then by name of the gym server."""
     suite_digest: str
     run_id: str
     notes: Sequence[str]
-    """What the user should know about fields that mean nothing here."""
+    """Warnings about fields that have no effect in local mode."""
 
 
 def read_inputs(
     file: Path, environment: Mapping[str, str], known_prices: KnownPrices, missing_key: MissingKey
-) -> Inputs:
-    """Reads the documents in a file and everything they name.
+) -> RunInputs:
+    """Reads the documents in a file and everything they refer to.
 
     Args:
         file: The file with the EvalRun.
-        environment: Where credentials are.
-        known_prices: See `Resolver`.
-        missing_key: See `Resolver`.
+        environment: Environment variables, which hold credentials.
+        known_prices: See `ModelResolver`.
+        missing_key: See `ModelResolver`.
 
     Raises:
-        InputError: The run cannot be started.
+        InputError: The run cannot start.
     """
     documents = load_documents(file)
-    _require_approaches(str(file), documents.run.spec)
+    _require_resolvable_agents(str(file), documents.run.spec)
     suite = documents.run.spec.suite
-    rows, bad = _rows(str(file), documents)
-    unread = reported(bad, {task.task_id for task in rows}, suite.ids)
-    tasks = select_tasks(suite, rows, unreadable=unread.keys())
-    models = Resolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
-    seeds, refused = _prepared(tasks, _finder(suite, documents.folder))
-    if len(refused) == len(tasks):
-        raise InputError(_source(suite), _nothing_runs(unread, refused))
-    spec = inlined(documents.run, documents.models)
+    rows, bad_rows = _read_suite(str(file), documents)
+    unreadable = problems_by_id(bad_rows, {task.task_id for task in rows}, suite.ids)
+    tasks = select_tasks(suite, rows, unreadable=unreadable.keys())
+    models = ModelResolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
+    seeds, unrunnable = _resolve_seeds(tasks, _seed_finder(suite, documents.folder))
+    if len(unrunnable) == len(tasks):
+        problems = [Problem("", message) for message in unreadable.values()]
+        problems += [Problem(task_id, problem.message) for task_id, problem in unrunnable.items()]
+        raise InputError(suite.builtin or suite.path or "suite", [*problems, Problem("", "none of the rows can run")])
+    spec = inline_models(documents.run, documents.models)
     digest = planned_suite_digest(tasks)
     name = documents.run.metadata.name
-    return Inputs(
+    return RunInputs(
         name=name,
         spec=spec,
         tasks=tasks,
-        unread=unread,
-        refused=refused,
+        unreadable=unreadable,
+        unrunnable=unrunnable,
         models=models,
         seeds=seeds,
         suite_digest=digest,
         run_id=planned_run_id(name, spec, digest, _versions(seeds, models.values())),
-        notes=[*_without_effect(documents), *_beyond_budget(spec, models.values())],
+        notes=[*_ignored_fields(documents), *_unpriced_models(spec, models.values())],
     )
 
 
-def _require_approaches(source: str, spec: EvalRunSpec) -> None:
-    """Refuses agents that cannot act: no episode of theirs would ever be scored."""
+def _require_resolvable_agents(source: str, spec: EvalRunSpec) -> None:
+    """Refuses agents that cannot be resolved: none of their episodes could be scored."""
     problems: list[Problem] = []
     for index, agent in enumerate(spec.agents):
         try:
-            approach_of(agent)
+            resolve_agent(agent)
         except NotScored as error:
             problems.append(Problem(f"spec.agents[{index}]", str(error)))
     if problems:
         raise InputError(source, problems)
 
 
-def _rows(source: str, documents: Documents) -> tuple[Sequence[Task], list[BadRow]]:
+def _read_suite(source: str, documents: Documents) -> tuple[Sequence[Task], list[BadRow]]:
     suite = documents.run.spec.suite
     if suite.builtin is not None:
         if suite.builtin not in registry.suites():
             known = ", ".join(registry.suites()) or "none"
-            problem = f"{suite.builtin!r} is no built-in suite; there are: {known}"
+            problem = f"unknown built-in suite {suite.builtin!r}; built-in suites: {known}"
             raise InputError(source, [Problem("spec.suite.builtin", problem)])
-        return registry.load_suite(suite.builtin), []
+        return _builtin_tasks(source, suite.builtin, suite.variant), []
     if suite.path is not None:
         return read_tasks(documents.folder / suite.path)
     field = "objectStore" if suite.object_store is not None else "configMap"
-    advice = "is read by the operator in a cluster; on one machine name builtin or path"
+    advice = "is only supported in a cluster; in local mode use builtin or path"
     raise InputError(source, [Problem(f"spec.suite.{field}", advice)])
 
 
-def _source(suite: Suite) -> str:
-    return suite.builtin or suite.path or "suite"
+def _builtin_tasks(source: str, name: str, variant: int | None) -> Sequence[Task]:
+    try:
+        return registry.load_suite(name, variant or 0)
+    except ValueError as error:
+        raise InputError(source, [Problem("spec.suite.variant", str(error))]) from None
 
 
-def _finder(suite: Suite, folder: Path) -> SeedFinder:
+def _seed_finder(suite: Suite, folder: Path) -> SeedFinder:
     seed_path = None if suite.seed_path is None else folder / suite.seed_path
     if suite.path is None:
         return SeedFinder(None, seed_path)
@@ -142,34 +150,30 @@ def _finder(suite: Suite, folder: Path) -> SeedFinder:
     return SeedFinder(path if path.is_dir() else path.parent, seed_path)
 
 
-def _prepared(tasks: Sequence[Task], finder: SeedFinder) -> tuple[dict[str, Mapping[str, Seed]], dict[str, Refusal]]:
-    """Seeds of the tasks that can run, and why the others cannot."""
+def _resolve_seeds(
+    tasks: Sequence[Task], finder: SeedFinder
+) -> tuple[dict[str, Mapping[str, Seed]], dict[str, RowProblem]]:
+    """Seeds of the tasks that can run, and problems of those that cannot, both by task id."""
     seeds: dict[str, Mapping[str, Seed]] = {}
-    refused: dict[str, Refusal] = {}
+    unrunnable: dict[str, RowProblem] = {}
     installed = registry.domains()
     for task in tasks:
         missing = [domain for domain in domains_of(task) if domain not in installed]
         if missing:
             message = f"no gym server is installed for {', '.join(missing)}; installed: {', '.join(installed)}"
-            refused[task.task_id] = Refusal(ConfigReason.UNKNOWN_GYM, message)
+            unrunnable[task.task_id] = RowProblem(ConfigReason.UNKNOWN_GYM, message)
             continue
         try:
             seeds[task.task_id] = {
                 server.mcp_server_name: finder.seed_for(server) for server in task.gym_servers_config
             }
         except SeedNotFoundError as error:
-            refused[task.task_id] = Refusal(ConfigReason.SEED_NOT_FOUND, str(error))
-    return seeds, refused
-
-
-def _nothing_runs(unread: Mapping[str, str], refused: Mapping[str, Refusal]) -> list[Problem]:
-    problems = [Problem("", message) for message in unread.values()]
-    problems += [Problem(task_id, refusal.message) for task_id, refusal in refused.items()]
-    return [*problems, Problem("", "no row can be run")]
+            unrunnable[task.task_id] = RowProblem(ConfigReason.SEED_NOT_FOUND, str(error))
+    return seeds, unrunnable
 
 
 def _versions(seeds: Mapping[str, Mapping[str, Seed]], models: Iterable[ResolvedModel]) -> dict[str, str]:
-    """What decides a score beside spec and rows: this release, the seeds and the recordings."""
+    """Versions that influence scores besides spec and rows: this release, the seeds and the recordings."""
     texts = {seed.sql for by_server in seeds.values() for seed in by_server.values() if seed.sql is not None}
     recordings = {Path(model.model.removeprefix(REPLAY)) for model in models if model.model.startswith(REPLAY)}
     return {
@@ -181,24 +185,24 @@ def _versions(seeds: Mapping[str, Mapping[str, Seed]], models: Iterable[Resolved
     }
 
 
-def _without_effect(documents: Documents) -> list[str]:
-    """Fields that were given although only a cluster honours them."""
+def _ignored_fields(documents: Documents) -> list[str]:
+    """A warning that names the given fields that only a cluster uses."""
     spec = documents.run.spec
-    given = {
+    given_by_field = {
         "queueName": spec.queue_name is not None,
         "notify": bool(spec.notify),
         "resultStore": spec.result_store is not None,
         "ttlSecondsAfterFinished": spec.ttl_seconds_after_finished is not None,
         "limits.pendingSeconds": "pending_seconds" in spec.limits.model_fields_set,
     }
-    fields = [field for field, is_given in given.items() if is_given]
+    fields = [field for field, given in given_by_field.items() if given]
     verb = "has" if len(fields) == 1 else "have"
-    return [f"{', '.join(fields)}: {verb} no effect on one machine"] if fields else []
+    return [f"{', '.join(fields)}: {verb} no effect in local mode"] if fields else []
 
 
-def _beyond_budget(spec: EvalRunSpec, models: Iterable[ResolvedModel]) -> list[str]:
-    """Models whose spend the budget cannot bound."""
+def _unpriced_models(spec: EvalRunSpec, models: Iterable[ResolvedModel]) -> list[str]:
+    """A warning that names the models whose cost the budget cannot bound."""
     unpriced = [m.name for m in models if m.prices is None and not m.model.startswith(REPLAY)]
     if spec.budget is None or not unpriced:
         return []
-    return [f"budget: what {', '.join(unpriced)} costs is not known and not counted; give prices to bound it"]
+    return [f"budget: the cost of {', '.join(unpriced)} is unknown and not counted; give prices to bound it"]

@@ -1,6 +1,6 @@
-"""Where log lines of a local run go: warnings among the progress, everything to a file if the user names one.
+"""Log output of a local run: warnings are shown with the progress, all lines go to a log file if one is given.
 
-Invariant: none goes to stdout, and none through the live table. Gym servers write to the same file.
+Invariant: no log line goes to stdout or breaks the live table. Gym servers write to the same log file.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from opsgym.local.progress import Progress
+from opsgym.local.display import Display
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.logs import ENV_FILE, ENV_LEVEL, file_handler, level_of, send_logs, text_lines
+from opsgym_core.common.logs import ENV_FILE, ENV_LEVEL, file_handler, level_of, send_logs, text_lines
 
 
 @contextmanager
-def logging_to(progress: Progress, file: Path | None) -> Iterator[None]:
-    """Sends the log of this process, and of gym servers that it starts, where the user wants it.
+def logging_to(display: Display, file: Path | None) -> Iterator[None]:
+    """Configures the log of this process, and of the gym servers that it starts, while the context is open.
 
     Args:
-        progress: Shows warnings and errors.
-        file: Gets every line as JSON, from the level up that `OPSGYM_LOG_LEVEL` names; none if None.
+        display: Shows warnings and errors.
+        file: File to which lines of `OPSGYM_LOG_LEVEL` and above are appended as JSON; None writes no file.
 
     Raises:
         InputError: The file cannot be written.
     """
     root = logging.getLogger()
     before, variable = root.handlers, os.environ.get(ENV_FILE)
-    handlers: list[logging.Handler] = [_Notes(progress)]
+    handlers: list[logging.Handler] = [_DisplayHandler(display)]
     if file is not None:
-        handlers.append(_opened(file))
+        handlers.append(_file_handler(file))
         os.environ[ENV_FILE] = str(file.absolute())
     send_logs(handlers, logging.WARNING if file is None else level_of(os.environ.get(ENV_LEVEL) or "INFO"))
     try:
@@ -45,20 +45,20 @@ def logging_to(progress: Progress, file: Path | None) -> Iterator[None]:
             os.environ[ENV_FILE] = variable
 
 
-def _opened(file: Path) -> logging.Handler:
+def _file_handler(file: Path) -> logging.Handler:
     try:
         return file_handler(file)
     except OSError as error:
         raise InputError("--log-file", [Problem("", f"{file} cannot be written: {error.strerror}")]) from None
 
 
-class _Notes(logging.Handler):
-    """Shows warnings and errors as sentences of the progress."""
+class _DisplayHandler(logging.Handler):
+    """Shows warnings and errors as messages of the display."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, display: Display) -> None:
         super().__init__(logging.WARNING)
         self.setFormatter(text_lines())
-        self._progress = progress
+        self._display = display
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._progress.note(self.format(record))
+        self._display.note(self.format(record))

@@ -1,7 +1,7 @@
-"""Resolves the run's models: endpoints, keys from the environment, recordings, prices.
+"""Resolves the models of a local run: endpoints, keys from the environment, recordings, prices.
 
-Invariant: every model here is ready to be called and its cost is known, or the user said that it need not be. What is
-missing is found before anything starts.
+Invariant: every resolved model can be called, and its cost is known unless the user set `allowUnpriced`. Anything that
+is missing is reported before the run starts.
 """
 
 from __future__ import annotations
@@ -11,23 +11,30 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from opsgym_api.documents import Documents, resolve_models
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalmodel import ModelSpec, Prices, SecretKey
+from opsgym_api.kinds.evalmodel import ModelSpec, Prices, SecretKey
+from opsgym_core.planning.documents import Documents, resolve_models
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-from opsgym_runner.models import PLAYED, KnownPrices, MissingKey, secret_parameters, unpriced, wanted_key
-from opsgym_runner.prices import REPLAY
+from opsgym_runner.models.checks import (
+    SCRIPTED_REPLAYS,
+    KnownPrices,
+    MissingKey,
+    required_key,
+    secret_parameters,
+    unknown_price,
+)
+from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.replay.flaky import flaky_problems
 
 
-class Resolver:
-    """Resolves models, gathering everything that is wrong with them.
+class ModelResolver:
+    """Resolves models and collects all of their problems.
 
     Args:
-        folder: Where relative paths start.
-        environment: Where credentials are.
-        known_prices: Prices that are known without being given.
-        missing_key: What else a hosted model would need.
+        folder: Folder that relative paths start from.
+        environment: Environment variables, which hold credentials.
+        known_prices: Returns the known prices of a model; None if they are unknown.
+        missing_key: Returns the variable of the API key that a hosted model needs and that is not set, if any.
     """
 
     def __init__(
@@ -44,7 +51,11 @@ class Resolver:
         self._problems: list[Problem] = []
 
     def resolve(self, source: str, documents: Documents) -> dict[str, ResolvedModel]:
-        """The run's models by name.
+        """Resolves the models of a run, by name.
+
+        Args:
+            source: Name of the document in error messages.
+            documents: The run and its models.
 
         Raises:
             InputError: A credential, a recording or a price is missing.
@@ -92,8 +103,10 @@ class Resolver:
         if reference is None:
             return None
         if reference.env is None:
-            advice = "add env: VARIABLE to run on this machine"
-            self._problems.append(Problem(path, f"the Secret {reference.secret!r} is in a cluster; {advice}"))
+            problem = (
+                f"the Secret {reference.secret!r} is only available in a cluster; add env: VARIABLE for local mode"
+            )
+            self._problems.append(Problem(path, problem))
             return None
         value = self._environment.get(reference.env, "")
         if not value:
@@ -102,19 +115,19 @@ class Resolver:
         return SecretStr(value)
 
     def _recording(self, path: str, model: str) -> str:
-        if model in PLAYED:
+        if model in SCRIPTED_REPLAYS:
             return model
         file = (self._folder / model.removeprefix(REPLAY)).resolve()
         if not file.is_file():
-            allowed = "expected replay/gold, replay/noop, replay/flaky, or replay/FILE of a recording"
-            self._problems.append(Problem(f"{path}.model", f"{model!r}: {allowed}; there is no file {file}"))
+            expected = "expected replay/gold, replay/noop, replay/flaky, or replay/FILE with a recording"
+            self._problems.append(Problem(f"{path}.model", f"{model!r}: {expected}; the file {file} does not exist"))
         return f"{REPLAY}{file}"
 
     def _require_key(self, path: str, spec: ModelSpec, endpoints: tuple[ModelEndpoint, ...]) -> None:
-        """Refuses a hosted model whose provider will want a key that nobody gave."""
+        """Refuses a hosted model whose provider requires a key that is not given."""
         if spec.credentials is not None:
-            return  # whose own problem is told already, if it has one
-        variable = wanted_key(spec.model, endpoints, self._missing_key)
+            return  # _key has reported its problem, if it has one
+        variable = required_key(spec.model, endpoints, self._missing_key)
         if variable is not None:
             advice = f"set the environment variable {variable}, or name another one in credentials.env"
             self._problems.append(Problem(path, f"{spec.model} needs an API key: {advice}"))
@@ -122,5 +135,5 @@ class Resolver:
     def _prices(self, path: str, spec: ModelSpec) -> Prices | None:
         prices = spec.prices or self._known_prices(spec.model)
         if prices is None and not spec.allow_unpriced:
-            self._problems.append(Problem(path, unpriced(spec.model)))
+            self._problems.append(Problem(path, unknown_price(spec.model)))
         return prices

@@ -1,219 +1,98 @@
-"""Shows a run while it runs: a live table on a terminal, a line for each finished trial elsewhere.
+"""Progress of a local run, cell by cell.
 
-Invariant: stdout carries nothing of it unless it is a terminal, so that output can be piped.
+Invariant: outcomes and costs come from the attempt ledger alone; only facts that no record holds are kept here: which
+trials run, which wait for a retry, and since when. A trial that waits for a retry is not done.
 """
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TextIO
 
-from opsgym.local.board import Board, Tally
-from opsgym.local.ledger import Ledger
-from opsgym.tables import cell_name, dollars, seconds
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord
-from opsgym_operator.plan import PlannedTrial
-from opsgym_runner.limiter import LimitState
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-REFRESH_PER_SECOND = 4
+from opsgym_api.records.attempt import Cell, TrialId
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.planning.trials import PlannedTrial
 
 
-class Progress(Protocol):
-    """Shows what the scheduler reports; see `scheduler.Watcher`."""
-
-    def open(self) -> None:
-        """Begins to show."""
-        ...
-
-    def close(self) -> None:
-        """Shows the last state and leaves the terminal as it was."""
-        ...
-
-    def watch(self, limits: Callable[[], Mapping[str, LimitState]]) -> None:
-        """Learns whom to ask where each model's requests stand."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Shows a sentence."""
-        ...
-
-    def started(self, planned: PlannedTrial) -> None:
-        """An attempt starts."""
-        ...
-
-    def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
-        """Another attempt follows."""
-        ...
-
-    def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        """A trial ended."""
-        ...
-
-
-class Lines:
-    """A line for each trial that ends.
+class Progress:
+    """Counts the trials of a run as they start and end.
 
     Args:
-        board: Counts.
-        out: Where lines go.
+        cells: Number of trials of each cell, in the order of the plan.
+        ledger: Attempts of the run.
+        now: Monotonic clock, in seconds.
     """
 
-    def __init__(self, board: Board, out: TextIO) -> None:
-        self._board = board
-        self._out = out
-
-    def open(self) -> None:
-        """Nothing to prepare."""
-
-    def close(self) -> None:
-        """Nothing to put back."""
-
-    def watch(self, limits: Callable[[], Mapping[str, LimitState]]) -> None:
-        """Nothing to do: that requests are held back is logged, and so becomes a line."""
-
-    def note(self, text: str) -> None:
-        """Writes a sentence."""
-        self._out.write(f"{text}\n")
-        self._out.flush()
+    def __init__(self, cells: Mapping[Cell, int], ledger: AttemptLedger, now: Callable[[], float]) -> None:
+        self.cells = cells
+        self.ledger = ledger
+        self._now = now
+        self._created_at = now()
+        self._first_start: float | None = None
+        self._ended = 0
+        self._running: Counter[str] = Counter()
+        self._retrying: set[TrialId] = set()
 
     def started(self, planned: PlannedTrial) -> None:
-        """Counts; a line follows when the trial ends."""
-        self._board.started(planned)
+        """Counts an attempt that starts."""
+        if self._first_start is None:
+            self._first_start = self._now()
+        self._running[planned.cell.key] += 1
 
-    def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
-        """Says why an attempt is repeated."""
-        self._board.rested(planned)
-        self.note(f"{_retry(planned, record, delay)}")
+    def retrying(self, planned: PlannedTrial) -> None:
+        """Counts an attempt that ended and will be followed by another one."""
+        self._running[planned.cell.key] -= 1
+        self._retrying.add(planned.key)
 
-    def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        """Says how a trial ended."""
-        self._board.settled(planned, record)
-        total = self._board.total
-        self.note(f"[{self._board.done:>{len(str(total))}}/{total}] {trial_line(planned, record)}")
+    def settled(self, planned: PlannedTrial) -> None:
+        """Counts a trial that ended."""
+        self._running[planned.cell.key] -= 1
+        self._retrying.discard(planned.key)
+        self._ended += 1
 
+    @property
+    def total(self) -> int:
+        """Number of trials of the run."""
+        return sum(self.cells.values())
 
-class LiveTable:
-    """A table of cells that is redrawn in place.
+    @property
+    def done(self) -> int:
+        """Number of trials that ended, scored or not."""
+        return sum(self.done_in(cell) for cell in self.cells)
 
-    Args:
-        board: Counts.
-        ledger: Costs.
-        out: The terminal.
-    """
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the progress was created."""
+        return self._now() - self._created_at
 
-    def __init__(self, board: Board, ledger: Ledger, out: TextIO) -> None:
-        from rich.console import Console
-        from rich.live import Live
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds until the last trial ends, at the pace since the first start; None before the first trial ended."""
+        remaining = self.total - self.done
+        if self._first_start is None or not self._ended or not remaining:
+            return None
+        return (self._now() - self._first_start) / self._ended * remaining
 
-        self._board = board
-        self._ledger = ledger
-        self._console = Console(file=out, highlight=False)
-        self._live = Live(
-            get_renderable=self._table, console=self._console, refresh_per_second=REFRESH_PER_SECOND, transient=True
-        )
+    def running_in(self, cell: Cell) -> int:
+        """Number of trials of a cell that run now."""
+        return self._running[cell.key]
 
-    def open(self) -> None:
-        """Draws the table, and keeps drawing it."""
-        self._live.start()
+    def done_in(self, cell: Cell) -> int:
+        """Number of trials of a cell that ended, scored or not."""
+        return self.ledger.ended_in(cell.key) - sum(key.cell == cell.key for key in self._retrying)
 
-    def close(self) -> None:
-        """Removes the table: the score table follows."""
-        self._live.stop()
+    def passed_in(self, cell: Cell) -> int:
+        """Number of trials of a cell that passed."""
+        return self.ledger.count_in(cell.key, Outcome.PASSED)
 
-    def watch(self, limits: Callable[[], Mapping[str, LimitState]]) -> None:
-        """Shows them below the table."""
-        self._board.limits = limits
+    def failed_in(self, cell: Cell) -> int:
+        """Number of trials of a cell that failed."""
+        return self.ledger.count_in(cell.key, Outcome.FAILED)
 
-    def note(self, text: str) -> None:
-        """Writes a sentence above the table."""
-        self._console.print(text, markup=False, soft_wrap=True)
-
-    def started(self, planned: PlannedTrial) -> None:
-        """Counts."""
-        self._board.started(planned)
-
-    def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
-        """Says why an attempt is repeated."""
-        self._board.rested(planned)
-        self.note(_retry(planned, record, delay))
-
-    def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        """Counts; says why, if the trial is not scored."""
-        self._board.settled(planned, record)
-        if record.outcome is None or not record.outcome.scored:
-            self.note(trial_line(planned, record))
-
-    def _table(self) -> Table:
-        return live_table(self._board, self._ledger)
-
-
-def progress_for(board: Board, ledger: Ledger, *, as_json: bool) -> Progress:
-    """The way to show progress that fits where output goes."""
-    if sys.stdout.isatty() and not as_json:
-        return LiveTable(board, ledger, sys.stdout)
-    return Lines(board, sys.stderr)
-
-
-def live_table(board: Board, ledger: Ledger) -> Table:
-    """The board as a table, with the time left in its title."""
-    from rich.table import Table
-
-    left = "" if board.eta is None else f", about {seconds(board.eta)} left"
-    title = f"{board.done}/{board.total} trials, {seconds(board.elapsed)}{left}, {dollars(ledger.spent)}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.caption, table.caption_justify = requests_line(board.limits()), "left"
-    for name in ("model", "agent", "mode", "domain"):
-        table.add_column(name, overflow="fold")
-    for name in ("done", "running", "passed", "failed", "not scored", "cost"):
-        table.add_column(name, justify="left" if name == "not scored" else "right")
-    for tally in board.tallies.values():
-        table.add_row(*_row(tally, ledger))
-    return table
-
-
-def requests_line(limits: Mapping[str, LimitState]) -> str | None:
-    """Requests in flight of those allowed now, by model: `requests: gpt 5/8, claude 2/2 of 8`; None without models."""
-    if not limits:
-        return None
-    return "requests: " + ", ".join(_standing(name, limits[name]) for name in sorted(limits))
-
-
-def _standing(name: str, state: LimitState) -> str:
-    held_back = f" of {state.ceiling}" if state.allowed < state.ceiling else ""
-    return f"{name} {state.in_flight}/{state.allowed}{held_back}"
-
-
-def _row(tally: Tally, ledger: Ledger) -> list[str]:
-    cell = tally.cell
-    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(tally.reasons.items()))
-    counts = (f"{tally.done}/{tally.total}", str(tally.running), str(tally.passed), str(tally.failed))
-    return [cell.model, cell.agent, cell.mode, cell.domain, *counts, reasons, dollars(ledger.spent_in(cell.key))]
-
-
-def trial_line(planned: PlannedTrial, record: AttemptRecord) -> str:
-    """How a trial ended, in one line."""
-    outcome = (record.outcome or Outcome.CANCELLED).value
-    parts = [f"{outcome:<6}", cell_name(planned.cell), _task(planned)]
-    if record.outcome is Outcome.FAILED and record.reason:
-        parts.append(record.reason)
-    if record.outcome is not None and record.outcome.scored:
-        parts += [f"{record.steps} {'step' if record.steps == 1 else 'steps'}", seconds(record.timings.total_s)]
-    else:
-        parts.append(f"{record.reason}: {record.message}" if record.message else record.reason)
-    if record.cost_usd:
-        parts.append(dollars(record.cost_usd))
-    return "  ".join(parts)
-
-
-def _task(planned: PlannedTrial) -> str:
-    return planned.task.task_id + (f" (trial {planned.trial + 1})" if planned.trial else "")
-
-
-def _retry(planned: PlannedTrial, record: AttemptRecord, delay: float) -> str:
-    why = f"{record.reason}: {record.message}"
-    return f"again in {seconds(delay)}  {cell_name(planned.cell)}  {_task(planned)}  {why}"
+    def reasons_in(self, cell: Cell) -> Mapping[str, int]:
+        """Number of trials of a cell that ended without a score, by reason, or by outcome where there is no reason."""
+        reasons = Counter(self.ledger.reasons_in(cell.key))
+        states = (self.ledger.state(key) for key in self._retrying if key.cell == cell.key)
+        reasons.subtract(state.reason or state.outcome for state in states if state.outcome is not None)
+        return {reason: count for reason, count in reasons.items() if count}

@@ -1,87 +1,86 @@
-"""Between a run and what the store holds of it."""
+"""Conversions between a local run and its records in the store.
+
+Invariant: records name the environment variables that hold keys, never a key.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.metadata import version
 
-from opsgym.local.agenda import Agenda, Before
-from opsgym.local.clock import utc_now
-from opsgym.local.inputs import Inputs
-from opsgym_api.chunks import compact
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, PlannedCell, RunRecord
-from opsgym_api.rows import Gathered, RunRows, attempt_record, gathered_rows
-from opsgym_api.scores import last_attempts
-from opsgym_api.store import Store
-from opsgym_operator.plan import TrialKey
-from opsgym_runner.frozen import FrozenSuite
+from opsgym.local.inputs import RunInputs
+from opsgym.local.plan import LocalPlan, PriorState
+from opsgym_api.records.attempt import AttemptRecord, TrialId
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.common.clock import now_text
+from opsgym_core.results.compaction import compact
+from opsgym_core.results.frozen_suite import FrozenSuite
+from opsgym_core.results.rows import RowCollection, RunRows, rows_of_records, without_score
+from opsgym_core.results.score import last_attempts
+from opsgym_core.store.base import Store
 
-LARGE = 1000
-"""Trials of a run from which on its records are repeated in chunks: fewer are read in a second anyway."""
+COMPACT_FROM = 1000
+"""Trials from which on the records of a run are compacted; those of a smaller run are read in less than a second."""
 
 
-def run_record(inputs: Inputs, agenda: Agenda) -> RunRecord:
-    """What `run.json` says. It names environment variables that hold keys, never keys."""
+def run_record(inputs: RunInputs, plan: LocalPlan) -> RunRecord:
+    """The content of `run.json`."""
     return RunRecord(
         run=inputs.run_id,
         name=inputs.name,
         spec=inputs.spec.model_dump(mode="json", by_alias=True),
-        task_ids=[*(task.task_id for task in inputs.tasks), *inputs.unread],
-        cells=[PlannedCell(cell=cell, task_ids=list(task_ids)) for cell, task_ids in agenda.cells],
+        task_ids=[*(task.task_id for task in inputs.tasks), *inputs.unreadable],
+        cells=[PlannedCell(cell=cell, task_ids=list(task_ids)) for cell, task_ids in plan.cells],
         trials=inputs.spec.trials,
         suite_digest=inputs.suite_digest,
         opsgym=version("opsgym"),
-        created_at=utc_now(),
+        created_at=now_text(),
     )
 
 
-def frozen_suite(inputs: Inputs) -> FrozenSuite:
-    """The rows that can run, as the store keeps them beside the results."""
+def frozen_suite(inputs: RunInputs) -> FrozenSuite:
+    """The rows that can run with their seeds, as they are stored beside the results."""
     suite = FrozenSuite()
     for task in inputs.tasks:
-        if task.task_id in inputs.refused:
-            suite.add_entry(task, inputs.refused[task.task_id].message)
+        if task.task_id in inputs.unrunnable:
+            suite.add_entry(task, inputs.unrunnable[task.task_id].message)
         else:
             suite.add(task, inputs.seeds[task.task_id])
     return suite
 
 
-def before_of(rows: RunRows) -> Before:
-    """What a later invocation has to know of earlier ones."""
-    scored: dict[TrialKey, Outcome] = {}
-    latest: dict[TrialKey, AttemptRecord] = {}
-    attempts: dict[TrialKey, int] = {}
-    spent: dict[TrialKey, float | None] = {}
+def prior_state(rows: RunRows) -> PriorState:
+    """Results of earlier invocations that decide which trials this one runs."""
+    latest: dict[TrialId, AttemptRecord] = {}
     for cell in rows.cells:
-        key = cell.cell.key
-        scored |= {(key, trial.task_id, trial.trial): trial.outcome for trial in cell.trials}
-        latest |= {
-            (key, *place): attempt_record(rows.run.run, cell.cell, attempt)
-            for place, attempt in last_attempts(cell).items()
-        }
-        for row in cell.all:
-            trial = (key, row.task_id, row.trial)
-            attempts[trial] = max(attempts.get(trial, 0), row.attempt + 1)
-            sum_so_far = spent.get(trial, 0.0)
-            spent[trial] = None if sum_so_far is None or row.cost_usd is None else sum_so_far + row.cost_usd
-    return Before(scored=scored, latest=latest, attempts=attempts, spent=spent)
+        for (task_id, trial), attempt in last_attempts(cell).items():
+            latest[TrialId(cell.cell.key, task_id, trial)] = AttemptRecord.of(rows.run.run, attempt)
+    scored = frozenset(trial.trial_id for cell in rows.cells for trial in cell.trials)
+    return PriorState(scored, latest)
+
+
+def note_rows(ledger: AttemptLedger, rows: RunRows) -> None:
+    """Adds the attempts of earlier invocations to a ledger."""
+    for cell in rows.cells:
+        for attempt in (*cell.trials, *map(without_score, cell.attempts)):
+            ledger.record(attempt)
 
 
 def with_records(rows: RunRows, records: Iterable[AttemptRecord]) -> RunRows:
-    """Rows with the attempts of this invocation as they ended, also where the store could not take that."""
-    gathered = Gathered()
-    for cell in (*gathered_rows((), records), *rows.cells):
+    """Rows of the store, completed by attempts of this invocation that the store could not take."""
+    gathered = RowCollection()
+    for cell in (*rows_of_records((), records), *rows.cells):
         gathered.add(cell)
     return RunRows(rows.run, list(gathered.rows()))
 
 
 def compact_if_large(store: Store, run: RunRecord) -> None:
-    """Repeats the records of a large run in chunks, once it has ended.
+    """Compacts the records of a run of at least `COMPACT_FROM` trials.
 
     Raises:
         StoreError: The store cannot be read or written.
         InputError: A record cannot be read.
     """
-    if sum(len(cell.task_ids) for cell in run.cells) * run.trials >= LARGE:
+    if sum(len(cell.task_ids) for cell in run.cells) * run.trials >= COMPACT_FROM:
         compact(store, run)

@@ -1,7 +1,7 @@
-"""One trial of a run that is in a store, made ready to run again on this machine.
+"""Prepares one trial of a stored run to be repeated on this machine.
 
-Invariant: the trial is repeated as it was declared: its row, seeds, tools, agent and limits are the run's own. What
-cannot be had here (a Secret, a recording in a ConfigMap) is named.
+Invariant: the trial is repeated as it was declared, with the row, seeds, tools, agent and limits of its run. Anything
+that is not available here (a Secret, a recording in a ConfigMap) is reported by name.
 """
 
 from __future__ import annotations
@@ -12,131 +12,136 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from opsgym.local.inputs import Inputs
-from opsgym.local.models import Resolver
-from opsgym_api.documents import Documents
+from opsgym.local.inputs import RunInputs
+from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalmodel import API_VERSION, ModelSpec, ObjectMeta
-from opsgym_api.evalrun import EvalRun, EvalRunSpec, Mode, ModelEntry
-from opsgym_api.layout import RunKeys
-from opsgym_api.records import Cell, RunRecord
-from opsgym_api.store import Store
+from opsgym_api.kinds.evalmodel import API_VERSION, ModelSpec, ObjectMeta
+from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec, Mode, ModelEntry
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.run import RunRecord
+from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.validation import problems_of
+from opsgym_core.planning.documents import Documents
+from opsgym_core.planning.run_id import suite_digest
+from opsgym_core.planning.suite_rows import domains_of
+from opsgym_core.results.frozen_suite import FrozenSuiteError, read_frozen
+from opsgym_core.store.base import Store
 from opsgym_domains import registry
-from opsgym_operator.plan import suite_digest
-from opsgym_runner.errors import NotScored
-from opsgym_runner.frozen import read_frozen
-from opsgym_runner.models import KnownPrices, MissingKey
-from opsgym_runner.prices import REPLAY
-from opsgym_runner.rows import domains_of
+from opsgym_runner.models.checks import KnownPrices, MissingKey
+from opsgym_runner.models.prices import REPLAY
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A trial of a run."""
+class TrialSelection:
+    """A trial that the user selected from a run."""
 
     cell: Cell
     task_id: str
     trial: int
 
     @property
-    def named(self) -> str:
-        """As people name it."""
+    def label(self) -> str:
+        """Name of the trial in messages."""
         return f"{cell_text(self.cell)} {self.task_id}/{self.trial}"
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as `--cell` takes it."""
+    """A cell in the form that `--cell` accepts."""
     return f"{cell.model}/{cell.agent}/{cell.mode}/{cell.domain}"
 
 
-def choose(run: RunRecord, trial: str, cell: str | None) -> Chosen:
-    """The trial that a user means.
+def select_trial(run: RunRecord, trial: str, cell: str | None) -> TrialSelection:
+    """Selects a trial of a run.
 
     Args:
         run: The run.
         trial: `TASK`, or `TASK/N` with the trial's number.
-        cell: Model, agent, mode and domain that are wanted, `/` between them; the first ones suffice.
+        cell: Model, agent, mode and domain, separated by `/`; the last ones may be left out. None if only one cell
+            runs the task.
 
     Raises:
-        InputError: The run has no such trial, or several.
+        InputError: No trial of the run matches, or several do.
     """
-    task_id, number = _parsed(run, trial)
+    task_id, number = _parse(run, trial)
     cells = [planned.cell for planned in run.cells if task_id in planned.task_ids]
     if not cells:
-        raise InputError(run.run, [Problem("--trial", f"has no task {task_id!r}; its tasks: {_some(run.task_ids)}")])
+        problem = f"unknown task {task_id!r}; tasks of the run: {_first_names(run.task_ids)}"
+        raise InputError(run.run, [Problem("--trial", problem)])
     if number >= run.trials:
-        raise InputError(run.run, [Problem("--trial", f"has trials 0 to {run.trials - 1} of a task, not {number}")])
-    wanted = cell.split("/") if cell else []
-    fitting = [found for found in cells if cell_text(found).split("/")[: len(wanted)] == wanted]
-    if len(fitting) != 1:
-        there = ", ".join(map(cell_text, fitting or cells))
-        problem = "is run by several cells; name one of" if fitting else f"is not run by {cell!r}; cells that run it"
-        raise InputError(run.run, [Problem("--cell", f"task {task_id} {problem}: {there}")])
-    return Chosen(fitting[0], task_id, number)
+        problem = f"no trial {number}; the run has trials 0 to {run.trials - 1} of each task"
+        raise InputError(run.run, [Problem("--trial", problem)])
+    prefix = cell.split("/") if cell else []
+    matches = [candidate for candidate in cells if cell_text(candidate).split("/")[: len(prefix)] == prefix]
+    if len(matches) != 1:
+        problem = "several cells run the task; select one of" if matches else f"{cell!r} does not run the task; cells"
+        names = ", ".join(map(cell_text, matches or cells))
+        raise InputError(run.run, [Problem("--cell", f"task {task_id}: {problem}: {names}")])
+    return TrialSelection(matches[0], task_id, number)
 
 
-def _parsed(run: RunRecord, trial: str) -> tuple[str, int]:
+def _parse(run: RunRecord, trial: str) -> tuple[str, int]:
     task_id, separator, number = trial.rpartition("/")
     if not separator:
         return trial, 0
     if not number.isascii() or not number.isdigit():
-        raise InputError(run.run, [Problem("--trial", f"{trial!r} is not TASK/N, N being the trial's number")])
+        raise InputError(
+            run.run, [Problem("--trial", f"{trial!r} is not of the form TASK/N, where N is the number of the trial")]
+        )
     return task_id, int(number)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - 5
-    return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
+def _first_names(names: Sequence[str]) -> str:
+    rest = len(names) - 5
+    return ", ".join(names[:5]) + (f" and {rest} more" if rest > 0 else "")
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What this machine has."""
+class LocalEnvironment:
+    """Credentials and prices that are available on this machine; see `ModelResolver`."""
 
     environment: Mapping[str, str]
-    """Where credentials are."""
+    """Environment variables."""
     known_prices: KnownPrices
     missing_key: MissingKey
 
 
 def repeat_inputs(
-    store: Store, run: RunRecord, chosen: Chosen, recording: Path | None, surroundings: Surroundings
-) -> Inputs:
-    """What is to be run: the one trial, as a run of its own.
+    store: Store, run: RunRecord, trial: TrialSelection, recording: Path | None, local: LocalEnvironment
+) -> RunInputs:
+    """Inputs of a run that consists of one trial of another run.
 
     Args:
-        store: Holds the run.
+        store: Store of the run.
         run: The run.
-        chosen: The trial.
-        recording: What plays the agent's model; the model itself if None.
-        surroundings: What this machine has.
+        trial: The trial to repeat.
+        recording: Recording that is replayed in place of the agent's model; None to call the model.
+        local: Credentials and prices of this machine.
 
     Raises:
-        InputError: It cannot be run here.
+        InputError: The trial cannot run on this machine.
         StoreError: The store cannot be read.
     """
     try:
-        task, seeds = read_frozen(store, run.rescored_from or run.run, chosen.task_id)
-    except NotScored as problem:
-        raise InputError(run.run, [Problem(chosen.task_id, str(problem))]) from None
+        task, seeds = read_frozen(store, run.rescored_from or run.run, trial.task_id)
+    except FrozenSuiteError as error:
+        raise InputError(run.run, [Problem(trial.task_id, str(error))]) from None
     _require_servers(run.run, domains_of(task))
-    spec = _narrowed(_spec_of(run), chosen.cell, recording)
+    spec = _narrowed(_spec_of(run), trial.cell, recording)
     name = f"{run.name}-again"
     documents = Documents(
         EvalRun(api_version=API_VERSION, kind="EvalRun", metadata=ObjectMeta(name=name), spec=spec), {}, Path()
     )
-    resolver = Resolver(Path(), surroundings.environment, surroundings.known_prices, surroundings.missing_key)
-    return Inputs(
+    resolver = ModelResolver(Path(), local.environment, local.known_prices, local.missing_key)
+    return RunInputs(
         name=name,
         spec=spec,
         tasks=[task],
-        unread={},
-        refused={},
+        unreadable={},
+        unrunnable={},
         models=resolver.resolve(run.run, documents),
         seeds={task.task_id: seeds},
         suite_digest=suite_digest([task]),
-        run_id=_free_id(store, run.run),
+        run_id=_unused_id(store, run.run),
         notes=[],
     )
 
@@ -157,7 +162,7 @@ def _spec_of(run: RunRecord) -> EvalRunSpec:
 
 
 def _narrowed(spec: EvalRunSpec, cell: Cell, recording: Path | None) -> EvalRunSpec:
-    """The spec of one cell, once, whatever gate and budget its run had."""
+    """The spec reduced to one cell and one trial, without gate and budget."""
     agent = next(agent for agent in spec.agents if agent.name == cell.agent)
     needed = {name for name in (agent.planner, spec.judge) if name is not None and name != cell.model}
     model = next(entry for entry in spec.models if entry.name == cell.model)
@@ -166,8 +171,8 @@ def _narrowed(spec: EvalRunSpec, cell: Cell, recording: Path | None) -> EvalRunS
     return spec.model_copy(
         update={
             "suite": spec.suite.model_copy(update={"modes": [Mode(cell.mode)], "limit": None}),
-            "models": [_on_this_machine(model)],
-            "supporting_models": [_on_this_machine(entry) for entry in spec.all_models if entry.name in needed],
+            "models": [_without_secrets(model)],
+            "supporting_models": [_without_secrets(entry) for entry in spec.all_models if entry.name in needed],
             "agents": [agent],
             "trials": 1,
             "budget": None,
@@ -177,10 +182,10 @@ def _narrowed(spec: EvalRunSpec, cell: Cell, recording: Path | None) -> EvalRunS
     )
 
 
-def _on_this_machine(entry: ModelEntry) -> ModelEntry:
-    """A model without the Secrets of a cluster: keys come from the variables named, or the provider's usual ones."""
+def _without_secrets(entry: ModelEntry) -> ModelEntry:
+    """A model without references to Secrets: keys come from the named variables, or from the provider's usual ones."""
     model = entry.inline
-    assert model is not None, "run.json holds models written out"
+    assert model is not None, "the spec in run.json has every model written out"
     endpoints = [
         endpoint.model_copy(update={"credentials": None})
         if endpoint.credentials is not None and endpoint.credentials.env is None
@@ -194,7 +199,7 @@ def _on_this_machine(entry: ModelEntry) -> ModelEntry:
     )
 
 
-def _free_id(store: Store, run: str) -> str:
+def _unused_id(store: Store, run: str) -> str:
     number = 1
     while store.get(RunKeys(f"{run}.again-{number}").run_json) is not None:
         number += 1

@@ -1,7 +1,7 @@
-"""Carries a run out on this machine: gym servers as child processes, episodes in this one.
+"""Runs the trials of an EvalRun on this machine: gym servers as child processes, episodes in this process.
 
-Invariant: when it ends, by itself, by a signal or by a failure, no gym server is left and every trial that has no score
-can be run by the same command.
+Invariant: when it ends, by itself, by a signal or by an error, no gym server is left, and the same command runs every
+trial that has no score.
 """
 
 from __future__ import annotations
@@ -13,142 +13,141 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from opsgym.local.agenda import Agenda, Before, Doomed
-from opsgym.local.clock import utc_now
-from opsgym.local.gyms import GymLostError, Gyms
-from opsgym.local.inputs import Inputs
-from opsgym.local.ledger import Ledger, LedgerGate
-from opsgym.local.progress import Progress
-from opsgym.local.scheduler import Rules, Scheduler
-from opsgym.local.watch import WatchedGate, Watcher
-from opsgym.tables import dollars
-from opsgym_api.evalrun import Mode
-from opsgym_api.layout import RunKeys
-from opsgym_api.outcomes import InfraReason, Outcome
-from opsgym_api.records import AttemptRecord, Control, Timings
-from opsgym_api.store import Store, StoreError
-from opsgym_operator.plan import PlannedTrial, TrialKey
+from opsgym.formats.numbers import dollars
+from opsgym.local.budget_gate import BudgetGate
+from opsgym.local.display import Display
+from opsgym.local.gym_servers import GymLostError, GymServers
+from opsgym.local.inputs import RunInputs
+from opsgym.local.monitor import EpisodeMonitor, MonitoredGate
+from opsgym.local.plan import LocalPlan, PriorState, UnrunnableTrial
+from opsgym.local.scheduler import Concurrency, Scheduler
+from opsgym_api.kinds.evalrun import Mode
+from opsgym_api.records.attempt import AttemptRecord, Timings, TrialId
+from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_api.records.run import Control
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.common.clock import now_text
+from opsgym_core.planning.suite_rows import domains_of
+from opsgym_core.planning.trials import PlannedTrial
+from opsgym_core.store.base import Store, StoreError
 from opsgym_runner.job import Job
-from opsgym_runner.litellm_lib import load_litellm
-from opsgym_runner.rows import domains_of
+from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.runner import Runner, RunnerEvent
-from opsgym_runner.tracing import start_tracing
+from opsgym_runner.tracing.tracer import start_tracing
 
 MAX_CONCURRENCY = 8
-"""Episodes at once unless the user says otherwise: about what one machine's gym servers keep up with."""
+"""Episodes at the same time by default: about what the gym servers of one machine sustain."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a run ended in this invocation."""
+class LocalResult:
+    """Result of one invocation of a run."""
 
-    records: dict[TrialKey, AttemptRecord]
-    """Last attempt of every trial that ended, also where the store could not take it."""
+    records: dict[TrialId, AttemptRecord]
+    """Last attempt of every trial that ended, including those that the store could not take."""
     signal: int | None = None
-    """The signal that ended it."""
+    """Number of the signal that ended the invocation; None if it ended by itself."""
 
 
 class LocalRun:
     """One invocation of a run.
 
     Args:
-        inputs: What to run.
-        agenda: What is left of it.
-        before: What the store holds of it.
-        store: Where records go.
-        ledger: What is spent.
-        progress: Shows what happens.
-        concurrency: Episodes at once; `MAX_CONCURRENCY` at most if None.
-        watcher: Watches episodes step by step.
-        on_record: Told of every attempt as it begins, goes on and ends; must not block.
+        inputs: The run.
+        plan: Its trials.
+        prior: Results of earlier invocations.
+        store: Store that records are written to.
+        ledger: Attempts of the run, those of earlier invocations included.
+        display: Shows progress.
+        concurrency: Episodes at the same time; None for what the models allow together, `MAX_CONCURRENCY` at most.
+        monitor: Observes episodes step by step; None runs them unobserved.
+        note: Adds a record to the ledger as an attempt starts, continues and ends; must not block. None for
+            `ledger.record`.
     """
 
     def __init__(
         self,
-        inputs: Inputs,
-        agenda: Agenda,
-        before: Before,
+        inputs: RunInputs,
+        plan: LocalPlan,
+        prior: PriorState,
         store: Store,
-        ledger: Ledger,
-        progress: Progress,
+        ledger: AttemptLedger,
+        display: Display,
         concurrency: int | None,
-        watcher: Watcher | None = None,
-        on_record: Callable[[AttemptRecord], None] | None = None,
+        monitor: EpisodeMonitor | None = None,
+        note: Callable[[AttemptRecord], object] | None = None,
     ) -> None:
         self._inputs = inputs
-        self._agenda = agenda
-        self._before = before
+        self._plan = plan
+        self._prior = prior
         self._store = store
         self._ledger = ledger
-        self._progress = progress
-        self._watcher = watcher
-        self._on_record = on_record
+        self._display = display
+        self._monitor = monitor
+        self._note = note or ledger.record
         self._keys = RunKeys(inputs.run_id)
-        self._records: dict[TrialKey, AttemptRecord] = {}
+        self._records: dict[TrialId, AttemptRecord] = {}
         ceilings = {entry.name: inputs.models[entry.name].max_concurrency for entry in inputs.spec.models}
-        self._rules = Rules(
-            ceilings=ceilings,
-            total=concurrency or min(sum(ceilings.values()), MAX_CONCURRENCY),
-            infra_retries=inputs.spec.limits.infra_retries,
-            attempts_before=before.attempts,
-        )
+        self._concurrency = Concurrency(ceilings, concurrency or min(sum(ceilings.values()), MAX_CONCURRENCY))
 
-    async def carry_out(self) -> Ended:
-        """Runs everything that is pending."""
-        domains = sorted({domain for planned in self._agenda.pending for domain in domains_of(planned.task)})
+    async def run(self) -> LocalResult:
+        """Runs every pending trial."""
+        domains = sorted({domain for planned in self._plan.pending for domain in domains_of(planned.task)})
         if domains:
-            self._progress.note(f"starting gym servers: {', '.join(domains)}")
-        async with Gyms(domains, self._progress.note) as gyms:
-            work = asyncio.create_task(self._work(gyms))
-            with _cancelled_by_signals(work, self._progress) as received:
+            self._display.note(f"starting gym servers: {', '.join(domains)}")
+        async with GymServers(domains, self._display.note) as gyms:
+            work = asyncio.create_task(self._run_trials(gyms))
+            with _cancelled_by_signals(work, self._display) as received:
                 await asyncio.wait({work})
             try:
                 work.result()
             except GymLostError as error:
-                self._progress.note(str(error))
+                self._display.note(str(error))
             except asyncio.CancelledError:
                 pass  # by a signal, which the result names
-        return Ended(self._records, received[0] if received else None)
+        return LocalResult(self._records, received[0] if received else None)
 
-    async def _work(self, gyms: Gyms) -> None:
-        await self._write_off(self._agenda.doomed)
-        if not self._agenda.pending:
+    async def _run_trials(self, gyms: GymServers) -> None:
+        await self._record_unrunnable(self._plan.unrunnable)
+        if not self._plan.pending:
             return
-        # litellm takes seconds to import, a gym server seconds to start: neither waits for the other.
+        # litellm takes seconds to import and a gym server seconds to start: both at the same time.
         await asyncio.gather(gyms.start(), asyncio.to_thread(load_litellm))
-        ledger = LedgerGate(self._ledger)
-        gate = ledger if self._watcher is None else WatchedGate(ledger, self._watcher)
-        onlooker = None if self._watcher is None else self._watcher.heard
+        budget_gate = BudgetGate(self._ledger, self._inputs.spec.budget)
+        monitor = self._monitor
         with start_tracing() as tracing:
             async with Runner(
-                self._store, gate=gate, on_event=self._heard, onlooker=onlooker, tracing=tracing
+                self._store,
+                gate=budget_gate if monitor is None else MonitoredGate(budget_gate, monitor),
+                on_event=self._on_event,
+                on_transcript=None if monitor is None else monitor.on_transcript,
+                tracing=tracing,
             ) as runner:
-                self._progress.watch(lambda: runner.limits)
+                self._display.show_limits(lambda: runner.limits)
 
                 async def attempt(planned: PlannedTrial, number: int) -> AttemptRecord:
                     try:
                         await gyms.ready(domains_of(planned.task))
                     except GymLostError as error:
-                        return await self._write_unrun(_lost(planned, number, error))
+                        return await self._write_unrun(_gym_lost(planned, error))
                     return await runner.run(self._job(planned, number, gyms))
 
-                scheduler = Scheduler(attempt, self._rules, self._ledger, self._progress, self._publish)
-                left = await scheduler.run(self._agenda.pending)
-        await self._write_off([self._skipped(planned, scheduler.next_attempt(planned)) for planned in left])
+                scheduler = Scheduler(
+                    attempt, self._concurrency, self._ledger, budget_gate, self._display, self._publish
+                )
+                skipped = await scheduler.run(self._plan.pending)
+        await self._record_unrunnable([self._budget_skipped(planned) for planned in skipped])
 
-    def _heard(self, event: RunnerEvent) -> None:
-        self._ledger.note(event.record)
+    def _on_event(self, event: RunnerEvent) -> None:
+        self._note(event.record)
         if event.kind == "finished":
-            self._keep(event.record)
-        elif self._on_record is not None:
-            self._on_record(event.record)
+            self._add_result(event.record)
 
-    def _keep(self, record: AttemptRecord) -> None:
-        self._records[record.cell.key, record.task_id, record.trial] = record
-        if self._on_record is not None:
-            self._on_record(record)
+    def _add_result(self, record: AttemptRecord) -> None:
+        self._records[record.trial_id] = record
 
-    def _job(self, planned: PlannedTrial, number: int, gyms: Gyms) -> Job:
+    def _job(self, planned: PlannedTrial, number: int, gyms: GymServers) -> Job:
         spec, cell, models = self._inputs.spec, planned.cell, self._inputs.models
         agent = next(agent for agent in spec.agents if agent.name == cell.agent)
         return Job(
@@ -168,70 +167,73 @@ class LocalRun:
             seeds=self._inputs.seeds[planned.task.task_id],
         )
 
-    def _skipped(self, planned: PlannedTrial, number: int) -> Doomed:
+    def _budget_skipped(self, planned: PlannedTrial) -> UnrunnableTrial:
         budget = self._inputs.spec.budget
         cap = dollars(budget.max_usd if budget else None)
         message = f"the run's budget of {cap} is spent or reserved; raise spec.budget.maxUsd and run it again"
-        outcome = Outcome.BUDGET_SKIPPED
-        return Doomed(planned.cell, planned.task.task_id, planned.trial, number, outcome, "budget", message)
+        return UnrunnableTrial(
+            planned.cell, planned.task.task_id, planned.trial, Outcome.BUDGET_SKIPPED, "budget", message
+        )
 
-    async def _write_off(self, trials: Sequence[Doomed]) -> None:
-        """Records trials that will not run, unless the last attempt in the store already says the same."""
+    async def _record_unrunnable(self, trials: Sequence[UnrunnableTrial]) -> None:
+        """Records trials that will not run, unless the last attempt in the store has the same outcome and message."""
 
-        async def write(trial: Doomed) -> None:
-            latest = self._before.latest.get(trial.key)
+        async def record(trial: UnrunnableTrial) -> None:
+            latest = self._prior.latest.get(trial.key)
             if latest is None or (latest.outcome, latest.message) != (trial.outcome, trial.message):
                 await self._write_unrun(trial)
             else:
-                self._keep(latest)
+                self._note(latest)
+                self._add_result(latest)
 
-        await asyncio.gather(*(write(trial) for trial in trials))
+        await asyncio.gather(*(record(trial) for trial in trials))
 
-    async def _write_unrun(self, trial: Doomed) -> AttemptRecord:
-        """Records an attempt that did not get as far as the runner."""
+    async def _write_unrun(self, trial: UnrunnableTrial) -> AttemptRecord:
+        """Records an attempt that did not reach the runner."""
         record = AttemptRecord(
             run=self._inputs.run_id,
             cell=trial.cell,
             task_id=trial.task_id,
             trial=trial.trial,
-            attempt=trial.attempt,
+            attempt=self._ledger.state(trial.key).attempts,
             outcome=trial.outcome,
             reason=trial.reason,
             message=trial.message,
-            timings=Timings(started_at=utc_now()),
+            timings=Timings(started_at=now_text()),
         )
-        self._keep(record)
-        key = self._keys.trial(trial.cell, trial.task_id, trial.trial).attempt(trial.attempt)
-        with self._store_trouble_noted():
-            await asyncio.to_thread(self._store.put, key, record.model_dump_json().encode())
+        self._note(record)
+        self._add_result(record)
+        key = self._keys.trial(trial.cell, trial.task_id, trial.trial).attempt(record.attempt)
+        with self._store_errors_shown():
+            await asyncio.to_thread(self._store.put, key, record.to_json())
         return record
 
     async def _publish(self, control: Control) -> None:
-        """Writes the gate; an open one only over a closed one that an earlier invocation left."""
+        """Writes `control.json`; an open gate only replaces a closed one that an earlier invocation left."""
         key = self._keys.control_json
-        with self._store_trouble_noted():
+        with self._store_errors_shown():
             if control != Control() or await asyncio.to_thread(self._store.get, key) is not None:
                 await asyncio.to_thread(self._store.put, key, control.model_dump_json().encode())
 
     @contextmanager
-    def _store_trouble_noted(self) -> Iterator[None]:
-        """Around what the run can go on without."""
+    def _store_errors_shown(self) -> Iterator[None]:
+        """Shows store errors and continues: the run does not depend on what is written in this context."""
         try:
             yield
         except StoreError as error:
-            self._progress.note(str(error))
+            self._display.note(str(error))
 
 
-def _lost(planned: PlannedTrial, number: int, error: GymLostError) -> Doomed:
+def _gym_lost(planned: PlannedTrial, error: GymLostError) -> UnrunnableTrial:
     reason = InfraReason.GYM_LOST.value
-    return Doomed(planned.cell, planned.task.task_id, planned.trial, number, Outcome.INFRA_ERROR, reason, str(error))
+    return UnrunnableTrial(planned.cell, planned.task.task_id, planned.trial, Outcome.INFRA_ERROR, reason, str(error))
 
 
 @contextmanager
-def _cancelled_by_signals(work: asyncio.Task[None], progress: Progress) -> Iterator[list[int]]:
-    """Cancels `work` on the first SIGINT or SIGTERM; leaves at once on the second.
+def _cancelled_by_signals(work: asyncio.Task[None], display: Display) -> Iterator[list[int]]:
+    """Cancels `work` on the first SIGINT or SIGTERM; exits the process on the second.
 
-    Leaving at once is safe: the store's objects are written whole, and gym servers end when this process does.
+    Exiting at once is safe: objects in the store are written atomically, and gym servers end with this process.
     """
     loop = asyncio.get_running_loop()
     received: list[int] = []
@@ -239,10 +241,10 @@ def _cancelled_by_signals(work: asyncio.Task[None], progress: Progress) -> Itera
     def on_signal(number: int) -> None:
         received.append(number)
         if len(received) == 1:
-            progress.note("stopping: running episodes are cancelled, gym servers stopped; once more leaves at once")
+            display.note("stopping: cancelling running episodes and stopping gym servers; press Ctrl-C again to exit")
             work.cancel()
             return
-        progress.close()
+        display.close()
         os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,62 +1,55 @@
-"""Carries out a plan: starts what may start, and retries what the surroundings spoiled.
+"""Runs pending trials: starts those that may start, and retries infrastructure errors.
 
-Invariant: which trial may start is decided by `opsgym_operator.plan` alone; no more than its ceilings and the budget
-allow are ever running. A trial is settled once, and everything that was started has ended when `run` ends, however it
-ends.
+Invariant: `opsgym_core.planning` alone decides which trial may start; the number of running trials never exceeds the
+ceilings, and none starts past the budget. A trial is settled once. Every attempt that was started has ended when `run`
+returns or raises.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opsgym.local.ledger import Ledger
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord, Control
-from opsgym_operator.plan import PlannedTrial, TrialKey, startable
+from opsgym.local.budget_gate import BudgetGate
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import Control
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.common.backoff import Backoff
+from opsgym_core.planning.trials import PlannedTrial, TrialQueue
 
-RETRY_FIRST_S = 1.0
-RETRY_MAX_S = 30.0
+RETRY = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
+"""Delay before an infrastructure error is retried: a lost gym server or store needs time to come back."""
 
 RunAttempt = Callable[[PlannedTrial, int], Coroutine[Any, Any, AttemptRecord]]
-"""Runs one attempt, by its number, to its final record; raises nothing but `CancelledError`."""
-
-
-def retry_delay(retry: int) -> float:
-    """Seconds before the given retry, counted from 1: what was lost needs time to come back."""
-    return float(min(RETRY_FIRST_S * 2 ** (retry - 1), RETRY_MAX_S))
+"""Runs one attempt, by its number, to its final record, and adds that to the ledger; raises only `CancelledError`."""
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What the scheduler keeps to."""
+class Concurrency:
+    """How many trials may run at the same time."""
 
     ceilings: Mapping[str, int]
-    """Trials at once, by the model's name."""
+    """By model name."""
     total: int
-    """Trials at once in all."""
-    infra_retries: int
-    """Further attempts at a trial that ended in `infra_error`."""
-    attempts_before: Mapping[TrialKey, int] = field(default_factory=dict)
-    """Attempts that earlier invocations made, by trial; numbers go on from there."""
+    """Over all models."""
 
 
-class Watcher(Protocol):
-    """Is told what happens; must not block."""
+class TrialObserver(Protocol):
+    """Observes trials; must not block."""
 
     def started(self, planned: PlannedTrial) -> None:
         """An attempt starts."""
         ...
 
     def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
-        """An attempt ended in an infrastructure error; another follows."""
+        """An attempt ended in an infrastructure error and is retried after a delay, in seconds."""
         ...
 
     def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        """A trial ended, for this invocation at least."""
+        """A trial ended, at least for this invocation."""
         ...
 
 
@@ -65,33 +58,35 @@ class Scheduler:
 
     Args:
         attempt: Runs an attempt.
-        rules: What to keep to.
-        ledger: What the budget allows.
-        watcher: Is told what happens.
-        publish: Makes the gate known to others when it changes.
+        concurrency: Bounds of concurrently running trials.
+        ledger: Attempts of the run; numbers attempts and counts retries.
+        gate: Says whether the budget allows another start.
+        observer: Observes trials.
+        publish: Publishes the gate when it changes.
         sleep: Waits before a retry.
     """
 
     def __init__(
         self,
         attempt: RunAttempt,
-        rules: Rules,
-        ledger: Ledger,
-        watcher: Watcher,
+        concurrency: Concurrency,
+        ledger: AttemptLedger,
+        gate: BudgetGate,
+        observer: TrialObserver,
         publish: Callable[[Control], Awaitable[None]],
         sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
     ) -> None:
         self._attempt = attempt
-        self._rules = rules
+        self._concurrency = concurrency
         self._ledger = ledger
-        self._watcher = watcher
+        self._gate = gate
+        self._observer = observer
         self._publish = publish
         self._sleep = sleep
-        self._pending: dict[TrialKey, PlannedTrial] = {}
+        self._pending: TrialQueue = TrialQueue(())
         self._running: dict[asyncio.Task[AttemptRecord], PlannedTrial] = {}
-        self._resting: dict[asyncio.Task[None], PlannedTrial] = {}
-        self._attempts: Counter[TrialKey] = Counter(rules.attempts_before)
-        self._retries: Counter[TrialKey] = Counter()
+        self._waiting: dict[asyncio.Task[None], PlannedTrial] = {}
+        """Trials that wait for their retry."""
         self._published: Control | None = None
         self._closing = False
 
@@ -99,73 +94,60 @@ class Scheduler:
         """Runs trials until each is settled or the budget is spent.
 
         Returns:
-            The trials that the budget let nobody start.
+            The trials that did not start because of the budget.
 
         Raises:
-            asyncio.CancelledError: It was cancelled, and so was every attempt under way.
+            asyncio.CancelledError: The scheduler was cancelled, and with it every running attempt.
         """
-        self._pending = {planned.key: planned for planned in trials}
+        self._pending = TrialQueue(trials)
         try:
-            await self._start()
-            while self._running or self._resting:
-                await asyncio.wait({*self._running, *self._resting}, return_when=asyncio.FIRST_COMPLETED)
+            await self._start_trials()
+            while self._running or self._waiting:
+                await asyncio.wait({*self._running, *self._waiting}, return_when=asyncio.FIRST_COMPLETED)
                 self._collect()
-                await self._start()
+                await self._start_trials()
         finally:
             self._closing = True
             await self._end_all()
-        return list(self._pending.values())
+        return list(self._pending)
 
-    def next_attempt(self, planned: PlannedTrial) -> int:
-        """Number of a trial's next attempt."""
-        return self._attempts[planned.key]
-
-    async def _start(self) -> None:
-        """Starts what the ceilings and the budget allow."""
+    async def _start_trials(self) -> None:
+        """Starts the trials that ceilings and budget allow."""
         running = list(self._running.values())
-        for planned in startable(list(self._pending.values()), running, self._rules.ceilings, self._rules.total):
-            control = self._ledger.control(len(self._running))
-            await self._publish_once(control)
+        ceilings, total = self._concurrency.ceilings, self._concurrency.total
+        for planned in self._pending.startable(running, ceilings, total):
+            control = self._gate.control_with(in_flight=len(self._running))
+            if control != self._published:
+                self._published = control
+                await self._publish(control)
             if not control.start:
                 break
-            del self._pending[planned.key]
-            number = self._attempts[planned.key]
-            self._attempts[planned.key] += 1
-            self._watcher.started(planned)
+            self._pending.take(planned)
+            self._observer.started(planned)
+            number = self._ledger.state(planned.key).attempts
             self._running[asyncio.create_task(self._attempt(planned, number))] = planned
 
-    async def _publish_once(self, control: Control) -> None:
-        if control != self._published:
-            self._published = control
-            await self._publish(control)
-
     def _collect(self) -> None:
-        for rested in [task for task in self._resting if task.done()]:
-            # Ahead of what has not been tried: a trial that was paid for once should end.
-            planned = self._resting.pop(rested)
-            self._pending = {planned.key: planned, **self._pending}
+        for ready in [task for task in self._waiting if task.done()]:
+            self._pending.put_back(self._waiting.pop(ready))
         for ended in [task for task in self._running if task.done()]:
-            self._take(self._running.pop(ended), ended.result())
+            self._settle_or_retry(self._running.pop(ended), ended.result())
 
-    def _take(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        """Settles a trial, or has it tried again."""
-        self._ledger.note(record)
-        retry = self._retries[planned.key] + 1
-        if record.outcome is not Outcome.INFRA_ERROR or retry > self._rules.infra_retries or self._closing:
-            self._watcher.settled(planned, record)
+    def _settle_or_retry(self, planned: PlannedTrial, record: AttemptRecord) -> None:
+        if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or self._closing:
+            self._observer.settled(planned, record)
             return
-        self._retries[planned.key] = retry
-        delay = retry_delay(retry)
-        self._watcher.retrying(planned, record, delay)
-        self._resting[asyncio.create_task(self._sleep(delay))] = planned
+        delay = RETRY.delay(self._ledger.state(planned.key).infra_errors)
+        self._observer.retrying(planned, record, delay)
+        self._waiting[asyncio.create_task(self._sleep(delay))] = planned
 
     async def _end_all(self) -> None:
-        """Cancels what still runs, and settles what ended by itself meanwhile."""
-        tasks = [*self._running, *self._resting]
+        """Cancels running attempts, and settles those that ended by themselves meanwhile."""
+        tasks = [*self._running, *self._waiting]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
         for task, planned in self._running.items():
             if not task.cancelled() and task.exception() is None:
-                self._take(planned, task.result())
+                self._settle_or_retry(planned, task.result())

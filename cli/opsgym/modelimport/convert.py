@@ -1,6 +1,7 @@
-"""Makes an EvalModel of a file of configurations.
+"""Converts a file of published model configurations to an EvalModel.
 
-Invariant: keys are never copied. A document names where its keys will be, and the notes say how to put them there.
+Invariant: keys are never copied. The document refers to an environment variable and a Secret, and its comments say how
+to set them.
 """
 
 from __future__ import annotations
@@ -14,51 +15,52 @@ from typing import Any
 from opsgym.modelimport.providers import PROVIDERS, Provider
 from opsgym.modelimport.published import PublishedConfig, variables_in
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalmodel import API_VERSION, EvalModel, Prices
+from opsgym_api.kinds.evalmodel import API_VERSION, EvalModel, Prices
 
 _NO_KEYS = frozenset({"", "empty", "none", "null", "not-needed", "dummy"})
-"""What people write where a server of their own asks for no key."""
+"""Values of a key field for servers that require no key."""
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][-a-z0-9]{4,28}[a-z0-9]")
 _POOLED = ("llm_api_endpoint", "llm_api_key")
 """Fields in which the configurations of a pool may differ."""
 
 
 @dataclass(frozen=True)
-class Imported:
-    """An EvalModel and what there is to say of it."""
+class ConvertedModel:
+    """An EvalModel, and remarks on its conversion."""
 
     document: EvalModel
     comments: Sequence[str]
-    """For whoever reads the document: where its keys come from, what it costs."""
+    """Comments for the document: where its keys come from, whether its price is known."""
     notes: Sequence[str]
-    """For whoever converts: what was left out."""
+    """Messages for the user of the command: fields that were left out."""
 
 
 def import_pool(
     path: Path, configs: Sequence[PublishedConfig], known_prices: Callable[[str], Prices | None]
-) -> Imported:
-    """One EvalModel of all configurations of a file.
+) -> ConvertedModel:
+    """Converts all configurations of a file to one EvalModel.
 
     Args:
-        path: The file; its name becomes the model's.
-        configs: Its configurations, at least one.
-        known_prices: Prices of a litellm id.
+        path: The file; its name becomes the name of the model.
+        configs: Configurations of the file, at least one.
+        known_prices: Returns the prices of a litellm id; None if they are unknown.
 
     Raises:
-        InputError: The provider is unknown, a field is missing, or they are not one model behind several addresses.
+        InputError: The provider is unknown, a field is missing, or the configurations differ in more than endpoints and
+            keys.
     """
     first = configs[0]
     provider = PROVIDERS.get(first.llm_provider.lower())
     if provider is None:
-        known = f"{first.llm_provider!r} is not known; known: {', '.join(PROVIDERS)}"
-        raise InputError(str(path), [Problem("llm_provider", known)])
+        problem = f"unknown provider {first.llm_provider!r}; known providers: {', '.join(PROVIDERS)}"
+        raise InputError(str(path), [Problem("llm_provider", problem)])
     problems = [*_missing(provider, configs), *_differing(configs)]
     if problems:
         raise InputError(str(path), problems)
     name = _name(path)
     model, parameters = provider.convert(first)
-    keys = _Keys(name, provider)
-    spec: dict[str, Any] = {"model": model, **_places(provider, configs, keys)}
+    keys = _KeyReferences(name, provider)
+    spec: dict[str, Any] = {"model": model, **_endpoints(provider, configs, keys)}
     spec["parameters"] = parameters
     prices = known_prices(model)
     if prices is None:
@@ -67,7 +69,7 @@ def import_pool(
         {"apiVersion": API_VERSION, "kind": "EvalModel", "metadata": {"name": name}, "spec": spec}
     )
     comments = [*keys.comments(), *_access(first), *([_unpriced(model)] if prices is None else [])]
-    return Imported(document, comments, list(_left_out(provider, configs)))
+    return ConvertedModel(document, comments, list(_left_out(provider, configs)))
 
 
 def _missing(provider: Provider, configs: Sequence[PublishedConfig]) -> list[Problem]:
@@ -78,7 +80,10 @@ def _missing(provider: Provider, configs: Sequence[PublishedConfig]) -> list[Pro
         if not getattr(config, name)
     ]
     problems += [
-        Problem(_at(n, configs, "llm_api_key"), "is no project of Google's cloud, which it holds with googlevertexai")
+        Problem(
+            _at(n, configs, "llm_api_key"),
+            "is not a valid Google Cloud project",
+        )
         for n, config in enumerate(configs)
         if config.llm_provider.lower() == "googlevertexai"
         and config.llm_api_key
@@ -88,11 +93,14 @@ def _missing(provider: Provider, configs: Sequence[PublishedConfig]) -> list[Pro
 
 
 def _differing(configs: Sequence[PublishedConfig]) -> list[Problem]:
-    """A pool is one model; the published harness would draw one of several for each task."""
+    """Fields in which the configurations of a pool differ although a pool must be one model.
+
+    The published harness would draw one configuration for each task.
+    """
     first, *others = configs
     pooled = () if first.llm_provider.lower() == "googlevertexai" else _POOLED
     return [
-        Problem(f"[{n}].{name}", "differs from [0]'s, but a pool is one model: put it into a file of its own")
+        Problem(f"[{n}].{name}", "differs from [0], but a pool is one model; move it to its own file")
         for n, config in enumerate(others, start=1)
         for name in PublishedConfig.model_fields
         if name not in pooled and getattr(config, name) != getattr(first, name)
@@ -106,12 +114,12 @@ def _at(number: int, configs: Sequence[PublishedConfig], name: str) -> str:
 def _name(path: Path) -> str:
     name = re.sub(r"[^a-z0-9.-]+", "-", path.stem.lower()).strip("-.")[:63].strip("-.")
     if not name:
-        raise InputError(str(path), [Problem("", "its name holds no letter or digit to name the model after")])
+        raise InputError(str(path), [Problem("", "the file name has no letter or digit to name the model after")])
     return name
 
 
-class _Keys:
-    """References to the keys of a file: each key of its own has a variable and a key of the Secret of its own."""
+class _KeyReferences:
+    """References to the keys of a file: each distinct key has its own environment variable and Secret key."""
 
     def __init__(self, secret: str, provider: Provider) -> None:
         self._secret = secret
@@ -132,31 +140,31 @@ class _Keys:
         return self._references[given]
 
     def comments(self) -> list[str]:
-        """How to put the keys where the document says they are."""
+        """Comments that say how to set the environment variables and the Secret."""
         if not self._references:
             return []
         references = self._references.values()
-        literals = " ".join(f'--from-literal={found["key"]}="${found["env"]}"' for found in references)
+        literals = " ".join(f'--from-literal={key["key"]}="${key["env"]}"' for key in references)
         return [
-            f"Keys are not copied. On one machine: export {', '.join(found['env'] for found in references)}.",
+            f"Keys are not copied. In local mode: export {', '.join(key['env'] for key in references)}.",
             f"In a cluster: kubectl create secret generic {self._secret} {literals}",
         ]
 
 
-def _places(provider: Provider, configs: Sequence[PublishedConfig], keys: _Keys) -> dict[str, Any]:
+def _endpoints(provider: Provider, configs: Sequence[PublishedConfig], keys: _KeyReferences) -> dict[str, Any]:
     """Endpoints and credentials of a spec."""
-    places = [(_url(provider, config), keys.reference(config)) for config in configs]
-    distinct = [place for n, place in enumerate(places) if place not in places[:n]]
+    endpoints = [(_url(provider, config), keys.reference(config)) for config in configs]
+    distinct = [endpoint for n, endpoint in enumerate(endpoints) if endpoint not in endpoints[:n]]
     if len(distinct) == 1 and distinct[0][0] is None:
-        return _of(credentials=distinct[0][1])
+        return _fields(credentials=distinct[0][1])
     credentials = [reference for _, reference in distinct]
     urls = [url or provider.public_url for url, _ in distinct]
     if all(reference == credentials[0] for reference in credentials):
-        return _of(endpoints=[{"url": url} for url in urls], credentials=credentials[0])
-    return {"endpoints": [_of(url=url, credentials=own) for url, own in zip(urls, credentials, strict=True)]}
+        return _fields(endpoints=[{"url": url} for url in urls], credentials=credentials[0])
+    return {"endpoints": [_fields(url=url, credentials=own) for url, own in zip(urls, credentials, strict=True)]}
 
 
-def _of(**fields: Any) -> dict[str, Any]:
+def _fields(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -165,29 +173,29 @@ def _url(provider: Provider, config: PublishedConfig) -> str | None:
 
 
 def _access(config: PublishedConfig) -> list[str]:
-    """How to get at providers that want more than a key."""
+    """Comments on access to providers that need more than a key."""
     if config.llm_provider.lower() == "aws_bedrock":
         return [
-            "On one machine AWS's usual variables and profiles give access.",
+            "In local mode the usual AWS variables and profiles give access.",
             "In a cluster add credentials: {secret: NAME}, a Secret that holds an API key of Amazon Bedrock.",
         ]
     if config.llm_provider.lower() == "googlevertexai":
         return [
-            "On one machine GOOGLE_APPLICATION_CREDENTIALS or gcloud's login gives access.",
+            "In local mode GOOGLE_APPLICATION_CREDENTIALS or the login of gcloud gives access.",
             "In a cluster add credentials: {secret: NAME, key: KEY}, where KEY holds a service account's JSON.",
         ]
     return []
 
 
 def _unpriced(model: str) -> str:
-    return f"No price is known for {model}: give prices: {{inputUsd, outputUsd}}, or its cost stays unknown."
+    return f"The price of {model} is unknown: set prices: {{inputUsd, outputUsd}}, or its cost stays unknown."
 
 
 def _left_out(provider: Provider, configs: Sequence[PublishedConfig]) -> list[str]:
     notes: dict[str, None] = {}
     for config in configs:
         for name in config.unknown:
-            notes[f"{name} is not a field of these files; left out"] = None
+            notes[f"unknown field {name}; left out"] = None
         for name in provider.without_effect(config):
             notes[f"{name} has no effect with {config.llm_provider} in the published harness; left out"] = None
     return list(notes)

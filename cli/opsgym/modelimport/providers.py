@@ -1,6 +1,6 @@
-"""What the published harness does with a configuration, provider by provider, in litellm's words.
+"""Converts the configurations of each provider to litellm ids and parameters.
 
-Invariant: an imported model is sent the parameters that the published harness would send, and no others.
+Invariant: an imported model is called with the parameters that the published harness sends, and no others.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ _EVERYWHERE = {"llm_provider", "llm_model", "temperature", "max_tokens"}
 
 @dataclass(frozen=True)
 class Provider:
-    """How one provider's configurations are converted."""
+    """Conversion of one provider's configurations."""
 
     convert: Callable[[PublishedConfig], tuple[str, dict[str, Any]]]
-    """litellm id and parameters."""
+    """Returns litellm id and parameters of a configuration."""
     uses: frozenset[str]
-    """Fields that have an effect, beside those that have one everywhere."""
+    """Fields that have an effect, besides those of `_EVERYWHERE`."""
     key_variable: str | None = None
-    """Variable that usually holds its key; None if access is not by a key."""
+    """Usual environment variable of the key; None if access is not by a key."""
     public_url: str | None = None
-    """Address that litellm uses by itself."""
+    """URL that litellm uses by default."""
     needs: tuple[str, ...] = field(default=())
-    """Fields without which the published harness does not work."""
+    """Fields that the published harness requires."""
 
     def without_effect(self, config: PublishedConfig) -> list[str]:
-        """Fields that are given although the published harness ignores them with this provider."""
+        """Given fields that the published harness ignores with this provider."""
         given = {name for name in config.model_fields_set if name in PublishedConfig.model_fields}
         idle = given - _EVERYWHERE - self.uses - {"llm_api_key"}
         return sorted(name for name in idle if getattr(config, name))
@@ -51,7 +51,7 @@ def _anthropic(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
 def _bedrock(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
     parameters: dict[str, Any] = {"aws_region_name": config.llm_region or "us-west-2", "max_tokens": config.max_tokens}
     if not config.reasoning:
-        parameters["temperature"] = config.temperature  # Anthropic takes none beside thinking
+        parameters["temperature"] = config.temperature  # Anthropic accepts no temperature together with thinking
     parameters |= _given(thinking=config.reasoning, output_config={"effort": config.effort} if config.effort else None)
     if not config.llm_model.startswith("arn:"):
         return f"bedrock/{config.llm_model}", parameters
@@ -81,7 +81,7 @@ def _azure(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
 
 
 def _compatible(prefix: str) -> Callable[[PublishedConfig], tuple[str, dict[str, Any]]]:
-    """OpenRouter and vLLM: what OpenAI's client does not know travels in the body."""
+    """Conversion for OpenRouter and vLLM, where parameters unknown to OpenAI's client go into `extra_body`."""
 
     def convert(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
         extra = _given(reasoning=config.reasoning, api_version=config.llm_api_version)

@@ -1,6 +1,6 @@
-"""Reads the published harness's model configurations: a JSON object, or a list of them, which is a pool.
+"""Reads model configurations of the published harness: a JSON object, or a list of them, called a pool.
 
-Invariant: everything in a file is either taken over or reported by name, and no credential is ever shown.
+Invariant: every field of a file is either converted or reported by name, and no credential is printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_
 
 
 class PublishedConfig(BaseModel):
-    """One configuration, with the published harness's defaults. Unknown fields are kept, to be reported."""
+    """One configuration, with the defaults of the published harness. Unknown fields are retained to be reported."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -40,19 +40,19 @@ class PublishedConfig(BaseModel):
 
     @property
     def unknown(self) -> list[str]:
-        """Fields that the published harness does not know either."""
+        """Fields that are unknown to the published harness, too."""
         return sorted(self.model_extra or {})
 
 
 def read_published(path: Path, environment: Mapping[str, str] = os.environ) -> list[PublishedConfig]:
-    """The configurations of a file; several are a pool.
+    """Reads the configurations of a file.
 
     Args:
         path: The file.
-        environment: Where `${VARIABLE}` in addresses and the like is looked up. Keys stay references.
+        environment: Environment variables that replace `${VARIABLE}` in all fields but keys, which stay references.
 
     Raises:
-        InputError: It cannot be read, or is not such a file.
+        InputError: The file cannot be read or is not valid.
     """
     try:
         content = json.loads(path.read_text())
@@ -62,13 +62,13 @@ def read_published(path: Path, environment: Mapping[str, str] = os.environ) -> l
         raise InputError(str(path), [Problem("", f"is not JSON: {error}")]) from None
     entries = content if isinstance(content, list) else [content]
     problems: list[Problem] = []
-    found = [_config(entry, f"[{n}]" if isinstance(content, list) else "", environment, problems)
+    configs = [_config(entry, f"[{n}]" if isinstance(content, list) else "", environment, problems)
              for n, entry in enumerate(entries)]  # fmt: skip
     if not entries:
-        problems.append(Problem("", "is an empty list; a pool has at least one configuration"))
+        problems.append(Problem("", "the list is empty; a pool needs at least one configuration"))
     if problems:
         raise InputError(str(path), problems)
-    return [config for config in found if config is not None]
+    return [config for config in configs if config is not None]
 
 
 def _config(
@@ -82,7 +82,7 @@ def _config(
         name: value if name == "llm_api_key" and not _is_project(entry) else _expanded(value, environment, missing)
         for name, value in entry.items()
     }
-    problems += [Problem(where, f"the environment variable {name} is not set, which it names") for name in missing]
+    problems += [Problem(where, f"the environment variable {name} is not set") for name in missing]
     try:
         return PublishedConfig.model_validate(expanded)
     except ValidationError as error:
@@ -91,7 +91,7 @@ def _config(
 
 
 def _is_project(entry: Mapping[str, object]) -> bool:
-    """Whether the key is none, but the name of a project of Google's cloud."""
+    """Whether the key field holds the name of a Google Cloud project instead of a key."""
     return str(entry.get("llm_provider", "")).lower() == "googlevertexai"
 
 
@@ -107,10 +107,10 @@ def _expanded(value: Any, environment: Mapping[str, str], missing: list[str]) ->
 
 
 def variables_in(text: str) -> Sequence[str]:
-    """Environment variables that a text names as `$NAME` or `${NAME}`."""
+    """Environment variables in a text, written `$NAME` or `${NAME}`."""
     return [match[1] or match[2] for match in _VARIABLE.finditer(text)]
 
 
 def _without_values(problem: Problem) -> Problem:
-    """A problem of a key must not show it."""
+    """A problem of a key field without the value."""
     return Problem(problem.path, "must be text") if problem.path.endswith("llm_api_key") else problem

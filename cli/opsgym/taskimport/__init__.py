@@ -1,1 +1,1 @@
-"""Published task rows and seeds made into a suite folder, with what is known to be wrong with such material."""
+"""Imports published task rows and seeds into a suite folder and reports their faults."""

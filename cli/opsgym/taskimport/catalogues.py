@@ -1,4 +1,4 @@
-"""Names of the tools that domains have: our own, or those of published servers as lists in files."""
+"""Tool names of domains: of the installed domains, or of published servers from files."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from opsgym_domains import registry
 
 
 def catalogues(folder: Path | None) -> Mapping[str, frozenset[str]]:
-    """Tool names by domain: of the installed domains, and of files `<domain>.json`, which come first.
+    """Tool names by domain. A file `<domain>.json` takes precedence over the installed domain.
 
     Args:
-        folder: Files that hold what `tools/list` gives: a list of tools, or an object with one under `tools`.
+        folder: Folder of files with the result of `tools/list`: a list of tools, or an object with one under `tools`.
+            None for the installed domains only.
 
     Raises:
-        InputError: The folder or a file of it cannot be read as that.
+        InputError: The folder or one of its files cannot be read.
     """
-    own = {name: frozenset(registry.load(name).toolbox.tools) for name in registry.domains()}
-    return own if folder is None else {**own, **_from_files(folder)}
+    installed = {name: frozenset(registry.load(name).toolbox.tools) for name in registry.domains()}
+    return installed if folder is None else {**installed, **_from_files(folder)}
 
 
 def _from_files(folder: Path) -> Mapping[str, frozenset[str]]:
     if not folder.is_dir():
-        raise InputError(str(folder), [Problem("--tools", "is no folder of files DOMAIN.json")])
+        raise InputError(str(folder), [Problem("--tools", "is not a folder of files DOMAIN.json")])
     return {file.stem: _names(file) for file in sorted(folder.glob("*.json")) if not file.name.startswith("_")}
 
 
@@ -35,5 +36,5 @@ def _names(file: Path) -> frozenset[str]:
         listed = content["tools"] if isinstance(content, dict) else content
         return frozenset(str(tool["name"]) for tool in listed)
     except (OSError, ValueError, KeyError, TypeError):
-        expected = 'expected a list of tools, or {"tools": [...]}, as tools/list gives it'
+        expected = 'expected the result of tools/list: a list of tools, or {"tools": [...]}'
         raise InputError(str(file), [Problem("--tools", expected)]) from None

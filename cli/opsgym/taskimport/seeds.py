@@ -1,6 +1,6 @@
-"""Takes seed files out of the published archive, or out of a folder.
+"""Reads seed files from the published archive or from a folder.
 
-Invariant: nothing of an archive is written outside the folder given, and no more than `MAX_BYTES` of it.
+Invariant: an archive is never extracted by its own paths, and at most `MAX_BYTES` of it are read.
 
 The archive `gym_dbs.zip` has a folder for each domain, `Domain Wise DBs and Task-DB Mappings/<domain>/dbs/*.sql`; rows
 name a seed by that path.
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from opsgym_api.errors import InputError, Problem
 
 MAX_BYTES = 2_000_000_000
-"""Of all seeds together: the published archive has some hundred megabytes."""
+"""Largest total size of all seeds; the published archive has some hundred megabytes."""
 _SEED = ".sql"
 
 
@@ -23,10 +23,10 @@ class Seeds:
     """Seed files by name.
 
     Args:
-        source: A zip archive or a folder; None if there are none.
+        source: Zip archive or folder; None for no seeds.
 
     Raises:
-        InputError: It is neither, or cannot be read.
+        InputError: The source is neither, or cannot be read.
     """
 
     def __init__(self, source: Path | None) -> None:
@@ -37,7 +37,7 @@ class Seeds:
         try:
             names = list(_folder_names(source)) if source.is_dir() else list(_archive_names(source))
         except (OSError, zipfile.BadZipFile) as error:
-            problem = error.strerror if isinstance(error, OSError) else "is no zip archive"
+            problem = error.strerror if isinstance(error, OSError) else "not a zip archive"
             raise InputError(str(source), [Problem("--seeds", f"cannot be read: {problem}")]) from None
         files: dict[str, list[str]] = {}
         for name in names:
@@ -45,20 +45,23 @@ class Seeds:
         self._files = files
 
     def __len__(self) -> int:
-        """Seed files there are."""
+        """Number of seed files."""
         return sum(map(len, self._files.values()))
 
-    def find(self, wanted: str) -> str | None:
-        """The file that a row means: the one at its path, or else the only one of its name; None if there is none."""
-        there = self._files.get(PurePosixPath(wanted).name, [])
-        at_path = [name for name in there if name.endswith(wanted)]
-        return at_path[0] if at_path else there[0] if len(there) == 1 else None
+    def find(self, path: str) -> str | None:
+        """The seed file for a path in a row: the file at that path, or the only file of that name; None if missing."""
+        candidates = self._files.get(PurePosixPath(path).name, [])
+        at_path = [name for name in candidates if name.endswith(path)]
+        return at_path[0] if at_path else candidates[0] if len(candidates) == 1 else None
 
     def texts(self, names: set[str]) -> Iterator[tuple[str, bytes]]:
-        """Content of seed files, by the names that `find` gave.
+        """Names and contents of seed files.
+
+        Args:
+            names: Names that `find` returned.
 
         Raises:
-            InputError: One cannot be read, or all of them are too large together.
+            InputError: A file cannot be read, or the total size exceeds `MAX_BYTES`.
         """
         if self._source is None:
             return
@@ -67,7 +70,7 @@ class Seeds:
             for name, content in self._contents(sorted(names)):
                 size += len(content)
                 if size > MAX_BYTES:
-                    problem = f"its seeds have more than {MAX_BYTES:,} bytes"
+                    problem = f"the seeds have more than {MAX_BYTES:,} bytes"
                     raise InputError(str(self._source), [Problem("--seeds", problem)])
                 yield name, content
         except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: a member is encrypted
@@ -81,7 +84,7 @@ class Seeds:
         with zipfile.ZipFile(self._source) as archive:
             for name in names:
                 with archive.open(name) as member:
-                    # One byte more than allowed shows that there is more, whatever size the archive claims.
+                    # One byte above the limit detects a larger member, whatever size the archive declares.
                     yield name, member.read(MAX_BYTES + 1)
 
 

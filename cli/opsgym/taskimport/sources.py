@@ -1,6 +1,6 @@
-"""Reads rows where they are published: the data set's Parquet files, JSON, JSON lines, and folders of these.
+"""Reads published rows: Parquet files of the data set, JSON, JSON lines, and folders of these.
 
-Invariant: a row is handed on with every field it came with; only JSON that was kept in a string is decoded.
+Invariant: a row keeps every field of its source; only fields that hold JSON in a string are decoded.
 
 The data set has a folder for each mode and in it a file for each domain, `oracle/csm-00000-of-00001.parquet`; the
 published harness names the files it makes of rows `oracle__csm__<task>.json`.
@@ -15,44 +15,44 @@ from pathlib import Path
 from typing import Any
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalrun import Mode
+from opsgym_api.kinds.evalrun import Mode
 
 SUFFIXES = (".parquet", ".json", ".jsonl")
 _SHORT = {f"+{number}_tools": Mode(f"plus_{number}_tools") for number in (5, 10, 15)}
 MODES = {mode.value: mode for mode in Mode} | _SHORT
-"""Modes by the names that published folders and files have."""
+"""Modes by their names in published folders and files."""
 _ID_AND_DOMAIN = 3  # parts of a name like `oracle__csm__task_1`
 
 
 @dataclass(frozen=True)
-class FoundRow:
-    """A row as it was read."""
+class SourceRow:
+    """A row as it was read from a source."""
 
     mode: Mode
-    """Mode of the file it stands in; `oracle` where nothing says otherwise."""
+    """Mode that the path of the file names; `oracle` if it names none."""
     source: str
-    """File and row, for messages."""
+    """File and number of the row, for messages."""
     default_id: str
-    """Task id if the row has none."""
+    """Task id for a row that has none."""
     row: Any
-    """The decoded row; a string that says what is wrong if it cannot be decoded."""
+    """The decoded row; an error message if it cannot be decoded."""
 
 
-def read_rows(sources: Iterable[Path]) -> Iterator[FoundRow]:
-    """Rows of files and folders, in name order.
+def read_rows(sources: Iterable[Path]) -> Iterator[SourceRow]:
+    """Rows of files and folders, in the order of file names.
 
     Raises:
-        InputError: A source is not there or cannot be read, holds no row file, or needs a library that is missing.
+        InputError: A source cannot be read or has no rows, or pyarrow is needed and not installed.
     """
     for source in sources:
         for file in _files(source):
-            mode, default_id = _named(file)
+            mode, default_id = _mode_and_id(file)
             for where, row in _rows(file):
-                yield FoundRow(mode, where, default_id, decoded(row))
+                yield SourceRow(mode, where, default_id, decoded(row))
 
 
 def decoded(row: Any) -> Any:
-    """A row with those of its fields decoded that hold lists or objects as JSON in a string."""
+    """A row whose fields that hold a list or object as JSON text are decoded."""
     if not isinstance(row, Mapping):
         return row
     return {name: _value(value) if name not in _TEXTS else value for name, value in row.items()}
@@ -67,7 +67,7 @@ def _value(value: Any) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        return value  # which whoever parses the row will find and name
+        return value  # the row's validation reports it
 
 
 def _files(source: Path) -> list[Path]:
@@ -79,12 +79,12 @@ def _files(source: Path) -> list[Path]:
         raise InputError(str(source), [Problem("", f"cannot be read: {error.strerror}")]) from None
     if not files:
         expected = f"expected a file of rows ({', '.join(SUFFIXES)}) or a folder of them"
-        raise InputError(str(source), [Problem("", f"holds no rows; {expected}")])
+        raise InputError(str(source), [Problem("", f"has no rows; {expected}")])
     return files
 
 
-def _named(file: Path) -> tuple[Mode, str]:
-    """Mode and task id as a file's path tells them."""
+def _mode_and_id(file: Path) -> tuple[Mode, str]:
+    """Mode and default task id that the path of a file names."""
     parts = file.stem.split("__", 2)
     if len(parts) == _ID_AND_DOMAIN and parts[0] in MODES:
         return MODES[parts[0]], parts[2]

@@ -1,11 +1,11 @@
-"""Makes a suite folder of published rows and seeds.
+"""Writes a suite folder from published rows and seeds.
 
-Invariant: a row that can be read is written with every field it came with; one that cannot is named and left out. The
-tools that a row of a mode brings stay that mode's (`mode_tools`).
+Invariant: a valid row is written with all of its fields; an invalid row is reported and left out. The tools of a row
+apply to the mode of its file only (`mode_tools`).
 
     OUT/<mode>/<domain>.jsonl     a suite for each mode: `suite: {path: OUT/oracle, modes: [oracle]}`
-    OUT/seeds/<file>.sql          where such a suite looks for seeds
-    OUT/faults.json               what is wrong with the rows
+    OUT/seeds/<file>.sql          the seeds of these suites
+    OUT/faults.json               faults of the rows
 """
 
 from __future__ import annotations
@@ -18,43 +18,44 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from opsgym.taskimport.faults import Fault, Kind, faults_of
+from opsgym.taskimport.faults import Fault, FaultKind, faults_of
 from opsgym.taskimport.seeds import Seeds
-from opsgym.taskimport.sources import FoundRow
-from opsgym.taskimport.trial_queries import Seedbed
+from opsgym.taskimport.sources import SourceRow
+from opsgym.taskimport.trial_queries import SeedDatabases
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.evalrun import Mode
-from opsgym_api.task import BadRow, Task, parse_row
-from opsgym_runner.seeds import BUILTIN
+from opsgym_api.kinds.evalrun import Mode
+from opsgym_api.tasks.reading import BadRow, parse_row
+from opsgym_api.tasks.task import Task
+from opsgym_runner.gyms.seeds import BUILTIN
 
 
 @dataclass
-class Imported:
-    """What became of the rows."""
+class ImportResult:
+    """Result of an import."""
 
     rows: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Rows written, by mode and domain."""
+    """Number of written rows by mode and domain."""
     faults: list[Fault] = field(default_factory=list)
     seeds: set[str] = field(default_factory=set)
-    """Names of the seeds written."""
+    """Names of the written seeds."""
     unchecked: Counter[str] = field(default_factory=Counter)
-    """Rows whose queries were not tried, by domain: no server of it is installed, or its seed is missing."""
+    """Number of rows by domain whose queries were not run, because a domain is not installed or a seed is missing."""
 
     @property
-    def unread(self) -> int:
-        """Rows left out."""
-        return sum(fault.kind is Kind.INVALID_ROW for fault in self.faults)
+    def invalid(self) -> int:
+        """Number of rows that were left out."""
+        return sum(fault.kind is FaultKind.INVALID_ROW for fault in self.faults)
 
 
 class Importer:
     """Imports rows into a folder.
 
     Args:
-        out: The folder; made if need be.
-        seeds: Where seeds are.
+        out: Folder to write; created if it does not exist.
+        seeds: Seed files.
         catalogues: Tool names by domain.
-        now: The time at which queries are tried.
-        progress: Told of every row.
+        now: Current time of the databases that queries run on.
+        on_row: Called after each row.
     """
 
     def __init__(
@@ -63,88 +64,92 @@ class Importer:
         seeds: Seeds,
         catalogues: Mapping[str, Collection[str]],
         now: datetime,
-        progress: Callable[[], None],
+        on_row: Callable[[], None],
     ) -> None:
         self._out = out
         self._seeds = seeds
         self._catalogues = catalogues
-        self._progress = progress
-        self._seedbed = Seedbed(self._seed_text, now)
+        self._on_row = on_row
+        self._databases = SeedDatabases(self._seed_text, now)
         self._written: dict[tuple[str, str], list[str]] = {}
         self._ids: set[tuple[str, str]] = set()
-        self._done = Imported()
+        self._result = ImportResult()
 
-    def carry_out(self, rows: Iterable[FoundRow]) -> Imported:
+    def run(self, rows: Iterable[SourceRow]) -> ImportResult:
         """Imports all rows.
 
         Raises:
             InputError: A source or seed cannot be read, or the folder cannot be written.
         """
-        for found in rows:
-            self._take(found)
-            self._progress()
+        for row in rows:
+            self._add(row)
+            self._on_row()
         try:
             self._write()
         except OSError as error:
             raise InputError(str(self._out), [Problem("--out", f"cannot be written: {error.strerror}")]) from None
-        return self._done
+        return self._result
 
-    def _take(self, found: FoundRow) -> None:
-        mode = found.mode.value
-        task = _task(found)
+    def _add(self, source_row: SourceRow) -> None:
+        mode = source_row.mode.value
+        task = _parse(source_row)
         if isinstance(task, BadRow):
-            self._done.faults.append(Fault(Kind.INVALID_ROW, mode, task.task_id, found.source, task.message))
+            self._add_fault(FaultKind.INVALID_ROW, mode, task.task_id, source_row.source, task.message)
             return
         if (mode, task.task_id) in self._ids:
             detail = "another row of this mode has the same task_id; it is left out"
-            self._done.faults.append(Fault(Kind.INVALID_ROW, mode, task.task_id, found.source, detail))
+            self._add_fault(FaultKind.INVALID_ROW, mode, task.task_id, source_row.source, detail)
             return
         self._ids.add((mode, task.task_id))
-        place = mode, task.domain_name
-        named: dict[str, Any] = {"task_id": task.task_id, "domain": task.domain_name}
-        if found.mode is not Mode.ORACLE and task.selected_tools:
-            named["mode_tools"] = {mode: task.selected_tools}
-        row: Mapping[str, Any] = found.row | {name: value for name, value in named.items() if not found.row.get(name)}
-        self._written.setdefault(place, []).append(json.dumps(row, ensure_ascii=False))
-        self._done.rows[place] += 1
+        suite_file = mode, task.domain_name
+        defaults: dict[str, Any] = {"task_id": task.task_id, "domain": task.domain_name}
+        if source_row.mode is not Mode.ORACLE and task.selected_tools:
+            defaults["mode_tools"] = {mode: task.selected_tools}
+        content = source_row.row
+        row: Mapping[str, Any] = content | {name: value for name, value in defaults.items() if not content.get(name)}
+        self._written.setdefault(suite_file, []).append(json.dumps(row, ensure_ascii=False))
+        self._result.rows[suite_file] += 1
         self._check(task, mode)
+
+    def _add_fault(self, kind: FaultKind, mode: str, task_id: str, where: str, detail: str) -> None:
+        self._result.faults.append(Fault(kind, mode, task_id, where, detail))
 
     def _check(self, task: Task, mode: str) -> None:
         seeds: dict[str, str] = {}
         for server in task.gym_servers_config:
-            wanted = server.seed_database_file
-            name = None if wanted.startswith(BUILTIN) else self._seeds.find(wanted)
+            path = server.seed_database_file
+            name = None if path.startswith(BUILTIN) else self._seeds.find(path)
             if name is not None:
                 seeds[server.mcp_server_name] = name
-                self._done.seeds.add(name)
-            elif not wanted.startswith(BUILTIN):
+                self._result.seeds.add(name)
+            elif not path.startswith(BUILTIN):
                 where = f"gym_servers_config ({server.mcp_server_name})"
-                self._done.faults.append(Fault(Kind.MISSING_SEED, mode, task.task_id, where, wanted or "names no seed"))
-        run = self._seedbed.queries_of(task, seeds)
+                self._add_fault(FaultKind.MISSING_SEED, mode, task.task_id, where, path or "has no seed")
+        run = self._databases.queries_of(task, seeds)
         if run is None:
-            self._done.unchecked[task.domain_name] += 1
-        self._done.faults += faults_of(task, mode, self._catalogues, run)
+            self._result.unchecked[task.domain_name] += 1
+        self._result.faults += faults_of(task, mode, self._catalogues, run)
 
     def _seed_text(self, name: str) -> str | None:
-        found = next(iter(self._seeds.texts({name})), None)
-        return None if found is None else found[1].decode("utf-8", errors="replace")
+        seed = next(iter(self._seeds.texts({name})), None)
+        return None if seed is None else seed[1].decode("utf-8", errors="replace")
 
     def _write(self) -> None:
         for (mode, domain), lines in self._written.items():
             file = self._out / mode / f"{domain}.jsonl"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        for name, content in self._seeds.texts(self._done.seeds):
+        for name, content in self._seeds.texts(self._result.seeds):
             file = self._out / "seeds" / PurePosixPath(name).name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         self._out.mkdir(parents=True, exist_ok=True)
-        faults = json.dumps([asdict(fault) for fault in self._done.faults], indent=1, ensure_ascii=False)
+        faults = json.dumps([asdict(fault) for fault in self._result.faults], indent=1, ensure_ascii=False)
         (self._out / "faults.json").write_text(faults + "\n", encoding="utf-8")
 
 
-def _task(found: FoundRow) -> Task | BadRow:
-    if isinstance(found.row, str):
-        message = f"{found.source}: {found.row}"
-        return BadRow(task_id=found.default_id, source=found.source, message=message)
-    return parse_row(found.row, default_id=found.default_id, where=found.source)
+def _parse(source_row: SourceRow) -> Task | BadRow:
+    if isinstance(source_row.row, str):
+        message = f"{source_row.source}: {source_row.row}"
+        return BadRow(task_id=source_row.default_id, source=source_row.source, message=message)
+    return parse_row(source_row.row, default_id=source_row.default_id, where=source_row.source)

@@ -1,4 +1,4 @@
-"""Runs verifiers' queries in seeds, in memory, as a gym server would at the start of an episode."""
+"""Runs the queries of verifiers on seeds, in memory, as a gym server does at the start of an episode."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from opsgym.taskimport.faults import QueryFailedError, Run
-from opsgym_api.task import Task
+from opsgym.taskimport.faults import QueryFailedError, RunQuery
+from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 
 if TYPE_CHECKING:
     from opsgym_domains.kit.sqlite import Seeded
 
-_SEEDS_KEPT = 4  # rows of one file mostly share a seed, or follow each other by it
+_CACHED_SEEDS = 4
+"""Seeds in memory; most rows of a file share a seed with the row before."""
 
 
-class Seedbed:
-    """Seeds of installed domains, as databases.
+class SeedDatabases:
+    """In-memory databases with the seeds of installed domains.
 
     Args:
-        read: SQL of a seed file by its name in the archive; None if there is none.
-        now: The time it is.
+        read: Returns the SQL of a seed file by its name in the archive; None if there is no such file.
+        now: Current time of the databases.
     """
 
     def __init__(self, read: Callable[[str], str | None], now: datetime) -> None:
         self._read = read
         self._now = now
-        self._seeded = lru_cache(maxsize=_SEEDS_KEPT)(self._grown)
+        self._loaded = lru_cache(maxsize=_CACHED_SEEDS)(self._load)
 
-    def queries_of(self, task: Task, seeds: Mapping[str, str]) -> Run | None:
-        """What runs a row's queries; None if a domain of it is not installed or a seed is missing.
+    def queries_of(self, task: Task, seeds: Mapping[str, str]) -> RunQuery | None:
+        """A function that runs the queries of a row; None if a domain is not installed or a seed is missing.
 
         Args:
             task: The row.
-            seeds: Names of its seeds in the archive, by gym server.
+            seeds: Names of the row's seeds in the archive, by gym server.
         """
         domains = {server.mcp_server_name: server.domain for server in task.gym_servers_config}
         if not set(domains.values()) <= set(registry.domains()) or seeds.keys() != domains.keys():
@@ -46,14 +47,14 @@ class Seedbed:
             from opsgym_domains.kit.sqlite import query
 
             try:
-                result = query(self._seeded(domains[gym], seeds[gym]).db, sql, self._now)
+                result = query(self._loaded(domains[gym], seeds[gym]).db, sql, self._now)
             except QueryError as error:
                 raise QueryFailedError(str(error)) from None
             return [dict(zip(result.columns, row, strict=True)) for row in result.rows]
 
         return run
 
-    def _grown(self, domain: str, name: str) -> Seeded:
+    def _load(self, domain: str, name: str) -> Seeded:
         from opsgym_domains.kit.errors import SeedError
         from opsgym_domains.kit.sqlite import run_seed
 

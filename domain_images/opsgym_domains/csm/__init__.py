@@ -1,1 +1,1 @@
-"""Customer service management: customers, what they bought, and the cases they raise."""
+"""Customer service management: accounts, installed products, contracts and cases."""

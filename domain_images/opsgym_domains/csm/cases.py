@@ -1,128 +1,27 @@
-"""Cases: what customers need solved, from report to closure.
+"""Cases: issues that customers report, from creation to closure.
 
-Invariant: a field is what was given for it. Setting the state never sets closed_on or reopen_count, and no priority is
-derived: as on the published servers, the policy's rules are the agent's to apply.
+Invariant: a field holds what the caller gave for it. Setting the state never sets closed_on or reopen_count, and no
+priority is derived: as on the published servers, applying the policy is the agent's task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from sqlalchemy import func
 
-from opsgym_domains.csm.shapes import keyed, tally
+from opsgym_domains.csm.enums import CaseState, Priority
 from opsgym_domains.csm.tables import CustomerCase, User
 from opsgym_domains.csm.toolbox import tool
-from opsgym_domains.csm.words import CaseState, Channel, CreatedAfter, CreatedBefore, EscalationReason, Priority
-from opsgym_domains.kit.gym import Gym, changes, matching
+from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.result_formats import keyed, tally
 from opsgym_domains.kit.schema import columns_but
-from opsgym_domains.kit.tools import Arg
 
-NUMBER = "CS-{:07d}"
-DEFAULTS = {"escalation": False, "reopen_count": 0}
 ASSIGNMENT = ("assignment_group_id", "assigned_to")
 IN_SEARCH = (*columns_but(CustomerCase, *ASSIGNMENT), *ASSIGNMENT)
 BRIEF = columns_but(CustomerCase, "escalation", "escalation_reason", "reopen_count", "sys_updated_on", "closed_on")
-
-AccountId = Annotated[int, Arg("Account that it is for (account id)")]
-ContactId = Annotated[int, Arg("Contact who raised it (contact id)")]
-ProductId = Annotated[int, Arg("Product that it is about (product id)")]
-PieceId = Annotated[int, Arg("Piece of the product that it is about (installed product id)")]
-CaseId = Annotated[int, Arg("Case to change (case id)")]
-GroupId = Annotated[int, Arg("Group that works on it (group id)")]
-UserId = Annotated[int, Arg("User who works on it (user id)")]
-State = Annotated[CaseState, Arg("Where it stands")]
-Urgency = Annotated[Priority, Arg("Order of work")]
-Via = Annotated[Channel, Arg("How it was reported")]
-Summary = Annotated[str, Arg("What is wrong, in one line", min_length=1, max_length=500)]
-
-
-class CaseBasics(TypedDict):
-    """What every case says."""
-
-    account_id: AccountId
-    contact_id: ContactId
-    channel: Via
-    priority: Urgency
-    state: State
-    short_description: Summary
-
-
-class CaseOptions(TypedDict, total=False):
-    """What a case may be given beyond that, at creation and later."""
-
-    product_id: ProductId
-    installed_product_id: PieceId
-    escalation: Annotated[bool, Arg("Whether it needs special attention; not so unless you say so")]
-    escalation_reason: Annotated[EscalationReason, Arg("Why it needs that", min_length=1)]
-    reopen_count: Annotated[int, Arg("How often it was reopened; 0 for a new one. Never counted for you")]
-    closed_on: Annotated[str, Arg("When it was closed: YYYY-MM-DD HH:MM:SS, UTC. Never set for you")]
-    assignment_group_id: GroupId
-    assigned_to: UserId
-
-
-class NewCase(CaseBasics, CaseOptions):
-    """What a case is made of."""
-
-
-class CaseChanges(CaseOptions, total=False):
-    """What an update may change."""
-
-    account_id: AccountId
-    contact_id: ContactId
-    channel: Via
-    priority: Urgency
-    state: State
-    short_description: Summary
-
-
-class AssignmentFilters(TypedDict, total=False):
-    """Whose cases to list."""
-
-    assignment_group_id: GroupId
-    assigned_to: UserId
-
-
-class AverageFilters(TypedDict, total=False):
-    """Which cases to take an average of."""
-
-    channel: Via
-    priority: Urgency
-    state: State
-
-
-class GroupCountFilters(AverageFilters, total=False):
-    """Which of a group's cases to count."""
-
-    account_id: AccountId
-    product_id: ProductId
-
-
-class StateCountFilters(AssignmentFilters, total=False):
-    """Which cases to count by state."""
-
-    account_id: AccountId
-    product_id: ProductId
-    priority: Urgency
-    channel: Via
-
-
-class CaseFilters(GroupCountFilters, total=False):
-    """What cases can be listed by."""
-
-    case_id: Annotated[int, Arg("Id of the case")]
-    number: Annotated[str, Arg("Number of the case in full, for instance CS-0000042")]
-    contact_id: ContactId
-    installed_product_id: PieceId
-    short_description: Annotated[str, Arg("Part of the summary")]
-    escalation: Annotated[bool, Arg("Whether it needs special attention")]
-    escalation_reason: Annotated[EscalationReason, Arg("Why it needs that")]
-    reopen_count: Annotated[int, Arg("How often it was reopened, exactly")]
-    closed_on: Annotated[str, Arg("When it was closed, exactly: YYYY-MM-DD HH:MM:SS, UTC")]
-    created_before: CreatedBefore
-    created_after: CreatedAfter
 
 
 Average = TypedDict("Average", {"avg_reopen_count": float})
@@ -147,89 +46,80 @@ GroupAssigned = TypedDict(
 
 
 @tool(shows=BRIEF)
-async def get_cases_assigned_to(gym: Gym, **filters: Unpack[AssignmentFilters]) -> Sequence[CustomerCase]:
-    """List the cases that a group or a user has to work on, lowest id first.
+async def get_cases_assigned_to(gym: Gym, **filters: Any) -> Sequence[CustomerCase]:
+    """List the cases that are assigned to a group or a user, lowest id first.
 
-    Give a group, a user, or both to see what the user has to do for that group; every case if you give neither. Returns
-    what each case is about and who works on it; search_cases also tells escalation, reopenings and closure.
+    Give a group, a user, or both; with both, only cases assigned to the user and to the group are returned, and with
+    neither, every case. Escalation, reopen count and closure are not included: search_cases returns them.
     """
-    return await gym.all(CustomerCase, *matching(CustomerCase, filters))
+    return await gym.list(CustomerCase, filters)
 
 
 @tool(shows=IN_SEARCH)
-async def search_cases(gym: Gym, **filters: Unpack[CaseFilters]) -> Sequence[CustomerCase]:
-    """List cases, lowest id first, narrowed down by any of the filters.
+async def search_cases(gym: Gym, **filters: Any) -> Sequence[CustomerCase]:
+    """List cases, lowest id first, optionally filtered.
 
-    Filters are combined with AND; the summary matches in part and in any case, everything else exactly. Without filters
-    every case is returned, and the list is empty if none fits.
+    Filters are combined with AND; the short description matches a part, ignoring case; all other filters match exactly.
+    Without filters, every case is returned. The list is empty if no case matches.
     """
-    return await gym.all(CustomerCase, *matching(CustomerCase, filters, partial=("short_description",)))
+    return await gym.list(CustomerCase, filters)
 
 
 # --- counts --------------------------------------------------------------------------------------------------------
 
 
-@tool()
-async def get_average_case_reopen_count(gym: Gym, **filters: Unpack[AverageFilters]) -> Average:
-    """Work out how often cases were reopened on average, over all cases or those that fit the filters.
+@tool(row=CustomerCase)
+async def get_average_case_reopen_count(gym: Gym, **filters: Any) -> Average:
+    """Calculate the average reopen count of cases, optionally filtered.
 
-    Returns avg_reopen_count; 0 if no case fits.
+    Returns avg_reopen_count; 0 if no case matches.
     """
     return {"avg_reopen_count": await _average_reopen_count(gym, filters)}
 
 
-@tool()
-async def avg_reopen_count_for_assignment_group(
-    gym: Gym, assignment_group_id: GroupId, **filters: Unpack[AverageFilters]
-) -> GroupAverage:
-    """Work out how often a group's cases were reopened on average, over all of them or those that fit the filters.
+@tool(row=CustomerCase)
+async def avg_reopen_count_for_assignment_group(gym: Gym, assignment_group_id: int, **filters: Any) -> GroupAverage:
+    """Calculate the average reopen count of a group's cases, optionally filtered.
 
-    Returns the group's id and avg_reopen_count; 0 if no case fits.
+    Returns the group id and avg_reopen_count; 0 if no case matches.
     """
     average = await _average_reopen_count(gym, {"assignment_group_id": assignment_group_id, **filters})
     return {"assignment_group_id": assignment_group_id, "avg_reopen_count": average}
 
 
-@tool()
-async def count_case_for_assignment_group(
-    gym: Gym, assignment_group_id: GroupId, **filters: Unpack[GroupCountFilters]
-) -> GroupCount:
-    """Count the cases that a group has to work on, narrowed down by any of the filters.
+@tool(row=CustomerCase)
+async def count_case_for_assignment_group(gym: Gym, assignment_group_id: int, **filters: Any) -> GroupCount:
+    """Count the cases that are assigned to a group, optionally filtered.
 
-    Returns the group's id and the count; 0 if no case fits.
+    Returns the group id and the count; 0 if no case matches.
     """
-    of_group = matching(CustomerCase, {"assignment_group_id": assignment_group_id, **filters})
-    count = await gym.measure(CustomerCase, func.count(), *of_group)
+    count = await gym.count(CustomerCase, {"assignment_group_id": assignment_group_id, **filters})
     return {"assignment_group_id": assignment_group_id, "count": count}
 
 
-@tool()
-async def count_case_by_state(gym: Gym, **filters: Unpack[StateCountFilters]) -> list[StateCount]:
-    """Count cases by where they stand, narrowed down by any of the filters.
+@tool(row=CustomerCase)
+async def count_case_by_state(gym: Gym, **filters: Any) -> list[StateCount]:
+    """Count cases by state, optionally filtered.
 
     Returns a count for each state that occurs.
     """
-    return tally(StateCount, await gym.count_by(CustomerCase.state, [], *matching(CustomerCase, filters)))
+    return tally(StateCount, await gym.count_by(CustomerCase.state, [], filters))
 
 
-@tool()
-async def get_count_of_cases_priority_wise(
-    gym: Gym, priority: Annotated[Priority | None, Arg("Count only this one", null=False)] = None
-) -> list[PriorityCount]:
+@tool(row=CustomerCase)
+async def get_count_of_cases_priority_wise(gym: Gym, priority: str | None = None) -> list[PriorityCount]:
     """Count cases by priority.
 
-    Returns a count for each priority that occurs, or for the one that you ask for, be it 0.
+    Returns a count for each priority that occurs, or for the requested priority, including 0.
     """
     return tally(PriorityCount, await gym.count_by(CustomerCase.priority, [priority] if priority else []))
 
 
-@tool()
-async def get_channel_wise_case_count(
-    gym: Gym, channel: Annotated[Channel | None, Arg("Count only this one", null=False)] = None
-) -> ChannelCounts:
-    """Count cases by how they were reported.
+@tool(row=CustomerCase)
+async def get_channel_wise_case_count(gym: Gym, channel: str | None = None) -> ChannelCounts:
+    """Count cases by channel.
 
-    Returns one object with a number for each channel that occurs, or for the one that you ask for, be it 0.
+    Returns one object with a count for each channel that occurs, or for the requested channel, including 0.
     """
     return keyed(ChannelCounts, await gym.count_by(CustomerCase.channel, [channel] if channel else []))
 
@@ -237,54 +127,50 @@ async def get_channel_wise_case_count(
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-@tool(writes=True)
-async def create_new_case(gym: Gym, **fields: Unpack[NewCase]) -> CustomerCase:
-    """Report a new case.
+@tool(adds=CustomerCase)
+async def create_new_case(gym: Gym, **fields: Any) -> CustomerCase:
+    """Create a case for an account.
 
-    Id and number are made for you. It is not escalated and has no group or user unless you give them. Everything you
-    refer to (account, contact, products, group, user) must exist. That contact and installed product belong to the
-    account is not checked: look first. Returns the new case.
+    Id and number are generated. The case is not escalated and not assigned unless you give these fields. All referenced
+    records (account, contact, products, group, user) must exist. The tool does not check that contact and installed
+    product belong to the account: check this first. Returns the new case.
     """
-    key = await gym.next_id(CustomerCase)
-    return await gym.insert(CustomerCase(**{**DEFAULTS, **fields}, case_id=key, number=NUMBER.format(key)))
+    return await gym.insert(CustomerCase(**fields))
 
 
-@tool(writes=True)
-async def update_case(gym: Gym, case_id: CaseId, **fields: Unpack[CaseChanges]) -> CustomerCase:
-    """Change fields of a case; only those you give.
+@tool(changes=CustomerCase)
+async def update_case(gym: Gym, case_id: int, **fields: Any) -> CustomerCase:
+    """Update fields of a case. Fields that are not given keep their value.
 
-    Setting one field never changes another: when you close a case give closed_on too, when you reopen it reopen_count,
-    and when you escalate it escalation_reason. An empty closed_on clears it. Everything you refer to must exist.
-    Returns the case as it is now.
+    Setting one field never changes another: also give closed_on when you close a case, reopen_count when you reopen it,
+    and escalation_reason when you escalate it. An empty closed_on clears it. All referenced records must exist. Returns
+    the updated case.
     """
-    given = changes(fields)
-    return await gym.update(await gym.fetch(CustomerCase, case_id), given)
+    return await gym.change(CustomerCase, case_id, fields)
 
 
-@tool(writes=True)
-async def assign_case_to_user(
-    gym: Gym, case_id: CaseId, assigned_to_user_id: Annotated[int, Arg("User who is to work on it (user id)")]
-) -> UserAssigned:
-    """Hand a case to a user; its group stays as it is.
+@tool(changes=CustomerCase, words={"assigned_to_user_id": "Assignee (user id)"})
+async def assign_case_to_user(gym: Gym, case_id: int, assigned_to_user_id: int) -> UserAssigned:
+    """Assign a case to a user. The assignment group does not change.
 
-    Case and user must exist. Whether the user is an agent, or a member of the case's group, is not checked. Returns
-    assignment_status, the user's id and when it happened.
+    Case and user must exist. The tool does not check whether the user is an agent or a member of the case's group.
+    Returns assignment_status, the user id and the time of the assignment.
     """
     await gym.fetch(User, assigned_to_user_id, field="assigned_to_user_id")
-    case = await gym.update(await gym.fetch(CustomerCase, case_id), {"assigned_to": assigned_to_user_id})
+    case = await gym.change(CustomerCase, case_id, {"assigned_to": assigned_to_user_id})
     return {"assignment_status": "success", "assigned_to": case.assigned_to, "assigned_at": case.sys_updated_on}
 
 
-@tool(writes=True)
-async def set_case_assignment_group(gym: Gym, case_id: CaseId, assignment_group_id: GroupId) -> GroupAssigned:
-    """Hand a case to a group; the user who works on it stays as it is.
+@tool(changes=CustomerCase)
+async def set_case_assignment_group(gym: Gym, case_id: int, assignment_group_id: int) -> GroupAssigned:
+    """Assign a case to a group. The assignee does not change.
 
-    Case and group must exist. Returns status, the group's id and when it happened.
+    Case and group must exist. Returns status, the group id and the time of the assignment.
     """
-    case = await gym.update(await gym.fetch(CustomerCase, case_id), {"assignment_group_id": assignment_group_id})
+    case = await gym.change(CustomerCase, case_id, {"assignment_group_id": assignment_group_id})
     return {"status": "success", "assignment_group_id": case.assignment_group_id, "set_at": case.sys_updated_on}
 
 
 async def _average_reopen_count(gym: Gym, filters: Mapping[str, Any]) -> float:
     average = func.avg(CustomerCase.reopen_count)
-    return float(await gym.measure(CustomerCase, average, *matching(CustomerCase, filters)) or 0)
+    return float(await gym.measure(CustomerCase, average, filters) or 0)

@@ -23,12 +23,21 @@ from opsgym_domains.csm import (  # noqa: F401 - see above
 
 # isort: on
 from opsgym_domains.csm.access import access_rules
-from opsgym_domains.csm.identity import ACTORS, HEADER, identify
-from opsgym_domains.csm.seeds import desk, quickstart
-from opsgym_domains.csm.tables import METADATA
+from opsgym_domains.csm.deadlines import DEADLINES
+from opsgym_domains.csm.tables import METADATA, User
 from opsgym_domains.csm.toolbox import TOOLBOX
+from opsgym_domains.data_files import packaged_seeds
 from opsgym_domains.kit.domain import Domain
-from opsgym_domains.kit.manners import PLAIN
+from opsgym_domains.kit.identity import identify_by
+from opsgym_domains.kit.response_style import PLAIN
+
+HEADER = "x-user-email"
+ACTORS = """
+    SELECT trim(first_name || ' ' || last_name) AS name,
+           role || iif(active, '', ', inactive') AS note,
+           email AS identity
+    FROM user ORDER BY role = 'customer', name
+"""
 
 DOMAIN = Domain(
     name="csm",
@@ -36,12 +45,13 @@ DOMAIN = Domain(
     metadata=METADATA,
     toolbox=TOOLBOX,
     identity_header=HEADER,
-    identify=identify,
-    manner=PLAIN,
+    identify=identify_by(User.email, header=HEADER, role=User.role, active=User.active),
+    response_style=PLAIN,
     lists_results=True,
     query_limit=100,
-    seeds={"quickstart": quickstart, "desk": desk},
+    seeds=packaged_seeds("opsgym_domains.csm", "quickstart", "desk"),
     policy=lambda: files("opsgym_domains.csm").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
+    deadlines=DEADLINES,
     access=access_rules(TOOLBOX.tools),
 )

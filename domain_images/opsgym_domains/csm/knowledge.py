@@ -1,111 +1,34 @@
-"""Knowledge articles, and what part they had in cases.
+"""Knowledge articles, and their links to cases.
 
-Invariant: a new article's number says its id, as KB000042. Older ones may be numbered KB-0000042.
+Invariant: the number of a new article contains its id, for instance KB000042. Numbers of seeded articles may have the
+form KB-0000042.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypedDict, Unpack, cast
+from typing import Any, TypedDict, cast
 
-from opsgym_domains.csm.relevance import score
-from opsgym_domains.csm.shapes import Deleted, delete_all
+from opsgym_domains.csm.article_ranking import score
+from opsgym_domains.csm.enums import ArticleState, Visibility
 from opsgym_domains.csm.tables import CaseKnowledge, Knowledge
 from opsgym_domains.csm.toolbox import tool
-from opsgym_domains.csm.words import ArticleState, CreatedAfter, CreatedBefore, UsedAs, Visibility
 from opsgym_domains.kit.errors import ToolError
-from opsgym_domains.kit.gym import Gym, changes, matching
+from opsgym_domains.kit.filters import matching
+from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.result_formats import Deleted
 from opsgym_domains.kit.schema import columns_but
-from opsgym_domains.kit.tools import Arg
 
-NUMBER = "KB{:06d}"
+SEARCH = {
+    "search_text": "Words to search for in titles and bodies; more words give better ranking",
+    "limit": "Maximum number of articles to return; all if omitted",
+}
 IN_SEARCH = (*columns_but(Knowledge, "body", "sys_updated_on"), "body")
 
-State = Annotated[ArticleState, Arg("How far it has come")]
-Audience = Annotated[Visibility, Arg("Who may read it: internal is for staff, external for customers too")]
-ProductId = Annotated[int, Arg("Product that it is about (product id)")]
-Author = Annotated[int, Arg("User who answers for it (user id)")]
-CaseId = Annotated[int, Arg("Case (case id)")]
-ArticleId = Annotated[int, Arg("Article (knowledge id)")]
-Use = Annotated[UsedAs, Arg("How it was used: suggested for the case, applied to it, or what solved it")]
 
-
-class ArticleBasics(TypedDict):
-    """What every article says."""
-
-    title: Annotated[str, Arg("Title, at most 255 characters", min_length=1)]
-    state: State
-    body: Annotated[str, Arg("Text, at most 120 characters")]
-    visibility: Audience
-    owner_id: Author
-
-
-class ArticleOptions(TypedDict, total=False):
-    """What an article may be given beyond that."""
-
-    product_id: ProductId
-
-
-class NewArticle(ArticleBasics, ArticleOptions):
-    """What an article is made of."""
-
-
-class ArticleChanges(ArticleOptions, total=False):
-    """What an update may change."""
-
-    kb_number: Annotated[str, Arg("New number; no other article may have it")]
-    title: Annotated[str, Arg("New title", min_length=1)]
-    state: State
-    visibility: Audience
-    owner_id: Author
-
-
-class ArticleFilters(TypedDict, total=False):
-    """What articles can be listed by."""
-
-    knowledge_id: Annotated[int, Arg("Id of the article")]
-    kb_number: Annotated[str, Arg("Number of the article in full, for instance KB-0000042")]
-    title: Annotated[str, Arg("Part of the title")]
-    state: State
-    visibility: Audience
-    product_id: ProductId
-    owner_id: Author
-    created_before: CreatedBefore
-    created_after: CreatedAfter
-
-
-class SearchOptions(ArticleFilters, total=False):
-    """What to search for, and how much of it."""
-
-    search_text: Annotated[str, Arg("Words to look for in titles and texts, the more the better")]
-    limit: Annotated[int, Arg("How many articles to return at most; all if left out")]
-
-
-class NewLink(TypedDict):
-    """What a link says."""
-
-    case_id: CaseId
-    knowledge_id: ArticleId
-    used_as: Use
-
-
-class LinkFields(TypedDict, total=False):
-    """What an update of a link may change."""
-
-    case_id: CaseId
-    knowledge_id: ArticleId
-    used_as: Use
-
-
-class LinkFilters(LinkFields, total=False):
-    """What links can be listed and deleted by."""
-
-    case_kb_id: Annotated[int, Arg("Id of the link")]
-
-
-class FoundArticle(TypedDict, total=False):
-    """An article as a search shows it."""
+class ArticleHit(TypedDict, total=False):
+    """An article in a search result."""
 
     knowledge_id: int
     kb_number: str
@@ -122,105 +45,88 @@ class FoundArticle(TypedDict, total=False):
 # --- articles ------------------------------------------------------------------------------------------------------
 
 
-@tool()
-async def retrieve_knowledge(gym: Gym, **options: Unpack[SearchOptions]) -> Sequence[FoundArticle]:
-    """Search knowledge articles, narrowed down by any of the filters.
+@tool(row=Knowledge, words=SEARCH)
+async def retrieve_knowledge(gym: Gym, **options: Any) -> Sequence[ArticleHit]:
+    """Search knowledge articles, optionally filtered.
 
-    Filters are combined with AND; the title matches in part and in any case, everything else exactly. With search_text
-    every article that passes the filters gets a score, and the best come first: words count more in a title than in a
-    text, and more when they follow each other as you wrote them. An article need not have any of the words, so give a
-    limit and read the scores. Without search_text articles come newest first.
+    Filters are combined with AND; the title matches a part, ignoring case; all other filters match exactly. With
+    search_text, every article that passes the filters gets a score and the results are sorted by score, highest first:
+    words count more in the title than in the body, and more if they occur in the given order. Articles without any of
+    the words are returned too, so give a limit and check the scores. Without search_text, results are sorted newest
+    first.
     """
-    given: dict[str, Any] = dict(options)
-    search, limit = given.pop("search_text", None), given.pop("limit", None)
+    search, limit = options.pop("search_text", None), options.pop("limit", None)
     if limit is not None and limit < 0:
         raise ToolError("VALUE_TOO_SMALL", "limit must be at least 0", "limit")
-    articles = await gym.all(Knowledge, *matching(Knowledge, given, partial=("title",)), newest_first=True)
-    found = [_found(article, search) for article in articles]
-    found.sort(key=lambda article: article.get("score", 0.0), reverse=True)
-    return found[:limit]
+    articles = await gym.all(Knowledge, *matching(Knowledge, options, partial=("title",)), newest_first=True)
+    hits = [_hit(article, search) for article in articles]
+    hits.sort(key=lambda article: article.get("score", 0.0), reverse=True)
+    return hits[:limit]
 
 
-@tool(writes=True)
-async def create_knowledge(gym: Gym, **fields: Unpack[NewArticle]) -> Knowledge:
-    """Write a knowledge article.
+@tool(adds=Knowledge)
+async def create_knowledge(gym: Gym, **fields: Any) -> Knowledge:
+    """Create a knowledge article.
 
-    Id and number are made for you. Author and product must exist. Returns the new article.
+    Id and number are generated. Owner and product must exist. Returns the new article.
     """
-    key = await gym.next_id(Knowledge)
-    return await gym.insert(Knowledge(**fields, knowledge_id=key, kb_number=NUMBER.format(key)))
+    return await gym.insert(Knowledge(**fields))
 
 
-@tool(writes=True)
-async def update_knowledge(
-    gym: Gym,
-    knowledge_id: Annotated[int, Arg("Article to change (knowledge id)")],
-    **fields: Unpack[ArticleChanges],
-) -> Knowledge:
-    """Change fields of a knowledge article; only those you give.
+@tool(changes=Knowledge)
+async def update_knowledge(gym: Gym, knowledge_id: int, **fields: Any) -> Knowledge:
+    """Update fields of a knowledge article. Fields that are not given keep their value.
 
-    The text itself cannot be changed: write a new article and retire the old one. Author and product must exist, and no
-    other article may have the number (DUPLICATE_KB_NUMBER). Returns the article as it is now.
+    The body cannot be updated: create a new article and retire the old one. Owner and product must exist, and the
+    number must be unique (DUPLICATE_KB_NUMBER). Returns the updated article.
     """
-    given = changes(fields)
-    article = await gym.fetch(Knowledge, knowledge_id)
-    await gym.refuse_duplicate(Knowledge, "DUPLICATE_KB_NUMBER", but=article, kb_number=given.get("kb_number"))
-    return await gym.update(article, given)
+    return await gym.change(Knowledge, knowledge_id, fields)
 
 
 # --- links to cases ------------------------------------------------------------------------------------------------
 
 
 @tool()
-async def find_case_knowledge_linkages(gym: Gym, **filters: Unpack[LinkFilters]) -> Sequence[CaseKnowledge]:
-    """List which articles were suggested for, or used in, which cases, lowest id first.
+async def find_case_knowledge_linkages(gym: Gym, **filters: Any) -> Sequence[CaseKnowledge]:
+    """List links between cases and knowledge articles, lowest id first.
 
-    Filters are combined with AND and match exactly; without any, every link is returned.
+    Filters are combined with AND and match exactly; without filters, every link is returned.
     """
-    return await gym.all(CaseKnowledge, *matching(CaseKnowledge, filters))
+    return await gym.list(CaseKnowledge, filters)
 
 
-@tool(writes=True)
-async def link_case_knowledge(gym: Gym, **fields: Unpack[NewLink]) -> CaseKnowledge:
-    """Record that an article was suggested for a case, applied to it, or solved it.
+@tool(adds=CaseKnowledge)
+async def link_case_knowledge(gym: Gym, **fields: Any) -> CaseKnowledge:
+    """Link a knowledge article to a case: as suggested, applied, or as the resolution.
 
-    Both must exist, and the article must not be linked to the case for the same use yet (DUPLICATE_CASE_KNOWLEDGE).
-    Returns the link.
+    Case and article must exist, and the article must not be linked to the case with the same use yet
+    (DUPLICATE_CASE_KNOWLEDGE). Returns the link.
     """
-    await gym.refuse_duplicate(CaseKnowledge, "DUPLICATE_CASE_KNOWLEDGE", **fields)
     return await gym.insert(CaseKnowledge(**fields))
 
 
-@tool(writes=True)
-async def updated_linked_case_knowledge(
-    gym: Gym,
-    case_kb_id: Annotated[int, Arg("Link to change (its id)")],
-    **fields: Unpack[LinkFields],
-) -> CaseKnowledge:
-    """Change a link between a case and an article; only what you give.
+@tool(changes=CaseKnowledge)
+async def updated_linked_case_knowledge(gym: Gym, case_kb_id: int, **fields: Any) -> CaseKnowledge:
+    """Update a link between a case and a knowledge article. Fields that are not given keep their value.
 
-    Case and article must exist, and they must not be linked for the same use already (DUPLICATE_CASE_KNOWLEDGE).
-    Returns the link as it is now.
+    Case and article must exist, and they must not be linked with the same use by another link
+    (DUPLICATE_CASE_KNOWLEDGE). Returns the updated link.
     """
-    given = changes(fields)
-    link = await gym.fetch(CaseKnowledge, case_kb_id)
-    said = {name: given.get(name, getattr(link, name)) for name in LinkFields.__annotations__}
-    await gym.refuse_duplicate(CaseKnowledge, "DUPLICATE_CASE_KNOWLEDGE", but=link, **said)
-    return await gym.update(link, given)
+    return await gym.change(CaseKnowledge, case_kb_id, fields)
 
 
-@tool(writes=True)
-async def delete_case_knowledge_linkages(gym: Gym, **filters: Unpack[LinkFilters]) -> Deleted:
-    """Delete links between cases and articles; both stay.
+@tool(removes=CaseKnowledge)
+async def delete_case_knowledge_linkages(gym: Gym, **filters: Any) -> Deleted:
+    """Delete links between cases and knowledge articles. Cases and articles are not deleted.
 
-    Give at least one of the arguments. Every link that fits all of them goes, so give its id to delete just one.
-    Returns how many are gone, 0 if none fitted.
+    Give at least one argument. Every link that matches all of them is deleted: give case_kb_id to delete exactly one.
+    Returns the number of deleted links, which may be 0.
     """
-    return await delete_all(gym, CaseKnowledge, matching(CaseKnowledge, filters))
+    return {"deleted": len(await gym.remove(CaseKnowledge, filters))}
 
 
-def _found(article: Knowledge, search: str | None) -> FoundArticle:
+def _hit(article: Knowledge, search: str | None) -> ArticleHit:
     shown = {name: getattr(article, name) for name in IN_SEARCH}
     if search is not None:
         shown["score"] = score(search, title=article.title, body=article.body, state=article.state)
-    return cast("FoundArticle", shown)
+    return cast("ArticleHit", shown)

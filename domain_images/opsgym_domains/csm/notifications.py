@@ -1,83 +1,20 @@
-"""Notifications: messages about a case, to whatever address.
+"""Notifications about a case, sent to an email address.
 
-Invariant: sending one writes its row and nothing else, and it has succeeded: no mail leaves the server.
+Invariant: sending a notification only writes its row, with status success; no email is sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from sqlalchemy import distinct, func
-from sqlalchemy.sql.elements import ColumnElement
 
-from opsgym_domains.csm.shapes import Deleted, delete_all, tally
+from opsgym_domains.csm.enums import NotificationStatus, NotificationType
 from opsgym_domains.csm.tables import Notification
 from opsgym_domains.csm.toolbox import tool
-from opsgym_domains.csm.words import CreatedAfter, CreatedBefore, NotificationStatus, NotificationType
-from opsgym_domains.kit.gym import Gym, changes, matching
-from opsgym_domains.kit.tools import Arg
-
-CaseId = Annotated[int, Arg("Case that it is about (case id)")]
-ArticleId = Annotated[int, Arg("Article that it points to (knowledge id)")]
-Kind = Annotated[NotificationType, Arg("What kind of message it is")]
-Status = Annotated[NotificationStatus, Arg("Whether it was delivered")]
-Recipient = Annotated[str, Arg("Address of the recipient", min_length=1)]
-
-
-class NotificationBasics(TypedDict):
-    """What every message says."""
-
-    case_id: CaseId
-    email: Recipient
-    type: Kind
-
-
-class ArticleOption(TypedDict, total=False):
-    """What a message may point to."""
-
-    knowledge_id: ArticleId
-
-
-class NewNotification(NotificationBasics, ArticleOption):
-    """What a message is made of."""
-
-
-class NotificationChanges(TypedDict, total=False):
-    """What an update may change."""
-
-    case_id: CaseId
-    knowledge_id: ArticleId
-    email: Recipient
-    type: Kind
-    status: Status
-
-
-class NotificationFilters(TypedDict, total=False):
-    """What notifications can be listed by."""
-
-    notification_id: Annotated[int, Arg("Id of the notification")]
-    case_id: CaseId
-    knowledge_id: ArticleId
-    email: Annotated[str, Arg("Part of the recipient's address")]
-    type: Kind
-    status: Status
-    sys_created_on: Annotated[str, Arg("When it was sent, exactly: YYYY-MM-DD HH:MM:SS, UTC")]
-
-
-class DeletionFilters(NotificationFilters, total=False):
-    """What notifications can be deleted by."""
-
-    email: Annotated[str, Arg("Address of the recipient, in full")]
-    created_before: CreatedBefore
-    created_after: CreatedAfter
-
-
-class Types(TypedDict, total=False):
-    """Which types to count."""
-
-    type: Annotated[list[NotificationType], Arg("Types to count; all that occur if left out or empty")]
-
+from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.result_formats import Deleted, tally
 
 StatusCount = TypedDict("StatusCount", {"status": NotificationStatus, "count": int})
 TypeCount = TypedDict("TypeCount", {"type": NotificationType, "count": int})
@@ -86,97 +23,83 @@ Average = TypedDict("Average", {"avg_count": float})
 
 
 @tool()
-async def find_notifications(gym: Gym, **filters: Unpack[NotificationFilters]) -> Sequence[Notification]:
-    """List notifications, lowest id first, narrowed down by any of the filters.
+async def find_notifications(gym: Gym, **filters: Any) -> Sequence[Notification]:
+    """List notifications, lowest id first, optionally filtered.
 
-    Filters are combined with AND; the address matches in part and in any case, everything else exactly. Without filters
-    every notification is returned. Look here before you send a message, so that nobody gets the same one twice.
+    Filters are combined with AND; the email address matches a part, ignoring case; all other filters match exactly.
+    Without filters every notification is returned. Check this list before you send a notification, to avoid duplicates.
     """
-    return await gym.all(Notification, *matching(Notification, filters, partial=("email",)))
+    return await gym.list(Notification, filters)
 
 
 # --- counts --------------------------------------------------------------------------------------------------------
 
 
-@tool()
-async def count_notifications_by_status(
-    gym: Gym, status: Annotated[NotificationStatus | None, Arg("Count only this one", null=False)] = None
-) -> list[StatusCount]:
-    """Count notifications by whether they were delivered.
+@tool(row=Notification)
+async def count_notifications_by_status(gym: Gym, status: str | None = None) -> list[StatusCount]:
+    """Count notifications by delivery status.
 
-    Returns a count for each status that occurs, or for the one that you ask for, be it 0.
+    Returns a count for each status that occurs, or for the requested status, including 0.
     """
     return tally(StatusCount, await gym.count_by(Notification.status, [status] if status else []))
 
 
 @tool()
-async def count_notifications_by_case(
-    gym: Gym, case_id: Annotated[int | None, Arg("Count only this case's (case id)", null=False)] = None
-) -> Count:
-    """Count the notifications about a case, or all of them if you name none.
+async def count_notifications_by_case(gym: Gym, **filters: Any) -> Count:
+    """Count the notifications about a case, or all notifications if no case is given.
 
     Returns the count.
     """
-    return {"count": await gym.measure(Notification, func.count(), *_about(case_id))}
+    return {"count": await gym.count(Notification, filters)}
 
 
-@tool()
-async def avg_notifications_by_case(
-    gym: Gym, case: Annotated[int | None, Arg("Look at this case only (case id)", null=False)] = None
-) -> Average:
-    """Work out how many notifications a case has on average, among the cases that have any.
+@tool(columns={"case": "case_id"}, words={"case": "Include only this case (case id)"})
+async def avg_notifications_by_case(gym: Gym, **filters: Any) -> Average:
+    """Calculate the average number of notifications per case, over cases that have any.
 
-    If you name a case, this is how many there are about it. Returns avg_count; 0 if there are none.
+    If a case is given, this is the number of its notifications. Returns avg_count; 0 if there are none.
     """
     average = func.count() * 1.0 / func.nullif(func.count(distinct(Notification.case_id)), 0)
-    return {"avg_count": float(await gym.measure(Notification, average, *_about(case)) or 0)}
+    return {"avg_count": float(await gym.measure(Notification, average, filters) or 0)}
 
 
-@tool()
-async def count_notifications_by_type(gym: Gym, **which: Unpack[Types]) -> list[TypeCount]:
-    """Count notifications by kind of message.
+@tool(words={"type": "Types to count; all that occur if omitted or empty"})
+async def count_notifications_by_type(gym: Gym, **filters: Any) -> list[TypeCount]:
+    """Count notifications by type.
 
-    Returns a count for each type that occurs, or for each one that you ask for, 0 included.
+    Returns a count for each type that occurs, or for each requested type, including 0.
     """
-    return tally(TypeCount, await gym.count_by(Notification.type, which.get("type", [])))
-
-
-def _about(case: int | None) -> list[ColumnElement[bool]]:
-    return [] if case is None else matching(Notification, {"case_id": case})
+    return tally(TypeCount, await gym.count_by(Notification.type, filters.get("type", [])))
 
 
 # --- messages ------------------------------------------------------------------------------------------------------
 
 
-@tool(writes=True)
-async def send_notification(gym: Gym, **fields: Unpack[NewNotification]) -> Notification:
-    """Send a message about a case, at most 255 characters of address.
+@tool(adds=Notification)
+async def send_notification(gym: Gym, **fields: Any) -> Notification:
+    """Send a notification about a case.
 
-    Case and article must exist. Whether the address is anybody's is not checked: look the person up first. Returns the
-    notification, with status success.
+    Case and article must exist. The address has at most 255 characters; the tool does not check that it belongs to a
+    user: look up the recipient first. Returns the notification, with status success.
     """
-    return await gym.insert(Notification(**fields, status="success"))
+    return await gym.insert(Notification(**fields))
 
 
-@tool(writes=True)
-async def update_notification(
-    gym: Gym,
-    notification_id: Annotated[int, Arg("Notification to change (notification id)")],
-    **fields: Unpack[NotificationChanges],
-) -> Notification:
-    """Change fields of a notification; only those you give.
+@tool(changes=Notification)
+async def update_notification(gym: Gym, notification_id: int, **fields: Any) -> Notification:
+    """Update fields of a notification. Fields that are not given keep their value.
 
-    Case and article must exist. Returns the notification as it is now.
+    Case and article must exist. Returns the updated notification.
     """
-    given = changes(fields)
-    return await gym.update(await gym.fetch(Notification, notification_id), given)
+    return await gym.change(Notification, notification_id, fields)
 
 
-@tool(writes=True)
-async def delete_notifications(gym: Gym, **filters: Unpack[DeletionFilters]) -> Deleted:
-    """Delete notifications for good.
+@tool(removes=Notification, words={"email": "Full email address of the recipient"})
+async def delete_notifications(gym: Gym, **filters: Any) -> Deleted:
+    """Delete notifications permanently.
 
-    Give at least one of the arguments. Every notification that fits all of them goes, so give its id to delete just
-    one, and list them with the same filters first when you are not sure. Returns how many are gone, 0 if none fitted.
+    Give at least one argument. Every notification that matches all of them is deleted: give notification_id to delete
+    exactly one, and list with the same filters first if in doubt. Returns the number of deleted notifications, which
+    may be 0.
     """
-    return await delete_all(gym, Notification, matching(Notification, filters))
+    return {"deleted": len(await gym.remove(Notification, filters))}

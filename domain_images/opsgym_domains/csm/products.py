@@ -1,289 +1,162 @@
-"""Products, and the pieces of them that accounts have installed."""
+"""Products, and the installed products of accounts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, TypedDict, Unpack, cast
+from typing import Any, TypedDict, cast
 
 from sqlalchemy import func
 
-from opsgym_domains.csm.shapes import Deleted, delete_all, tally
+from opsgym_domains.csm.enums import InstalledStatus
 from opsgym_domains.csm.tables import InstalledProduct, Product
 from opsgym_domains.csm.toolbox import tool
-from opsgym_domains.csm.words import CreatedAfter, CreatedBefore, InstalledStatus, LifecycleState, ProductCategory
-from opsgym_domains.kit.gym import Gym, changes, matching, parse_time
+from opsgym_domains.kit.fitting import parse_time
+from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.result_formats import Deleted, tally
 from opsgym_domains.kit.schema import columns_but
-from opsgym_domains.kit.tools import Arg
 
 BRIEF = columns_but(Product, "product_price", "sys_created_on", "sys_updated_on")
 
-Price = Annotated[int, Arg("Price in the smallest unit of the currency, for instance cents")]
+EndedCount = TypedDict("EndedCount", {"ended_count": int})
+InstalledCount = TypedDict("InstalledCount", {"status": InstalledStatus, "count": int})
+AverageInstalled = TypedDict(
+    "AverageInstalled", {"account_id": int, "status": InstalledStatus, "avg_installed_per_account": float}
+)
 
 
-@tool(shows=BRIEF)
-async def find_product(
-    gym: Gym, name: Annotated[str, Arg("The product's whole name, in its own spelling", min_length=1)]
-) -> Product | None:
-    """Look a product up by its name.
+@tool(shows=BRIEF, words={"name": "Full name, case-sensitive"})
+async def find_product(gym: Gym, name: str) -> Product | None:
+    """Look up a product by its full name.
 
-    Returns the one with the lowest id if several have the name, and an empty object if none has.
+    Returns the one with the lowest id if several have the name, and an empty object if there is no match.
     """
     return await gym.find(Product, name=name)
 
 
 @tool(shows=BRIEF)
-async def find_product_by_id(gym: Gym, product_id: Annotated[int, Arg("The product (product id)")]) -> Product | None:
-    """Look a product up by its id.
+async def find_product_by_id(gym: Gym, product_id: int) -> Product | None:
+    """Look up a product by id.
 
-    Returns an empty object if there is none.
+    Returns an empty object if there is no match.
     """
     return await gym.get(Product, product_id)
 
 
-class ProductFilters(TypedDict, total=False):
-    """What a list of products may be narrowed to."""
-
-    product_id: Annotated[int, Arg("The product with this id")]
-    name: Annotated[str, Arg("Part of the name", min_length=1)]
-    category: Annotated[ProductCategory, Arg("Kind of product")]
-    lifecycle_state: Annotated[LifecycleState, Arg("Whether it is still sold")]
-    product_price: Annotated[int, Arg("Its price, exactly, in the smallest unit of the currency")]
-    created_before: CreatedBefore
-    created_after: CreatedAfter
-
-
 @tool(shows=(*BRIEF, "product_price", "sys_created_on"))
-async def find_products(gym: Gym, **filters: Unpack[ProductFilters]) -> Sequence[Product]:
-    """List products, narrowed down by any of the filters.
+async def find_products(gym: Gym, **filters: Any) -> Sequence[Product]:
+    """List products, optionally filtered.
 
-    Filters are combined with AND; the name matches a part in any case, the others exactly. The lowest id comes first.
+    Filters are combined with AND; the name matches a part, ignoring case; all other filters match exactly. Lowest id
+    first.
     """
-    return await gym.all(Product, *matching(Product, filters, partial=("name",)))
+    return await gym.list(Product, filters)
 
 
-@tool(writes=True)
-async def add_new_product(
-    gym: Gym,
-    name: Annotated[str, Arg("Name of the product; need not be new", min_length=1)],
-    category: Annotated[ProductCategory, Arg("Kind of product")],
-    lifecycle_state: Annotated[LifecycleState, Arg("Whether it is sold")],
-    product_price: Annotated[int | None, Arg("Price in the smallest unit of the currency", null=False)] = None,
-) -> Product:
-    """Add a product, of which no piece is installed yet.
+@tool(adds=Product)
+async def add_new_product(gym: Gym, **fields: Any) -> Product:
+    """Add a product to the catalogue.
 
-    Another product may have the same name. Returns the product.
+    The name need not be unique. Returns the new product.
     """
-    product = Product(name=name, category=category, lifecycle_state=lifecycle_state, product_price=product_price)
-    return await gym.insert(product)
+    return await gym.insert(Product(**fields))
 
 
-class ProductChanges(TypedDict, total=False):
-    """What an update may change."""
+@tool(changes=Product)
+async def update_product(gym: Gym, product_id: int, **fields: Any) -> Product:
+    """Update a product. Fields that are not given keep their value.
 
-    name: Annotated[str, Arg("New name", min_length=1)]
-    category: Annotated[ProductCategory, Arg("New kind")]
-    product_price: Price
-    lifecycle_state: Annotated[LifecycleState, Arg("Whether it is sold from now on")]
-
-
-@tool(writes=True)
-async def update_product(
-    gym: Gym, product_id: Annotated[int, Arg("Product to change (product id)")], **fields: Unpack[ProductChanges]
-) -> Product:
-    """Change a product; fields that are not given stay, and so do the pieces of it that are installed.
-
-    At least one is needed (NO_FIELDS_TO_UPDATE). Returns the product.
+    Give at least one field (NO_FIELDS_TO_UPDATE). Installed products do not change. Returns the updated product.
     """
-    given = changes(fields)
-    return await gym.update(await gym.fetch(Product, product_id), given)
+    return await gym.change(Product, product_id, fields)
 
 
-class DeletedProducts(TypedDict, total=False):
-    """Which products are deleted."""
+@tool(removes=Product, words={"name": "Full name, case-sensitive"})
+async def delete_products(gym: Gym, **filters: Any) -> Deleted:
+    """Delete the products that match all filters.
 
-    product_id: Annotated[int, Arg("The product with this id")]
-    name: Annotated[str, Arg("Products with exactly this name")]
-    category: Annotated[ProductCategory, Arg("Products of this kind")]
-    lifecycle_state: Annotated[LifecycleState, Arg("Products that are sold, or that are no longer")]
-    product_price: Annotated[int, Arg("Products that cost exactly this, in the smallest unit of the currency")]
-    created_before: CreatedBefore
-    created_after: CreatedAfter
-
-
-@tool(writes=True)
-async def delete_products(gym: Gym, **filters: Unpack[DeletedProducts]) -> Deleted:
-    """Delete the products that meet every filter; at least one filter is needed (MISSING_FILTER).
-
-    None of them goes if one is still installed, or has entitlements, cases or articles (STILL_REFERENCED). Returns how
-    many went.
+    Give at least one filter (MISSING_FILTER). Nothing is deleted if installed products, entitlements, cases or articles
+    still refer to one of the products (STILL_REFERENCED). Returns the number of deleted products.
     """
-    return await delete_all(gym, Product, matching(Product, filters))
+    return {"deleted": len(await gym.remove(Product, filters))}
 
 
 # --- installed products ----------------------------------------------------------------------------------------------
 
 
-@tool(shows=columns_but(InstalledProduct, "sys_created_on", "sys_updated_on"))
-async def find_installed_product_by_serial(
-    gym: Gym, serial_number: Annotated[str, Arg("The whole serial number", min_length=1)]
-) -> InstalledProduct | None:
-    """Look an installed product up by its serial number.
+@tool(
+    shows=columns_but(InstalledProduct, "sys_created_on", "sys_updated_on"),
+    words={"serial_number": "Full serial number, case-sensitive"},
+)
+async def find_installed_product_by_serial(gym: Gym, serial_number: str) -> InstalledProduct | None:
+    """Look up an installed product by its serial number.
 
-    Returns the one with the lowest id if several accounts or products have the number, and an empty object if none has.
+    Returns the one with the lowest id if several accounts or products have the number, and an empty object if there is
+    no match.
     """
     return await gym.find(InstalledProduct, serial_number=serial_number)
 
 
-class InstalledFilters(TypedDict, total=False):
-    """What a list of installed products may be narrowed to."""
-
-    installed_product_id: Annotated[int, Arg("The piece with this id")]
-    location_id: Annotated[int, Arg("What stands at this site (location id)")]
-    account_id: Annotated[int, Arg("What this account has (account id)")]
-    product_id: Annotated[int, Arg("Pieces of this product (product id)")]
-    serial_number: Annotated[str, Arg("Part of the serial number")]
-    status: Annotated[InstalledStatus, Arg("What has become of it")]
-    warranty_end: Annotated[str, Arg("Last day of its warranty, exactly: YYYY-MM-DD")]
-    created_before: CreatedBefore
-    created_after: CreatedAfter
-
-
 @tool(shows=columns_but(InstalledProduct, "sys_updated_on"))
-async def retrieve_installed_products(gym: Gym, **filters: Unpack[InstalledFilters]) -> Sequence[InstalledProduct]:
-    """List installed products, narrowed down by any of the filters.
+async def retrieve_installed_products(gym: Gym, **filters: Any) -> Sequence[InstalledProduct]:
+    """List installed products, optionally filtered.
 
-    Filters are combined with AND; the serial number matches a part in any case, the others exactly. The lowest id
-    comes first.
+    Filters are combined with AND; the serial number matches a part, ignoring case; all other filters match exactly. The
+    lowest id comes first.
     """
-    return await gym.all(InstalledProduct, *matching(InstalledProduct, filters, partial=("serial_number",)))
+    return await gym.list(InstalledProduct, filters)
 
 
-class InstalledOptions(TypedDict, total=False):
-    """What an installed product may be given beyond what is required."""
+@tool(adds=InstalledProduct)
+async def register_new_installed_product(gym: Gym, **fields: Any) -> InstalledProduct:
+    """Register an installed product of an account.
 
-    location_id: Annotated[int, Arg("Site where it stands (location id)")]
-    warranty_end: Annotated[str, Arg("Last day of its warranty: YYYY-MM-DD")]
-
-
-@tool(writes=True)
-async def register_new_installed_product(
-    gym: Gym,
-    account_id: Annotated[int, Arg("Account that has it (account id)")],
-    product_id: Annotated[int, Arg("Product that it is a piece of (product id)")],
-    serial_number: Annotated[str, Arg("Its serial number", min_length=1)],
-    status: Annotated[InstalledStatus, Arg("What has become of it")],
-    **options: Unpack[InstalledOptions],
-) -> InstalledProduct:
-    """Record that an account has a piece of a product.
-
-    Account, product and site must exist, and the account must not have this serial number of the product yet
-    (DUPLICATE_INSTALLED_PRODUCT). Returns the piece.
+    Account, product and location must exist, and the combination of account, product and serial number must be unique
+    (DUPLICATE_INSTALLED_PRODUCT). Returns the new installed product.
     """
-    return await gym.insert(
-        InstalledProduct(
-            account_id=account_id, product_id=product_id, serial_number=serial_number, status=status, **options
-        )
-    )
+    return await gym.insert(InstalledProduct(**fields))
 
 
-class InstalledChanges(TypedDict, total=False):
-    """What an update may change."""
+@tool(changes=InstalledProduct)
+async def update_installed_product_details(gym: Gym, installed_product_id: int, **fields: Any) -> InstalledProduct:
+    """Update an installed product. Fields that are not given keep their value.
 
-    location_id: Annotated[int, Arg("New site (location id)")]
-    account_id: Annotated[int, Arg("Account that has it from now on (account id)")]
-    product_id: Annotated[int, Arg("Product that it really is a piece of (product id)")]
-    serial_number: Annotated[str, Arg("Right serial number", min_length=1)]
-    status: Annotated[InstalledStatus, Arg("What has become of it")]
-    warranty_end: Annotated[str, Arg("New last day of its warranty: YYYY-MM-DD; blank removes it")]
-
-
-@tool(writes=True)
-async def update_installed_product_details(
-    gym: Gym,
-    installed_product_id: Annotated[int, Arg("Piece to change (installed product id)")],
-    **fields: Unpack[InstalledChanges],
-) -> InstalledProduct:
-    """Change an installed product; fields that are not given stay.
-
-    At least one is needed (NO_FIELDS_TO_UPDATE). Account, product and serial number together must stay unique
-    (DUPLICATE_INSTALLED_PRODUCT). Returns the piece.
+    Give at least one field (NO_FIELDS_TO_UPDATE). The combination of account, product and serial number must be unique
+    (DUPLICATE_INSTALLED_PRODUCT). Returns the updated installed product.
     """
-    given = changes(fields)
-    return await gym.update(await gym.fetch(InstalledProduct, installed_product_id), given)
+    return await gym.change(InstalledProduct, installed_product_id, fields)
 
 
-# --- installed products in numbers -----------------------------------------------------------------------------------
+# --- statistics of installed products -----------------------------------------------------------------------------
 
 
-class WarrantyFilters(TypedDict, total=False):
-    """Which installed products are counted."""
+@tool(row=InstalledProduct, words={"on_date": "Reference date: YYYY-MM-DD"})
+async def installed_product_warranties_ended_count(gym: Gym, on_date: str, **filters: Any) -> EndedCount:
+    """Count installed products with a warranty that ended on or before a date.
 
-    account_id: Annotated[int, Arg("Only what this account has (account id)")]
-    product_id: Annotated[int, Arg("Only pieces of this product (product id)")]
-
-
-class InstalledGroups(WarrantyFilters, total=False):
-    """Which installed products are counted by status."""
-
-    location_id: Annotated[int, Arg("Only what stands at this site (location id)")]
-
-
-class EndedCount(TypedDict):
-    """How many warranties are over."""
-
-    ended_count: int
-
-
-class InstalledCount(TypedDict):
-    """How many installed products have a status."""
-
-    status: InstalledStatus
-    count: int
-
-
-class AverageInstalled(TypedDict):
-    """How many installed products of a status an account has."""
-
-    account_id: int
-    status: InstalledStatus
-    avg_installed_per_account: float
-
-
-@tool()
-async def installed_product_warranties_ended_count(
-    gym: Gym,
-    on_date: Annotated[str, Arg("The day to look back from: YYYY-MM-DD")],
-    **filters: Unpack[WarrantyFilters],
-) -> EndedCount:
-    """Count installed products whose warranty ended on a day or before it.
-
-    Those without a warranty do not count.
+    Installed products without a warranty end date do not count.
     """
     ended = InstalledProduct.warranty_end <= parse_time(on_date, "on_date").date()
-    return {
-        "ended_count": await gym.measure(InstalledProduct, func.count(), ended, *matching(InstalledProduct, filters))
-    }
+    return {"ended_count": await gym.count(InstalledProduct, filters, ended)}
 
 
-@tool()
-async def count_installed_product_by_status(gym: Gym, **filters: Unpack[InstalledGroups]) -> list[InstalledCount]:
+@tool(row=InstalledProduct)
+async def count_installed_product_by_status(gym: Gym, **filters: Any) -> list[InstalledCount]:
     """Count installed products by status.
 
-    A status that nothing has is left out.
+    Statuses without an installed product are omitted.
     """
-    kept = matching(InstalledProduct, filters)
-    return tally(InstalledCount, await gym.grouped(InstalledProduct.status, func.count(), *kept))
+    return tally(InstalledCount, await gym.grouped(InstalledProduct.status, func.count(), filters))
 
 
-@tool()
-async def avg_installed_per_account_by_status(gym: Gym, **filters: Unpack[InstalledGroups]) -> list[AverageInstalled]:
-    """Tell how many installed products of each status each account has.
+@tool(row=InstalledProduct)
+async def avg_installed_per_account_by_status(gym: Gym, **filters: Any) -> list[AverageInstalled]:
+    """Count installed products by account and status.
 
-    Returns an entry for every account and status that occur together, by account and then by status.
+    Returns an entry for each combination of account and status that occurs, sorted by account and then by status.
     """
-    found = await gym.all(InstalledProduct, *matching(InstalledProduct, filters))
-    counts = Counter((piece.account_id, cast("InstalledStatus", piece.status)) for piece in found)
+    installed = await gym.list(InstalledProduct, filters)
+    counts = Counter((product.account_id, cast("InstalledStatus", product.status)) for product in installed)
     return [
         {"account_id": account_id, "status": status, "avg_installed_per_account": float(count)}
         for (account_id, status), count in sorted(counts.items())

@@ -1,1 +1,1 @@
-"""A page for people who write tasks: browse a domain's tables, tools and policy, call a tool by hand."""
+"""Web page for task authors: browse a domain's tables, tools and policy, and call tools."""

@@ -1,4 +1,4 @@
-"""What the page knows of a domain before it asks for rows.
+"""Description of a domain for the explore page: tables, tools that write, and policy.
 
 Invariant: everything here is read from the domain's own declarations, so the page cannot disagree with the tables.
 """
@@ -10,13 +10,13 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, Table, UniqueConstraint
 
-from opsgym_api.evalrun import Access
+from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.schema import load_order
 
 
-def described(domain: Domain, access: Access = Access.PUBLISHED) -> dict[str, Any]:
-    """The domain, as it is for every database of this access."""
+def describe(domain: Domain, access: Access = Access.PUBLISHED) -> dict[str, Any]:
+    """The domain's description for databases with an access mode."""
     tables = load_order(domain.metadata)
     referenced_by = _referenced_by(tables)
     return {
@@ -29,7 +29,7 @@ def described(domain: Domain, access: Access = Access.PUBLISHED) -> dict[str, An
 
 
 def _policy(domain: Domain, access: Access) -> str | None:
-    """What agents have to obey, or None if nothing is written down."""
+    """The policy of an access mode, or None if the domain has no policy."""
     readers = [domain.policy]
     if access is Access.STRICT and domain.access is not None:
         readers.append(domain.access.policy)
@@ -37,7 +37,7 @@ def _policy(domain: Domain, access: Access) -> str | None:
 
 
 def row_counts(domain: Domain) -> str:
-    """Query in SQLite's dialect for every table's name and number of rows."""
+    """Query in SQLite's dialect for the name and the number of rows of every table."""
     counts = (f"SELECT '{name}' AS name, COUNT(*) AS n FROM \"{name}\"" for name in domain.metadata.tables)  # noqa: S608 - names of our own tables
     return " UNION ALL ".join(counts)
 
@@ -45,7 +45,7 @@ def row_counts(domain: Domain) -> str:
 def _table(table: Table, referenced_by: list[dict[str, str]]) -> dict[str, Any]:
     return {
         "name": table.name,
-        "about": table.info.get("about", ""),
+        "description": table.info.get("description", ""),
         "primary_key": [column.name for column in table.primary_key.columns],
         "columns": [_column(column) for column in table.columns],
         "rules": list(_rules(table)),
@@ -64,7 +64,7 @@ def _column(column: Column[Any]) -> dict[str, Any]:
 
 
 def _rules(table: Table) -> Iterator[str]:
-    """Constraints beyond keys, as a person reads them."""
+    """Unique and check constraints as text."""
     for constraint in table.constraints:
         if isinstance(constraint, UniqueConstraint):
             yield f"unique: {', '.join(column.name for column in constraint.columns)}"
@@ -73,11 +73,11 @@ def _rules(table: Table) -> Iterator[str]:
 
 
 def _referenced_by(tables: list[Table]) -> Mapping[str, list[dict[str, str]]]:
-    """Columns of other rows that refer to a table: `table`.`column` holds the value of its column `to`."""
-    found: dict[str, list[dict[str, str]]] = {table.name: [] for table in tables}
+    """Columns that refer to a table, by table: `table`.`column` contains the value of its column `to`."""
+    references: dict[str, list[dict[str, str]]] = {table.name: [] for table in tables}
     for table in tables:
         for column in table.columns:
             for key in column.foreign_keys:
                 entry = {"table": table.name, "column": column.name, "to": key.column.name}
-                found[key.column.table.name].append(entry)
-    return found
+                references[key.column.table.name].append(entry)
+    return references

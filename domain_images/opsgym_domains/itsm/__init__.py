@@ -1,1 +1,1 @@
-"""IT service management: incidents, problems, changes and what they touch."""
+"""IT service management: incidents, problems, changes, configuration items and SLAs."""

@@ -1,21 +1,18 @@
-"""Who may use which tool in access `strict`.
+"""Permissions of roles on tools in access `strict`.
 
-Invariant: what a role may do is read from the tables at every call, so a permission that changes holds at once. A role
-counts only if the user's own row and the table of roles both give it: taking it away in one place is enough.
+Invariant: each tool has one resource, and permissions are read from the tables at every call. A role counts only if
+both the user's row and the role table assign it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
-
-from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from opsgym_domains.itsm.rules import RULEBOOK
 from opsgym_domains.itsm.tables import Permission, Role, RolePermission, UserRole
 from opsgym_domains.kit.access import AccessRules
-from opsgym_domains.kit.gym import Actor
+from opsgym_domains.kit.rbac import actions_by_role
 from opsgym_domains.kit.tools import Tool
 
 _RESOURCE_OF_MODULE = {
@@ -36,7 +33,7 @@ _RESOURCE_OF_MODULE = {
     "affected_cis": "incident_affected_cis",
     "incident_slas": "incident_slas",
 }
-"""Resource, in the words of the permission table, by the module that declares a tool."""
+"""Resource, as the permission table names it, by the module that declares a tool."""
 _RESOURCE_OF_TOOL = {
     "find_service_offerings": "service_offerings",
     "find_service_offering_by_name": "service_offerings",
@@ -50,18 +47,18 @@ _RESOURCE_OF_TOOL = {
     "average_notifications_by_incident": "notification_analysis",
     "count_notifications_by_type": "notification_analysis",
 }
-"""Tools that are about something else than the rest of their module."""
+"""Resource of tools that differs from the resource of their module."""
 
 
 def access_rules(tools: Mapping[str, Tool]) -> AccessRules:
-    """What the service desk enforces.
+    """Access rules of the service desk.
 
     Args:
         tools: All of its tools.
     """
     return AccessRules(
         resources={name: _resource(tool) for name, tool in tools.items()},
-        actions=_actions,
+        actions=actions_by_role(Role, Permission, RolePermission, UserRole),
         rulebook=RULEBOOK,
         identity_rule="ID-1",
         permission_rule="ID-3",
@@ -72,19 +69,3 @@ def access_rules(tools: Mapping[str, Tool]) -> AccessRules:
 def _resource(tool: Tool) -> str:
     module = tool.run.__module__.rpartition(".")[2]
     return _RESOURCE_OF_TOOL.get(tool.name) or _RESOURCE_OF_MODULE[module]
-
-
-async def _actions(session: AsyncSession, actor: Actor, resource: str) -> Collection[str]:
-    statement = (
-        select(Permission.action)
-        .join(RolePermission, RolePermission.perm_id == Permission.perm_id)
-        .join(Role, Role.role_id == RolePermission.role_id)
-        .join(UserRole, UserRole.role_id == Role.role_id)
-        .where(
-            Permission.resource == resource,
-            Role.name == actor.role,
-            UserRole.user_id == actor.user_id,
-            UserRole.org_id == actor.org_id,
-        )
-    )
-    return (await session.scalars(statement)).all()

@@ -1,25 +1,23 @@
-"""Who has to work on what: incidents, problems and changes name a group, a user, or both."""
+"""Assignment of incidents, problems and changes to a group, a user, or both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from opsgym_domains.itsm.tables import Change, Incident, Problem
 from opsgym_domains.kit.errors import ToolError
-from opsgym_domains.kit.gym import Gym, matching
+from opsgym_domains.kit.gym import Gym
 
 Work = TypeVar("Work", Incident, Problem, Change)
 
 
-async def assigned(gym: Gym, kind: type[Work], group: str | None, user: str | None) -> Sequence[Work]:
-    """Records that a group, a user, or that user for that group has to work on, newest first.
+async def list_assigned(gym: Gym, kind: type[Work], assignment: Mapping[str, str]) -> Sequence[Work]:
+    """Records that are assigned to a group, to a user, or to both, newest first.
 
     Raises:
         ToolError: `MISSING_FIELD` if neither is given.
     """
-    wanted = {"assignment_group": group, "assigned_to": user}
-    given = {name: value for name, value in wanted.items() if value}
-    if not given:
+    if not assignment:
         raise ToolError("MISSING_FIELD", "give assignment_group, assigned_to, or both", "assignment_group")
-    return await gym.all(kind, *matching(kind, given))
+    return await gym.list(kind, assignment)

@@ -1,115 +1,54 @@
-"""Configuration items: the devices and programs that the service desk looks after."""
+"""Configuration items (CIs): hardware and software that the service desk manages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
-from typing import Annotated, TypedDict, Unpack
+from typing import Any
 
 from opsgym_domains.itsm.tables import ConfigurationItem
 from opsgym_domains.itsm.toolbox import tool
-from opsgym_domains.itsm.words import CiStatus
 from opsgym_domains.kit.errors import ToolError
-from opsgym_domains.kit.gym import Gym, changes, matching
-from opsgym_domains.kit.tools import Arg
+from opsgym_domains.kit.gym import Gym
 
 
-class ItemChanges(TypedDict, total=False):
-    """What an update may change."""
+@tool(adds=ConfigurationItem)
+async def register_configuration_item(gym: Gym, **fields: Any) -> ConfigurationItem:
+    """Register a configuration item in your own organisation.
 
-    owner_id: Annotated[str | None, Arg("New owner (user id)")]
-    location_id: Annotated[str | None, Arg("New location (location id); an empty string for none")]
-    serial_number: Annotated[
-        str | None, Arg("New serial number; no other item may have it", min_length=1, max_length=60)
-    ]
-    status: Annotated[CiStatus | None, Arg("New state of use")]
-    cost: Annotated[Decimal | None, Arg("New cost, with at most two decimals", minimum=0)]
-    name: Annotated[str | None, Arg("New name; no other item may have it", max_length=120)]
-
-
-class ItemFilters(TypedDict, total=False):
-    """What configuration items can be listed by."""
-
-    configuration_item_id: Annotated[str | None, Arg("Id of the item")]
-    owner_id: Annotated[str | None, Arg("Owner (user id)")]
-    location_id: Annotated[str | None, Arg("Location (location id)")]
-    serial_number: Annotated[str | None, Arg("Serial number in full")]
-    status: Annotated[CiStatus | None, Arg("State of use")]
-    cost: Annotated[Decimal | None, Arg("Cost, exactly; not below 0")]
-    created_after: Annotated[str | None, Arg("Registered at this time or later (ISO 8601)")]
-    created_before: Annotated[str | None, Arg("Registered at this time or earlier (ISO 8601)")]
-
-
-@tool(writes=True)
-async def register_configuration_item(
-    gym: Gym,
-    name: Annotated[str, Arg("Name; no other item may have it", min_length=1, max_length=120)],
-    owner_id: Annotated[str, Arg("User who answers for it (user id)")],
-    location_id: Annotated[str, Arg("Where it is (location id)")],
-    serial_number: Annotated[str, Arg("Serial number; no other item may have it", min_length=1, max_length=60)],
-    status: Annotated[CiStatus, Arg("State of use")],
-    cost: Annotated[Decimal, Arg("What it cost, with at most two decimals", minimum=0)],
-) -> ConfigurationItem:
-    """Register a device or program in your own organisation.
-
-    Owner and location must exist; name and serial number must be new (DUPLICATE_CI_NAME, DUPLICATE_SERIAL_NUMBER).
-    Returns the new item, with the id that incidents, problems and changes refer to.
+    Owner and location must exist; name and serial number must be unique (DUPLICATE_CI_NAME, DUPLICATE_SERIAL_NUMBER).
+    Returns the new item, including the id that incidents, problems and changes refer to.
     """
-    await gym.refuse_duplicate(ConfigurationItem, "DUPLICATE_CI_NAME", name=name)
-    await gym.refuse_duplicate(ConfigurationItem, "DUPLICATE_SERIAL_NUMBER", serial_number=serial_number)
-    return await gym.insert(
-        ConfigurationItem(
-            name=name,
-            owner_id=owner_id,
-            location_id=location_id,
-            serial_number=serial_number,
-            status=status,
-            cost=cost,
-            org_id=gym.actor.org_id,
-        )
-    )
+    return await gym.insert(ConfigurationItem(**fields))
 
 
-@tool(writes=True)
-async def update_configuration_item(
-    gym: Gym,
-    configuration_item_id: Annotated[str, Arg("Item to change (CI id)")],
-    **fields: Unpack[ItemChanges],
-) -> ConfigurationItem:
-    """Change fields of a configuration item; only those you give.
+@tool(changes=ConfigurationItem)
+async def update_configuration_item(gym: Gym, configuration_item_id: str, **fields: Any) -> ConfigurationItem:
+    """Update fields of a configuration item. Fields that are not given keep their value.
 
-    Name and serial number must not be another item's (DUPLICATE_CI_NAME, DUPLICATE_SERIAL_NUMBER). Null leaves a field
-    as it is. Refused with NO_CHANGES_DETECTED if every value is already stored. To take an item out of use set its
-    status to retired or disposed. Returns the item as it is now.
+    Name and serial number must be unique (DUPLICATE_CI_NAME, DUPLICATE_SERIAL_NUMBER). Null leaves a field unchanged;
+    an empty location_id clears it. Refused (NO_CHANGES_DETECTED) if no value differs from the stored one. To
+    decommission an item, set its status to retired or disposed. Returns the updated item.
     """
-    given = changes(fields)
-    item = await gym.fetch(ConfigurationItem, configuration_item_id)
-    await gym.refuse_duplicate(ConfigurationItem, "DUPLICATE_CI_NAME", but=item, name=given.get("name"))
-    await gym.refuse_duplicate(
-        ConfigurationItem, "DUPLICATE_SERIAL_NUMBER", but=item, serial_number=given.get("serial_number")
-    )
-    return await gym.update(item, given)
+    return await gym.change(ConfigurationItem, configuration_item_id, fields)
 
 
 @tool()
-async def find_configuration_item_by_serial_number(
-    gym: Gym, serial_number: Annotated[str, Arg("Serial number in full; upper and lower case matter")]
-) -> ConfigurationItem:
-    """Look up one configuration item by its serial number.
+async def find_configuration_item_by_serial_number(gym: Gym, serial_number: str) -> ConfigurationItem:
+    """Look up one configuration item by its full serial number, case-sensitive.
 
-    Returns its id, owner, location, status and cost. Refused (CONFIGURATION_ITEM_NOT_FOUND) if no item has the number.
+    Returns its id, owner, location, status and cost. Refused (CONFIGURATION_ITEM_NOT_FOUND) if no item has this serial
+    number.
     """
     return await gym.fetch_by(ConfigurationItem, serial_number=serial_number)
 
 
-@tool()
-async def find_configuration_items(gym: Gym, **filters: Unpack[ItemFilters]) -> Sequence[ConfigurationItem]:
-    """List configuration items, newest first, narrowed down by any of the filters.
+@tool(words={"cost": "Cost, exactly; not below 0"})
+async def find_configuration_items(gym: Gym, **filters: Any) -> Sequence[ConfigurationItem]:
+    """List configuration items, newest first, optionally filtered.
 
-    Filters are combined with AND and match exactly; there is none by name, so list the items of an owner or a place to
-    find one that you know by name. Without filters every item is returned.
+    Filters are combined with AND and match exactly. There is no filter by name: list the items of an owner or a
+    location to find an item by its name. Without filters, every item is returned.
     """
-    cost = filters.get("cost")
-    if cost is not None and cost < 0:
-        raise ToolError("NEGATIVE_COST", f"no item costs {cost}; give 0 or more", "cost")
-    return await gym.all(ConfigurationItem, *matching(ConfigurationItem, filters))
+    if filters.get("cost", 0) < 0:
+        raise ToolError("NEGATIVE_COST", f"cost must be 0 or more, not {filters['cost']}", "cost")
+    return await gym.list(ConfigurationItem, filters)

@@ -26,12 +26,21 @@ from opsgym_domains.itsm import (  # noqa: F401 - see above
 )
 
 # isort: on
+from opsgym_domains.data_files import packaged_seeds
 from opsgym_domains.itsm.access import access_rules
-from opsgym_domains.itsm.identity import ACTORS, HEADER, identify
-from opsgym_domains.itsm.seeds import desk, quickstart
-from opsgym_domains.itsm.tables import METADATA
+from opsgym_domains.itsm.deadlines import DEADLINES
+from opsgym_domains.itsm.tables import METADATA, User
 from opsgym_domains.itsm.toolbox import TOOLBOX
 from opsgym_domains.kit.domain import Domain
+from opsgym_domains.kit.identity import FIRST, identify_by
+
+HEADER = "x-itsm-user-token"
+ACTORS = """
+    SELECT trim(u.first_name || ' ' || u.last_name) AS name,
+           u.role || ', ' || o.name || iif(u.active, '', ', inactive') AS note,
+           u.static_token AS identity
+    FROM users u JOIN organization o USING (org_id) ORDER BY o.name, name
+"""
 
 DOMAIN = Domain(
     name="itsm",
@@ -39,9 +48,18 @@ DOMAIN = Domain(
     metadata=METADATA,
     toolbox=TOOLBOX,
     identity_header=HEADER,
-    identify=identify,
-    seeds={"quickstart": quickstart, "desk": desk},
+    identify=identify_by(
+        User.static_token,
+        header=HEADER,
+        org=User.org_id,
+        role=User.role,
+        active=User.active,
+        otherwise=FIRST,
+        unknown=f"401 Unauthorized: the {HEADER} header does not match any user",
+    ),
+    seeds=packaged_seeds("opsgym_domains.itsm", "quickstart", "desk"),
     policy=lambda: files("opsgym_domains.itsm").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
+    deadlines=DEADLINES,
     access=access_rules(TOOLBOX.tools),
 )

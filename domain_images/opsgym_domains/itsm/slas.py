@@ -1,150 +1,78 @@
-"""SLA definitions: how soon incidents of a priority are answered or solved."""
+"""SLA definitions: response and resolution targets for incidents of a priority."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Any
 
 from sqlalchemy import func
-from sqlalchemy.sql.elements import ColumnElement
 
 from opsgym_domains.itsm.tables import SlaDefinition
 from opsgym_domains.itsm.toolbox import tool
-from opsgym_domains.itsm.words import CreatedAfter, CreatedBefore, SlaMetric, SlaPriority
-from opsgym_domains.kit.gym import Gym, among, changes, matching
-from opsgym_domains.kit.tools import Arg
+from opsgym_domains.kit.gym import Gym
 
-Name = Annotated[str, Arg("Name; no other definition of your organisation may have it")]
-Metric = Annotated[SlaMetric, Arg("What is promised: a first response, or the resolution")]
-Target = Annotated[int, Arg("Minutes promised", minimum=1)]
-Pauses = Annotated[bool, Arg("Whether the clock stops while the incident is on hold")]
-Active = Annotated[bool, Arg("Whether it is in use")]
+PRIORITIES: dict[str, Any] = {
+    "columns": {"priority": "applies_to_priority"},
+    "words": {"priority": "Priorities to include; all if omitted or empty"},
+}
 
 
-class SlaDefinitionOptions(TypedDict, total=False):
-    """What a definition may be given beside the required fields."""
+@tool(adds=SlaDefinition)
+async def add_new_sla_definition(gym: Gym, **fields: Any) -> SlaDefinition:
+    """Create an SLA definition in your own organisation.
 
-    applies_to_priority: Annotated[
-        SlaPriority, Arg("Priority of the incidents it is for; none in particular if left out")
-    ]
-    schedule: Annotated[str, Arg("Working hours that it counts in (schedule id), at most 32 characters")]
-
-
-class SlaDefinitionChanges(SlaDefinitionOptions, total=False):
-    """What an update may change."""
-
-    name: Name
-    metric: Metric
-    target_mins: Target
-    pause_on_pending: Pauses
-    active: Active
-
-
-class SlaDefinitionFilters(TypedDict, total=False):
-    """What SLA definitions can be listed by."""
-
-    sla_def_id: Annotated[str, Arg("Id of the definition")]
-    name: Annotated[str, Arg("Part of the name")]
-    metric: Annotated[SlaMetric | None, Arg("What is promised: a first response, or the resolution")]
-    target_mins: Annotated[int | None, Arg("Minutes promised, exactly")]
-    pause_on_pending: Annotated[bool | None, Arg("Whether the clock stops while the incident is on hold")]
-    applies_to_priority: Annotated[SlaPriority | None, Arg("Priority of the incidents it is for")]
-    active: Annotated[bool | None, Arg("Whether it is in use")]
-    created_after: CreatedAfter
-    created_before: CreatedBefore
-
-
-class Priorities(TypedDict, total=False):
-    """Which priorities to look at."""
-
-    priority: Annotated[list[SlaPriority], Arg("Priorities to look at; all if left out or empty")]
-
-
-@tool(writes=True)
-async def add_new_sla_definition(
-    gym: Gym,
-    name: Name,
-    metric: Metric,
-    target_mins: Target,
-    pause_on_pending: Pauses,
-    active: Active,
-    **options: Unpack[SlaDefinitionOptions],
-) -> SlaDefinition:
-    """Define a service level for incidents of a priority, in your own organisation.
-
-    The name must be new (DUPLICATE_SLA_DEFINITION_NAME). A definition promises something for no incident by itself:
-    start it on an incident afterwards. Returns the new definition.
+    The name must be unique (DUPLICATE_SLA_DEFINITION_NAME). Creating a definition does not start an SLA on any
+    incident: link it to an incident afterwards. Returns the new definition.
     """
-    return await gym.insert(
-        SlaDefinition(
-            **options,
-            name=name,
-            metric=metric,
-            target_mins=target_mins,
-            pause_on_pending=pause_on_pending,
-            active=active,
-            org_id=gym.actor.org_id,
-        )
-    )
+    return await gym.insert(SlaDefinition(**fields))
 
 
-@tool(writes=True)
-async def update_sla_definition(
-    gym: Gym,
-    sla_def_id: Annotated[str, Arg("Definition to change (SLA definition id)")],
-    **fields: Unpack[SlaDefinitionChanges],
-) -> SlaDefinition:
-    """Change fields of an SLA definition; only those you give.
+@tool(changes=SlaDefinition)
+async def update_sla_definition(gym: Gym, sla_def_id: str, **fields: Any) -> SlaDefinition:
+    """Update fields of an SLA definition. Fields that are not given keep their value.
 
-    The name must not be another definition's (DUPLICATE_SLA_DEFINITION_NAME). An empty schedule clears it. What already
-    runs on incidents stays as it is. Refused with NO_CHANGES_DETECTED if every value is already stored. Returns the
+    The name must be unique (DUPLICATE_SLA_DEFINITION_NAME). An empty schedule clears it. SLAs that already run on
+    incidents do not change. Refused (NO_CHANGES_DETECTED) if no value differs from the stored one. Returns the
     definition as it is now.
     """
-    given = changes(fields)
-    return await gym.update(await gym.fetch(SlaDefinition, sla_def_id), given)
+    return await gym.change(SlaDefinition, sla_def_id, fields)
 
 
 @tool()
-async def find_sla_definition_by_name(
-    gym: Gym, name: Annotated[str, Arg("Name in full; upper and lower case matter")]
-) -> SlaDefinition:
-    """Look up one SLA definition by its exact name.
+async def find_sla_definition_by_name(gym: Gym, name: str) -> SlaDefinition:
+    """Look up one SLA definition by its full name, case-sensitive.
 
-    Returns what it promises, how fast and for which priority. Refused (SLA_DEFINITION_NOT_FOUND) if none is called
-    that.
+    Returns its metric, target and priority. Refused (SLA_DEFINITION_NOT_FOUND) if no definition has this name.
     """
     return await gym.fetch_by(SlaDefinition, name=name)
 
 
 @tool()
-async def find_sla_definitions(gym: Gym, **filters: Unpack[SlaDefinitionFilters]) -> Sequence[SlaDefinition]:
-    """List SLA definitions, newest first, narrowed down by any of the filters.
+async def find_sla_definitions(gym: Gym, **filters: Any) -> Sequence[SlaDefinition]:
+    """List SLA definitions, newest first, optionally filtered.
 
-    A definition promises a response or a resolution within target_mins for incidents of a priority. Filters are
-    combined with AND; empty strings and null do not filter.
+    A definition sets the target for response or resolution of incidents with a priority, in minutes (target_mins).
+    Filters are combined with AND; the name matches a part, ignoring case. Empty strings and null do not filter.
     """
-    return await gym.all(SlaDefinition, *matching(SlaDefinition, filters, partial=("name",)))
+    return await gym.list(SlaDefinition, filters)
 
 
-@tool()
-async def total_sum_of_target_mins_per_priority(gym: Gym, **which: Unpack[Priorities]) -> dict[str, int]:
-    """Add up the promised minutes of all SLA definitions, by the priority that they are for.
+@tool(**PRIORITIES)
+async def total_sum_of_target_mins_per_priority(gym: Gym, **filters: Any) -> dict[str, int]:
+    """Sum the target minutes of all SLA definitions by priority.
 
-    Returns a number of minutes for each priority that has definitions; those for no particular priority are left out.
+    Returns the number of minutes for each priority that has definitions. Definitions without a priority are not
+    counted.
     """
-    return await _targets(gym, func.sum(SlaDefinition.target_mins), which)
+    return await gym.grouped(SlaDefinition.applies_to_priority, func.sum(SlaDefinition.target_mins), filters)
 
 
-@tool()
-async def average_target_mins_per_priority(gym: Gym, **which: Unpack[Priorities]) -> dict[str, float]:
-    """Work out the average of the promised minutes of SLA definitions, by the priority that they are for.
+@tool(**PRIORITIES)
+async def average_target_mins_per_priority(gym: Gym, **filters: Any) -> dict[str, float]:
+    """Calculate the average target minutes of SLA definitions by priority.
 
-    Returns minutes, rounded to two decimals, for each priority that has definitions; those for no particular priority
-    are left out.
+    Returns minutes, rounded to two decimals, for each priority that has definitions. Definitions without a priority are
+    not counted.
     """
-    return await _targets(gym, func.round(func.avg(SlaDefinition.target_mins), 2), which)
-
-
-async def _targets(gym: Gym, aggregate: ColumnElement[Any], which: Priorities) -> dict[str, Any]:
-    by = SlaDefinition.applies_to_priority
-    return await gym.grouped(by, aggregate, *among(by, which.get("priority", [])))
+    average = func.round(func.avg(SlaDefinition.target_mins), 2)
+    return await gym.grouped(SlaDefinition.applies_to_priority, average, filters)

@@ -1,1 +1,1 @@
-"""What every domain is built from: server, tool registry, databases, identity and clock. Knows no domain."""
+"""Framework of all domains: server, tool registry, databases, identity and clock. Imports no domain."""

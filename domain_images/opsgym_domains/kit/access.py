@@ -1,8 +1,8 @@
-"""Access `strict`: what a call may do, decided in one place for every tool of every domain.
+"""Access `strict`: permissions, row visibility and process rules for every tool of every domain.
 
-Invariant: in `strict` every call has a named, active user whose role permits the tool at that moment; rows of other
-organisations are not there for it; and a write that a process rule refuses leaves no trace. Under `published` nothing
-of this runs.
+Invariant: in `strict` every call has an identified, active user whose role permits the tool at that moment; rows
+outside the user's scope are invisible to it; and a write that a process rule refuses changes nothing. Access
+`published` runs none of these checks.
 """
 
 from __future__ import annotations
@@ -23,45 +23,50 @@ if TYPE_CHECKING:
     from opsgym_domains.kit.tools import Tool
 
 ORGANISATION = "org_id"
-"""Column that says which organisation a row belongs to."""
+"""Column with the organisation of a row."""
 READ, WRITE = "read", "crud"
 """Actions of a permission: `crud` includes reading."""
 
 R = TypeVar("R", bound=Row)
-WriteJudge = Callable[["Gym", R, R | None], Awaitable[str | None]]
-"""Judges a write: the row as it would be, and as it was, None if it is new. Says what to do instead, None if all is
-well. It judges what the write changes: a row that was out of order before may still be worked on."""
-DeleteJudge = Callable[["Gym", R], Awaitable[str | None]]
-"""Judges a deletion: the row that would go. Says why it has to stay, None if it may go."""
-AnyJudge = Callable[["Gym", Any, Any], Awaitable[str | None]]
-"""A judge of writes once it is declared, so that one function can judge several kinds of rows."""
+WriteRule = Callable[["Gym", R, R | None], Awaitable[str | None]]
+"""Checks a write: gets the row after and before the write (None for a new row). Returns why the write is refused and
+what to do instead, or None if it is allowed. It checks only what the write changes, so that a row that already violates
+a rule can still be updated."""
+DeleteRule = Callable[["Gym", R], Awaitable[str | None]]
+"""Checks a deletion. Returns why the row cannot be deleted, or None if it can."""
+AnyWriteRule = Callable[["Gym", Any, Any], Awaitable[str | None]]
+"""A declared write rule, typed so that one function can be declared for several row classes."""
 Scope = Callable[[FromClause, "Actor"], list[ColumnElement[bool]]]
-"""Conditions that leave the rows of a table that an acting user may see; none if they are all of them."""
+"""Conditions that select the rows of a table that an acting user may see; empty if all are visible."""
 Actions = Callable[[AsyncSession, "Actor", str], Awaitable[Collection[str]]]
-"""What an acting user may do with a resource, as the domain's tables say now: some of `READ`, `WRITE`."""
+"""Actions (`READ`, `WRITE`) that the domain's tables currently permit an acting user on a resource."""
+
+
+Transitions = Mapping[str, Collection[str]]
+"""Allowed next states by state; a state without an entry is final."""
 
 
 @dataclass(frozen=True)
 class _Rule:
     number: str
     code: str
-    judge: Callable[..., Awaitable[str | None]]
+    check: Callable[..., Awaitable[str | None]]
 
-    async def hold(self, *judged: Any) -> None:
-        refusal = await self.judge(*judged)
+    async def enforce(self, *arguments: Any) -> None:
+        refusal = await self.check(*arguments)
         if refusal is not None:
             raise ToolError(self.code, f"rule {self.number}: {refusal}")
 
 
 class Rulebook:
-    """The rules of a domain's process, by the rows that they are about, in the order they are declared."""
+    """Process rules of a domain by row class, in the order of declaration."""
 
     def __init__(self) -> None:
         self._writes: dict[type[Row], list[_Rule]] = {}
         self._deletes: dict[type[Row], list[_Rule]] = {}
 
-    def on_write(self, kind: type[R], number: str, code: str) -> Callable[[WriteJudge[R]], AnyJudge]:
-        """Declares a function as the judge of every new and every changed row.
+    def on_write(self, kind: type[R], number: str, code: str) -> Callable[[WriteRule[R]], AnyWriteRule]:
+        """Declares a function as a rule for every new and every changed row.
 
         Args:
             kind: Row class.
@@ -69,74 +74,82 @@ class Rulebook:
             code: Error code of a refusal.
         """
 
-        def declare(judge: WriteJudge[R]) -> AnyJudge:
-            self._writes.setdefault(kind, []).append(_Rule(number, code, judge))
-            return judge
+        def declare(check: WriteRule[R]) -> AnyWriteRule:
+            self._writes.setdefault(kind, []).append(_Rule(number, code, check))
+            return check
 
         return declare
 
-    def on_delete(self, kind: type[R], number: str, code: str) -> Callable[[DeleteJudge[R]], DeleteJudge[R]]:
-        """Declares a function as the judge of every row that is to be deleted; arguments as for `on_write`."""
+    def on_delete(self, kind: type[R], number: str, code: str) -> Callable[[DeleteRule[R]], DeleteRule[R]]:
+        """Declares a function as a rule for every deleted row; arguments as for `on_write`."""
 
-        def declare(judge: DeleteJudge[R]) -> DeleteJudge[R]:
-            self._deletes.setdefault(kind, []).append(_Rule(number, code, judge))
-            return judge
+        def declare(check: DeleteRule[R]) -> DeleteRule[R]:
+            self._deletes.setdefault(kind, []).append(_Rule(number, code, check))
+            return check
 
         return declare
+
+    def declare(self, number: str, code: str, check: AnyWriteRule, *kinds: type[Row]) -> None:
+        """Declares a check (see `desk`) as a rule for every new and every changed row of several row classes."""
+        for kind in kinds:
+            self.on_write(kind, number, code)(check)
 
     @property
     def numbers(self) -> frozenset[str]:
         """Numbers of all rules."""
-        return frozenset(rule.number for rules in (self._writes, self._deletes) for of in rules.values() for rule in of)
+        return frozenset(
+            rule.number for by_kind in (self._writes, self._deletes) for rules in by_kind.values() for rule in rules
+        )
 
-    async def judge_write(self, gym: Gym, after: R, before: R | None) -> None:
-        """Lets a write pass.
+    async def check_write(self, gym: Gym, after: R, before: R | None) -> None:
+        """Checks a write against all rules of its row class.
 
         Raises:
             ToolError: A rule refuses it.
         """
         for rule in self._writes.get(type(after), ()):
-            await rule.hold(gym, after, before)
+            await rule.enforce(gym, after, before)
 
-    async def judge_delete(self, gym: Gym, row: Row) -> None:
-        """Lets a deletion pass.
+    async def check_delete(self, gym: Gym, row: Row) -> None:
+        """Checks a deletion against all rules of its row class.
 
         Raises:
             ToolError: A rule refuses it.
         """
         for rule in self._deletes.get(type(row), ()):
-            await rule.hold(gym, row)
+            await rule.enforce(gym, row)
 
 
 @dataclass(frozen=True)
 class AccessRules:
-    """What a domain enforces in `strict`."""
+    """Access rules that a domain enforces in `strict`."""
 
     resources: Mapping[str, str]
-    """What each tool is about, in the words of the permissions."""
+    """Resource of each tool, as the permissions name it."""
     actions: Actions
     rulebook: Rulebook
     identity_rule: str
-    """Number of the policy's rule that a call without an acting user breaks."""
+    """Number of the policy rule that requires an acting user."""
     permission_rule: str
-    """Number of the policy's rule that says what roles may do."""
+    """Number of the policy rule that defines the permissions of roles."""
     scope: Scope = lambda table, actor: own_rows(table, actor.org_id)
-    """Which rows are there for an acting user: those of the own organisation, unless the domain says otherwise."""
+    """Rows that an acting user may see; by default those of the user's organisation."""
     policy: Callable[[], str] | None = None
-    """Reads what an agent must obey on top of the domain's policy, Markdown."""
+    """Reads the policy that applies in addition to the domain's policy (Markdown); None if there is none."""
 
     async def admit(self, session: AsyncSession, actor: Actor, tool: Tool) -> None:
-        """Lets an acting user use a tool.
+        """Checks that an acting user may use a tool.
 
         Raises:
             ToolError: `ACTING_USER_REQUIRED`, `USER_INACTIVE`, `PERMISSION_DENIED`.
         """
         if actor.anonymous:
             raise ToolError(
-                "ACTING_USER_REQUIRED", f"rule {self.identity_rule}: the call names no acting user; send the identity"
+                "ACTING_USER_REQUIRED",
+                f"rule {self.identity_rule}: the call has no acting user; send the identity header",
             )
         if not actor.active:
-            message = f"rule {self.identity_rule}: the account {actor.user_id} is inactive and may do nothing"
+            message = f"rule {self.identity_rule}: the account {actor.user_id} is inactive and has no permissions"
             raise ToolError("USER_INACTIVE", message)
         resource = self.resources[tool.name]
         actions = await self.actions(session, actor, resource)
@@ -145,15 +158,15 @@ class AccessRules:
         raise ToolError(
             "PERMISSION_DENIED",
             f"rule {self.permission_rule}: {actor.user_id} ({actor.role}) may not {'change' if tool.writes else 'read'}"
-            f" {resource}, so {tool.name} is refused; leave it to somebody who may, and say so",
+            f" {resource}, so {tool.name} is refused; report that a user with this permission is required",
         )
 
 
 def own_rows(table: FromClause, org_id: str | None) -> list[ColumnElement[bool]]:
-    """Conditions that leave an organisation's own rows of a table.
+    """Conditions that select an organisation's rows of a table.
 
-    A row without an organisation of its own belongs to that of the rows it refers to; a table that refers to none is
-    everybody's.
+    A row without an organisation column belongs to the organisation of the rows that it refers to; a table without such
+    references is visible to all organisations.
     """
     if ORGANISATION in table.columns:
         return [table.columns[ORGANISATION] == org_id]
@@ -168,26 +181,5 @@ def own_rows(table: FromClause, org_id: str | None) -> list[ColumnElement[bool]]
 
 
 def references(table: FromClause) -> list[ForeignKey]:
-    """A table's references, by column."""
+    """Foreign keys of a table, sorted by column."""
     return sorted(table.foreign_keys, key=lambda key: str(key.parent.name))
-
-
-# --- words for rules -----------------------------------------------------------------------------------------------
-
-Flow = Mapping[str, Collection[str]]
-"""States that may follow a state; none may follow one that is not named."""
-
-
-def differ(after: Row, before: Row | None, *columns: str) -> bool:
-    """Whether a write sets any of the columns."""
-    return before is None or any(getattr(after, name) != getattr(before, name) for name in columns)
-
-
-def transition(flow: Flow, before: str, after: str) -> str | None:
-    """Where a record goes from a state; None if it may go where it does."""
-    allowed = flow.get(before, ())
-    if after == before or after in allowed:
-        return None
-    return f"{before} does not become {after}; " + (
-        f"from here go to {' or '.join(allowed)}" if allowed else "it is final"
-    )

@@ -1,7 +1,7 @@
 """One tool call, from arguments to result.
 
-Invariant: whatever a call meets (unknown tool, wrong arguments, a refused rule, a broken constraint) ends in a result
-that the agent can read. Only a lost Postgres leaves as an exception, for the server to answer 503.
+Invariant: every failure of a call (unknown tool, invalid arguments, violated rule or constraint) becomes a result that
+the agent can read. Only `DatabaseLost` is raised, which the server answers with 503.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from opsgym_api.evalrun import Access
-from opsgym_domains.kit.arguments import checked
-from opsgym_domains.kit.databases import Database, Databases, UnknownDatabase
+from opsgym_api.kinds.evalrun import Access
+from opsgym_domains.kit.constraint_errors import as_tool_error
+from opsgym_domains.kit.database import Database
+from opsgym_domains.kit.databases import Databases, UnknownDatabase
 from opsgym_domains.kit.domain import Domain
-from opsgym_domains.kit.errors import InvalidArguments, ToolError
+from opsgym_domains.kit.errors import CallError, InvalidArguments, ToolError
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.kit.integrity import as_tool_error
-from opsgym_domains.kit.tools import Tool
 
 
 @dataclass(frozen=True)
 class CallResult:
-    """What a call returned, as the text the agent gets."""
+    """Result of a call: the text that the agent receives."""
 
     text: str
     is_error: bool = False
 
     def as_published(self) -> dict[str, Any]:
-        """The result object with every key that the published servers write."""
+        """The result as JSON-RPC object, with all keys of the published servers."""
         content = {"type": "text", "text": self.text, "annotations": None, "meta": None}
         return {"meta": None, "content": [content], "structuredContent": None, "isError": self.is_error}
 
@@ -44,39 +43,51 @@ async def call_tool(
     database_id: str | None,
     identity: str | None,
 ) -> CallResult:
-    """Runs a tool on the database that the call names.
+    """Runs a tool on the database of the call.
 
     Raises:
-        DatabaseLost: Postgres went away.
+        DatabaseLost: Postgres cannot be reached.
     """
-    tool = domain.toolbox.tools.get(name)
-    if tool is None:
-        return CallResult(f"Error: there is no tool {name!r}; list the tools to see their names", is_error=True)
-    if not database_id:
-        return CallResult("Error: the x-database-id header is required; it names the database to use", is_error=True)
+    style, flagged = domain.response_style, domain.response_style.published_errors_are_flagged
     try:
-        database = databases.get(database_id)
-    except UnknownDatabase:
-        return CallResult(f"Error: there is no database {database_id!r}; seed it first", is_error=True)
-    try:
-        return CallResult(await _run(domain, database, tool, arguments, identity))
+        database = _database(databases, database_id)
+        flagged = flagged or database.origin.access is Access.STRICT
+        return CallResult(await _run(domain, database, name, arguments, identity, str(database_id)))
     except (ToolError, InvalidArguments) as error:
-        return CallResult(domain.manner.refusal(name, error), is_error=True)
+        return CallResult(style.refusal(name, error), is_error=flagged)
     except DBAPIError as error:
         refusal = as_tool_error(domain.metadata, error)
         if refusal is None:
             raise
-        return CallResult(domain.manner.refusal(name, refusal), is_error=True)
+        return CallResult(style.refusal(name, refusal), is_error=flagged)
+
+
+def _database(databases: Databases, database_id: str | None) -> Database:
+    if not database_id:
+        raise CallError("DATABASE_REQUIRED", "the x-database-id header is required; it selects the database")
+    try:
+        return databases.get(database_id)
+    except UnknownDatabase:
+        raise CallError("UNKNOWN_DATABASE", f"unknown database {database_id!r}; seed it first") from None
 
 
 async def _run(
-    domain: Domain, database: Database, tool: Tool, arguments: Mapping[str, Any], identity: str | None
+    domain: Domain,
+    database: Database,
+    name: str,
+    arguments: Mapping[str, Any],
+    identity: str | None,
+    database_id: str,
 ) -> str:
-    async with database.transaction(writes=tool.writes) as session:
+    tool = domain.toolbox.tools.get(name)
+    async with database.transaction(writes=tool is not None and tool.writes) as session:
         actor = await domain.identify(session, identity)
-        accepted = checked(tool.parameters, arguments, closed=tool.closed, any_of=tool.any_of)
+        if tool is None:
+            raise CallError("UNKNOWN_TOOL", f"unknown tool {name!r}; use tools/list for the available tools")
+        accepted = domain.accept(tool, arguments)
         strict = domain.access if database.origin.access is Access.STRICT else None
         if strict is not None:
             await strict.admit(session, actor, tool)
-        result = await tool.run(Gym(session, domain.metadata, actor, database.clock, strict), **accepted)
-        return domain.manner.result(result, tool.shows)
+        gym = Gym(session, domain.metadata, actor, database.clock, strict, database_id, domain.scope)
+        result = await tool.run(gym, **accepted)
+        return domain.response_style.result(result, tool.shows)

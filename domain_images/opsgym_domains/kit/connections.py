@@ -1,7 +1,6 @@
-"""Which databases keep a connection to Postgres.
+"""Limit on the number of databases that are connected to Postgres.
 
-Invariant: no more than a fixed number of databases is connected, however many there are and whichever are used; the
-one used longest ago gives way.
+Invariant: at most a fixed number of databases is connected; the least recently used idle one is disconnected first.
 """
 
 from __future__ import annotations
@@ -13,54 +12,54 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 
-class Connected(Protocol):
-    """Something that connects when it is used, and again after it was disconnected."""
+class Connectable(Protocol):
+    """A database that connects on use, also after it was disconnected."""
 
     @property
     def idle(self) -> bool:
-        """Whether nothing uses it or waits for it right now."""
+        """Whether no use is running or waiting."""
         ...
 
     async def disconnect(self) -> None:
-        """Closes its connection."""
+        """Closes the connection."""
         ...
 
 
 class Connections:
-    """Counts connections.
+    """Keeps the number of connections below a limit.
 
     Args:
-        limit: How many may be open.
+        limit: Maximum number of connected databases.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._busy = asyncio.Semaphore(limit)
         self._used = 0
-        self._kept: OrderedDict[Connected, None] = OrderedDict()
-        """Connected, not used right now; the one used longest ago first."""
+        self._unused: OrderedDict[Connectable, None] = OrderedDict()
+        """Connected databases that are not in use, least recently used first."""
 
     @asynccontextmanager
-    async def use(self, database: Connected) -> AsyncIterator[None]:
-        """Around every use of a database; waits while as many as may be connected are in use."""
+    async def use(self, database: Connectable) -> AsyncIterator[None]:
+        """Surrounds every use of a database; waits while the maximum number of databases is in use."""
         async with self._busy:
-            self._kept.pop(database, None)
+            self._unused.pop(database, None)
             self._used += 1
             try:
                 await self._make_room()
                 yield
             finally:
                 self._used -= 1
-                self._kept[database] = None
+                self._unused[database] = None
 
-    def forget(self, database: Connected) -> None:
-        """Takes note that a database was closed for good."""
-        self._kept.pop(database, None)
+    def forget(self, database: Connectable) -> None:
+        """Removes a database that was closed."""
+        self._unused.pop(database, None)
 
     async def _make_room(self) -> None:
-        for database in list(self._kept):
-            if self._used + len(self._kept) <= self._limit:
+        for database in list(self._unused):
+            if self._used + len(self._unused) <= self._limit:
                 return
-            # One that somebody waits for is about to be in use.
-            if database.idle and self._kept.pop(database, self) is None:
+            # A database with a waiting use is about to be used again.
+            if database.idle and self._unused.pop(database, self) is None:
                 await database.disconnect()

@@ -1,24 +1,41 @@
-"""What a domain hands to the kit."""
+"""Definition of a domain: everything that the kit needs to serve it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from opsgym_domains.kit.access import AccessRules
-from opsgym_domains.kit.gym import Actor
-from opsgym_domains.kit.manners import ENVELOPED, Manner
-from opsgym_domains.kit.tools import Toolbox
+from opsgym_domains.kit.access import AccessRules, Scope
+from opsgym_domains.kit.arguments import checked
+from opsgym_domains.kit.gym import Actor, Gym
+from opsgym_domains.kit.passing import Deadline, pass_time
+from opsgym_domains.kit.response_style import ENVELOPED, ResponseStyle
+from opsgym_domains.kit.tools import Tool, Toolbox
 
 Identify = Callable[[AsyncSession, str | None], Awaitable[Actor]]
-"""Finds the acting user by the identity header's value; None when the call sent none.
+"""Finds the acting user by the value of the identity header, None if the call has no such header.
 
 Raises:
-    Unidentified: The value names nobody.
+    Unidentified: No user matches the value.
 """
+
+
+Accept = Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
+"""Checks the arguments of a call, and returns those that the tool's function receives.
+
+Raises:
+    ToolError, InvalidArguments: Arguments are missing or invalid.
+"""
+
+
+def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Checks arguments by the tool's schema."""
+    return checked(tool.parameters, arguments, tool.input_schema, nulls=tool.nulls)
 
 
 @dataclass(frozen=True)
@@ -27,28 +44,39 @@ class Domain:
 
     name: str
     service: str
-    """Name that `/health` gives."""
+    """Service name in the answer of `/health`."""
     metadata: MetaData
     toolbox: Toolbox
     identity_header: str
     identify: Identify
-    manner: Manner = ENVELOPED
-    """How results and refusals are written."""
+    response_style: ResponseStyle = ENVELOPED
+    """Format of results and refusals."""
+    accept: Accept = checked_arguments
+    """Checks the arguments of a call."""
     lists_results: bool = False
-    """Whether the tool list says what tools return (`outputSchema`)."""
+    """Whether the tool list contains result schemas (`outputSchema`)."""
     query_limit: int | None = None
-    """Rows that a query gets that has no LIMIT of its own; all of them if None."""
+    """LIMIT of sql-runner queries without a LIMIT; None for no limit."""
     seeds: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    """Scripts in SQLite's dialect, by name; the first is the one for people who look around."""
+    """Readers of seed scripts in SQLite's dialect, by name; the explore page loads the first one by default."""
     policy: Callable[[], str] | None = None
-    """Reads what an agent of the domain must obey, Markdown."""
+    """Reads the policy that agents must follow (Markdown); None if there is none."""
     actors: str = ""
-    """Query in SQLite's dialect for who may act, for people who try tools: `name`, `note`, and `identity`, the value of
-    the identity header."""
+    """Query in SQLite's dialect for the users that may act, shown on the explore page: `name`, `note` and `identity`,
+    the value of the identity header."""
+    scope: Scope | None = None
+    """Conditions of the rows of a table that the acting user sees in every access, for a server that keeps users apart
+    as published; None if every user sees all rows in access `published`."""
+    deadlines: Sequence[Deadline] = ()
+    """What time does to the rows by itself."""
     access: AccessRules | None = None
-    """What access `strict` enforces; None where there is only `published`."""
+    """Rules of access `strict`; None if the domain supports only `published`."""
 
     def __post_init__(self) -> None:
-        """Refuses a domain whose access rules leave out a tool, or name one that does not exist."""
-        if self.access is not None and (odd := set(self.access.resources) ^ set(self.toolbox.tools)):
-            raise ValueError(f"access rules and tools of {self.name} differ: {', '.join(sorted(odd))}")
+        """Refuses access rules that do not cover exactly the domain's tools."""
+        if self.access is not None and (mismatch := set(self.access.resources) ^ set(self.toolbox.tools)):
+            raise ValueError(f"access rules and tools of {self.name} differ: {', '.join(sorted(mismatch))}")
+
+    async def passes(self, gym: Gym, before: datetime, after: datetime) -> None:
+        """Does what time does between two times of a database's clock, in the transaction that moves the clock."""
+        await pass_time(self.deadlines, gym, before, after)

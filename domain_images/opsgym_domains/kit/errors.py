@@ -1,4 +1,4 @@
-"""Errors an agent can act on. `manners` says how the published servers write them."""
+"""Exceptions of the kit. `response_style` renders those that agents see."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def short(value: Any) -> str:
-    """A wrong value as errors repeat it: short and shallow, whatever an agent sent."""
+    """A rejected value for an error message, abbreviated."""
     return _SHORT.repr(value)
 
 
 def unfit_text(text: str) -> str | None:
-    """Why no database can hold a text, None if it can: JSON can write what is not text."""
+    """Why a text cannot be stored, or None if it can: JSON strings may contain characters that Postgres rejects."""
     if "\x00" in text:
-        return "holds a NUL character"
+        return "contains a NUL character"
     try:
         text.encode()
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is no character"
+        return "contains an unpaired surrogate, which is not a valid character"
     return None
 
 
 class ToolError(Exception):
-    """A call that a rule refuses. The transaction is rolled back; nothing of the call remains.
+    """A refused tool call. The transaction is rolled back; the call changes nothing.
 
     Args:
-        code: Upper-case code, for instance `NO_CHANGES_DETECTED`.
-        message: What is wrong and what to do, for the agent.
-        field: Argument at fault, if one is.
+        code: Upper-case error code, for instance `NO_CHANGES_DETECTED`.
+        message: What is wrong and what the agent can do about it.
+        field: Name of the rejected argument, if the error concerns one.
     """
 
     def __init__(self, code: str, message: str, field: str | None = None) -> None:
@@ -45,53 +45,57 @@ class ToolError(Exception):
 
 
 class TextTooLong(ToolError):
-    """Text that does not fit its column.
+    """A text that is longer than its column allows.
 
     Args:
-        field: Column.
-        text: What was given.
-        limit: Characters that fit.
+        field: Name of the column.
+        text: The rejected text.
+        limit: Maximum number of characters.
     """
 
     def __init__(self, field: str, text: str, limit: int) -> None:
-        super().__init__("STRING_TOO_LONG", f"{field} has {len(text)} characters; the most is {limit}", field)
+        super().__init__("STRING_TOO_LONG", f"{field} has {len(text)} characters; the maximum is {limit}", field)
         self.text = text
         self.limit = limit
 
 
+class CallError(ToolError):
+    """A call that names no tool or no database of the server."""
+
+
 class Unidentified(ToolError):
-    """A call that names nobody who may act, before any tool runs."""
+    """A call without a valid acting user; raised before the tool runs."""
 
 
 @dataclass(frozen=True)
 class Invalid:
-    """One argument that does not fit the tool's schema."""
+    """One argument that violates the tool's schema."""
 
     field: str
     type: str
     message: str
     code: str
     given: Any = None
-    """What was given, None if nothing was."""
+    """The rejected value, None if the argument was missing."""
     bounds: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Limits that it breaks, by the name that the published servers give them."""
+    """Violated limits, by the name that the published servers use."""
 
 
 class InvalidArguments(Exception):
-    """Arguments that do not fit the tool's schema; nothing was executed."""
+    """Arguments that violate the tool's schema; nothing was executed."""
 
-    def __init__(self, found: Sequence[Invalid]) -> None:
-        self.found = tuple(found)
-        super().__init__("; ".join(f"{item.field}: {item.message}" for item in found))
+    def __init__(self, problems: Sequence[Invalid]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{item.field}: {item.message}" for item in problems))
 
 
 class DatabaseLost(Exception):
-    """Postgres cannot be reached: infrastructure, not something the agent did."""
+    """Postgres cannot be reached; an infrastructure error, not caused by the agent."""
 
 
 class SeedError(Exception):
-    """A seed that cannot be loaded; nothing of it remains."""
+    """A seed that cannot be loaded; nothing of it is kept."""
 
 
 class QueryError(Exception):
-    """A query that cannot be run, or may not be."""
+    """A query that fails or is not allowed."""

@@ -1,127 +1,149 @@
-"""What a tool works with: the rows of one database, in one transaction, on behalf of one user.
+"""Row access of a tool: one database, one transaction, one acting user.
 
-Invariant: a tool reads and writes rows only through a `Gym`, so identifiers, timestamps, length limits, references and
-no-op refusal are the same for every tool of every domain.
+Invariant: a tool reads and writes rows only through a `Gym`, so that identifiers, timestamps, owners, numbers, length
+limits, references, uniqueness and the refusal of no-op updates are the same for every tool of every domain. What
+needs no database is apart: conditions in `filters`, values in `fitting`, statements that count in `identifiers`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Date,
-    DateTime,
-    FromClause,
-    Integer,
-    MetaData,
-    Numeric,
-    String,
-    Table,
-    cast,
-    desc,
-    func,
-    literal_column,
-    select,
-    text,
-)
+from sqlalchemy import FromClause, Integer, MetaData, cast, desc, func, inspect, literal_column, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql import Select
-from sqlalchemy.sql.elements import ColumnElement, TextClause
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.sql.elements import ColumnElement
 
-from opsgym_domains.kit.access import ORGANISATION, AccessRules, references
+from opsgym_domains.kit.access import ORGANISATION, AccessRules, Scope, references
 from opsgym_domains.kit.clock import Clock
-from opsgym_domains.kit.errors import TextTooLong, ToolError, short
-from opsgym_domains.kit.integrity import as_tool_error, missing_reference, not_found_code
-from opsgym_domains.kit.schema import COUNTERS, ROW_ORDER, Row, as_dict, is_counted, table_of
+from opsgym_domains.kit.constraint_errors import as_tool_error, missing_reference, not_found_code
+from opsgym_domains.kit.errors import ToolError, short
+from opsgym_domains.kit.filters import NO_FILTERS, among, matching
+from opsgym_domains.kit.fitting import can_be_stored, changes, fitted
+from opsgym_domains.kit.identifiers import NEXT_UUID, count_up, uuid_of
+from opsgym_domains.kit.schema import (
+    ROW_ORDER,
+    Row,
+    as_dict,
+    is_counted,
+    key_column,
+    searched_of,
+    table_of,
+    uniques_of,
+)
 
 R = TypeVar("R", bound=Row)
-_MAX_INT = 2**31 - 1
-"""Largest value of Postgres' integer."""
+Key = str | int | tuple[str | int, ...]
+"""Primary key of a row; a tuple if it has several columns."""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """The user a call is made for."""
+    """The acting user of a call."""
 
     user_id: str | int
     org_id: str | None = None
     role: str | None = None
     active: bool = True
-    """Whether the account may be used."""
+    """Whether the account is active."""
     anonymous: bool = False
-    """True when the call named nobody and the domain's default user acts."""
+    """Whether the call had no identity, so that the domain's default user acts."""
+
+
+SYSTEM = Actor(user_id="system")
+"""Actor of changes that no user makes."""
 
 
 class Gym:
     """One call's view of a database.
 
-    In access `strict`, rows that the actor may not see are not there, and every write has to pass the process rules.
+    Rows outside the domain's scope are invisible. In access `strict` so are those outside the scope of its access
+    rules, and every write is checked against the process rules.
 
     Attributes:
         actor: The acting user.
+        database_id: Id by which clients know the database; published servers show it in results.
     """
 
     def __init__(
-        self, session: AsyncSession, metadata: MetaData, actor: Actor, clock: Clock, strict: AccessRules | None = None
+        self,
+        session: AsyncSession,
+        metadata: MetaData,
+        actor: Actor,
+        clock: Clock,
+        strict: AccessRules | None = None,
+        database_id: str = "",
+        scope: Scope | None = None,
     ) -> None:
         self.actor = actor
+        self.database_id = database_id
+        self._scope = scope
         self._session = session
         self._metadata = metadata
         self._clock = clock
         self._strict = strict
 
     def now(self) -> datetime:
-        """Time of the database's clock."""
+        """Current time of the database's clock."""
         return self._clock.now()
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether access is `strict`."""
+        return self._strict is not None
+
+    def at(self, time: datetime) -> Gym:
+        """The same view, by a clock that stands at another time."""
+        clock = Clock(start=time)
+        return Gym(self._session, self._metadata, self.actor, clock, self._strict, self.database_id, self._scope)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
     async def get(self, kind: type[R], key: Any) -> R | None:
-        """A row by its primary key, or None."""
-        if not _can_be_stored(key):
+        """The row with a primary key, or None. A key of several columns is a tuple."""
+        parts = _parts(key)
+        if not all(map(can_be_stored, parts)):
             return None
-        if self._strict is None:
+        if not self._visible(kind.__table__):
             return await self._session.get(kind, key)
-        statement = self._select(kind).where(kind.__table__.columns[_key_column(kind)] == key)
+        columns = zip(kind.__table__.primary_key, parts, strict=True)
+        statement = self._select(kind).where(*(column == part for column, part in columns))
         return (await self._session.scalars(statement)).first()
 
-    async def fetch(self, kind: type[R], key: str | int, *, field: str | None = None) -> R:
-        """A row by its primary key.
+    async def fetch(self, kind: type[R], key: Key, *, field: str | None = None) -> R:
+        """The row with a primary key.
 
         Args:
             kind: Row class.
-            key: Primary key.
-            field: Argument the key came from; the key column's name if None.
+            key: Primary key, a tuple if it has several columns.
+            field: Argument that contained the key; None for the name of the first key column.
 
         Raises:
             ToolError: `<TABLE>_NOT_FOUND`.
         """
         row = await self.get(kind, key)
         if row is None:
-            raise not_found(kind, key, field or _key_column(kind))
+            raise not_found(kind, key, field or key_column(kind))
         return row
 
     async def find(self, kind: type[R], **values: Any) -> R | None:
-        """The first row with these values, oldest first, or None."""
-        if not all(map(_can_be_stored, values.values())):
+        """The oldest row with these values, or None."""
+        if not all(map(can_be_stored, values.values())):
             return None
         return await self.first(kind, *(getattr(kind, name) == value for name, value in values.items()))
 
     async def first(self, kind: type[R], *conditions: ColumnElement[bool]) -> R | None:
-        """The first row that meets every condition, oldest first, or None."""
+        """The oldest row that meets all conditions, or None."""
         statement = _ordered(self._select(kind).where(*conditions), kind, newest_first=False)
         return (await self._session.scalars(statement.limit(1))).first()
 
     async def fetch_by(self, kind: type[R], **values: Any) -> R:
-        """The row with these values, the oldest if several have them.
+        """The oldest row with these values.
 
         Raises:
             ToolError: `<TABLE>_NOT_FOUND`.
@@ -132,7 +154,7 @@ class Gym:
         return row
 
     async def fetch_either(self, kind: type[R], **names: str | None) -> R:
-        """The row that one of its names is given for, where a tool offers several.
+        """The row for a tool that accepts one of several identifiers, for instance id or number.
 
         Raises:
             ToolError: `INVALID_IDENTIFIER` unless exactly one is given; `<TABLE>_NOT_FOUND`.
@@ -140,168 +162,256 @@ class Gym:
         given = {name: value for name, value in names.items() if value}
         if len(given) != 1:
             first = next(iter(names))
-            raise ToolError("INVALID_IDENTIFIER", f"name the {kind.label} by exactly one of {', '.join(names)}", first)
+            raise ToolError(
+                "INVALID_IDENTIFIER", f"identify the {kind.label} by exactly one of {', '.join(names)}", first
+            )
         return await self.fetch_by(kind, **given)
 
     async def exists(self, kind: type[R], **values: Any) -> bool:
-        """Whether a row with these values is there."""
+        """Whether a row with these values exists."""
         return await self.find(kind, **values) is not None
 
     async def all(
         self, kind: type[R], *conditions: ColumnElement[bool], newest_first: bool | None = None
     ) -> Sequence[R]:
-        """Rows that meet every condition, in the order that their table's lists have unless told otherwise."""
+        """Rows that meet all conditions. `newest_first` None means the default order of the row class."""
         newest_first = kind.newest_first if newest_first is None else newest_first
         statement = _ordered(self._select(kind).where(*conditions), kind, newest_first=newest_first)
         return (await self._session.scalars(statement)).all()
 
+    async def list(self, kind: type[R], filters: Mapping[str, Any], *conditions: ColumnElement[bool]) -> Sequence[R]:
+        """Rows that match all filters of a list tool (see `matching`) and meet all conditions, in the default order.
+
+        Filters of columns that are `searched` find a part of the text, ignoring case; all others match exactly.
+        """
+        return await self.all(kind, *matching(kind, filters, partial=searched_of(kind)), *conditions)
+
     async def grouped(
-        self, by: InstrumentedAttribute[Any], aggregate: ColumnElement[Any], *conditions: ColumnElement[bool]
+        self,
+        by: InstrumentedAttribute[Any],
+        aggregate: ColumnElement[Any],
+        filters: Mapping[str, Any] = NO_FILTERS,
+        *conditions: ColumnElement[bool],
     ) -> dict[str, Any]:
-        """A count, sum or average for each value of a column, leaving out rows where it is NULL.
+        """A count, sum or average by value of a column; rows where the column is NULL are omitted.
 
         Args:
             by: Column.
-            aggregate: What to compute, for instance `func.count()`.
-            conditions: Which rows; all if none.
+            aggregate: Aggregate to compute, for instance `func.count()`.
+            filters: Filters of the rows, which match exactly (see `matching`).
+            conditions: Further conditions of the rows.
         """
-        own = self._own(by.class_.__table__)
-        statement = select(by, aggregate).where(by.is_not(None), *conditions, *own).group_by(by).order_by(by)
+        kind: type[Row] = by.parent.class_
+        where = (*matching(kind, filters), *conditions, *self._visible(kind.__table__))
+        statement = select(by, aggregate).where(by.is_not(None), *where).group_by(by).order_by(by)
         return {row[0]: row[1] for row in await self._session.execute(statement)}
 
-    async def measure(self, kind: type[R], aggregate: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Any:
-        """A count, sum or average over the rows that meet every condition; None if there are none."""
+    async def measure(
+        self,
+        kind: type[R],
+        aggregate: ColumnElement[Any],
+        filters: Mapping[str, Any] = NO_FILTERS,
+        *conditions: ColumnElement[bool],
+    ) -> Any:
+        """A count, sum or average over rows; None for a sum or average over no rows. Arguments as for `grouped`."""
         table = kind.__table__
-        return await self._session.scalar(select(aggregate).select_from(table).where(*conditions, *self._own(table)))
+        where = (*matching(kind, filters), *conditions, *self._visible(table))
+        return await self._session.scalar(select(aggregate).select_from(table).where(*where))
+
+    async def count(
+        self, kind: type[R], filters: Mapping[str, Any] = NO_FILTERS, *conditions: ColumnElement[bool]
+    ) -> int:
+        """Number of rows. Arguments as for `grouped`."""
+        return int(await self.measure(kind, func.count(), filters, *conditions))
 
     async def count_by(
-        self, by: InstrumentedAttribute[Any], asked: Sequence[Any], *conditions: ColumnElement[bool]
+        self,
+        by: InstrumentedAttribute[Any],
+        values: Sequence[Any] = (),
+        filters: Mapping[str, Any] = NO_FILTERS,
+        *conditions: ColumnElement[bool],
     ) -> dict[str, int]:
-        """How many rows there are for each value of a column that occurs.
+        """Number of rows by value of a column.
 
         Args:
             by: Column.
-            asked: If given, only these values, also those that do not occur.
-            conditions: Which rows; all if none.
+            values: Values to count, including those that do not occur; empty for every value that occurs.
+            filters: Filters of the rows, which match exactly (see `matching`).
+            conditions: Further conditions of the rows.
         """
-        return dict.fromkeys(asked, 0) | await self.grouped(by, func.count(), *among(by, asked), *conditions)
+        counts = await self.grouped(by, func.count(), filters, *among(by, values), *conditions)
+        return dict.fromkeys(values, 0) | counts
 
     async def refuse_duplicate(self, kind: type[Row], code: str, *, but: Row | None = None, **values: Any) -> None:
-        """Makes sure that no row has these values yet, in any organisation.
+        """Refuses values that another row of any organisation already has.
 
         Args:
             kind: Row class.
             code: Error code.
-            but: Row that may have them: the one that is being changed.
-            values: Columns; if one is None there is nothing to compare.
+            but: Row that may have the values: the one that is being updated.
+            values: Values by column; if one is None, nothing is checked.
 
         Raises:
-            ToolError: Another row has them; names it, if the actor may see it. The field at fault is the last of the
-                values.
+            ToolError: Another row has the values; the message names it if the actor may see it. The error's field
+                is the last column.
         """
         if None in values.values():
             return
         rows = await self._session.scalars(select(kind).filter_by(**values).limit(2))
-        taken = next((row for row in rows if row is not but), None)
-        if taken is not None:
+        duplicate = next((row for row in rows if row is not but), None)
+        if duplicate is not None:
             shown = ", ".join(f"{name} {short(value)}" for name, value in values.items())
-            key = getattr(taken, _key_column(kind))
-            holder = f"{kind.label} {key}" if await self.get(kind, key) else f"a {kind.label} of another organisation"
-            raise ToolError(code, f"{holder} has {shown}", list(values)[-1])
+            key = tuple(getattr(duplicate, column.name) for column in kind.__table__.primary_key)
+            holder = (
+                f"{kind.label} {_shown(key)}"
+                if await self.get(kind, key)
+                else f"a {kind.label} of another organisation"
+            )
+            raise ToolError(code, f"{holder} already has {shown}", list(values)[-1])
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
     async def insert(self, row: R) -> R:
-        """Adds a row. Fills in its identifier and timestamps where they are empty.
+        """Adds a row; fills in what is not given and its row class declares: key, numbers, times, owner, defaults.
 
         Raises:
-            ToolError: A value is too long, the row breaks a constraint, or a process rule refuses it.
+            ToolError: A value is too long or already taken, a constraint is violated, or a process rule refuses the
+                write.
         """
         kind = type(row)
-        if getattr(row, _key_column(kind)) is None:
-            setattr(row, _key_column(kind), await self.next_id(kind))
-        for column in (kind.created, kind.updated):
-            if column is not None and getattr(row, column) is None:
-                setattr(row, column, self.now())
-        for name, value in _fitted(kind, as_dict(row)).items():
+        absent = inspect(row).unloaded
+        given = as_dict(row) | {name: value for name, value in kind.defaults.items() if name in absent}
+        for name, value in fitted(kind, given).items():
             setattr(row, name, value)
-        await self._judge(row, None)
+        generated = await self._generate(row)
+        await self._check_scope(row, None)
+        await self._refuse_duplicates(row, set(given) - generated)
+        await self._check_rules(row, None)
         self._session.add(row)
         await self._flush()
         return row
 
-    async def update(self, row: R, changes: Mapping[str, Any]) -> R:
-        """Changes a row.
+    async def _generate(self, row: Row) -> set[str]:
+        """Sets the declared columns of a new row that have no value and returns the names of its key and numbers."""
+        kind, key, generated = type(row), key_column(type(row)), set[str]()
+        if getattr(row, key) is None:
+            setattr(row, key, await self.next_id(kind))
+            generated.add(key)
+        for column, template in kind.numbers.items():
+            if getattr(row, column) is None:
+                setattr(row, column, await self._number(row, column, template))
+                generated.add(column)
+        now, actor = self.now(), self.actor
+        values = ((kind.created, now), (kind.updated, now), (kind.owner, actor.org_id), (kind.actor, actor.user_id))
+        for name, value in values:
+            if name is not None and getattr(row, name) is None:
+                setattr(row, name, value)
+        return generated
+
+    async def change(self, kind: type[R], key: Key | Mapping[str, str | None], fields: Mapping[str, Any]) -> R:
+        """Looks up a row and updates it, for an update tool.
+
+        Args:
+            kind: Row class.
+            key: Primary key, or several identifiers of which exactly one is given (see `fetch_either`).
+            fields: New value by column, as the agent gave it.
 
         Raises:
-            ToolError: `NO_CHANGES_DETECTED` if nothing would differ and the table minds; a value is too long; a
-                constraint breaks; a process rule refuses it.
+            ToolError: In this order: `NO_FIELDS_TO_UPDATE` if `fields` is empty; a value does not fit its column;
+                `<TABLE>_NOT_FOUND`; then as for `update`.
         """
+        given = fitted(kind, changes(fields))
+        row = await (self.fetch_either(kind, **key) if isinstance(key, Mapping) else self.fetch(kind, key))
+        return await self._store(row, given)
+
+    async def update(self, row: R, changes: Mapping[str, Any]) -> R:
+        """Updates a row.
+
+        Raises:
+            ToolError: `NO_CHANGES_DETECTED` if nothing would change and the row class refuses no-op updates; a value
+                is too long or already taken; a constraint is violated; a process rule refuses the write.
+        """
+        return await self._store(row, fitted(type(row), changes))
+
+    async def _store(self, row: R, fitted: Mapping[str, Any]) -> R:
+        """Carries out `update` with values that fit their columns."""
         kind = type(row)
-        fitted = _fitted(kind, changes)
         different = {name: value for name, value in fitted.items() if getattr(row, name) != value}
         if not different and kind.no_op_is_refused:
-            raise ToolError("NO_CHANGES_DETECTED", "every given value is already the stored one; nothing was written")
+            raise ToolError("NO_CHANGES_DETECTED", "all given values are already stored; nothing was changed")
         before = None if self._strict is None else kind(**as_dict(row))
         for name, value in different.items():
             setattr(row, name, value)
-        await self._judge(row, before)
+        await self._check_scope(row, before)
+        await self._refuse_duplicates(row, different)
+        await self._check_rules(row, before)
         if kind.updated is not None:
             setattr(row, kind.updated, self.now())
         await self._flush()
         return row
 
     async def delete(self, rows: Iterable[Row]) -> int:
-        """Removes rows; how many.
+        """Deletes rows and returns their number.
 
         Raises:
-            ToolError: `STILL_REFERENCED`, naming what depends on them; a process rule refuses it.
+            ToolError: `STILL_REFERENCED` if other rows refer to them; a process rule refuses the deletion.
         """
-        gone = list(rows)
-        for row in gone:
+        deleted = list(rows)
+        for row in deleted:
             if self._strict is not None:
-                await self._strict.rulebook.judge_delete(self, row)
+                await self._strict.rulebook.check_delete(self, row)
             await self._session.delete(row)
         await self._flush()
-        return len(gone)
+        return len(deleted)
 
-    async def remove(self, kind: type[R], *conditions: ColumnElement[bool]) -> Sequence[R]:
-        """Deletes the rows that meet every condition; those that are gone, newest first.
+    async def remove(self, kind: type[R], filters: Mapping[str, Any]) -> Sequence[R]:
+        """Deletes the rows that match all filters exactly (see `matching`) and returns them, in the default order.
 
         Raises:
-            ToolError: `<TABLE>_NOT_FOUND` if there is none; `STILL_REFERENCED`, naming what depends on them.
+            ToolError: `MISSING_FILTER` without a filter; `<TABLE>_NOT_FOUND` if no row matches and the row class
+                refuses writes without effect; `STILL_REFERENCED` if other rows refer to one of the rows.
         """
+        conditions = matching(kind, filters)
         if not conditions:
-            raise ValueError(f"a delete without conditions would empty {kind.__tablename__}")
-        gone = await self.all(kind, *conditions)
-        if not gone:
-            raise ToolError(not_found_code(kind.label), f"no {kind.label} fits; nothing was deleted")
-        await self.delete(gone)
-        return gone
+            raise ToolError("MISSING_FILTER", f"give at least one filter; deleting every {kind.label} is not allowed")
+        deleted = await self.all(kind, *conditions)
+        if not deleted and kind.no_op_is_refused:
+            raise ToolError(not_found_code(kind.label), f"no {kind.label} matches; nothing was deleted")
+        await self.delete(deleted)
+        return deleted
 
     # --- identifiers -----------------------------------------------------------------------------------------------
 
     async def next_id(self, kind: type[Row]) -> str | int | None:
-        """Next identifier of a table, counted over all organisations; None if the caller gives it.
+        """Next identifier of a table, counted over all organisations; None if the caller must supply it.
 
-        That is the next whole number, which no row ever had, or the prefix and the highest number in use plus one.
+        For integer keys this is the next number that no row ever had; for prefixed keys the highest number in use plus
+        one; for UUIDs the next of a sequence that is the same in every database.
         """
         table = table_of(kind)
         if is_counted(table):
-            return int(await self._session.scalar(_count_up(table)) or 0)
+            return int(await self._session.scalar(count_up(table)) or 0)
+        if kind.has_uuid:
+            return uuid_of(await self._session.scalar(NEXT_UUID) or 0)
         if kind.id_prefix is None:
             return None
-        return f"{kind.id_prefix}{await self._highest(kind, _key_column(kind)) + 1:03d}"
+        return f"{kind.id_prefix}{await self._highest(kind, key_column(kind)) + 1:03d}"
 
-    async def next_number(self, kind: type[Row], column: str, form: str) -> str:
-        """Next value of a number column, counted like identifiers.
+    async def next_number(self, kind: type[Row], column: str, template: str) -> str:
+        """Next value of a number column: the highest number in use plus one.
 
         Args:
             kind: Row class.
             column: Column of the number.
-            form: Format string, for instance `INC-{:06d}`.
+            template: Format string, for instance `INC-{:06d}`.
         """
-        return form.format(await self._highest(kind, column) + 1)
+        return template.format(await self._highest(kind, column) + 1)
+
+    async def _number(self, row: Row, column: str, template: str) -> str:
+        """The declared number of a new row whose key is set."""
+        if "{key" in template:
+            return template.format(key=getattr(row, key_column(type(row))))
+        return await self.next_number(type(row), column, template)
 
     async def _highest(self, kind: type[Row], column: str) -> int:
         digits = func.substring(kind.__table__.columns[column], r"\d+$")
@@ -311,25 +421,35 @@ class Gym:
     # --- access ----------------------------------------------------------------------------------------------------
 
     def _select(self, kind: type[R]) -> Select[R]:
-        return select(kind).where(*self._own(kind.__table__))
+        return select(kind).where(*self._visible(kind.__table__))
 
-    def _own(self, table: FromClause) -> list[ColumnElement[bool]]:
-        """Conditions for the rows that the actor may see."""
-        return [] if self._strict is None else self._strict.scope(table, self.actor)
+    def _visible(self, table: FromClause) -> Sequence[ColumnElement[bool]]:
+        """Conditions that select the rows that the actor may see."""
+        scopes = (self._scope, None if self._strict is None else self._strict.scope)
+        return [condition for scope in scopes if scope is not None for condition in scope(table, self.actor)]
 
-    async def _judge(self, after: R, before: R | None) -> None:
-        """Lets a write pass, if nothing in it is another organisation's and no process rule refuses it."""
+    async def _refuse_duplicates(self, row: Row, columns: Collection[str]) -> None:
+        """Refuses values that another row has, where one of the columns is part of what must be unique."""
+        kind = type(row)
+        for unique in uniques_of(kind):
+            if not set(columns).isdisjoint(unique.columns):
+                values = {name: getattr(row, name) for name in unique.columns}
+                await self.refuse_duplicate(kind, unique.code, but=row, **values)
+
+    async def _check_rules(self, after: R, before: R | None) -> None:
+        """Refuses a write that violates a process rule."""
+        if self._strict is not None:
+            await self._strict.rulebook.check_write(self, after, before)
+
+    async def _check_scope(self, after: R, before: R | None) -> None:
+        """Refuses a write that leaves the actor's scope."""
         if self._strict is None:
             return
-        await self._refuse_foreign(after, before)
-        await self._strict.rulebook.judge_write(self, after, before)
-
-    async def _refuse_foreign(self, after: R, before: R | None) -> None:
         if getattr(after, ORGANISATION, self.actor.org_id) != self.actor.org_id:
-            raise ToolError("CROSS_ORGANIZATION_ACCESS", "records stay in your own organisation", ORGANISATION)
+            raise ToolError("CROSS_ORGANIZATION_ACCESS", "records must belong to your own organisation", ORGANISATION)
         for key in references(after.__table__):
             name, value, target = key.parent.name, getattr(after, key.parent.name), key.column
-            conditions = self._own(target.table)
+            conditions = self._visible(target.table)
             if value is None or not conditions or (before is not None and getattr(before, name) == value):
                 continue
             if await self._session.scalar(select(target).where(target == value, *conditions)) is None:
@@ -345,153 +465,20 @@ class Gym:
             raise refusal from None
 
 
-# --- conditions --------------------------------------------------------------------------------------------------
+def not_found(kind: type[Row], key: Key, field: str) -> ToolError:
+    """The error for a missing row."""
+    return missing_reference(kind.label, _shown(key), field)
 
 
-def contains(column: InstrumentedAttribute[Any], text: str) -> ColumnElement[bool]:
-    """Case-insensitive partial match; `%` and `_` in the text mean themselves."""
-    return column.icontains(text, autoescape=True)
+def _parts(key: Any) -> tuple[Any, ...]:
+    """Values of a primary key's columns."""
+    return key if isinstance(key, tuple) else (key,)
 
 
-def among(column: InstrumentedAttribute[Any], asked: Sequence[Any]) -> list[ColumnElement[bool]]:
-    """Condition that a column has one of the values; none if no value is asked for."""
-    return [column.in_(asked)] if asked else []
-
-
-def matching(
-    kind: type[Row],
-    filters: Mapping[str, Any],
-    *,
-    partial: Collection[str] = (),
-    renamed: Mapping[str, str] | None = None,
-) -> list[ColumnElement[bool]]:
-    """Conditions of a list tool's filters.
-
-    Args:
-        kind: Row class.
-        filters: What the agent gave; `created_after` and `created_before` bound the creation time, both included.
-        partial: Filters that match a part of the text, in any case; the others match exactly.
-        renamed: Column by filter, where the published name of the filter is not the column's.
-
-    Raises:
-        ToolError: A date cannot be read, the range is empty, or a number is larger than any that is stored.
-    """
-    conditions: list[ColumnElement[bool]] = []
-    for name, value in filters.items():
-        if name not in _RANGE:
-            column = getattr(kind, (renamed or {}).get(name, name))
-            wanted = _fit_time(name, column.type, value)
-            _refuse_too_large(name, column.type, wanted)
-            conditions.append(contains(column, wanted) if name in partial else column == wanted)
-    if kind.created is not None:
-        after, before = (filters.get(name) for name in _RANGE)
-        conditions += within(getattr(kind, kind.created), after, before)
-    return conditions
-
-
-_RANGE = ("created_after", "created_before")
-
-
-def changes(given: Mapping[str, Any], *times: str) -> dict[str, Any]:
-    """The columns an update sets.
-
-    Args:
-        given: Arguments beside the record's identifier.
-        times: Those that are dates or times.
-
-    Raises:
-        ToolError: `NO_FIELDS_TO_UPDATE` when nothing is given; this comes before the record is looked up.
-            `INVALID_DATE`.
-    """
-    if not given:
-        raise ToolError("NO_FIELDS_TO_UPDATE", "name at least one field to change beside the record's identifier")
-    return with_times(given, *times)
-
-
-def with_times(given: Mapping[str, Any], *times: str) -> dict[str, Any]:
-    """Arguments with those that are dates or times read; a blank one is None.
-
-    Raises:
-        ToolError: `INVALID_DATE`.
-    """
-    found = {name: given[name] for name in times if name in given}
-    return {**given, **{name: parse_time(text, name) if text.strip() else None for name, text in found.items()}}
-
-
-def within(
-    column: InstrumentedAttribute[Any], after: str | None, before: str | None, name: str = "created"
-) -> list[ColumnElement[bool]]:
-    """Conditions of a date range, both ends included.
-
-    Args:
-        column: Timestamp column.
-        after: Earliest time as text, or None.
-        before: Latest time as text, or None.
-        name: First part of the arguments' names, for errors.
-
-    Raises:
-        ToolError: A date cannot be read, or the range is empty.
-    """
-    first = parse_time(after, f"{name}_after") if after else None
-    last = parse_time(before, f"{name}_before") if before else None
-    if first is not None and last is not None and first > last:
-        raise ToolError("INVALID_DATE_RANGE", f"{name}_after is later than {name}_before", f"{name}_after")
-    conditions: list[ColumnElement[bool]] = []
-    if first is not None:
-        conditions.append(column >= first)
-    if last is not None:
-        conditions.append(column <= last)
-    return conditions
-
-
-_US_FORMS = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m-%d-%Y")
-
-
-def parse_time(text: str, field: str) -> datetime:
-    """A date or time: ISO 8601 with `T` or a space, with or without zone, or month/day/year.
-
-    Raises:
-        ToolError: `INVALID_DATE`.
-    """
-    stripped = re.sub(r"\s+", " ", text.strip())
-    try:
-        return _naive_utc(datetime.fromisoformat(stripped))
-    except (ValueError, OverflowError):
-        pass
-    for form in _US_FORMS:
-        try:
-            return datetime.strptime(stripped, form)  # noqa: DTZ007 - tables keep UTC without a zone
-        except ValueError:
-            continue
-    raise ToolError("INVALID_DATE", f"{text[:60]!r} is not a date; use a form like 2025-01-31T09:00:00", field)
-
-
-def _naive_utc(time: datetime) -> datetime:
-    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
-
-
-def not_found(kind: type[Row], key: str | int, field: str) -> ToolError:
-    """The error for a row that is not there."""
-    return missing_reference(kind.label, key, field)
-
-
-def _key_column(kind: type[Row]) -> str:
-    return str(next(iter(kind.__table__.primary_key)).name)
-
-
-def _can_be_stored(value: Any) -> bool:
-    """Whether a key can be in a table at all."""
-    return not isinstance(value, int) or abs(value) <= _MAX_INT
-
-
-def _count_up(table: Table) -> TextClause:
-    """Statement for a counted table's next key. It is undone with the call, so refused calls leave no gap."""
-    (key,) = table.primary_key
-    highest = f'SELECT coalesce(max("{key.name}"), 0) FROM "{table.name}"'  # noqa: S608 - names of our own tables
-    return text(
-        f"INSERT INTO {COUNTERS} AS counter (name, last) VALUES ('{table.name}', ({highest}) + 1) "  # noqa: S608
-        "ON CONFLICT (name) DO UPDATE SET last = greatest(counter.last + 1, excluded.last) RETURNING last"
-    )
+def _shown(key: Key) -> str | int:
+    """A primary key for a message."""
+    parts = _parts(key)
+    return ", ".join(map(str, parts)) if len(parts) > 1 else parts[0]
 
 
 def _ordered(statement: Select[R], kind: type[R], *, newest_first: bool) -> Select[R]:
@@ -504,45 +491,3 @@ def _ordered(statement: Select[R], kind: type[R], *, newest_first: bool) -> Sele
     if kind.created is not None:
         keys.insert(0, desc(getattr(kind, kind.created)).nulls_last())
     return statement.order_by(*keys)
-
-
-def _fitted(kind: type[Row], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as their columns keep them, so that what a tool returns is what is stored. Blank text is NULL.
-
-    Raises:
-        ToolError: `STRING_TOO_LONG`, `NUMBER_TOO_LARGE`, `INVALID_DATE`.
-    """
-    columns = kind.__table__.columns
-    return {name: _fit(name, columns[name].type, value) for name, value in values.items()}
-
-
-def _fit(name: str, kind: TypeEngine[Any], value: Any) -> Any:
-    if isinstance(value, str) and not value.strip():
-        return None
-    value = _fit_time(name, kind, value)
-    if isinstance(kind, String) and isinstance(value, str) and kind.length is not None and len(value) > kind.length:
-        raise TextTooLong(name, value, kind.length)
-    _refuse_too_large(name, kind, value)
-    if isinstance(kind, Numeric) and isinstance(value, Decimal) and kind.scale is not None:
-        return value.quantize(Decimal(1).scaleb(-kind.scale))
-    return value
-
-
-def _fit_time(name: str, kind: TypeEngine[Any], value: Any) -> Any:
-    """Text for a column that holds dates or times, as that; anything else as it is."""
-    if not isinstance(value, str) or not isinstance(kind, Date | DateTime):
-        return value
-    time = parse_time(value, name)
-    return time if isinstance(kind, DateTime) else time.date()
-
-
-def _refuse_too_large(name: str, kind: TypeEngine[Any], value: Any) -> None:
-    limit: int | Decimal
-    if isinstance(kind, Integer) and isinstance(value, int):
-        limit = _MAX_INT
-    elif isinstance(kind, Numeric) and isinstance(value, Decimal) and kind.precision is not None:
-        limit = Decimal(10**kind.precision - 1).scaleb(-(kind.scale or 0))
-    else:
-        return
-    if abs(value) > limit:
-        raise ToolError("NUMBER_TOO_LARGE", f"{name} must be at most {limit}", name)

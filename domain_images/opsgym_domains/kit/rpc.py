@@ -1,4 +1,4 @@
-"""MCP over HTTP, for the two kinds of client there are.
+"""MCP over HTTP for plain JSON-RPC clients and for standard MCP clients.
 
 Invariant: both kinds reach the same tools through `call_tool`. Clients that post JSON-RPC without the protocol's
 version header (the published harness, opsgym's runner) get plain JSON with the published keys; every other client is
@@ -27,8 +27,11 @@ SESSION_HEADER = "mcp-session-id"
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
+_JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
+"""Media ranges that include JSON."""
+
 Call = Callable[[str, Mapping[str, Any], Mapping[str, str]], Awaitable[CallResult]]
-"""Runs a tool: name, arguments, the request's headers."""
+"""Runs a tool; arguments are the tool's name, its arguments and the request's headers."""
 
 
 def is_plain(request: Request) -> bool:
@@ -44,7 +47,7 @@ class PlainRpc:
     """JSON-RPC for plain clients.
 
     Args:
-        domain: Whose tools are offered.
+        domain: Domain whose tools are offered.
         version: Version that `initialize` reports.
         call: Runs a tool.
     """
@@ -56,7 +59,10 @@ class PlainRpc:
         self._tools = [_listed(tool, results=domain.lists_results) for tool in domain.toolbox.tools.values()]
 
     async def answer(self, request: Request) -> Response:
-        """Answers one request; notifications get 204, as the published servers send it."""
+        """Answers one request; a notification gets 202 without a body."""
+        refusal = _refusal(request)
+        if refusal is not None:
+            return refusal
         try:
             message = json.loads(await request.body())
         except (ValueError, RecursionError):
@@ -64,7 +70,7 @@ class PlainRpc:
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             return _error(None, INVALID_REQUEST, "expected a JSON-RPC object with a method", status=400)
         if "id" not in message:
-            return Response(status_code=204)
+            return Response(status_code=202)
         params = message.get("params") or {}
         if not isinstance(params, dict):
             return _error(message["id"], INVALID_PARAMS, "params must be an object")
@@ -82,31 +88,33 @@ class PlainRpc:
             return _result(request_id, self._initialized(params))
         if method == "ping":
             return _result(request_id, {})
-        return _error(request_id, METHOD_NOT_FOUND, f"there is no method {method!r}")
+        return _error(request_id, METHOD_NOT_FOUND, f"unknown method {method!r}")
 
     async def _call_tool(self, params: dict[str, Any], request: Request, request_id: Any) -> Response:
         name, arguments = params.get("name"), params.get("arguments") or {}
         if not isinstance(name, str) or not isinstance(arguments, dict):
-            return _error(request_id, INVALID_PARAMS, "tools/call needs a name, and arguments that are an object")
+            return _error(request_id, INVALID_PARAMS, "tools/call requires a name and an object of arguments")
         result = await self._call(name, arguments, request.headers)
         return _result(request_id, result.as_published())
 
     def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
-        asked = params.get("protocolVersion")
+        requested = params.get("protocolVersion")
         return {
-            "protocolVersion": asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
+            "protocolVersion": requested if requested in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
             "capabilities": {"tools": {"listChanged": False}},
             "serverInfo": {"name": self._name, "version": self._version},
         }
 
 
 def sdk_server(domain: Domain, version: str, call: Call) -> Server[Any]:
-    """The SDK's server over the same tools.
+    """The SDK's server with the same tools.
 
-    They never tell `outputSchema` here: standard clients would then insist on results as structured content, which
-    nobody but an object may be.
+    `outputSchema` is omitted: standard clients would require structured content, which must be a JSON object.
     """
-    tools = [mcp.Tool.model_validate(_listed(tool, results=False)) for tool in domain.toolbox.tools.values()]
+    tools = [
+        mcp.Tool.model_validate(_listed(tool, results=False) | {"annotations": _hints(tool)})
+        for tool in domain.toolbox.tools.values()
+    ]
 
     async def list_tools(
         _context: ServerRequestContext[Any], _params: mcp.PaginatedRequestParams | None
@@ -122,8 +130,27 @@ def sdk_server(domain: Domain, version: str, call: Call) -> Server[Any]:
     return Server(domain.service, version=version, on_list_tools=list_tools, on_call_tool=run_tool)
 
 
+def _refusal(request: Request) -> Response | None:
+    """Refuses a body that is declared as something else than JSON, and a client that does not accept JSON.
+
+    Plain clients may omit both headers.
+    """
+    content, accept = request.headers.get("content-type"), request.headers.get("accept")
+    if content is not None and _media_type(content) != "application/json":
+        return _error(None, INVALID_REQUEST, f"the content type must be application/json, not {content!r}", status=415)
+    if accept is not None and not _JSON_TYPES.intersection(map(_media_type, accept.split(","))):
+        return _error(
+            None, INVALID_REQUEST, f"the answer is application/json, which Accept {accept!r} excludes", status=406
+        )
+    return None
+
+
+def _media_type(text: str) -> str:
+    return text.partition(";")[0].strip().lower()
+
+
 class _Json(JSONResponse):
-    """JSON that repeats whatever was sent, also half a surrogate pair, which UTF-8 cannot hold but an escape can."""
+    """JSON response that escapes unpaired surrogates from the request, which UTF-8 cannot encode."""
 
     def render(self, content: Any) -> bytes:
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -133,6 +160,16 @@ class _Json(JSONResponse):
 def _listed(tool: Tool, *, results: bool) -> dict[str, Any]:
     listed = {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
     return listed | ({"outputSchema": dict(tool.output_schema)} if results else {})
+
+
+def _hints(tool: Tool) -> dict[str, bool]:
+    """Annotations for standard clients; the published lists have none, so plain clients do not get them.
+
+    A change overwrites values, so only a tool that merely adds rows is not destructive.
+    """
+    if not tool.writes:
+        return {"readOnlyHint": True}
+    return {"readOnlyHint": False, "destructiveHint": tool.effect is None or tool.effect.operation != "adds"}
 
 
 def _result(request_id: Any, result: dict[str, Any]) -> Response:

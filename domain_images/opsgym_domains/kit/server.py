@@ -1,12 +1,13 @@
-"""The HTTP surface of a gym server, as the published ones have it.
+"""HTTP endpoints of a gym server, compatible with the published servers.
 
-Invariant: nothing an agent or a harness sends ends in HTTP 500. A refused request is 4xx with a `detail`, a lost
-Postgres is 503, and everything a tool refuses is a tool result.
+Invariant: no request of an agent or a harness causes an unhandled HTTP 500. A refused request gets 4xx with a `detail`,
+a lost Postgres 503, and a refused tool call is a tool result.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from typing import Any
 import structlog
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -25,22 +27,26 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from opsgym_api.evalrun import Access
+from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.kit.calls import CallResult, call_tool
 from opsgym_domains.kit.clock import Clock
-from opsgym_domains.kit.databases import Database, Databases, Origin, UnknownDatabase, UnknownSeed
+from opsgym_domains.kit.database import Database, Origin
+from opsgym_domains.kit.databases import Databases, UnknownDatabase
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.errors import DatabaseLost, QueryError, SeedError, ToolError, unfit_text
-from opsgym_domains.kit.gym import parse_time
+from opsgym_domains.kit.fitting import parse_time
+from opsgym_domains.kit.gym import SYSTEM, Gym
 from opsgym_domains.kit.rpc import PlainRpc, is_plain, sdk_server
 from opsgym_domains.kit.sqlite import QueryResult
+from opsgym_domains.kit.state_difference import BOUNDED, WHOLE
+from opsgym_domains.kit.templates import UnknownSeed
 from opsgym_domains.kit.trace_context import TraceContext
 
 DATABASE_HEADER = "x-database-id"
 MAX_BODY = 64 * 1024 * 1024
-"""Bytes of a request; the largest published seed has 3.75 MB."""
+"""Maximum size of a request in bytes; the largest published seed has 3.75 MB."""
 MAX_MCP_BODY = 16 * 1024 * 1024
-"""Bytes of an MCP request; agents may send long texts, not files."""
+"""Maximum size of an MCP request in bytes; agents may send long texts, but no files."""
 
 _SELECTS = re.compile(r"\s*(SELECT|WITH|VALUES)\b", re.IGNORECASE)
 _LIMIT = re.compile(r"\bLIMIT\b", re.IGNORECASE)
@@ -49,11 +55,11 @@ log = structlog.get_logger()
 
 
 class GymServer:
-    """Answers for one domain.
+    """Gym server of one domain.
 
     Args:
         domain: Tables, tools, identity.
-        databases: Where its databases are.
+        databases: The domain's databases.
     """
 
     def __init__(self, domain: Domain, databases: Databases) -> None:
@@ -61,7 +67,7 @@ class GymServer:
         self._databases = databases
         release = version("opsgym-domains")
         self._plain = PlainRpc(domain, release, self._call)
-        # One server answers on many names (pod IP, Service, localhost): Host is not ours to judge here.
+        # `Guard` checks Host and Origin for every endpoint.
         self._sessions = StreamableHTTPSessionManager(
             sdk_server(domain, release, self._call),
             json_response=True,
@@ -71,7 +77,7 @@ class GymServer:
         )
 
     def app(self, routes: Sequence[BaseRoute] = (), middleware: Sequence[Middleware] = ()) -> Starlette:
-        """The ASGI application, with more routes and middleware than a gym server has to have."""
+        """The ASGI application, with additional routes and middleware."""
         endpoints = [
             Route("/mcp", _Mcp(self), methods=["GET", "POST", "DELETE"]),
             Route("/health", self.health),
@@ -108,7 +114,7 @@ class GymServer:
     # --- endpoints -------------------------------------------------------------------------------------------------
 
     async def mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """`/mcp`: tools, for plain and standard clients."""
+        """`/mcp`: tools, for plain JSON-RPC clients and standard MCP clients."""
         request = Request(scope, receive)
         if not is_plain(request):
             await self._sessions.handle_request(scope, receive, send)
@@ -124,7 +130,7 @@ class GymServer:
         return JSONResponse({"status": "healthy", "service": self._domain.service})
 
     async def seed(self, request: Request) -> Response:
-        """`/api/seed-database`: makes a database, from a script or a built-in seed."""
+        """`/api/seed-database`: creates a database from a script or a built-in seed."""
         body = await _json_body(request)
         database_id = _text(body, "database_id", required=True)
         sql, builtin = _text(body, "sql_content"), _text(body, "builtin")
@@ -139,7 +145,8 @@ class GymServer:
             await self._databases.create(str(database_id), Origin(sql=sql, builtin=builtin, access=Access(access)))
         except UnknownSeed:
             known = ", ".join(self._domain.seeds) or "none"
-            raise HTTPException(400, f"there is no built-in seed {builtin!r}; built in: {known}") from None
+            advice = f"available: {known}; NAME@7 is variant 7 of a seed, from 1 to 9999"
+            raise HTTPException(400, f"unknown built-in seed {builtin!r}; {advice}") from None
         except SeedError as error:
             return JSONResponse({"detail": f"Failed to seed database: {error}"}, status_code=500)
         return JSONResponse(
@@ -153,7 +160,7 @@ class GymServer:
         )
 
     async def reset(self, request: Request) -> Response:
-        """`/api/reset-database`: puts a database back to its seed."""
+        """`/api/reset-database`: restores a database to its seed."""
         body = await _json_body(request)
         database_id = _text(body, "database_id") or request.headers.get(DATABASE_HEADER)
         if not database_id:
@@ -162,7 +169,7 @@ class GymServer:
         return JSONResponse({"success": True, "message": "database reset to its seed", "database_id": database_id})
 
     async def delete(self, request: Request) -> Response:
-        """`/api/delete-database`: removes a database."""
+        """`/api/delete-database`: deletes a database."""
         database_id = str(_text(await _json_body(request), "database_id", required=True))
         size = await self._databases.drop(database_id)
         if size is None:
@@ -170,14 +177,14 @@ class GymServer:
         return JSONResponse(
             {
                 "success": True,
-                "message": f"database {database_id} is gone",
+                "message": f"database {database_id} was deleted",
                 "database_id": database_id,
                 "deleted_size_bytes": size,
             }
         )
 
     async def run_sql(self, request: Request) -> Response:
-        """`/api/sql-runner`: one read-only query, in SQLite's dialect unless told otherwise."""
+        """`/api/sql-runner`: runs one read-only query, by default in SQLite's dialect."""
         body = await _json_body(request)
         sql = _text(body, "query")
         if not sql or not sql.strip():
@@ -185,16 +192,18 @@ class GymServer:
         database = self._database(request, body)
         dialect = _text(body, "dialect") or "sqlite"
         if dialect not in ("sqlite", "postgres"):
-            raise HTTPException(422, f"dialect {dialect!r} is not known; known: sqlite, postgres")
+            raise HTTPException(422, f"unknown dialect {dialect!r}; available: sqlite, postgres")
         if dialect == "sqlite":
             sql = _limited(sql, self._domain.query_limit)
         limit = body.get("limit")
         if limit is not None and (not isinstance(limit, int) or limit < 0):
-            raise HTTPException(422, "limit must be a whole number, 0 or more")
+            raise HTTPException(422, "limit must be an integer, 0 or more")
         try:
             result = await (database.query(sql) if dialect == "sqlite" else database.query_postgres(sql))
         except QueryError as error:
             raise HTTPException(400, str(error)) from None
+        if any(isinstance(value, float) and not math.isfinite(value) for row in result.rows for value in row):
+            raise HTTPException(400, "the result has an infinite or undefined number, which JSON cannot represent")
         rows = _records(result)[:limit]
         return JSONResponse(
             {
@@ -207,37 +216,60 @@ class GymServer:
         )
 
     async def download(self, request: Request) -> Response:
-        """`/api/download-db-file`: the present state as a SQLite file, and the time on its clock."""
+        """`/api/download-db-file`: the current state as a SQLite file, and the time of its clock."""
         database = self._database(request, {})
         content = await database.snapshot_file()
         headers = {"x-database-time": database.clock.now().isoformat()}
         return Response(content, media_type="application/vnd.sqlite3", headers=headers)
 
     async def state_difference(self, request: Request) -> Response:
-        """`/api/state-difference`: rows that are not as they were seeded (`StateDifference`)."""
-        difference = await self._database(request, {}).difference()
+        """`/api/state-difference`: rows that are not as they were seeded (`StateDifference`); with `?whole=true` as
+        verifiers need them, else as records keep them.
+        """
+        limits = WHOLE if _flag(request, "whole") else BOUNDED
+        difference = await self._database(request, {}).difference(limits)
         return Response(difference.model_dump_json(), media_type="application/json")
 
     async def clock(self, request: Request) -> Response:
         """`/api/clock`: reads the database's clock; a POST sets it (`time`) or moves it (`advance_seconds`)."""
         body = await _json_body(request) if request.method == "POST" else {}
         database = self._database(request, body)
-        database.clock.set(_clock_target(database.clock, body))
+        await self._change(database, _clock_target(database.clock, body))
         return JSONResponse({"time": database.clock.now().isoformat(), "set": database.clock.is_set})
 
     async def apply_event(self, request: Request) -> Response:
-        """`/api/apply-event`: changes rows (`sql`) and the clock as `/api/clock` does, all of it or nothing."""
+        """`/api/apply-event`: moves the clock (as `/api/clock`), then changes rows (`sql`), all or nothing."""
         body = await _json_body(request)
         database = self._database(request, body)
         target = _clock_target(database.clock, body)
         try:
-            changed = await database.change(_statements(body))
+            changed = await self._change(database, target, _statements(body))
         except QueryError as error:
             raise HTTPException(400, str(error)) from None
-        database.clock.set(target)
         return JSONResponse({"success": True, "rows": changed, "time": database.clock.now().isoformat()})
 
-    # --- parts -----------------------------------------------------------------------------------------------------
+    # --- helpers --------------------------------------------------------------------------------------------------
+
+    async def _change(
+        self, database: Database, target: datetime | None, statements: Sequence[str] = ()
+    ) -> Sequence[int]:
+        """Moves a database's clock with what time does meanwhile, then runs statements; all or nothing.
+
+        Args:
+            database: The database.
+            target: New time of the clock; None for real time, which changes no rows.
+            statements: In Postgres' dialect.
+        """
+        before = database.clock.now()
+
+        async def pass_time(session: AsyncSession) -> None:
+            if target is not None and target > before:
+                gym = Gym(session, self._domain.metadata, SYSTEM, database.clock)
+                await self._domain.passes(gym, before, target)
+
+        changed = await database.change(statements, pass_time)
+        database.clock.set(target)
+        return changed
 
     async def _call(self, name: str, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> CallResult:
         database_id = headers.get(DATABASE_HEADER)
@@ -249,8 +281,8 @@ class GymServer:
             database_id=database_id,
             identity=headers.get(self._domain.identity_header),
         )
-        known = name if name in self._domain.toolbox.tools else None  # another name may be anything an agent says
-        log.debug("tool called", tool=known, database_id=database_id, is_error=result.is_error)
+        tool = name if name in self._domain.toolbox.tools else None  # unknown names are arbitrary text of an agent
+        log.debug("tool called", tool=tool, database_id=database_id, is_error=result.is_error)
         return result
 
     def _database(self, request: Request, body: Mapping[str, Any]) -> Database:
@@ -261,7 +293,7 @@ class GymServer:
 
 
 class _Mcp:
-    """ASGI endpoint: a class, so that Starlette hands over scope and streams untouched."""
+    """ASGI endpoint of `/mcp`; a class, so that Starlette passes scope and streams unchanged."""
 
     def __init__(self, server: GymServer) -> None:
         self._server = server
@@ -271,7 +303,7 @@ class _Mcp:
 
 
 def _limited(sql: str, rows: int | None) -> str:
-    """A query with the limit that it has on a server that never returns more."""
+    """The query with a LIMIT, unless it has one; None means no limit."""
     if rows is None or not _SELECTS.match(sql) or _LIMIT.search(sql):
         return sql
     query = sql.rstrip("; \t\r\n")
@@ -294,7 +326,7 @@ async def _json_body(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.body() or b"{}")
     except (ValueError, RecursionError):
-        raise HTTPException(400, "the body is not JSON, or nested too deeply") from None
+        raise HTTPException(400, "the body is not valid JSON, or nested too deeply") from None
     if not isinstance(body, dict):
         raise HTTPException(400, "the body must be a JSON object")
     return body
@@ -303,7 +335,14 @@ async def _json_body(request: Request) -> dict[str, Any]:
 def _refuse_large(request: Request, limit: int) -> None:
     size = request.headers.get("content-length", "0")
     if size.isdigit() and int(size) > limit:
-        raise HTTPException(413, f"the body has {size} bytes; at most {limit} are read")
+        raise HTTPException(413, f"the body has {size} bytes; the maximum is {limit}")
+
+
+def _flag(request: Request, name: str) -> bool:
+    value = request.query_params.get(name, "false")
+    if value not in ("true", "false"):
+        raise HTTPException(422, f"{name} must be true or false, found {value!r}")
+    return value == "true"
 
 
 def _text(body: Mapping[str, Any], field: str, *, required: bool = False) -> str | None:
@@ -330,18 +369,18 @@ def _statements(body: Mapping[str, Any]) -> list[str]:
 
 
 def _clock_target(clock: Clock, body: Mapping[str, Any]) -> datetime | None:
-    """Time at which a request wants the clock to stand, None for real time; as it is if the request says nothing."""
+    """Time to which a request sets the clock, None for real time; unchanged if the request contains no time."""
     time, seconds = _text(body, "time"), body.get("advance_seconds", 0)
     if not isinstance(seconds, int | float) or not 0 <= seconds < 1e10:
         raise HTTPException(422, "advance_seconds must be a number of seconds, 0 or more")
     try:
         named = parse_time(time, "time") if time else None
-        start = named if "time" in body else clock.standing
+        start = named if "time" in body else clock.fixed_time
         return (start or clock.now()) + timedelta(seconds=seconds) if "advance_seconds" in body else start
     except ToolError as error:
         raise HTTPException(422, error.message) from None
     except OverflowError:
-        raise HTTPException(422, "advance_seconds goes beyond the year 9999") from None
+        raise HTTPException(422, "advance_seconds exceeds the year 9999") from None
 
 
 async def _refused(_request: Request, error: HTTPException) -> Response:
@@ -349,7 +388,7 @@ async def _refused(_request: Request, error: HTTPException) -> Response:
 
 
 async def _unknown_database(_request: Request, error: UnknownDatabase) -> Response:
-    return JSONResponse({"detail": f"there is no database {str(error)!r}"}, status_code=404)
+    return JSONResponse({"detail": f"unknown database {str(error)!r}"}, status_code=404)
 
 
 async def _unavailable(_request: Request, error: DatabaseLost) -> Response:

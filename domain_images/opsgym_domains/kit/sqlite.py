@@ -1,7 +1,7 @@
-"""The SQLite side: published seeds are executed here, published queries read here.
+"""Execution of published seeds, and of published queries on snapshots, in SQLite.
 
-Invariant: what SQLite would answer on its own data, it answers on ours. Tables have the published declarations, rows
-come in insertion order, and `now` is the database's clock, so nothing has to be translated between dialects.
+Invariant: a query returns what it returns on a published server. Tables have the published declarations, rows are in
+insertion order, and `now` is the database's clock, so that no SQL is translated between dialects.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ import apsw.ext
 from sqlalchemy import Boolean, Column, Date, DateTime, Integer, MetaData, Numeric, Table
 
 from opsgym_domains.kit.errors import QueryError, SeedError
-from opsgym_domains.kit.schema import sqlite_ddl
+from opsgym_domains.kit.schema import COMPLETION, sqlite_ddl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 QUERY_SECONDS = 10.0
-"""Longest a query may take; published clients give up after 30."""
+"""Time limit of a query, in seconds; published clients time out after 30 seconds."""
 _PROGRESS_STEPS = 20_000
-"""Virtual-machine steps between looks at the clock: about a millisecond."""
+"""Virtual-machine steps between two checks of the time limit: about a millisecond."""
 _JULIAN_EPOCH_MS = 210_866_760_000_000
-"""1970-01-01 in milliseconds since the beginning of the Julian period, SQLite's own count."""
+"""1970-01-01 in milliseconds since the start of the Julian period, the unit of SQLite's clock."""
 
 _current_time: ContextVar[datetime | None] = ContextVar("sqlite_current_time", default=None)
 _time_was_read: ContextVar[bool] = ContextVar("sqlite_time_was_read", default=False)
 
 
 class _ClockVfs(apsw.VFS):
-    """SQLite's window to the system, with our clock behind `now` and CURRENT_TIMESTAMP."""
+    """SQLite's interface to the operating system, with the database's clock for `now` and CURRENT_TIMESTAMP."""
 
     def __init__(self) -> None:
         super().__init__("opsgym-clock", "")
@@ -57,7 +57,7 @@ _VFS = _ClockVfs()
 
 @contextmanager
 def at(now: datetime) -> Iterator[None]:
-    """Runs SQLite as if it were this time, UTC without time zone."""
+    """Sets the time that SQLite reads, in UTC without time zone."""
     token = _current_time.set(now)
     try:
         yield
@@ -74,11 +74,11 @@ def open_empty(metadata: MetaData) -> apsw.Connection:
 
 @dataclass(frozen=True)
 class Seeded:
-    """Tables as a seed script left them."""
+    """Tables after a seed script was executed."""
 
     db: apsw.Connection
     timeless: bool
-    """Whether the script asked for the time nowhere, so that it gives the same rows whenever it runs."""
+    """Whether the script does not read the time, so that it always produces the same rows."""
 
 
 def run_seed(metadata: MetaData, sql: str, now: datetime) -> Seeded:
@@ -86,11 +86,11 @@ def run_seed(metadata: MetaData, sql: str, now: datetime) -> Seeded:
 
     Args:
         metadata: The domain's tables.
-        sql: Inserts in SQLite's dialect; may hold transactions and pragmas of its own.
-        now: Time that `datetime('now')` means in it.
+        sql: Inserts in SQLite's dialect; may contain transactions and pragmas.
+        now: Time that `datetime('now')` returns.
 
     Raises:
-        SeedError: A statement fails, or reaches outside of the database.
+        SeedError: A statement fails, or attaches another database.
     """
     db = open_empty(metadata)
     db.authorizer = _allow_within_database
@@ -99,6 +99,8 @@ def run_seed(metadata: MetaData, sql: str, now: datetime) -> Seeded:
         with at(now):
             for _ in db.execute(sql):
                 pass
+            if (complete := metadata.info.get(COMPLETION)) is not None:
+                complete(db)
         if not db.get_autocommit():
             db.execute("COMMIT")
     except apsw.Error as error:
@@ -114,10 +116,10 @@ def _allow_within_database(operation: int, *_details: str | None) -> int:
 
 
 def postgres_rows(db: apsw.Connection, table: Table) -> list[tuple[Any, ...]]:
-    """A table's rows in insertion order, with the types Postgres wants.
+    """A table's rows in insertion order, converted to Postgres' types.
 
     Raises:
-        SeedError: A value does not fit its column; names table, column and value.
+        SeedError: A value does not fit its column; the message names table, column and value.
     """
     columns = list(table.columns)
     names = ", ".join(f'"{column.name}"' for column in columns)
@@ -136,7 +138,7 @@ def _reader(table: Table, column: Column[Any]) -> Callable[[Any], Any]:
             return convert(value)
         except (ValueError, TypeError, ArithmeticError):
             kind = type(column.type).__name__.lower()
-            raise SeedError(f"{table.name}.{column.name}: {value!r} is not a {kind}") from None
+            raise SeedError(f"{table.name}.{column.name}: {value!r} is not a valid {kind}") from None
 
     return read
 
@@ -172,7 +174,7 @@ def _timestamp(value: Any) -> datetime:
 
 
 def sqlite_value(value: Any) -> Any:
-    """A Postgres value as SQLite keeps it; NUMERIC affinity then turns whole numbers into integers."""
+    """A Postgres value as SQLite stores it; NUMERIC affinity turns whole numbers into integers."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, datetime):
@@ -185,7 +187,7 @@ def sqlite_value(value: Any) -> Any:
 
 
 def snapshot(metadata: MetaData, rows_by_table: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> apsw.Connection:
-    """A SQLite copy of a database's rows, given in insertion order by table."""
+    """A SQLite copy of a database's rows, which are given by table in insertion order."""
     db = open_empty(metadata)
     with db:
         for name, rows in rows_by_table:
@@ -198,7 +200,7 @@ def snapshot(metadata: MetaData, rows_by_table: Iterable[tuple[str, Sequence[Seq
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a query returned."""
+    """Result of a query."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -208,7 +210,7 @@ def query(db: apsw.Connection, sql: str, now: datetime) -> QueryResult:
     """Runs one read-only statement.
 
     Raises:
-        QueryError: It fails, writes, is several statements, or takes longer than `QUERY_SECONDS`.
+        QueryError: The statement fails, writes, contains several statements, or takes longer than `QUERY_SECONDS`.
     """
     deadline = time.monotonic() + QUERY_SECONDS
     db.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)

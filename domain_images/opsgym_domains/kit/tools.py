@@ -1,241 +1,193 @@
-"""A tool is one typed async function; its JSON schema is read from its signature.
+"""Tool declaration: one async function whose docstring is the description and whose body is the rule.
 
-Invariant: what a tool's schema says and what its function accepts is the same declaration. Parameters are `Annotated`
-with an `Arg`; optional ones that have no default come from a `TypedDict` that the function unpacks.
+Invariant: the JSON schema of a tool's arguments is the published shape with our own descriptions (`shapes`) or, where a
+domain has no shapes, the function's signature (`signatures`). What a tool does to rows is declared once, as its effect.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, get_args, get_type_hints
 
-from opsgym_domains.kit.arguments import Parameter
-from opsgym_domains.kit.json_types import kind_schema, result_schema, without_none
+from opsgym_domains.kit.arguments import Parameter, ToolFunction
+from opsgym_domains.kit.json_schema import result_schema
+from opsgym_domains.kit.schema import Row
+from opsgym_domains.kit.shapes import ArgumentWords, Shape, check_signature, shape_parameters
+from opsgym_domains.kit.signatures import is_declared_by_signature, signature_parameters
 
-_CONVERSIONS: Mapping[Any, Callable[[Any], Any]] = {
-    int: int,  # JSON's 5.0 is a whole number too
-    Decimal: lambda value: Decimal(str(value)),
-}
+Operation = Literal["adds", "changes", "removes"]
 
 
 @dataclass(frozen=True)
-class Arg:
-    """What an agent is told of an argument, beyond its Python type.
+class Effect:
+    """What a tool does to the rows of a class."""
 
-    Attributes:
-        description: For the agent; says what it is and where it comes from.
-        min_length: Shortest text.
-        max_length: Longest text.
-        minimum: Smallest number.
-        pattern: Regular expression the text must match.
-        format: JSON schema format, `email`.
-        null: Whether the schema shows null; decided by the type (`X | None`) unless given.
-        enum_shown: False where the published schema lists allowed values in words only; they are checked all the same.
-        required: True for a parameter that is required although its schema shows a default.
-        default: Default that the schema shows for an argument the function itself does without.
-        code: Error code when pattern or format do not match, where the published servers have one of their own.
-    """
-
-    description: str
-    min_length: int | None = None
-    max_length: int | None = None
-    minimum: float | None = None
-    pattern: str | None = None
-    format: str | None = None
-    null: bool | None = None
-    enum_shown: bool = True
-    required: bool = False
-    default: Any = None
-    code: str | None = None
-
-    def keywords(self) -> dict[str, Any]:
-        """JSON schema keywords of the bounds that are given."""
-        bounds = {
-            "minLength": self.min_length,
-            "maxLength": self.max_length,
-            "minimum": self.minimum,
-            "pattern": self.pattern,
-            "format": self.format,
-        }
-        return {name: value for name, value in bounds.items() if value is not None}
-
-
-ToolFunction = Callable[..., Awaitable[Any]]
+    operation: Operation
+    row: type[Row]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as the server offers and runs it."""
+    """A declared tool."""
 
     name: str
     description: str
     run: ToolFunction
+    effect: Effect | None
+    """What the tool does to rows; None if it only reads, or writes in a way that no effect describes."""
     writes: bool
+    """Whether the tool may change rows."""
+    nulls: bool
+    """Whether null is a value that the function receives."""
     parameters: Mapping[str, Parameter]
-    closed: bool
-    """Whether unknown arguments are refused."""
-    any_of: Sequence[str]
-    """At least one of these must be given."""
+    """Arguments by their published names."""
     shows: Sequence[str] | None
-    """Columns of its rows that the agent sees, in this order; all if None."""
+    """Columns of returned rows that the agent sees, in this order; None for all."""
     input_schema: Mapping[str, Any] = field(repr=False)
     output_schema: Mapping[str, Any] = field(repr=False)
 
 
 class Toolbox:
-    """The tools of a domain, in the order they are declared."""
+    """The tools of a domain, in the order of declaration.
 
-    def __init__(self) -> None:
+    Args:
+        shapes: Shapes of the published tools by name; empty for a domain whose tools are declared by signature.
+        words: Descriptions of arguments that no column describes, by name or path.
+        own_checks: True where `Domain.accept` gives functions the arguments in a form of the domain's.
+    """
+
+    def __init__(
+        self,
+        shapes: Mapping[str, Shape] | None = None,
+        words: Mapping[str, str] | None = None,
+        *,
+        own_checks: bool = False,
+    ) -> None:
         self.tools: dict[str, Tool] = {}
+        self._shapes = shapes or {}
+        self._words = words or {}
+        self._own_checks = own_checks
 
     def tool(
         self,
         *,
+        adds: type[Row] | None = None,
+        changes: type[Row] | None = None,
+        removes: type[Row] | None = None,
         writes: bool = False,
+        row: type[Row] | None = None,
+        words: Mapping[str, str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        nulls: bool = False,
+        shows: Sequence[str] | None = None,
         closed: bool = False,
         any_of: Sequence[str] = (),
-        shows: Sequence[str] | None = None,
     ) -> Callable[[ToolFunction], ToolFunction]:
-        """Declares a function as a tool, under the function's name, described by its docstring.
+        """Declares a function as a tool; its name is the function's name and its description the docstring.
 
         Args:
-            writes: Whether it may change rows.
-            closed: Whether arguments it does not know are refused; the published schemas differ in this.
-            any_of: At least one of these arguments must be given.
-            shows: Columns of the rows it returns that the agent sees; all if None.
+            adds: Class of the rows that the tool adds.
+            changes: Class of the rows that it changes.
+            removes: Class of the rows that it removes.
+            writes: True for a tool that writes and has none of these effects.
+            row: Class whose columns describe the arguments, where neither the effect nor the type of the result names
+                one.
+            words: Descriptions of arguments that differ from the column's and the domain's.
+            columns: Column by argument, where the names differ; it is also the name by which the function receives it.
+            nulls: Whether the function receives null, which clears a field, instead of ignoring the argument.
+            shows: Columns of returned rows that the agent sees; None for all.
+            closed: For a tool without a shape: whether unknown arguments are refused.
+            any_of: For a tool without a shape: arguments of which at least one must be given.
         """
+        effect = _effect(adds=adds, changes=changes, removes=removes)
 
         def declare(function: ToolFunction) -> ToolFunction:
-            # A filter left blank is no filter, neither of a list nor of a delete.
-            parameters = _parameters(function, blank_is_absent=not writes or bool(any_of))
-            tool = Tool(
-                name=function.__name__,
-                description=inspect.cleandoc(function.__doc__ or ""),
-                run=function,
-                writes=writes,
-                parameters=parameters,
-                closed=closed,
-                any_of=tuple(any_of),
-                shows=shows,
-                input_schema=_input_schema(parameters, closed=closed, any_of=any_of),
-                output_schema=result_schema(get_type_hints(function).get("return"), shows),
+            hints = get_type_hints(function, include_extras=True)
+            returns = hints.get("return")
+            described = row or (effect.row if effect else next(_rows_in(returns), None))
+            operation = effect.operation if effect else "changes" if writes else None
+            named = frozenset(inspect.signature(function).parameters)
+            source = ArgumentWords(words or {}, described, self._words, operation, named, columns or {})
+            shape = None if is_declared_by_signature(hints) else self._shapes.get(function.__name__)
+            rules = _rules(closed=closed, any_of=any_of) if shape is None else shape
+            # An empty string as a filter means that the filter is not set, in list and delete tools.
+            blank_is_absent = not (effect or writes) or "anyOf" in rules
+            parameters = self._parameters(function, shape, source, blank_is_absent=blank_is_absent)
+            self._add(
+                Tool(
+                    name=function.__name__,
+                    description=inspect.cleandoc(function.__doc__ or ""),
+                    run=function,
+                    effect=effect,
+                    writes=writes or effect is not None,
+                    nulls=nulls,
+                    parameters=parameters,
+                    shows=shows,
+                    input_schema=_input_schema(parameters, rules),
+                    output_schema=result_schema(returns, shows),
+                )
             )
-            if tool.name in self.tools:
-                raise ValueError(f"tool {tool.name} is declared twice")
-            self.tools[tool.name] = tool
             return function
 
         return declare
 
+    def _parameters(
+        self, function: ToolFunction, shape: Shape | None, words: ArgumentWords, *, blank_is_absent: bool
+    ) -> Mapping[str, Parameter]:
+        if shape is None:
+            return signature_parameters(function, blank_is_absent=blank_is_absent)
+        if not self._own_checks:
+            check_signature(function, shape, words)
+        return shape_parameters(shape, words, blank_is_absent=blank_is_absent)
+
+    def _add(self, tool: Tool) -> None:
+        if tool.name in self.tools:
+            raise ValueError(f"tool {tool.name} is declared twice")
+        self.tools[tool.name] = tool
+
     def describe(self, overlay: Mapping[str, str]) -> None:
-        """Replaces descriptions, for instance by the published ones, to compare results with those of others.
+        """Replaces descriptions, for instance by the published ones to compare results.
 
         Args:
             overlay: Description by tool name.
 
         Raises:
-            ValueError: A name is not a tool here; nothing was replaced.
+            ValueError: A name is not a tool of the domain; nothing was replaced.
         """
         if unknown := sorted(set(overlay) - set(self.tools)):
-            raise ValueError(f"there is no tool {', '.join(map(repr, unknown))}")
+            raise ValueError(f"unknown tool {', '.join(map(repr, unknown))}")
         for name, description in overlay.items():
             self.tools[name] = replace(self.tools[name], description=description)
 
 
-def _input_schema(parameters: Mapping[str, Parameter], *, closed: bool, any_of: Sequence[str]) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {name: dict(parameter.schema) for name, parameter in parameters.items()},
-        "required": [name for name, parameter in parameters.items() if parameter.required],
-    }
+def _effect(**rows: type[Row] | None) -> Effect | None:
+    effects = [Effect(operation, row) for operation, row in rows.items() if row is not None]  # type: ignore[arg-type]
+    if len(effects) > 1:
+        raise TypeError("a tool has one effect: adds, changes or removes")
+    return effects[0] if effects else None
+
+
+def _rows_in(kind: Any) -> Iterator[type[Row]]:
+    """Row classes that a type names: `Problem`, `Sequence[Problem]`, `Counted[Problem]`."""
+    if isinstance(kind, type) and issubclass(kind, Row):
+        yield kind
+    for part in get_args(kind):
+        yield from _rows_in(part)
+
+
+def _rules(*, closed: bool, any_of: Sequence[str]) -> dict[str, Any]:
+    """The schema of arguments as a whole, for a tool that is declared by its signature."""
+    rules: dict[str, Any] = {"type": "object"}
     if closed:
-        schema["additionalProperties"] = False
+        rules["additionalProperties"] = False
     if any_of:
-        schema["anyOf"] = [{"required": [name]} for name in any_of]
-    return schema
+        rules["anyOf"] = [{"required": [name]} for name in any_of]
+    return rules
 
 
-def _parameters(function: ToolFunction, *, blank_is_absent: bool) -> dict[str, Parameter]:
-    hints = get_type_hints(function, include_extras=True)
-    found: dict[str, Parameter] = {}
-    for name, given in list(inspect.signature(function).parameters.items())[1:]:
-        if given.kind is inspect.Parameter.VAR_KEYWORD:
-            (fields,) = get_args(hints[name])
-            found |= _fields(fields, blank_is_absent=blank_is_absent)
-        else:
-            found[name] = _parameter(name, hints[name], given.default, blank_is_absent=blank_is_absent)
-    return found
-
-
-def _fields(fields: Any, *, blank_is_absent: bool) -> dict[str, Parameter]:
-    """Arguments that come as a `TypedDict`; those that it requires are required."""
-    defaults = dict.fromkeys(fields.__required_keys__, inspect.Parameter.empty)
-    return {
-        name: _parameter(name, hint, defaults.get(name), blank_is_absent=blank_is_absent)
-        for name, hint in get_type_hints(fields, include_extras=True).items()
-    }
-
-
-def _parameter(name: str, hint: Any, default: Any, *, blank_is_absent: bool) -> Parameter:
-    kind, arg = _annotated(name, hint)
-    bare, optional = without_none(kind)
-    required = default is inspect.Parameter.empty or arg.required
-    fields = _object_fields(bare, arg.default or {}) if is_typeddict(bare) else {}
-    schema, allowed = _schema(bare, arg, fields, nullable=optional if arg.null is None else arg.null)
-    shown_default = arg.default if default in (None, inspect.Parameter.empty) else default
-    if shown_default is not None:
-        schema["default"] = shown_default
-    return Parameter(
-        name=name,
-        schema=schema,
-        required=required,
-        allowed=allowed,
-        blank_is_absent=not required and (blank_is_absent or shown_default == ""),
-        form_code=arg.code,
-        convert=_CONVERSIONS.get(bare),
-        fields=fields,
-    )
-
-
-def _object_fields(kind: Any, shown_default: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Fields of an object argument, a `TypedDict`; those that its default shows as blank may be left so."""
-    return {
-        name: _parameter(
-            name,
-            hint,
-            inspect.Parameter.empty if name in kind.__required_keys__ else None,
-            blank_is_absent=shown_default.get(name) == "",
-        )
-        for name, hint in get_type_hints(kind, include_extras=True).items()
-    }
-
-
-def _annotated(name: str, hint: Any) -> tuple[Any, Arg]:
-    while get_origin(hint) in (Required, NotRequired):
-        (hint,) = get_args(hint)
-    if get_origin(hint) is Annotated:
-        kind, *extras = get_args(hint)
-        for extra in reversed(extras):  # the outermost description wins over an alias's own
-            if isinstance(extra, Arg):
-                return kind, extra
-    raise TypeError(f"argument {name} has no Arg")
-
-
-def _schema(
-    kind: Any, arg: Arg, fields: Mapping[str, Parameter], *, nullable: bool
-) -> tuple[dict[str, Any], tuple[Any, ...] | None]:
-    schema, allowed = (_object_schema(fields), None) if fields else kind_schema(kind)
-    if nullable:
-        schema["type"] = [schema["type"], "null"]
-    if allowed is not None and arg.enum_shown:
-        schema["enum"] = list(allowed)
-    return {**schema, "description": arg.description, **arg.keywords()}, allowed
-
-
-def _object_schema(fields: Mapping[str, Parameter]) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": {name: dict(f.schema) for name, f in fields.items()}}
-    required = [name for name, f in fields.items() if f.required]
-    return schema | ({"required": required} if required else {})
+def _input_schema(parameters: Mapping[str, Parameter], rules: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {name: dict(parameter.schema) for name, parameter in parameters.items()}
+    required = [name for name, parameter in parameters.items() if parameter.required]
+    return {**rules, "properties": properties, "required": required}

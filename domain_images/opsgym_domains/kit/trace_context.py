@@ -1,6 +1,6 @@
-"""Has log lines of a gym server say for which span of its caller they were written (W3C Trace Context).
+"""Adds the caller's trace and span (W3C Trace Context) to the log lines of a gym server.
 
-Invariant: a header that is missing or malformed changes nothing.
+Invariant: a missing or malformed header has no effect.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _PARENT = re.compile(rb"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{1
 
 
 class TraceContext:
-    """Middleware that binds `trace_id` and `span_id` while a request is answered.
+    """Middleware that binds `trace_id` and `span_id` for the time of a request.
 
     Args:
-        app: Answers it.
+        app: The application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Handles a request."""
         ids = trace_of(scope)
         if not ids:
             await self._app(scope, receive, send)
@@ -36,7 +36,7 @@ class TraceContext:
 
 
 def trace_of(scope: Scope) -> Mapping[str, str]:
-    """Ids of the trace and span that a request belongs to; empty if it names none."""
+    """Ids of a request's trace and span; empty without a valid header."""
     given = next((value for name, value in scope.get("headers", ()) if name == _HEADER), b"")
-    found = _PARENT.fullmatch(given)
-    return {} if found is None else {"trace_id": found[1].decode(), "span_id": found[2].decode()}
+    parent = _PARENT.fullmatch(given)
+    return {} if parent is None else {"trace_id": parent[1].decode(), "span_id": parent[2].decode()}

@@ -1,7 +1,7 @@
-"""Runs the built-in quickstart suite in the cluster and tells whether every trial was scored.
+"""Runs the built-in quickstart suite in the cluster; succeeds if every trial passes.
 
-Invariant: what it creates, it deletes, however it ends. Only the standard library is used: the operator's image
-promises no more than Python.
+Invariant: the EvalRun is deleted however the script ends. Only the standard library is used, since the operator's
+image guarantees no more.
 
     python quickstart.py NAMESPACE
 """
@@ -22,24 +22,24 @@ from typing import Any
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEADLINE_SECONDS = 840
-"""A minute less than the pod's own, so that there is time to tell what happened."""
+"""One minute less than the pod's deadline, so that the script can report the state."""
 POLL_SECONDS = 2.0
 
 
 def main(namespace: str) -> int:
-    """Creates the run, waits for its end, deletes it; the exit code."""
+    """Creates the EvalRun, waits until it finishes, and deletes it; returns the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     name = f"helm-test-{uuid.uuid4().hex[:6]}"
     runs = f"/apis/opsgym.dev/v1alpha1/namespaces/{namespace}/evalruns"
     call("POST", runs, evalrun(name))
     try:
-        return watched(f"{runs}/{name}")
+        return watch(f"{runs}/{name}")
     finally:
         call("DELETE", f"{runs}/{name}")
 
 
 def evalrun(name: str) -> dict[str, Any]:
-    """Every task of the quickstart once, by a model that plays each task's reference solution."""
+    """An EvalRun of every quickstart task, with a model that replays the reference solutions."""
     return {
         "apiVersion": "opsgym.dev/v1alpha1",
         "kind": "EvalRun",
@@ -47,45 +47,45 @@ def evalrun(name: str) -> dict[str, Any]:
         "spec": {
             "suite": {"builtin": "quickstart"},
             "models": [{"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": 4}}],
-            # No sample reaches 1, so that every task passed is seen in the counters.
+            # A confidence interval never reaches 1; the counters show whether every task passed.
             "gate": {"minSuccessRate": 0.8},
         },
     }
 
 
-def watched(path: str) -> int:
-    """Prints the run's progress whenever it changes; 0 once every trial has passed and the gate says GO."""
+def watch(path: str) -> int:
+    """Prints the status when it changes; returns 0 if every trial passes and the gate says GO, else 1."""
     end = time.monotonic() + DEADLINE_SECONDS
-    told = ""
+    printed = ""
     while time.monotonic() < end:
         status = call("GET", path).get("status", {})
         conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
-        line = story(status, conditions)
-        if line != told:
-            print(line, flush=True)  # noqa: T201 - what a person reads in the pod's log
-            told = line
+        line = summary(status, conditions)
+        if line != printed:
+            print(line, flush=True)  # noqa: T201 - the pod's log
+            printed = line
         ends = [conditions.get(kind, {}).get("status", "Unknown") for kind in ("Succeeded", "GatePassed")]
         if ends[0] != "Unknown":
             counters = status["counters"]
             return int(ends != ["True", "True"] or counters["passed"] != counters["total"])
         time.sleep(POLL_SECONDS)
-    print(f"not finished after {DEADLINE_SECONDS} s", flush=True)  # noqa: T201 - as above
+    print(f"not finished after {DEADLINE_SECONDS} s", flush=True)  # noqa: T201 - the pod's log
     return 1
 
 
-def story(status: dict[str, Any], conditions: dict[str, dict[str, Any]]) -> str:
-    """A line about a run: where it stands, and what each condition says."""
-    parts = [f"{status.get('phase', 'not seen by the operator yet')} {status.get('progress', '')}".strip()]
+def summary(status: dict[str, Any], conditions: dict[str, dict[str, Any]]) -> str:
+    """One line: phase, progress and every condition of the run."""
+    parts = [f"{status.get('phase', 'not observed by the operator yet')} {status.get('progress', '')}".strip()]
     for kind, condition in sorted(conditions.items()):
         parts.append(f"{kind}={condition['status']} ({condition.get('message') or condition['reason']})")
     return "; ".join(parts)
 
 
 def call(method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What the API server answers.
+    """Sends a request to the API server and returns its response.
 
     Raises:
-        SystemExit: It refuses.
+        SystemExit: The API server refuses the request.
     """
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
     address = f"[{host}]" if ":" in host else host

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import Cluster
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube
 from tests.cluster.conftest import S3
-from tests.cluster.kube import Kube
 from tests.cluster.operator.held_model import HeldModel, held_model
 from tests.cluster.operator.world import ROOT, Operator, operating
 
@@ -26,12 +26,12 @@ def task_images(cluster: Cluster) -> None:
 @pytest.fixture
 def operator(task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path) -> Iterator[Operator]:
     """An operator that looks after the test's namespace alone."""
-    with operating(namespace, s3, tmp_path, kube) as found:
-        yield found
+    with operating(namespace, s3, tmp_path, kube) as operator:
+        yield operator
 
 
 @pytest.fixture
 def model(operator: Operator, kube: Kube) -> Iterator[HeldModel]:
     """A model that pods can reach; after the operator, so that it serves inside the cluster's network."""
-    with held_model(kube, operator.namespace) as found:
-        yield found
+    with held_model(kube, operator.namespace) as model:
+        yield model

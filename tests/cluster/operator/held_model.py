@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.cluster.kube import Kube
-from tests.cluster.places import NODE_IP
+from devcluster.kube import Kube
+from devcluster.places import NODE_IP
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 80_000, 20_000
 """Of every answer: with a dollar for a million tokens of each kind, an episode of one answer costs ten cents."""
@@ -35,15 +35,15 @@ ANSWER = {
 
 @dataclass
 class HeldModel:
-    """Answers `All done.` to everything, but no more often than it is told."""
+    """Answers `All done.` to every request, up to a limit that the test sets."""
 
     url: str = ""
-    asked: int = 0
+    requests: int = 0
     """Requests so far."""
     answered: int = 0
     most: int = 0
-    """Most requests that were there at the same time."""
-    _there: int = 0
+    """Largest number of simultaneous requests."""
+    _open: int = 0
     _allowed: float = math.inf
     _change: threading.Condition = field(default_factory=threading.Condition)
 
@@ -62,12 +62,12 @@ class HeldModel:
     def complete(self) -> None:
         """Returns when a request may be answered."""
         with self._change:
-            self.asked += 1
-            self._there += 1
-            self.most = max(self.most, self._there)
+            self.requests += 1
+            self._open += 1
+            self.most = max(self.most, self._open)
             self._change.wait_for(lambda: self.answered < self._allowed)
             self.answered += 1
-            self._there -= 1
+            self._open -= 1
 
     def inline(self, **more: Any) -> dict[str, Any]:
         """The model as an EvalRun or EvalModel writes it."""
@@ -77,7 +77,7 @@ class HeldModel:
 
 @contextmanager
 def held_model(kube: Kube, namespace: str) -> Iterator[HeldModel]:
-    """Serves one on the node's address while the context is open; it answers at once until it is told to hold."""
+    """Serves one on the node's address while the context is open; it answers at once until the test holds it."""
     model = HeldModel()
     metadata = {"name": SECRET, "namespace": namespace}
     kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"api-key": "held"}})

@@ -1,6 +1,6 @@
 """What production does to pods: the attempt is on record with what ended it, and the trial is tried again.
 
-A pod that is told to stop says itself that it was cancelled; of one that dies, the operator tells what killed it.
+A pod that gets SIGTERM records that it was cancelled; for a pod that dies, the operator records the cause.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from devcluster.kube import Kube
 from tests.cluster.faults import evict, kill_in_container, oom_kill
-from tests.cluster.kube import Kube
 from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, evalrun
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.records import AttemptRecord
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import Outcome
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -31,12 +31,12 @@ HARM: dict[str, Harm] = {
         kube, namespace, pod, "gym-itsm", "opsgym_domains"
     ),
 }
-TOLD_TO_STOP = ("pod deleted", "pod evicted")
+TERMINATED = ("pod deleted", "pod evicted")
 
 
 def first_attempt(operator: Operator) -> AttemptRecord:
-    (found,) = [attempt for attempt in operator.results("r").attempts if attempt.attempt == 0]
-    return found
+    (record,) = [attempt for attempt in operator.results("r").attempts if attempt.attempt == 0]
+    return record
 
 
 @pytest.mark.parametrize("harm", HARM)
@@ -44,7 +44,7 @@ def test_a_trial_survives(operator: Operator, model: HeldModel, kube: Kube, harm
     model.hold()
     models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=1)}]
     kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 1}, models=models))
-    operator.wait(lambda: model.asked >= 1, "has not asked the model", 180)
+    operator.wait(lambda: model.requests >= 1, "has not called the model", 180)
     (pod,) = operator.pods("r")
 
     HARM[harm](kube, operator.namespace, pod["metadata"]["name"])
@@ -53,7 +53,7 @@ def test_a_trial_survives(operator: Operator, model: HeldModel, kube: Kube, harm
 
     assert run["status"]["progress"] == "1/1"
     lost = first_attempt(operator)
-    assert lost.outcome is (Outcome.CANCELLED if harm in TOLD_TO_STOP else Outcome.INFRA_ERROR), lost
+    assert lost.outcome is (Outcome.CANCELLED if harm in TERMINATED else Outcome.INFRA_ERROR), lost
     assert lost.message
     if "killed" in harm:
         assert lost.reason == "gym_lost"

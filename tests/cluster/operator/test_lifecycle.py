@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections import Counter
 from typing import Any
 
 import pytest
+from devcluster.kube import Kube
 from tests.cluster.faults import sampled
-from tests.cluster.kube import Kube
 from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, condition_of, evalrun
 
-from opsgym_api.outcomes import Outcome
+from opsgym_api.records.outcomes import Outcome
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -34,7 +32,7 @@ def test_suspending_stops_pods_and_resuming_runs_only_the_rest(
 ) -> None:
     model.hold(after=1)
     kube.create(run_of(operator, model, "r", 3))
-    operator.wait(lambda: scored(operator, "r") == 1 and model.asked >= 3, "has not scored one and begun two", 240)
+    operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 3, "has not scored one and begun two", 240)
     (first,) = operator.results("r").trials
 
     kube.patch("EvalRun", "r", operator.namespace, {"spec": {"suspend": True}})
@@ -57,11 +55,11 @@ def test_deleting_a_run_leaves_its_results_and_nothing_else(operator: Operator, 
     model.hold(after=1)
     manifest = run_of(operator, model, "r", 3)
     kube.create(manifest)
-    operator.wait(lambda: scored(operator, "r") == 1 and model.asked >= 3, "has not scored one and begun two", 240)
+    operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 3, "has not scored one and begun two", 240)
     kube.delete("EvalRun", "r", operator.namespace)
-    ours = "app.kubernetes.io/managed-by=opsgym-operator"
+    managed = "app.kubernetes.io/managed-by=opsgym-operator"
     operator.wait(
-        lambda: not any(kube.list(kind, operator.namespace, ours) for kind in ("Pod", "Job", "ConfigMap")),
+        lambda: not any(kube.list(kind, operator.namespace, managed) for kind in ("Pod", "Job", "ConfigMap")),
         "still has objects of a deleted run",
         120,
     )
@@ -77,11 +75,23 @@ def test_deleting_a_run_leaves_its_results_and_nothing_else(operator: Operator, 
     assert operator.metrics()["opsgym_run_progress_ratio"] == 1
 
 
+def finished(operator: Operator) -> bool:
+    return "finishedAt" in operator.run("r").get("status", {})
+
+
+def pod_phases(kube: Kube, operator: Operator) -> frozenset[tuple[str, str]]:
+    """Pods of the namespace with their phases."""
+    pods = kube.list("Pod", operator.namespace)
+    return frozenset((pod["metadata"]["name"], pod.get("status", {}).get("phase", "")) for pod in pods)
+
+
 def test_a_run_survives_an_operator_that_is_killed_again_and_again(operator: Operator, kube: Kube) -> None:
     kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 4}, trials=2))
-    moments = random.Random(7)
+    seen: set[frozenset[tuple[str, str]]] = set()
     for _ in range(10):
-        time.sleep(moments.uniform(0.1, 4.0))
+        # A kill after every change that the operator or its pods make, so that each step of a run is interrupted.
+        operator.wait(lambda: pod_phases(kube, operator) not in seen or finished(operator), "makes no progress", 120)
+        seen.add(pod_phases(kube, operator))
         operator.kill()
         operator.start()
     operator.await_end("r", 600)

@@ -1,4 +1,4 @@
-"""What a run stands on goes away and comes back: nothing is lost, nothing is scored twice, nobody has to help."""
+"""Dependencies of a run fail and recover: nothing is lost, nothing is scored twice, no user has to intervene."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.cluster import Cluster
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube
+from devcluster.places import NODE_IP
 from tests.cluster.conftest import S3
-from tests.cluster.kube import Kube
 from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, condition_of, evalrun, operating
-from tests.cluster.places import NODE_IP
 
-from opsgym_api.scores import RunResults
+from opsgym_core.results.score import RunResults
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -31,7 +31,7 @@ def begin(operator: Operator, model: HeldModel, kube: Kube, tasks: int, **spec: 
     kube.create(
         evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": tasks}, models=models, **spec)
     )
-    operator.wait(lambda: model.asked >= 2, "has not begun two episodes", 240)
+    operator.wait(lambda: model.requests >= 2, "has not begun two episodes", 240)
 
 
 def lead(cluster: Cluster) -> None:
@@ -52,7 +52,7 @@ def complete(operator: Operator, kube: Kube, tasks: int) -> RunResults:
     assert operator.metrics()["opsgym_trials_total"] == tasks
     operator.wait(lambda: not operator.pods(), "left pods behind")
     jobs = {job["metadata"]["name"] for job in kube.list("Job", operator.namespace)}
-    orders = {found["metadata"]["name"] for found in kube.list("ConfigMap", operator.namespace, OURS)}
+    orders = {item["metadata"]["name"] for item in kube.list("ConfigMap", operator.namespace, OURS)}
     assert orders <= jobs, "an order has no Job"
     return results
 
@@ -63,14 +63,14 @@ def test_a_run_survives_restarts_of_the_api_server_and_of_etcd(
     begin(operator, model, kube, 4)
     cluster.stop("apiserver")
     try:
-        # An episode ends while nobody can be told.
+        # An episode ends while the API server is down.
         model.hold(after=1)
         operator.wait(lambda: model.answered == 1, "has not gone on without API server")
         assert operator.ask("/healthz") == 200
     finally:
         cluster.start("apiserver")
     lead(cluster)
-    operator.wait(lambda: model.asked >= 3, "has not begun another episode", 120)
+    operator.wait(lambda: model.requests >= 3, "has not begun another episode", 120)
     cluster.stop("etcd")
     try:
         model.hold(after=1)
@@ -117,11 +117,11 @@ def test_a_store_that_is_out_of_reach_is_named_and_awaited(
     with operating(namespace, s3, tmp_path, kube, stores=[wrong]) as operator:
         kube.create(evalrun(namespace, "r", suite={"builtin": "quickstart", "limit": 1}))
 
-        def told() -> bool:
+        def store_is_reported_unreachable() -> bool:
             assert operator.ask("/readyz") == 200, "a run whose store is not read yet hides the metrics of all"
             return condition_of(operator.run("r"), "Stalled").get("reason") == "StoreUnreachable"
 
-        operator.wait(told, "does not say that the store is out of reach")
+        operator.wait(store_is_reported_unreachable, "does not report that the store is unreachable")
         message = operator.await_condition("r", "Stalled", "True", "StoreUnreachable")
         assert s3.url in message
         assert s3.secret_access_key not in message

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cluster.cluster import Cluster
-from tests.cluster.kube import Kube
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube
 from tests.cluster.operator.world import ROOT, Operator, condition_of, evalrun
 
-from opsgym_api.results import find_run, load_run
-from opsgym_api.scores import RunResults
-from opsgym_api.store import open_store
+from opsgym_core.results.load import find_run, load_run
+from opsgym_core.results.score import RunResults
+from opsgym_core.store.location import open_store
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -85,14 +85,14 @@ def test_the_quickstart_scores_in_pods_as_it_does_on_one_machine(
 
     assert condition_of(run, "Succeeded")["status"] == "True", run["status"]
     assert run["status"]["progress"] == f"{2 * TASKS * TRIALS}/{2 * TASKS * TRIALS}"
-    there = operator.results("quickstart")
-    assert len(there.trials) == 2 * TASKS * TRIALS
+    results = operator.results("quickstart")
+    assert len(results.trials) == 2 * TASKS * TRIALS
     here = scores(local_run(tmp_path, manifest))
-    assert scores(there) == here
+    assert scores(results) == here
     assert 0 < sum(score[0] == "failed" for score in here.values()) < len(here)
-    told = json.loads(cluster.kubectl("get", "events", "-n", operator.namespace, "-o", "json").stdout)
-    reasons = {event["reason"] for event in told["items"] if event["involvedObject"]["kind"] == "EvalRun"}
+    events = json.loads(cluster.kubectl("get", "events", "-n", operator.namespace, "-o", "json").stdout)
+    reasons = {event["reason"] for event in events["items"] if event["involvedObject"]["kind"] == "EvalRun"}
     assert {"Accepted", "PreflightRunning", "JobsCreated", "Complete"} <= reasons
     counted = operator.metrics()
     assert counted["opsgym_trials_total"] == 2 * TASKS * TRIALS
-    assert counted["opsgym_cost_usd_total"] == pytest.approx(sum(trial.cost_usd or 0 for trial in there.trials))
+    assert counted["opsgym_cost_usd_total"] == pytest.approx(sum(trial.cost_usd or 0 for trial in results.trials))

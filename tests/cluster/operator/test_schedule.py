@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.cluster.cluster import Cluster
-from tests.cluster.kube import Kube, Manifest
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube, Manifest
 from tests.cluster.operator.world import Operator, condition_of, evalrun
 
 pytestmark = pytest.mark.timeout(600)
@@ -27,8 +27,8 @@ def nightly(operator: Operator, **spec: Any) -> Manifest:
 
 
 def small(operator: Operator) -> Manifest:
-    found: Manifest = evalrun(operator.namespace, "template", suite={"builtin": "quickstart", "limit": 1})["spec"]
-    return found
+    spec: Manifest = evalrun(operator.namespace, "template", suite={"builtin": "quickstart", "limit": 1})["spec"]
+    return spec
 
 
 def runs(operator: Operator, kube: Kube) -> Mapping[str, Manifest]:
@@ -112,7 +112,7 @@ def test_a_schedule_makes_runs_in_time_keeps_few_and_can_be_suspended(
     assert condition_of(operator.await_end(second, 240), "Succeeded")["status"] == "True"
     operator.wait(lambda: list(runs(operator, kube)) == [second], "has not removed the oldest run")
     operator.wait(lambda: columns(cluster, operator.namespace)[3:5] == ["true", "0"], "does not show that it rests", 15)
-    told = cluster.kubectl("describe", "esched", "nightly", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
-    assert f"EvalRun {first}" in told
-    assert f"EvalRun {second}" in told
+    events = cluster.kubectl("describe", "esched", "nightly", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
+    assert f"EvalRun {first}" in events
+    assert f"EvalRun {second}" in events
     assert operator.results(first).trials, "the results of a removed run are gone"

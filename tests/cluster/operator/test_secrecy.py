@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import zstandard
-from tests.cluster.cluster import Cluster
-from tests.cluster.kube import Kube
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube
 from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, evalrun
 
@@ -28,8 +28,8 @@ def listening():
     return sorted({int(parts[1].rpartition(":")[2], 16) for parts in lines if parts[3] == "0A"})
 
 def connects(family, address):
-    with socket.socket(family) as found:
-        return found.connect_ex(address) == 0
+    with socket.socket(family) as client:
+        return client.connect_ex(address) == 0
 
 def writable(path):
     try:
@@ -73,8 +73,8 @@ def look(cluster: Cluster, namespace: str, pod: str, container: str) -> Mapping[
     command = ("exec", "-n", namespace, pod, "-c", container, "--", "python", "-c", LOOK)
     done = cluster.kubectl(*command)
     assert done.returncode == 0, done.stderr
-    found: Mapping[str, Any] = json.loads(done.stdout)
-    return found
+    report: Mapping[str, Any] = json.loads(done.stdout)
+    return report
 
 
 def test_an_agent_reaches_neither_its_database_nor_the_cluster(
@@ -82,18 +82,18 @@ def test_an_agent_reaches_neither_its_database_nor_the_cluster(
 ) -> None:
     model.hold()
     run_with_key(operator, model, kube)
-    operator.wait(lambda: model.asked >= 1, "has not asked the model", 180)
+    operator.wait(lambda: model.requests >= 1, "has not called the model", 180)
     (pod,) = operator.pods("r")
     seen = {name: look(cluster, operator.namespace, pod["metadata"]["name"], name) for name in CONTAINERS}
 
-    for name, found in seen.items():
-        assert (found["user"], found["group"]) == (10001, 10001), name
-        assert found["tokens"] == [], name
-        assert not [path for path in found["mounts"] if "serviceaccount" in path], name
-        assert not found["root writable"], name
-        assert int(found["capabilities"], 16) == 0, name
-        assert not found["postgres by TCP"], name
-        assert 5432 not in found["listening"], name
+    for name, report in seen.items():
+        assert (report["user"], report["group"]) == (10001, 10001), name
+        assert report["tokens"] == [], name
+        assert not [path for path in report["mounts"] if "serviceaccount" in path], name
+        assert not report["root writable"], name
+        assert int(report["capabilities"], 16) == 0, name
+        assert not report["postgres by TCP"], name
+        assert 5432 not in report["listening"], name
     agent, postgres = seen["agent"], seen["postgres"]
     # The look can tell: who is meant to reach the database does.
     assert postgres["postgres by socket"]
@@ -132,8 +132,8 @@ def logs(operator: Operator, kube: Kube) -> Iterator[tuple[str, str]]:
 def objects(operator: Operator, kube: Kube) -> Iterator[tuple[str, str]]:
     """Everything in the namespace but Secrets."""
     for kind in KEPT:
-        for found in kube.list(kind, operator.namespace):
-            yield f"{kind} {found['metadata']['name']}", json.dumps(found)
+        for item in kube.list(kind, operator.namespace):
+            yield f"{kind} {item['metadata']['name']}", json.dumps(item)
 
 
 def stored(operator: Operator) -> Iterator[tuple[str, str]]:

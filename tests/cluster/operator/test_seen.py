@@ -14,18 +14,18 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from tests.cluster import binaries
-from tests.cluster.cluster import Cluster
-from tests.cluster.kube import Kube, Manifest
+from devcluster import binaries
+from devcluster.cluster import Cluster
+from devcluster.kube import Kube, Manifest
+from devcluster.places import ADMIN, NODE_IP
 from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, condition_of, evalrun
-from tests.cluster.places import ADMIN, NODE_IP
 from tests.cluster.prometheus import scraping
 from tests.metrics.exact import from_prometheus, from_records
 from tests.support.page import page_of
 
-from opsgym_api.outcomes import Outcome
-from opsgym_api.results import list_runs, load_run
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.results.load import list_runs, load_run
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -114,9 +114,9 @@ def test_kubectl_and_opsgym_show_a_run_alike(
     }
     story = cluster.kubectl("describe", "er", "r", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
     steps = ["Accepted", "PreflightRunning", "JobsCreated", "Complete"]
-    told = [line.split()[1] for line in story.splitlines() if len(line.split()) > 1 and line.split()[1] in steps]
+    reasons = [line.split()[1] for line in story.splitlines() if len(line.split()) > 1 and line.split()[1] in steps]
     # Times of events are whole seconds, and kubectl puts those of one second in any order.
-    assert (sorted(told, key=steps.index), told[-1]) == (steps, "Complete"), story
+    assert (sorted(reasons, key=steps.index), reasons[-1]) == (steps, "Complete"), story
 
     printed = opsgym(operator, tmp_path, "results", "r")
     rows = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
@@ -139,36 +139,34 @@ def test_kubectl_and_opsgym_show_a_run_alike(
 def test_prometheus_status_results_page_and_store_agree_exactly(
     operator: Operator, model: HeldModel, kube: Kube, tmp_path: Path
 ) -> None:
-    mine = f'namespace="{operator.namespace}",run="r"'
+    selector = f'namespace="{operator.namespace}",run="r"'
     manifest = both(operator.namespace, model)
     manifest["spec"]["gate"] = {"minSuccessRate": 0.9, "maxCostUsd": 1}
     with scraping(f"{NODE_IP}:{operator.port}") as prometheus:
         kube.create(manifest)
         run = operator.await_end("r", 240)
-        operator.wait(
-            lambda: prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS, "has not told Prometheus of all trials"
-        )
+        operator.wait(lambda: prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS, "has not counted all trials")
         held = operator.results("r")
         assert from_prometheus(prometheus) == from_records(held.trials, held.attempts)
         for outcome in (Outcome.PASSED, Outcome.FAILED):
             counted = sum(trial.outcome is outcome for trial in held.trials)
             assert counted == run["status"]["counters"][outcome.value] == TASKS
-            assert prometheus.value(f'sum(opsgym_run_trials{{{mine},outcome="{outcome}"}})') == counted
-        assert prometheus.value(f"opsgym_run_progress_ratio{{{mine}}}") == 1
-        assert prometheus.value(f"opsgym_run_success_ratio{{{mine}}}") == 0.5
-        assert prometheus.value(f"opsgym_run_cost_usd{{{mine}}}") == pytest.approx(COST)
+            assert prometheus.value(f'sum(opsgym_run_trials{{{selector},outcome="{outcome}"}})') == counted
+        assert prometheus.value(f"opsgym_run_progress_ratio{{{selector}}}") == 1
+        assert prometheus.value(f"opsgym_run_success_ratio{{{selector}}}") == 0.5
+        assert prometheus.value(f"opsgym_run_cost_usd{{{selector}}}") == pytest.approx(COST)
 
         page = page_of(operator.store(), held.run.run)
         printed = json.loads(opsgym(operator, tmp_path, "results", "r", "--format", "json"))["rows"]
         assert len(printed) == len(page.cells) == 2
-        for found in page.cells:
-            cell = {name: getattr(found.cell, name) for name in ("model", "agent", "mode", "domain")}
+        for scored in page.cells:
+            cell = {name: getattr(scored.cell, name) for name in ("model", "agent", "mode", "domain")}
             [row] = [row for row in printed if cell.items() <= row.items()]
-            score = found.score
+            score = scored.score
             assert (score.passed, score.failed, score.cost_usd) == (row["passed"], row["failed"], row["cost_usd"])
             labels = ",".join(f'{name}="{value}"' for name, value in cell.items())
             for ending in ("passed", "failed"):
-                shown = prometheus.value(f'opsgym_run_trials{{{mine},{labels},outcome="{ending}"}}')
+                shown = prometheus.value(f'opsgym_run_trials{{{selector},{labels},outcome="{ending}"}}')
                 assert (shown or 0) == row[ending]
         assert page.total.cost_usd == pytest.approx(COST)
         assert len(page.trials.cell) == 2 * TASKS
@@ -176,10 +174,10 @@ def test_prometheus_status_results_page_and_store_agree_exactly(
         gate = condition_of(run, "GatePassed")
         assert page.run.gate is not None
         assert (gate["status"], page.run.gate.verdict) == ("False", "NO-GO")
-        assert prometheus.value(f'opsgym_run_gate{{{mine},verdict="NO-GO"}}') == 1
+        assert prometheus.value(f'opsgym_run_gate{{{selector},verdict="NO-GO"}}') == 1
 
         kube.delete("EvalRun", "r", operator.namespace)
-        operator.wait(lambda: not prometheus.query(f"{{{mine}}}"), "still shows a run that is gone")
+        operator.wait(lambda: not prometheus.query(f"{{{selector}}}"), "still shows a run that is gone")
         assert prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS
 
 
@@ -198,4 +196,4 @@ def test_the_console_shows_a_run_of_the_cluster_from_its_first_moment_to_its_gat
         trial = held.trials[0]
         detail = ask(f"api/runs/{held.run.run}/trials/{trial.cell.key}/{trial.task_id}/{trial.trial}")
         assert detail["scored"]["outcome"] == trial.outcome
-        assert detail["said"]
+        assert detail["transcript"]

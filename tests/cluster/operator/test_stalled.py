@@ -1,4 +1,4 @@
-"""What is wrong is said within a minute, naming the object; mended, the run goes on by itself."""
+"""A fault is reported within a minute and names the object; once it is fixed, the run continues by itself."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from devcluster.kube import Kube, has_condition
+from devcluster.places import NODE
 from tests.cluster.conftest import S3
-from tests.cluster.kube import Kube, has_condition
 from tests.cluster.operator.world import Operator, evalrun, operating
-from tests.cluster.places import NODE
 
 from opsgym_domains import registry
 

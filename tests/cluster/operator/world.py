@@ -16,15 +16,17 @@ from typing import Any
 
 import httpx
 import yaml
+from devcluster.kube import Kube, Manifest
+from devcluster.places import ADMIN
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 from tests.cluster.conftest import S3
-from tests.cluster.kube import Kube, Manifest
-from tests.cluster.places import ADMIN
 
-from opsgym_api.results import find_run, load_run
-from opsgym_api.scores import RunResults
-from opsgym_api.store import S3Access, Store, open_store
+from opsgym_core.results.load import find_run, load_run
+from opsgym_core.results.score import RunResults
+from opsgym_core.store.base import Store
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN_UID = "opsgym.dev/run-uid"
@@ -110,11 +112,11 @@ class Operator:
     def metrics(self) -> Mapping[str, float]:
         """Sums of its metrics by name, over all labels."""
         text = httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=5, trust_env=False).text
-        found: dict[str, float] = {}
+        totals: dict[str, float] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                found[sample.name] = found.get(sample.name, 0.0) + sample.value
-        return found
+                totals[sample.name] = totals.get(sample.name, 0.0) + sample.value
+        return totals
 
     def wait(self, condition: Callable[[], bool], otherwise: str, seconds: float = 60) -> None:
         """Waits for something to come true.
@@ -157,11 +159,11 @@ class Operator:
             TimeoutError: It has not; with the run's status.
         """
 
-        def there(run: Manifest) -> bool:
-            found = condition_of(run, kind)
-            return found.get("status") == status and (not reason or found.get("reason") == reason)
+        def has_condition(run: Manifest) -> bool:
+            condition = condition_of(run, kind)
+            return condition.get("status") == status and (not reason or condition.get("reason") == reason)
 
-        run = self.kube.wait("EvalRun", name, self.namespace, there, seconds=seconds)
+        run = self.kube.wait("EvalRun", name, self.namespace, has_condition, seconds=seconds)
         return str(condition_of(run, kind)["message"])
 
     def await_end(self, name: str, seconds: float = 600) -> Manifest:
@@ -219,7 +221,7 @@ def install_kinds(kube: Kube) -> None:
 
 def _established(crd: Manifest) -> bool:
     conditions: Sequence[Mapping[str, str]] = crd.get("status", {}).get("conditions") or []
-    return any(found["type"] == "Established" and found["status"] == "True" for found in conditions)
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 @contextmanager
@@ -243,6 +245,6 @@ def _secret(s3: S3) -> SecretStr:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,9 +1,9 @@
 // Talks to the gym server through the endpoints that agents and verifiers use.
 
-/** Database that this page is about. */
+/** Database that this page shows. */
 export const database = new URLSearchParams(location.search).get("database") || "explore";
 
-/** A request that the server refused, or did not answer; the message is for people. */
+/** A request that the server refused or did not answer; the message is shown to the user. */
 export class Refused extends Error {}
 
 async function request(path, body, headers = {}) {
@@ -12,9 +12,9 @@ async function request(path, body, headers = {}) {
     headers: { "content-type": "application/json", "x-database-id": database, ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  const found = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(found.detail ?? `The server answered with HTTP ${answer.status}.`);
-  return found;
+  const content = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refused(content.detail ?? `The server answered with HTTP ${answer.status}.`);
+  return content;
 }
 
 async function reach(path, options) {
@@ -25,7 +25,7 @@ async function reach(path, options) {
   }
 }
 
-/** Tables with keys and row counts, policy, who may act. */
+/** Tables with keys and row counts, policy, acting users. */
 export const readDomain = () => request("/explore/api/domain");
 
 /** Rows of a read-only query. */
@@ -38,7 +38,7 @@ export const readClock = () => request("/api/clock");
 /** Sets (`time`, null for real time) or moves (`advance_seconds`) the clock. */
 export const changeClock = (change) => request("/api/clock", change);
 
-/** Puts the database back to its seed. */
+/** Restores the database to its seed. */
 export const reset = () => request("/api/reset-database", { database_id: database });
 
 async function rpc(method, params, headers) {
@@ -48,10 +48,10 @@ async function rpc(method, params, headers) {
 }
 
 let tools;
-/** Tools as agents are told of them. */
+/** Tools with the descriptions and schemas that agents get. */
 export const listTools = async () => (tools ??= (await rpc("tools/list", {})).tools);
 
-/** Calls a tool; its text, whether that is an error, and the milliseconds it took. */
+/** Calls a tool; returns its text, whether it is an error, and the duration in milliseconds. */
 export async function callTool(name, args, headers) {
   const begin = performance.now();
   const result = await rpc("tools/call", { name, arguments: args }, headers);

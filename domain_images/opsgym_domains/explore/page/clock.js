@@ -1,7 +1,8 @@
-// The time that tools and queries of this database live in.
+// The clock of the database.
 
 import { changeClock, readClock } from "./api.js";
-import { failure, h, heading } from "./dom.js";
+import { h } from "./dom.js";
+import { failure, heading } from "./view.js";
 
 const UNITS = { minutes: 60, hours: 3600, days: 86400 };
 
@@ -14,7 +15,7 @@ export async function clock() {
   const unit = h("select", { id: "unit", "aria-label": "Unit" }, Object.keys(UNITS).map((name) => h("option", { selected: name === "days" }, name)));
 
   function show({ time: at, set }) {
-    now.replaceChildren(h("strong", {}, at.replace("T", " ")), ` UTC · ${set ? "the clock stands" : "real time"}`);
+    now.replaceChildren(h("strong", {}, at.replace("T", " ")), ` UTC · ${set ? "clock is set" : "real time"}`);
     time.value = at;
   }
 
@@ -33,7 +34,7 @@ export async function clock() {
     title: "Clock",
     content: [
       heading("Clock"),
-      h("p", {}, "Tools, defaults and queries of this database read this clock. It is real until it is set; then it moves only when told to."),
+      h("p", {}, "Tools, defaults and queries of this database read this clock. It stands at the time of its seed, or follows real time if the seed states none; a set clock changes only when you move it."),
       now,
       problem,
       h("form", { submit: changes(() => ({ time: time.value })) },

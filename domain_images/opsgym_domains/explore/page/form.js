@@ -1,7 +1,7 @@
 // A form for a JSON schema of a tool's arguments.
 //
-// Invariant: what is left untouched is not sent, and nothing is corrected on the way: a wrong value is for the server to
-// refuse, as it would refuse an agent's.
+// Invariant: untouched fields are not sent, and values are not corrected: the server must refuse a wrong value as it
+// would refuse an agent's.
 
 import { h } from "./dom.js";
 
@@ -52,8 +52,8 @@ function hint(schema) {
     schema.minimum !== undefined && `at least ${schema.minimum}`,
     schema.pattern && `matches ${schema.pattern}`,
   ];
-  const told = facts.filter(Boolean).join(", ");
-  return `${schema.description ?? ""}${told && ` (${told})`}`;
+  const constraints = facts.filter(Boolean).join(", ");
+  return `${schema.description ?? ""}${constraints && ` (${constraints})`}`;
 }
 
 function controlOf(schema, attributes) {
@@ -110,7 +110,7 @@ function parsed(given) {
   }
 }
 
-/** A control whose empty text means that nothing is given. */
+/** A control whose empty text means that the argument is not given. */
 function typed(element, toValue, toText) {
   return {
     element,

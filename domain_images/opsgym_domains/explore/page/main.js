@@ -1,7 +1,8 @@
-// Shows the view that the address names. Invariant: everything a person looks at has an address of its own.
+// Shows the view of the current address. Invariant: every view and selection has its own address.
 
 import { database, readDomain, reset } from "./api.js";
-import { failure, heading, tell } from "./dom.js";
+import { announce } from "./dom.js";
+import { failure, heading } from "./view.js";
 import { clock } from "./clock.js";
 import { policy } from "./policy.js";
 import { sql } from "./sql.js";
@@ -12,8 +13,8 @@ const views = { tables, tools, policy, sql, clock };
 const main = document.getElementById("main");
 let turn = 0;
 
-/** The place an address names: view, what of it, and how. */
-function placeOf(hash) {
+/** View, path and parameters of an address. */
+function routeOf(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, ...what] = path.split("/").map(decode);
   return { view: view || "tables", what, how: new URLSearchParams(search) };
@@ -28,12 +29,12 @@ function decode(part) {
 }
 
 async function show({ focus }) {
-  const mine = ++turn;
-  const there = placeOf(location.hash);
-  markCurrent(there.view);
+  const current = ++turn;
+  const route = routeOf(location.hash);
+  markCurrent(route.view);
   main.setAttribute("aria-busy", "true");
-  const shown = await contentOf(there);
-  if (mine !== turn) return; // somebody went elsewhere in the meantime
+  const shown = await contentOf(route);
+  if (current !== turn) return; // the user opened another view in the meantime
   main.replaceChildren(...shown.content);
   document.title = `${shown.title} · opsgym explore`;
   main.setAttribute("aria-busy", "false");
@@ -41,14 +42,14 @@ async function show({ focus }) {
   shown.after?.();
 }
 
-async function contentOf(there) {
+async function contentOf(route) {
   try {
     const domain = await readDomain();
     document.getElementById("domain").textContent = domain.name;
     document.getElementById("database").textContent = `database ${database}, access ${domain.access}`;
-    const view = views[there.view];
-    if (!view) throw new Error(`There is no view “${there.view}”.`);
-    return await view(there, domain);
+    const view = views[route.view];
+    if (!view) throw new Error(`Unknown view “${route.view}”.`);
+    return await view(route, domain);
   } catch (error) {
     return { title: "Not shown", content: [heading("This cannot be shown"), failure(error)] };
   }
@@ -68,9 +69,9 @@ ask.addEventListener("close", async () => {
   try {
     await reset();
     await show({ focus: false });
-    tell("The database is back to its seed.");
+    announce("The database was reset to its seed.");
   } catch (error) {
-    tell(error.message);
+    announce(error.message);
   }
 });
 document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });

@@ -1,13 +1,14 @@
-// The policy an agent must obey; every numbered rule has an address.
+// The policy that agents must follow; every numbered rule has an address.
 
-import { h, heading, link } from "./dom.js";
+import { h } from "./dom.js";
+import { heading, link } from "./view.js";
 
 const RULE = /[A-Z]{2,5}-\d{1,3}/;
 
-/** The policy; scrolls to the rule that the address names. */
+/** The policy; scrolls to the rule of the address. */
 export async function policy({ what: [rule] }, domain) {
   if (domain.policy === null) {
-    return { title: "Policy", content: [heading("Policy"), h("p", {}, `${domain.name} has no policy of its own.`)] };
+    return { title: "Policy", content: [heading("Policy"), h("p", {}, `${domain.name} has no policy.`)] };
   }
   const rules = new Set([...domain.policy.matchAll(new RegExp(`^- \\*\\*(${RULE.source})\\*\\*`, "gm"))].map(([, name]) => name));
   const content = blocks(domain.policy.split("\n"), rules);
@@ -26,7 +27,7 @@ export async function policy({ what: [rule] }, domain) {
 
 /** Elements of Markdown lines: headings, lists, tables, paragraphs. */
 function blocks(lines, rules) {
-  const found = [];
+  const elements = [];
   let at = 0;
   const takeWhile = (test) => {
     const from = at;
@@ -36,12 +37,12 @@ function blocks(lines, rules) {
   while (at < lines.length) {
     const line = lines[at];
     if (!line.trim()) at += 1;
-    else if (/^#{1,4} /.test(line)) { found.push(title(line, rules)); at += 1; }
-    else if (/^\s*\|/.test(line)) found.push(table(takeWhile((next) => /^\s*\|/.test(next)), rules));
-    else if (line.startsWith("- ")) found.push(list(takeWhile((next) => /^(- |\s*$|\s+\S)/.test(next)), rules));
-    else found.push(h("p", {}, inline(takeWhile((next) => next.trim() && !/^(#{1,4} |- |\s*\|)/.test(next)).join(" "), rules)));
+    else if (/^#{1,4} /.test(line)) { elements.push(title(line, rules)); at += 1; }
+    else if (/^\s*\|/.test(line)) elements.push(table(takeWhile((next) => /^\s*\|/.test(next)), rules));
+    else if (line.startsWith("- ")) elements.push(list(takeWhile((next) => /^(- |\s*$|\s+\S)/.test(next)), rules));
+    else elements.push(h("p", {}, inline(takeWhile((next) => next.trim() && !/^(#{1,4} |- |\s*\|)/.test(next)).join(" "), rules)));
   }
-  return found;
+  return elements;
 }
 
 function title(line, rules) {
@@ -63,7 +64,7 @@ function list(lines, rules) {
   }));
 }
 
-/** A paragraph inside a list item stands as text. */
+/** Text of a paragraph inside a list item. */
 const unwrapped = (element) => (element.localName === "p" ? [...element.childNodes] : [element]);
 
 function table(lines, rules) {

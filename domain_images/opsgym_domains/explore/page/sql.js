@@ -1,9 +1,10 @@
-// One read-only query, in the dialect a verifier would have.
+// One read-only query, in a dialect of verifiers.
 
 import { query } from "./api.js";
-import { cell, copyButton, failure, h, heading, remember, scrolling } from "./dom.js";
+import { copyButton, h, scrolling } from "./dom.js";
+import { cell, failure, heading, remember } from "./view.js";
 
-const MOST = 500;
+const SHOWN_ROWS = 500;
 
 /** The query box. */
 export async function sql({ how }) {
@@ -15,12 +16,12 @@ export async function sql({ how }) {
 
   async function run(event) {
     event?.preventDefault();
-    const asked = { query: area.value, dialect: dialect.value };
-    remember(["sql"], asked);
+    const request = { query: area.value, dialect: dialect.value };
+    remember(["sql"], request);
     const begin = performance.now();
     try {
-      const rows = await query(asked.query, asked.dialect);
-      result.replaceChildren(...shown(rows, performance.now() - begin, asked));
+      const rows = await query(request.query, request.dialect);
+      result.replaceChildren(...shown(rows, performance.now() - begin, request));
     } catch (error) {
       result.replaceChildren(failure(error));
     }
@@ -48,32 +49,32 @@ export async function sql({ how }) {
   };
 }
 
-function shown(rows, took, asked) {
+function shown(rows, took, request) {
   const summary = h("p", { class: "actions" },
     h("span", { role: "status" }, `${rows.length} ${rows.length === 1 ? "row" : "rows"} in ${Math.round(took)} ms`),
-    copyButton("Copy as verifier", () => JSON.stringify(verifier(rows, asked), null, 2)));
+    copyButton("Copy as verifier", () => JSON.stringify(verifier(rows, request), null, 2)));
   if (!rows.length) return [summary];
   const names = Object.keys(rows[0]);
   const table = h("table", { class: "rows" },
     h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, rows.slice(0, MOST).map((row) => h("tr", {}, names.map((name) => h("td", {}, cell(row[name])))))));
-  const more = rows.length > MOST ? h("p", { class: "quiet" }, `The first ${MOST} are shown.`) : null;
-  return [summary, scrolling("Rows of the query", table), more].filter(Boolean);
+    h("tbody", {}, rows.slice(0, SHOWN_ROWS).map((row) => h("tr", {}, names.map((name) => h("td", {}, cell(row[name])))))));
+  const note = rows.length > SHOWN_ROWS ? h("p", { class: "quiet" }, `The first ${SHOWN_ROWS} are shown.`) : null;
+  return [summary, scrolling("Rows of the query", table), note].filter(Boolean);
 }
 
-/** A verifier that passes as long as the query returns what it returned now. */
-function verifier(rows, asked) {
+/** A verifier that passes while the query returns the current result. */
+function verifier(rows, request) {
   return {
     verifier_type: "database_state",
     name: "",
     description: "",
     category: "task_completion",
-    dialect: asked.dialect,
-    validation_config: { query: asked.query, expected_value: valueOf(rows), comparison_type: "equals" },
+    dialect: request.dialect,
+    validation_config: { query: request.query, expected_value: valueOf(rows), comparison_type: "equals" },
   };
 }
 
-/** What verifiers compare: one cell, one row, or the rows. */
+/** Expected value of a verifier: one cell, one row, or the rows. */
 function valueOf(rows) {
   if (rows.length !== 1) return rows;
   const values = Object.values(rows[0]);

@@ -1,7 +1,8 @@
 // Tables, their rows, and how rows refer to each other.
 
 import { query } from "./api.js";
-import { cell, h, heading, link, remember, scrolling } from "./dom.js";
+import { h, scrolling } from "./dom.js";
+import { cell, heading, link, remember } from "./view.js";
 
 const PAGE = 50;
 const TYPING_MS = 200;
@@ -25,7 +26,7 @@ function allTables(domain) {
     h("tr", {},
       h("th", { scope: "row" }, link(["tables", table.name], {}, table.name)),
       h("td", { class: "number" }, number(table.row_count)),
-      h("td", { class: "prose" }, table.about)));
+      h("td", { class: "prose" }, table.description)));
   return {
     title: "Tables",
     content: [
@@ -33,7 +34,7 @@ function allTables(domain) {
       h("p", { class: "quiet" }, `${plural(domain.tables.length, "table")}, ${plural(total, "row")}`),
       scrolling("Tables", h("table", {},
         h("thead", {}, h("tr", {},
-          h("th", { scope: "col" }, "Table"), h("th", { scope: "col", class: "number" }, "Rows"), h("th", { scope: "col" }, "What a row is"))),
+          h("th", { scope: "col" }, "Table"), h("th", { scope: "col", class: "number" }, "Rows"), h("th", { scope: "col" }, "Description"))),
         h("tbody", {}, rows))),
     ],
   };
@@ -83,9 +84,9 @@ function rowsOf(table, how) {
   let turn = 0;
 
   async function refresh() {
-    const mine = ++turn;
+    const current = ++turn;
     const { rows, count } = await load(table, state);
-    if (mine !== turn) return;
+    if (current !== turn) return;
     const last = Math.max(1, Math.ceil(count / PAGE));
     body.replaceChildren(...rows.map((row) => rowOf(table, row)));
     counted.textContent = `${plural(count, "row")}${last > 1 ? `, page ${state.page} of ${last}` : ""}`;
@@ -108,8 +109,8 @@ function rowsOf(table, how) {
 
   const content = [
     heading(table.name),
-    h("p", {}, table.about),
-    aboutColumns(table),
+    h("p", {}, table.description),
+    columnDetails(table),
     filters(table, state, change),
     problem,
     scrolling(`Rows of ${table.name}`, h("table", { class: "rows" },
@@ -137,7 +138,7 @@ function filters(table, state, change) {
     h("p", {}, h("label", { for: "filter" }, "Filter"), " ", box), only || null);
 }
 
-function aboutColumns(table) {
+function columnDetails(table) {
   const rows = table.columns.map((column) =>
     h("tr", {},
       h("th", { scope: "row" }, column.name),
@@ -172,12 +173,12 @@ function valueOf(column, value) {
 // --- one row --------------------------------------------------------------------------------------------------------
 
 async function oneRow(table, domain, how) {
-  const wanted = [...how].filter(([name]) => table.columns.some((column) => column.name === name));
-  const where = wanted.map(([name, value]) => `${quoteName(name)} = ${quoteValue(value)}`).join(" AND ");
-  const found = where ? await query(`SELECT * FROM ${quoteName(table.name)} WHERE ${where} LIMIT 1`) : [];
-  const named = wanted.map(([, value]) => value).join(" ");
-  if (!found.length) throw new Error(`${table.name} has no row ${named || "of that name"}.`);
-  const [row] = found;
+  const key = [...how].filter(([name]) => table.columns.some((column) => column.name === name));
+  const where = key.map(([name, value]) => `${quoteName(name)} = ${quoteValue(value)}`).join(" AND ");
+  const rows = where ? await query(`SELECT * FROM ${quoteName(table.name)} WHERE ${where} LIMIT 1`) : [];
+  const named = key.map(([, value]) => value).join(" ");
+  if (!rows.length) throw new Error(`${table.name} has no row ${named || "of that name"}.`);
+  const [row] = rows;
   const values = table.columns.map((column) =>
     h("tr", {}, h("th", { scope: "row" }, column.name), h("td", { class: "prose" }, valueOf(column, row[column.name])), h("td", { class: "quiet" }, column.type)));
   return {
@@ -200,5 +201,5 @@ async function referrers(table, row) {
     const { table: other, column, to } = others[at];
     return h("li", {}, link(["tables", other], { column, value: row[to] }, `${other}.${column}`), ` ${plural(n, "row")}`);
   });
-  return [h("h2", {}, "Referenced by"), items.length ? h("ul", {}, items) : h("p", { class: "quiet" }, "No row refers to it.")];
+  return [h("h2", {}, "Referenced by"), items.length ? h("ul", {}, items) : h("p", { class: "quiet" }, "No row refers to this row.")];
 }

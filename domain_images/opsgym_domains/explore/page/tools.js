@@ -1,10 +1,11 @@
-// Tools: find one, call it by hand, take the call along as a gold action.
+// Tools: search, call a tool, copy the call as a gold action.
 
 import { callTool, listTools } from "./api.js";
-import { copyButton, failure, h, heading, link, remember } from "./dom.js";
+import { copyButton, h } from "./dom.js";
+import { failure, heading, link, remember } from "./view.js";
 import { objectForm } from "./form.js";
 
-let wanted = ""; // what was searched stays while tools are opened
+let searchText = ""; // kept while tools are opened
 const ACTOR = "opsgym-explore-actor";
 
 /** The list of tools, and one of them. */
@@ -12,7 +13,7 @@ export async function tools({ what: [name], how }, domain) {
   const all = await listTools();
   const tool = all.find((candidate) => candidate.name === name);
   if (name && !tool) throw new Error(`${domain.name} has no tool “${name}”.`);
-  const content = tool ? oneTool(tool, domain, how) : [heading("Tools"), h("p", {}, "Choose a tool to see what it takes, and to call it.")];
+  const content = tool ? oneTool(tool, domain, how) : [heading("Tools"), h("p", {}, "Choose a tool to see its arguments and to call it.")];
   const side = listing(all, name, domain);
   return {
     title: tool ? tool.name : "Tools",
@@ -29,11 +30,11 @@ function listing(all, current, domain) {
     h("a", { href: `#/tools/${encodeURIComponent(tool.name)}`, "aria-current": tool.name === current ? "page" : null }, tool.name),
     writing.has(tool.name) ? h("span", { class: "badge" }, "writes") : null));
   const counted = h("p", { class: "quiet", role: "status" });
-  const box = h("input", { type: "search", id: "search", value: wanted, autocomplete: "off", input: narrow });
+  const box = h("input", { type: "search", id: "search", value: searchText, autocomplete: "off", input: narrow });
 
   function narrow() {
-    wanted = box.value;
-    const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+    searchText = box.value;
+    const words = searchText.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (tool) => words.every((word) => `${tool.name} ${tool.description}`.toLowerCase().includes(word));
     all.forEach((tool, at) => { items[at].hidden = !fits(tool); });
     counted.textContent = `${items.filter((item) => !item.hidden).length} of ${all.length} tools`;
@@ -60,7 +61,7 @@ function oneTool(tool, domain, how) {
   const problem = h("div");
   const button = h("button", { class: "primary" }, "Call");
 
-  /** The arguments, or undefined after saying why there are none. */
+  /** The arguments, or undefined after showing why they cannot be read. */
   function given() {
     try {
       const value = args.read();
@@ -107,15 +108,15 @@ function oneTool(tool, domain, how) {
 
 function needed(schema) {
   if (!schema.anyOf) return null;
-  return h("p", {}, "At least one of these is needed: ", h("code", {}, schema.anyOf.flatMap((one) => one.required).join(", ")));
+  return h("p", {}, "At least one of these is required: ", h("code", {}, schema.anyOf.flatMap((one) => one.required).join(", ")));
 }
 
-/** Who calls: nobody, or a user by their identity header. */
+/** Acting user of calls: no identity header, or the header of a user. */
 function actorPicker(domain) {
   const id = "actor";
   const options = domain.actors.map((actor) => h("option", { value: actor.identity }, `${actor.name} (${actor.note})`));
   const element = h("select", { id, change: () => sessionStorage.setItem(ACTOR, element.value) },
-    h("option", { value: "" }, "nobody: no identity header"), options);
+    h("option", { value: "" }, "none: no identity header"), options);
   const before = sessionStorage.getItem(ACTOR) ?? "";
   element.value = domain.actors.some((actor) => actor.identity === before) ? before : "";
   return {
@@ -124,7 +125,7 @@ function actorPicker(domain) {
   };
 }
 
-/** Arguments as a form or as JSON, whichever the person likes. */
+/** Arguments as a form or as JSON. */
 function argumentEditor(tool, linked) {
   const form = objectForm(tool.inputSchema);
   const area = h("textarea", { id: "json", rows: "12", spellcheck: "false", "aria-label": "Arguments as JSON" });
@@ -152,7 +153,7 @@ function argumentEditor(tool, linked) {
     const value = asObject(area.value);
     form.write(value);
     if (canonical(form.read()) !== canonical(value)) {
-      throw new Error("The form cannot hold these arguments (a name it does not know, or a value of another type). Call them as JSON.");
+      throw new Error("The form cannot represent these arguments (unknown name, or value of another type). Use JSON instead.");
     }
     show(false, form.element);
   }
@@ -172,7 +173,7 @@ function argumentEditor(tool, linked) {
     try {
       showForm();
       area.value = "";
-    } catch { // stays JSON, where the person sees what the link holds
+    } catch { // stay with JSON, which shows the content of the link
       area.value = pretty(linked);
     }
   }
@@ -180,7 +181,7 @@ function argumentEditor(tool, linked) {
     element: h("fieldset", { class: "arguments" },
       h("legend", {}, "Arguments"),
       h("p", { class: "toggle", role: "group", "aria-label": "Edit arguments as" }, toForm, toJson,
-        h("span", { class: "hint" }, "What is left blank is not sent; send empty text as JSON.")), problem, body),
+        h("span", { class: "hint" }, "Empty fields are not sent; use JSON to send empty text.")), problem, body),
     read: () => (asJson ? asObject(area.value) : form.read()),
   };
 }
@@ -196,7 +197,7 @@ function asObject(text) {
   return value;
 }
 
-/** JSON that is equal for equal values, whatever the order of keys. */
+/** JSON with sorted keys, equal for equal values. */
 function canonical(value) {
   return JSON.stringify(value, (_key, part) =>
     part && typeof part === "object" && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).sort()) : part);
@@ -206,11 +207,11 @@ function canonical(value) {
 
 function outcome({ text, isError, took }) {
   const time = `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`;
-  const said = isError ? complaints(text) : [];
-  const codes = said.map(({ code }) => code).filter(Boolean);
+  const problems = isError ? problemsOf(text) : [];
+  const codes = problems.map(({ code }) => code).filter(Boolean);
   const summary = h("p", { class: isError ? "summary bad" : "summary good", role: "status" },
     h("strong", {}, isError ? "Refused" : "Succeeded"), ` in ${time} `, codes.map((code) => h("code", { class: "badge" }, code)));
-  const list = said.length ? h("ul", {}, said.map(({ field, message }) => h("li", {}, field ? h("code", {}, `${field}: `) : null, message))) : null;
+  const list = problems.length ? h("ul", {}, problems.map(({ field, message }) => h("li", {}, field ? h("code", {}, `${field}: `) : null, message))) : null;
   return [summary, list, h("pre", { tabindex: "0", "aria-label": "Result text" }, pretty(text))].filter(Boolean);
 }
 
@@ -222,13 +223,13 @@ function pretty(text) {
   }
 }
 
-/** What an error result complains of, from either of the two envelopes. */
-function complaints(text) {
+/** Problems of an error result, in either of the two formats. */
+function problemsOf(text) {
   try {
     const { detail } = JSON.parse(text);
     if (Array.isArray(detail)) return detail.map(({ loc, msg, ctx }) => ({ code: ctx?.error_code, field: loc?.at(-1), message: msg }));
     return detail.details.map(({ code, field, message }) => ({ code, field, message }));
-  } catch { // plain words
+  } catch { // plain text
     return [];
   }
 }

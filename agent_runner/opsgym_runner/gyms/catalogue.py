@@ -1,0 +1,159 @@
+"""The tools shown to a model, and the gym server that executes each.
+
+Invariant: the same task, mode and servers give the same tools in the same order on every machine, and a larger
+`plus_N` set contains the smaller ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from opsgym_api.kinds.evalrun import Mode
+from opsgym_api.tasks.digest import digest_of
+from opsgym_api.tasks.task import Task
+
+ToolNames = Literal["published", "qualified"]
+"""See `opsgym_api.kinds.evalrun.Agent.tool_names`."""
+LONGEST_NAME = 64
+"""Maximum characters of a tool's name that providers accept."""
+_DISTRACTORS: Mapping[Mode, int] = {Mode.ORACLE: 0, Mode.PLUS_5: 5, Mode.PLUS_10: 10, Mode.PLUS_15: 15}
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class ServerTools:
+    """The tools of one gym server."""
+
+    gym: str
+    tools: Sequence[Mapping[str, Any]]
+    domain: str = ""
+    """Prefix of qualified tool names; the gym's name if empty."""
+
+
+@dataclass(frozen=True)
+class ToolRef:
+    """Gym server and name of a tool."""
+
+    gym: str
+    """Name of the gym server."""
+    name: str
+    """The gym's own name of the tool."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The tools shown to a model."""
+
+    tools: tuple[dict[str, Any], ...]
+    """In OpenAI's format, each with the gym's own schema, unchanged."""
+    refs: Mapping[str, ToolRef]
+    """Tools by the name shown to the model."""
+    missing: tuple[str, ...]
+    """Selected tools that no gym server offers."""
+    digest: str
+    """SHA-256 of names, descriptions and schemas, in the order shown."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the tools, in the order shown."""
+        return list(self.refs)
+
+    def own_name(self, shown: str) -> str:
+        """The gym's own name of a shown tool; an unknown name is returned unchanged."""
+        ref = self.refs.get(shown)
+        return shown if ref is None else ref.name
+
+
+_Candidates = Mapping[str, tuple[str, Mapping[str, Any]]]
+"""Gym server and tool, by the name that the model would be shown."""
+
+
+def build_catalogue(
+    servers: Sequence[ServerTools], task: Task, mode: Mode, tool_names: ToolNames = "published"
+) -> Catalogue:
+    """Selects the tools that a mode shows for a task.
+
+    Args:
+        servers: Tools of the gym servers, in the row's order.
+        task: The row; its selected and restricted tools are the gyms' own names.
+        mode: How many distractors are shown beside the selected tools.
+        tool_names: `published`: the first gym with a tool of a name gets its calls. `qualified`: tools of the same name
+            each get a name of their own.
+    """
+    candidates = dict(_first_of_each(servers) if tool_names == "published" else _qualified(servers))
+    own = {shown: str(tool["name"]) for shown, (_, tool) in candidates.items()}
+    names = _shown({name: own[name] for name in own if own[name] not in task.restricted_tools}, task, mode)
+    chosen = {name: entry for name, entry in candidates.items() if name in names}
+    tools = tuple(_openai_tool(name, tool) for name, (_, tool) in chosen.items())
+    available = set(own.values())
+    return Catalogue(
+        tools=tools,
+        refs={name: ToolRef(gym, own[name]) for name, (gym, _) in chosen.items()},
+        missing=tuple(name for name in dict.fromkeys(task.tools_in(mode)) if name not in available),
+        digest=_digest(tools),
+    )
+
+
+def _first_of_each(servers: Sequence[ServerTools]) -> _Candidates:
+    first: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for server in servers:
+        for tool in server.tools:
+            first.setdefault(tool["name"], (server.gym, tool))
+    return first
+
+
+def _qualified(servers: Sequence[ServerTools]) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+    counts = Counter(name for server in servers for name in {tool["name"] for tool in server.tools})
+    taken = {name for name, count in counts.items() if count == 1}
+    for server in servers:
+        for name, (_, tool) in _first_of_each([server]).items():
+            shown = (
+                name if counts[name] == 1 else _free_name(f"{server.domain or server.gym}_{name}", server.gym, taken)
+            )
+            taken.add(shown)
+            yield shown, (server.gym, tool)
+
+
+def _free_name(qualified: str, gym: str, taken: Collection[str]) -> str:
+    """A unique name that providers accept; it depends only on the names."""
+    name = _NOT_IN_A_NAME.sub("_", qualified)
+    if len(name) <= LONGEST_NAME and name not in taken:
+        return name
+    mark = hashlib.sha256(f"{gym}/{qualified}".encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(mark) - 1]}_{mark}"
+
+
+def _shown(allowed: Mapping[str, str], task: Task, mode: Mode) -> set[str]:
+    """Names shown in a mode.
+
+    Args:
+        allowed: The gyms' own names of the unrestricted tools, by shown name.
+        task: The row.
+        mode: The mode.
+    """
+    task_tools = task.tools_in(mode)
+    selected = {name for name, own in allowed.items() if own in task_tools}
+    if mode in task.mode_tools:
+        return selected
+    if mode is Mode.ALL or not task_tools:
+        return set(allowed)
+    others = sorted(allowed.keys() - selected, key=lambda name: hashlib.sha256((task.task_id + name).encode()).digest())
+    return selected | set(others[: _DISTRACTORS[mode]])
+
+
+def _openai_tool(name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+    schema = tool.get("inputSchema") or {"type": "object", "properties": {}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": tool.get("description") or "", "parameters": schema},
+    }
+
+
+def _digest(tools: Sequence[Mapping[str, Any]]) -> str:
+    functions = [tool["function"] for tool in tools]
+    return digest_of([[tool["name"], tool["description"], tool["parameters"]] for tool in functions])

@@ -1,0 +1,1 @@
+"""Model calls: litellm, endpoints, limits, retries and prices."""

@@ -1,0 +1,67 @@
+"""Checks of a model before its first call, shared by local mode and preflight.
+
+Invariant: no check sends a request to a provider; a check that a replay model's name decides does not import litellm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.litellm_lib import load_litellm
+
+SCRIPTED_REPLAYS = frozenset({"replay/gold", "replay/noop", "replay/flaky"})
+"""Replay models that need no recording."""
+SECRET_PARAMETERS = frozenset(
+    {"api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token", "azure_ad_token", "client_secret"}
+    | {"vertex_credentials"}
+)
+"""litellm parameters that hold credentials: a document, and so the run's record, must not contain them."""
+
+KnownPrices = Callable[[str], Prices | None]
+"""Function from a litellm id to its prices; None if they are unknown."""
+MissingKey = Callable[[str], str | None]
+"""Function from a litellm id to the unset variable that its provider requires; None if no variable is missing."""
+
+
+def missing_key(model: str) -> str | None:
+    """The unset API key variable, or alternatives joined by `or`, that a model's provider requires.
+
+    None for providers that accept other credentials too (cloud accounts, profiles): litellm then also lists variables
+    that hold no API key, so the first call decides.
+
+    Args:
+        model: litellm id.
+    """
+    missing: list[str] = load_litellm().validate_environment(model=model)["missing_keys"]
+    return " or ".join(missing) if missing and all(name.endswith("_API_KEY") for name in missing) else None
+
+
+def secret_parameters(parameters: Mapping[str, Any]) -> list[str]:
+    """Names of the parameters that hold credentials, sorted."""
+    return sorted(SECRET_PARAMETERS & parameters.keys())
+
+
+def required_key(model: str, endpoints: Iterable[ModelEndpoint], missing_key: MissingKey) -> str | None:
+    """The variable of an API key that a hosted model needs and does not have; None if none is missing.
+
+    Args:
+        model: litellm id.
+        endpoints: The model's endpoints. One with a URL or key of its own needs no variable.
+        missing_key: Function that names the missing variable otherwise.
+    """
+    if any(endpoint.url or endpoint.api_key for endpoint in endpoints):
+        return None
+    return missing_key(model)
+
+
+def unknown_price(model: str) -> str:
+    """Message for a model with unknown prices, with the ways to continue.
+
+    Args:
+        model: litellm id.
+    """
+    ways = "give prices: {inputUsd, outputUsd} per million tokens, or set allowUnpriced: true"
+    return f"no price is known for {model}; {ways}"

@@ -1,0 +1,305 @@
+"""Client of one model for one episode: messages and tools in, a reply out, through litellm.
+
+Invariant: every reply can be appended to the conversation and answered. Malformed tool calls are repaired in the
+conversation and reported to the model as the call's result, so that no provider refuses the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any
+
+from opsgym_api.records.attempt import Usage
+from opsgym_api.records.outcomes import FailReason, InfraReason
+from opsgym_core.common.scrub import scrub
+from opsgym_runner.clock import Clock
+from opsgym_runner.errors import AgentFailed
+from opsgym_runner.job import ModelEndpoint, ResolvedModel
+from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.prices import cost_of, mapped_cost, usage_of
+from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
+from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier, parse_retry_after
+from opsgym_runner.tracing.spans import (
+    REQUEST,
+    chat_attributes,
+    chat_content,
+    reply_attributes,
+    reply_content,
+    request_attributes,
+)
+from opsgym_runner.tracing.tracer import Span, span
+
+REQUEST_TIMEOUT_S = 600.0
+"""Timeout of one request in seconds unless the model's parameters set one; providers' own clients use the same."""
+NO_KEY = "none"
+"""Key sent to self-hosted endpoints without one: OpenAI's client refuses to work without a key."""
+VERTEX = "vertex_ai/"
+_UNKNOWN_PARAMETER = (
+    "- The provider does not support a parameter of the model: remove it from its parameters, or add "
+    "drop_params: true to them, which leaves out unsupported parameters."
+)
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolRequest:
+    """A tool call requested by a model."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    problem: str = ""
+    """Why the call is malformed, for the model to read; empty if it is well formed."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's reply."""
+
+    message: Message
+    """The reply as a message of the conversation."""
+    text: str
+    """Text of the reply; empty if it only calls tools."""
+    requests: tuple[ToolRequest, ...]
+    usage: Usage
+    cost_usd: float | None
+    """None if it is unknown."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Target of a client's requests."""
+
+    model: ResolvedModel
+    litellm_id: str
+    """Model id passed to litellm; differs from the model's own for replay models."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Extra headers of every request."""
+    role: str = ""
+    """`PLANNER`, `JUDGE`, or empty for the agent."""
+
+
+class ModelClient:
+    """Client of one model for one episode.
+
+    Args:
+        target: The model.
+        retrier: Sends its requests and retries them.
+        clock: Source of time.
+    """
+
+    def __init__(self, target: Target, retrier: Retrier, clock: Clock) -> None:
+        self._target = target
+        self._clock = clock
+        self._retrier = retrier
+
+    @property
+    def statistics(self) -> RequestStatistics:
+        """Retries, rate limits and waits of its calls so far."""
+        return self._retrier.statistics
+
+    @property
+    def pending_failure(self) -> ModelFailure | None:
+        """Why the call in progress has no answer yet; see `Retrier.pending_failure`."""
+        return self._retrier.pending_failure
+
+    async def ready(self) -> None:
+        """Waits until litellm is imported, which takes seconds the first time."""
+        await asyncio.to_thread(load_litellm)
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[Message], deadline: float) -> Reply:
+        """Sends a conversation and returns the model's reply.
+
+        Args:
+            messages: The conversation in OpenAI's format.
+            tools: The tools in OpenAI's format.
+            deadline: Monotonic time of the task's end.
+
+        Raises:
+            AgentFailed: The conversation exceeds the model's context, or the provider's content filter stopped it.
+            ModelFailure: The model cannot be reached, or not in time.
+        """
+        model = self._target.model
+        with span(f"chat {model.name}", client=True) as chat:
+            if chat.recording:
+                chat.set(chat_attributes(model, self._target.role))
+            if chat.content:
+                chat.set(chat_content(messages))
+            send = partial(self._send, self._arguments(messages, tools), chat, count(1))
+            response = await self._retrier.call(send, deadline)
+            reply = self._reply(response)
+            if chat.recording:
+                chat.set(reply_attributes(reply, response))
+            if chat.content:
+                chat.set(reply_content(reply.message, str(response.choices[0].finish_reason)))
+            return reply
+
+    async def _send(
+        self, arguments: Mapping[str, Any], chat: Span, numbers: Iterator[int], endpoint: ModelEndpoint
+    ) -> Any:
+        """Sends one request and returns litellm's response, which has at least one choice.
+
+        Args:
+            arguments: litellm's arguments.
+            chat: Span of the call, which gets an event for the request.
+            numbers: Numbers of the call's requests.
+            endpoint: Where the request is sent.
+        """
+        litellm = load_litellm()
+        with self._traced_request(chat, next(numbers), endpoint):
+            try:
+                response = await litellm.acompletion(api_base=endpoint.url, **self._key(endpoint), **arguments)
+            except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
+                raise self._explained(litellm, error) from None
+            if not response.choices:
+                message = "the model sent a reply without choices"
+                raise ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=True)
+            return response
+
+    @contextmanager
+    def _traced_request(self, chat: Span, number: int, endpoint: ModelEndpoint) -> Iterator[None]:
+        """Adds a request's duration and failure to its call's span."""
+        started, failure = self._clock.monotonic(), None
+        try:
+            yield
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if chat.recording:
+                seconds = self._clock.monotonic() - started
+                chat.event(REQUEST, request_attributes(number, endpoint, seconds, failure))
+
+    def _arguments(self, messages: Sequence[Message], tools: Sequence[Message]) -> dict[str, Any]:
+        """Litellm's arguments, the same for every request of a call."""
+        target = self._target
+        if USER_MARKERS not in target.model.parameters and needs_markers(target.litellm_id):
+            messages, tools = with_cache_markers(messages, tools)
+        fixed: dict[str, Any] = {
+            "model": target.litellm_id,
+            "messages": list(messages),
+            "stream": False,
+            "num_retries": 0,
+            "max_retries": 0,
+        }
+        if tools:
+            fixed["tools"] = list(tools)
+        if target.headers:
+            fixed["extra_headers"] = dict(target.headers)
+        return {"timeout": REQUEST_TIMEOUT_S, **target.model.parameters, **fixed}
+
+    def _key(self, endpoint: ModelEndpoint) -> dict[str, str | None]:
+        """Litellm's argument for the key. With None litellm reads the provider's usual variables."""
+        if endpoint.api_key is None:
+            return {"api_key": NO_KEY if endpoint.url and missing_key(self._target.litellm_id) else None}
+        key = endpoint.api_key.get_secret_value()
+        if self._target.litellm_id.startswith(VERTEX):
+            return {"vertex_credentials": key}  # a service account's JSON: Google's cloud has no plain API key
+        return {"api_key": key}
+
+    def _reply(self, response: Any) -> Reply:
+        choice = response.choices[0]
+        if choice.finish_reason == "content_filter":
+            raise AgentFailed(FailReason.CONTENT_FILTER, "the provider's content filter stopped the reply")
+        usage = usage_of(getattr(response, "usage", None))
+        model = self._target.model
+        cost = cost_of(usage, model.prices) if model.prices else mapped_cost(response, model.model, usage)
+        message = _message(choice.message)
+        requests = tuple(_tool_request(call, number) for number, call in enumerate(message.get("tool_calls") or []))
+        if requests:
+            message["tool_calls"] = [_history_call(request) for request in requests]
+        return Reply(message, _text(message["content"]), requests, usage, cost)
+
+    def _explained(self, litellm: Any, error: Exception) -> Exception:
+        """The exception that litellm's error becomes, without credentials in its message."""
+        message = f"model {self._target.model.name}: {scrub(str(error), self._target.model.secrets)}"
+        if isinstance(error, litellm.ContextWindowExceededError):
+            return AgentFailed(FailReason.CONTEXT_OVERFLOW, message)
+        if isinstance(error, litellm.ContentPolicyViolationError):
+            return AgentFailed(FailReason.CONTENT_FILTER, message)
+        if isinstance(error, litellm.UnsupportedParamsError):
+            return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, f"{message} {_UNKNOWN_PARAMETER}", transient=False)
+        reason, transient = _classified(litellm, error)
+        headers = getattr(error, "litellm_response_headers", None) or {}
+        retry_after = parse_retry_after(headers.get("retry-after"), self._clock.now()) if transient else None
+        return ModelFailure(reason, message, transient=transient, retry_after_s=retry_after)
+
+
+_REASON_OF_STATUS = {
+    401: InfraReason.MODEL_AUTH,
+    402: InfraReason.MODEL_AUTH,
+    403: InfraReason.MODEL_AUTH,
+    404: InfraReason.MODEL_NOT_FOUND,
+    408: InfraReason.MODEL_UNAVAILABLE,
+    409: InfraReason.MODEL_UNAVAILABLE,
+    429: InfraReason.MODEL_RATE_LIMITED,
+}
+_TRANSIENT = (InfraReason.MODEL_UNAVAILABLE, InfraReason.MODEL_RATE_LIMITED)
+
+
+def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
+    """Reason of litellm's error, and whether it is transient."""
+    status = getattr(error, "status_code", None)
+    if isinstance(error, litellm.Timeout | litellm.APIConnectionError):
+        return InfraReason.MODEL_UNAVAILABLE, True
+    if not isinstance(status, int):
+        return InfraReason.MODEL_REFUSED_REQUEST, False
+    unknown = InfraReason.MODEL_UNAVAILABLE if status >= 500 else InfraReason.MODEL_REFUSED_REQUEST
+    reason = _REASON_OF_STATUS.get(status, unknown)
+    return reason, reason in _TRANSIENT
+
+
+def _message(reply: Any) -> Message:
+    """Litellm's reply as a message of the conversation, with what providers require back (thinking, signatures)."""
+    message: Message = {"content": None, **reply.model_dump(exclude_none=True)}
+    if not message.get("tool_calls"):
+        message.pop("tool_calls", None)
+    if not any((message.get("provider_specific_fields") or {}).values()):
+        message.pop("provider_specific_fields", None)  # litellm's own, empty; strict endpoints refuse unknown fields
+    return message
+
+
+def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
+    """A tool call of a reply.
+
+    Args:
+        call: The call in OpenAI's format, possibly malformed.
+        number: Its position in the reply, for calls without an id.
+    """
+    function = call.get("function") or {}
+    name = str(function.get("name") or "")
+    call_id = str(call.get("id") or f"call_{number}")
+    if not name:
+        return ToolRequest(call_id, "unnamed", {}, "the tool call has no tool name")
+    raw = function.get("arguments")
+    if raw is None or raw == "":
+        return ToolRequest(call_id, name, {})
+    if isinstance(raw, str):
+        try:
+            raw = json.loads(raw)
+        except ValueError as error:
+            return ToolRequest(call_id, name, {}, f"the arguments are not valid JSON: {error}")
+    if not isinstance(raw, dict):
+        return ToolRequest(call_id, name, {}, f"the arguments must be a JSON object, not {type(raw).__name__}")
+    return ToolRequest(call_id, name, raw)
+
+
+def _history_call(request: ToolRequest) -> Message:
+    function = {"name": request.name, "arguments": json.dumps(request.arguments)}
+    return {"id": request.id, "type": "function", "function": function}
+
+
+def _text(content: object) -> str:
+    """Text of a reply whose content is a text or a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))

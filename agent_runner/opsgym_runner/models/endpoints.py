@@ -1,0 +1,72 @@
+"""The endpoints of a model, load-balanced. All episodes that use the model share them.
+
+Invariant: no episode sends a request to an endpoint before the time that its `Retry-After` named. An endpoint that
+failed without `Retry-After` is only avoided while another is available.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from opsgym_runner.clock import Clock
+from opsgym_runner.job import ModelEndpoint
+
+
+@dataclass
+class Endpoint:
+    """One address and its state."""
+
+    address: ModelEndpoint
+    in_flight: int = 0
+    avoid_until: float = 0.0
+    """Monotonic time until which other endpoints are preferred."""
+    closed_until: float = 0.0
+    """Monotonic time before which the endpoint must not be called (`Retry-After`)."""
+
+    @contextmanager
+    def busy(self) -> Iterator[ModelEndpoint]:
+        """Counts a request as in flight inside the block."""
+        self.in_flight += 1
+        try:
+            yield self.address
+        finally:
+            self.in_flight -= 1
+
+
+class EndpointPool:
+    """Chooses endpoints: available ones first, then the one with the fewest requests in flight."""
+
+    def __init__(self, addresses: Sequence[ModelEndpoint], clock: Clock) -> None:
+        self._endpoints = [Endpoint(address) for address in addresses or (ModelEndpoint(),)]
+        self._clock = clock
+
+    def pick(self) -> Endpoint:
+        """The endpoint for the next request."""
+        now = self._clock.monotonic()
+        return min(self._endpoints, key=lambda e: (max(e.closed_until - now, 0), e.avoid_until > now, e.in_flight))
+
+    def failed(self, endpoint: Endpoint, pause_s: float, *, retry_after: bool) -> None:
+        """Records a failed request.
+
+        Args:
+            endpoint: Endpoint of the request.
+            pause_s: Seconds for which the endpoint should get no request.
+            retry_after: Whether the endpoint itself named that time.
+        """
+        until = self._clock.monotonic() + pause_s
+        endpoint.avoid_until = max(endpoint.avoid_until, until)
+        if retry_after:
+            endpoint.closed_until = max(endpoint.closed_until, until)
+
+    def wait_s(self, backoff_s: float) -> float:
+        """Seconds until the next request may be sent; 0 if an endpoint is available.
+
+        Args:
+            backoff_s: Backoff after the caller's own latest failure; 0 if its call has not failed.
+        """
+        now = self._clock.monotonic()
+        if any(e.avoid_until <= now and e.closed_until <= now for e in self._endpoints):
+            return 0.0
+        return max(backoff_s, min(e.closed_until - now for e in self._endpoints), 0.0)

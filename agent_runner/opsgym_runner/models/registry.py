@@ -1,0 +1,129 @@
+"""The model clients of a runner, and what the clients of one model share.
+
+Invariant: all episodes of a runner that use a model share its endpoints, their pauses and its concurrency limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from pydantic import SecretStr
+
+from opsgym_runner.clock import Clock
+from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
+from opsgym_runner.models.client import ModelClient, Target
+from opsgym_runner.models.endpoints import EndpointPool
+from opsgym_runner.models.limiter import ConcurrencyLimiter, LimitLogger, LimitState
+from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
+from opsgym_runner.models.prices import REPLAY
+from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
+from opsgym_runner.replay.flaky import FLAKY, faults_of
+from opsgym_runner.replay.scripts import script_for
+from opsgym_runner.replay.server import ReplayServer
+
+_REPLAY_KEY = SecretStr("replay")  # the replay server needs none, but OpenAI clients refuse to work without a key
+
+
+@dataclass(frozen=True)
+class EpisodeModels:
+    """Model clients of one episode, by role."""
+
+    agent: ModelClient
+    planner: ModelClient
+    """The agent's own client unless the agent's plan source or orchestrator calls a planner."""
+    judge: ModelClient | None = None
+    """None unless the run names a judge and the task has a `response_check`."""
+
+    @property
+    def pending_failure(self) -> ModelFailure | None:
+        """Why the agent's call in progress has no answer yet; see `Retrier.pending_failure`."""
+        return self.agent.pending_failure or self.planner.pending_failure
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Endpoints and limit of one model, shared by its clients."""
+
+    pool: EndpointPool
+    limiter: ConcurrencyLimiter
+
+
+class ModelRegistry:
+    """Makes model clients and closes what they share.
+
+    Args:
+        policy: How long calls are retried.
+        clock: Source of time.
+    """
+
+    def __init__(self, policy: RetryPolicy, clock: Clock) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._replay = ReplayServer()
+        self._shared: dict[tuple[str, str, tuple[ModelEndpoint, ...]], _Shared] = {}
+
+    @asynccontextmanager
+    async def clients_for(self, job: Job) -> AsyncIterator[EpisodeModels]:
+        """Clients of a job's models for the duration of its episode.
+
+        Raises:
+            NotScored: A replay model has no script for the task.
+        """
+        plans = job.agent.plan == "model" or job.agent.orchestrator != "react"
+        judged = any(verifier.verifier_type == "response_check" for verifier in job.task.verifiers)
+        async with AsyncExitStack() as stack:
+            planner = agent = await stack.enter_async_context(self.client_of(job.model, job))
+            judge = None
+            if plans:
+                planner = await stack.enter_async_context(self.client_of(job.planner or job.model, job, PLANNER))
+            if job.judge is not None and judged:
+                judge = await stack.enter_async_context(self.client_of(job.judge, job, JUDGE))
+            yield EpisodeModels(agent, planner, judge)
+
+    @asynccontextmanager
+    async def client_of(self, model: ResolvedModel, job: Job, role: str = "") -> AsyncIterator[ModelClient]:
+        """A client of one model for the duration of a job's episode.
+
+        Args:
+            model: The job's model, planner or judge.
+            job: The attempt; a replay model plays the script of its task.
+            role: `PLANNER`, `JUDGE`, or empty for the agent.
+
+        Raises:
+            NotScored: The replay model has no script for the task.
+        """
+        if not model.model.startswith(REPLAY):
+            target = Target(model, model.model, role=role)
+            yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
+            return
+        faults = faults_of(model, job, role) if model.model == FLAKY else None
+        script = script_for(f"{REPLAY}{faults.parameters.of}" if faults else model.model, job.task, role)
+        await self._replay.start()
+        with self._replay.playing(script, faults) as headers:
+            called = replace(model, parameters={"timeout": faults.parameters.timeout}) if faults else model
+            retrier = self._retrier_of(model, (ModelEndpoint(self._replay.url, _REPLAY_KEY),))
+            yield ModelClient(Target(called, f"openai/{model.name}", headers, role), retrier, self._clock)
+
+    @property
+    def limits(self) -> Mapping[str, LimitState]:
+        """Concurrency limit of each model that has had a client, by the model's name."""
+        return {name: shared.limiter.state for (name, _, _), shared in self._shared.items()}
+
+    def _retrier_of(self, model: ResolvedModel, endpoints: tuple[ModelEndpoint, ...]) -> Retrier:
+        key = (model.name, model.model, endpoints)
+        if key not in self._shared:
+            on_change = LimitLogger(model.name, self._clock).changed
+            limiter = ConcurrencyLimiter(model.max_concurrency, len(endpoints) or 1, on_change)
+            self._shared[key] = _Shared(EndpointPool(endpoints, self._clock), limiter)
+        shared = self._shared[key]
+        return Retrier(shared.pool, shared.limiter, self._policy, self._clock)
+
+    async def close(self) -> None:
+        """Closes every connection and stops the replay server."""
+        if is_loaded():
+            litellm = load_litellm()
+            await litellm.close_litellm_async_clients()
+            litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out the closed clients again
+        await self._replay.stop()

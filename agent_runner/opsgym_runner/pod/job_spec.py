@@ -1,0 +1,120 @@
+"""Reads a pod's inputs: its job spec, the position of its trial, its stores.
+
+Invariant: an unusable input raises `UnusableJobSpec`, which names the variable and file, before anything else happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import SecretStr, ValidationError
+
+from opsgym_api.base import Stored
+from opsgym_api.errors import InputError
+from opsgym_api.records.job_spec import (
+    ENV_INDEX,
+    ENV_JOB_SPEC,
+    ENV_RECORDINGS,
+    ENV_STORE,
+    ENV_SUITE_STORE,
+    JOB_SPEC_VERSION,
+    RECORDINGS,
+    JobSpec,
+    PreflightSpec,
+    TrialRef,
+)
+from opsgym_api.validation import problems_of
+from opsgym_core.store.base import Store
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
+
+Spec = TypeVar("Spec", JobSpec, PreflightSpec)
+
+
+class UnusableJobSpec(Exception):
+    """The pod cannot start; the message names the variable or file and what is wrong."""
+
+
+def read_job_spec(environment: Mapping[str, str], kind: type[Spec]) -> Spec:
+    """Reads the pod's job spec.
+
+    Args:
+        environment: Environment variables.
+        kind: Type of the expected job spec.
+
+    Raises:
+        UnusableJobSpec: The job spec is missing, invalid, or of a newer version.
+    """
+    path = Path(_required(environment, ENV_JOB_SPEC))
+    try:
+        spec = kind.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UnusableJobSpec(f"{ENV_JOB_SPEC}: {path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise UnusableJobSpec(f"{ENV_JOB_SPEC}: {path}: {_first_problem(error, kind)}") from None
+    if spec.version > JOB_SPEC_VERSION:
+        known = f"this runner reads {JOB_SPEC_VERSION}; use images of one release"
+        raise UnusableJobSpec(f"{ENV_JOB_SPEC}: {path} is of version {spec.version}, {known}")
+    return spec
+
+
+def _first_problem(error: ValidationError, kind: type[Stored]) -> str:
+    return str(problems_of(error, model=kind)[0])
+
+
+def trial_of(spec: JobSpec, environment: Mapping[str, str]) -> TrialRef:
+    """The pod's trial.
+
+    Raises:
+        UnusableJobSpec: The completion index is not a number, or not the position of a trial.
+    """
+    index = _required(environment, ENV_INDEX)
+    if not index.isascii() or not index.isdigit() or int(index) >= len(spec.trials):
+        raise UnusableJobSpec(f"{ENV_INDEX} is {index!r}; the job spec has trials 0 to {len(spec.trials) - 1}")
+    return spec.trials[int(index)]
+
+
+def result_store(environment: Mapping[str, str]) -> Store:
+    """The result store.
+
+    Raises:
+        UnusableJobSpec: Its URL is missing or invalid.
+    """
+    return _opened(ENV_STORE, _required(environment, ENV_STORE), None)
+
+
+def suite_store(environment: Mapping[str, str]) -> Store:
+    """The store of the suite's rows.
+
+    Raises:
+        UnusableJobSpec: Its URL is missing or invalid.
+    """
+    secret = environment.get("OPSGYM_SUITE_AWS_SECRET_ACCESS_KEY")
+    access = S3Access(
+        endpoint_url=environment.get("OPSGYM_SUITE_AWS_ENDPOINT_URL_S3") or None,
+        region=environment.get("OPSGYM_SUITE_AWS_REGION") or None,
+        access_key_id=environment.get("OPSGYM_SUITE_AWS_ACCESS_KEY_ID") or None,
+        secret_access_key=SecretStr(secret) if secret else None,
+    )
+    return _opened(ENV_SUITE_STORE, _required(environment, ENV_SUITE_STORE), access)
+
+
+def recordings_folder(environment: Mapping[str, str]) -> Path:
+    """Folder in which ConfigMaps with recordings are mounted, each under its name."""
+    return Path(environment.get(ENV_RECORDINGS) or RECORDINGS)
+
+
+def _opened(variable: str, location: str, access: S3Access | None) -> Store:
+    try:
+        return open_store(location, access)
+    except InputError as error:
+        raise UnusableJobSpec(f"{variable}: {error}") from None
+
+
+def _required(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "")
+    if not value:
+        raise UnusableJobSpec(f"the environment variable {name} is not set")
+    return value

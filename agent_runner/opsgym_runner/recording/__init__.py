@@ -1,0 +1,1 @@
+"""What an attempt leaves behind: journal, transcript and records."""

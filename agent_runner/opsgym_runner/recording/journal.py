@@ -1,0 +1,198 @@
+"""The attempt record while its attempt runs.
+
+Invariant: cost and usage are in the store at most one step after they arise, under the role of the model that caused
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from opsgym_api.records.attempt import AttemptRecord, Timings, Usage
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.common.clock import utc_text
+from opsgym_core.store.base import Store
+from opsgym_runner.clock import Clock
+from opsgym_runner.job import JUDGE, PLANNER, Job
+from opsgym_runner.models.client import ModelClient, Reply
+
+SAVE_EVERY_S = 1.0
+"""Minimum seconds between two writes of a running attempt's record."""
+
+Phase = Literal["seed_s", "connect_s", "model_s", "tools_s", "verify_s"]
+EventKind = Literal["started", "step", "finished"]
+
+
+COUNTED = (
+    "usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "steps", "tool_calls", "tool_errors",
+    "model_retries", "rate_limits",
+)  # fmt: skip
+"""Fields of an attempt that the journal adds up, under the same names."""
+
+
+@dataclass(frozen=True)
+class RunnerEvent:
+    """Progress of one attempt, for observers."""
+
+    kind: EventKind
+    record: AttemptRecord
+    """The attempt's record at this moment."""
+
+
+class Journal:
+    """Counters, cost and timings of one attempt, and the writes of its record.
+
+    Args:
+        store: Where the record is written.
+        job: The attempt.
+        clock: Source of time.
+        on_event: Called in the event loop at the start, each step and the end; must not block.
+    """
+
+    def __init__(self, store: Store, job: Job, clock: Clock, on_event: Callable[[RunnerEvent], None] | None) -> None:
+        self._store = store
+        self._job = job
+        self._clock = clock
+        self._on_event = on_event
+        self._key = RunKeys(job.run).trial(job.cell, job.task.task_id, job.trial).attempt(job.attempt)
+        self._started = clock.monotonic()
+        self._started_at = utc_text(clock.now())
+        self._saved = self._started
+        self._writing = asyncio.Lock()
+        self._seconds: dict[Phase, float] = {}
+        self.usage = Usage()
+        self.planner_usage = Usage()
+        self.judge_usage = Usage()
+        self.cost_usd: float | None = 0.0
+        self.judge_cost_usd: float | None = 0.0
+        self.steps = 0
+        self.tool_calls = 0
+        self.tool_errors = 0
+        self.model_retries = 0
+        """Requests to models that repeated a failed one."""
+        self.rate_limits = 0
+        """Requests to models that were answered with HTTP 429."""
+        self._wait_s = 0.0
+        """Part of `model_s` during which no request was in flight."""
+
+    @contextmanager
+    def phase(self, phase: Phase) -> Iterator[None]:
+        """Adds the duration of the block to a phase."""
+        began = self._clock.monotonic()
+        try:
+            yield
+        finally:
+            self._seconds[phase] = self._seconds.get(phase, 0.0) + self._clock.monotonic() - began
+
+    @contextmanager
+    def count_requests(self, client: ModelClient, *, support: bool = False) -> Iterator[None]:
+        """Adds the retries, rate limits and waits that a client's calls inside the block meet.
+
+        Args:
+            client: The model client.
+            support: Whether it is called outside the agent's steps; its waits are then not part of `model_s`.
+        """
+        before = client.statistics
+        try:
+            yield
+        finally:
+            added = client.statistics - before
+            self.model_retries += added.retries
+            self.rate_limits += added.rate_limits
+            self._wait_s += 0.0 if support else added.wait_s
+
+    def add_reply(self, reply: Reply, role: str = "") -> None:
+        """Adds the usage and cost of a reply. One unknown cost makes the sum unknown (None).
+
+        Args:
+            reply: The reply.
+            role: `PLANNER`, `JUDGE`, or the agent's own role.
+        """
+        self.cost_usd = _sum(self.cost_usd, reply.cost_usd)
+        if role == JUDGE:
+            self.judge_usage += reply.usage
+            self.judge_cost_usd = _sum(self.judge_cost_usd, reply.cost_usd)
+            return
+        self.usage += reply.usage
+        if role == PLANNER:
+            self.planner_usage += reply.usage
+
+    def timings(self) -> Timings:
+        """Seconds by phase so far."""
+        seconds = {phase: round(duration, 4) for phase, duration in self._seconds.items()}
+        total = round(self._clock.monotonic() - self._started, 4)
+        return Timings(started_at=self._started_at, total_s=total, wait_s=round(self._wait_s, 4), **seconds)
+
+    def record(self, outcome: Outcome | None = None, reason: str = "", message: str = "") -> AttemptRecord:
+        """The attempt's record at this moment.
+
+        Args:
+            outcome: None while the attempt runs.
+            reason: Reason of the outcome; empty for none.
+            message: Details for a reader; empty for none.
+        """
+        return AttemptRecord(**self.values(), outcome=outcome, reason=reason, message=message)
+
+    def values(self) -> dict[str, Any]:
+        """Fields of `AttemptRecord` up to now, without how the attempt ended."""
+        return {
+            "run": self._job.run,
+            "cell": self._job.cell,
+            "task_id": self._job.task.task_id,
+            "trial": self._job.trial,
+            "attempt": self._job.attempt,
+            "timings": self.timings(),
+            **{name: getattr(self, name) for name in COUNTED},
+        }
+
+    async def start(self) -> None:
+        """Writes the first record and reports the start.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        record = self.record()
+        await self.save(record)
+        self._report("started", record)
+
+    async def step(self) -> None:
+        """Reports a step, and writes the record unless it was written less than `SAVE_EVERY_S` ago.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        record = self.record()
+        if self._clock.monotonic() - self._saved >= SAVE_EVERY_S:
+            await self.save(record)
+        self._report("step", record)
+
+    async def save(self, record: AttemptRecord) -> None:
+        """Writes a record of the attempt.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        self._saved = self._clock.monotonic()
+        # Shielded and one at a time: a write that outlives its cancelled step must not land after a later one.
+        await asyncio.shield(self._write(record.to_json()))
+
+    async def _write(self, content: bytes) -> None:
+        async with self._writing:
+            await asyncio.to_thread(self._store.put, self._key, content)
+
+    def finished(self, record: AttemptRecord) -> None:
+        """Reports the end of the attempt."""
+        self._report("finished", record)
+
+    def _report(self, kind: EventKind, record: AttemptRecord) -> None:
+        if self._on_event is not None:
+            self._on_event(RunnerEvent(kind, record))
+
+
+def _sum(total: float | None, cost: float | None) -> float | None:
+    return None if total is None or cost is None else total + cost

@@ -1,0 +1,1 @@
+"""Verifiers of an episode's final state and answer."""

@@ -1,0 +1,107 @@
+"""Judges from the calls of an episode whether rows were read before they were written.
+
+Invariant: only successful calls count, in the order in which they were made. The JSON of each result is parsed once,
+and only if a verifier needs it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from opsgym_api.tasks.verifiers import LookedUp, LookedUpRow
+from opsgym_runner.verification.comparison import equal
+
+
+@dataclass(frozen=True)
+class ToolCallResult:
+    """A tool call of the agent with its result."""
+
+    tool: str
+    """The gym's own name of the tool."""
+    arguments: Mapping[str, Any]
+    result: str
+    """The JSON-RPC result as the model read it."""
+    is_error: bool
+
+    @cached_property
+    def objects(self) -> Sequence[Mapping[str, Any]]:
+        """Every JSON object in the result, at any depth; texts of the content are parsed."""
+        try:
+            result = json.loads(self.result)
+        except (ValueError, RecursionError):
+            return ()
+        content = result.get("content") if isinstance(result, dict) else None
+        texts = [item.get("text") for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+        structured = result.get("structuredContent") if isinstance(result, dict) else None
+        parsed = [*(_parsed(text) for text in texts), structured]
+        return [value for one in parsed for value in _values_in(one) if isinstance(value, dict)]
+
+
+def not_looked_up(check: LookedUp, calls: Sequence[ToolCallResult]) -> list[str]:
+    """Rows that were written before they were read, or that had to be read and were not, as messages that name the row.
+
+    Args:
+        check: The verifier's configuration.
+        calls: Calls of the episode, in order.
+    """
+    if not check.writing_tools:
+        unread = (row for row in check.rows if not any(_shows(call, row, ()) for call in calls))
+        return [f"{row.column} {row.value}: no result showed it" for row in unread]
+    messages = []
+    for row in check.rows:
+        position = _first_write(row, check.writing_tools, calls)
+        if position is None or any(_shows(call, row, check.writing_tools) for call in calls[:position]):
+            continue
+        tool = f"{calls[position].tool} (call {position + 1})"
+        messages.append(f"{row.column} {row.value}: {tool} wrote it before any result showed it")
+    return messages
+
+
+def _first_write(row: LookedUpRow, tools: Sequence[str], calls: Sequence[ToolCallResult]) -> int | None:
+    """Position of the first successful call of a writing tool with the row's value among its arguments."""
+    return next(
+        (
+            position
+            for position, call in enumerate(calls)
+            if call.tool in tools
+            and not call.is_error
+            and any(_same(value, row.value) for value in _values_in(call.arguments))
+        ),
+        None,
+    )
+
+
+def _shows(call: ToolCallResult, row: LookedUpRow, writing_tools: Sequence[str]) -> bool:
+    """Whether a call that reads returned the row."""
+    if call.is_error or call.tool in writing_tools:
+        return False
+    return any(_same(fields[row.column], row.value) for fields in call.objects if row.column in fields)
+
+
+def _same(value: Any, expected: str | int) -> bool:
+    """Whether a value identifies the row; a boolean never does, although it equals 0 or 1."""
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and equal(value, expected)
+
+
+def _values_in(value: Any) -> Iterator[Any]:
+    """A JSON value and every value inside it, names of fields left out."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        yield one
+        if isinstance(one, Mapping):
+            pending += one.values()
+        elif isinstance(one, list):
+            pending += one
+
+
+def _parsed(text: object) -> Any:
+    """The JSON value of a text; None for any other text."""
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,87 @@
+"""The command group `opsgym`, and options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from opsgym.commands.run_locator import RunLocator
+
+PLUGIN = "kubectl opsgym"
+"""Name of the program when kubectl runs it as a plugin."""
+
+STORE = "DIR|s3://BUCKET/PREFIX"
+EXIT_CODES = """\b
+Exit codes:
+  0   every trial is scored, and the gate, if there is one, says GO
+  1   some trials are not scored, or a store, gym server or cluster failed
+  2   a file, row, argument or environment variable must be corrected
+  3   the gate says NO-GO
+  4   the gate says INCONCLUSIVE: too few trials to decide
+  130 Ctrl-C, or 143 SIGTERM: the same command continues the run
+  70  a bug in opsgym"""
+
+Command = Callable[..., int]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EXIT_CODES)
+@click.version_option(package_name="opsgym")
+@click.option("--debug", is_flag=True, help="Print the traceback of an unexpected error.")
+def cli(debug: bool) -> None:
+    """Evaluate LLM agents on office work: tasks in real databases, tools over MCP, SQL verifiers.
+
+    \b
+      opsgym run evalrun.yaml                  run the EvalRun of a file on this machine
+      opsgym results                           list the runs of ./results
+      opsgym results quickstart                print the scores of a run
+      opsgym report quickstart --out report    write its HTML page
+      opsgym compare before after              compare two runs trial by trial
+    """
+
+
+store_option = click.option(
+    "--store", default="./results", show_default=True, metavar=STORE, help="Store that results are written to."
+)
+out_option = click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to FILE instead of stdout."
+)
+
+_LOCATION = (
+    click.option(
+        "--store",
+        metavar=STORE,
+        help="Store of the run. Default: ./results; for a RUN that is not in it, the store that the EvalRun of that"
+        " name in kubectl's current context names.",
+    ),
+    click.option("-n", "--namespace", help="Look up the EvalRun RUN in this namespace of the cluster."),
+    click.option("--context", metavar="NAME", help="Look up the EvalRun RUN in the cluster of this kube context."),
+)
+
+
+def locates_run(command: Command) -> Command:
+    """Adds the options that locate a run; the command receives them as one `RunLocator`, its argument `locator`."""
+
+    @wraps(command)
+    def with_locator(store: str | None, namespace: str | None, context: str | None, **options: Any) -> int:
+        return command(locator=_locator(store, namespace, context), **options)
+
+    for option in reversed(_LOCATION):
+        with_locator = option(with_locator)
+    return with_locator
+
+
+def _locator(store: str | None, namespace: str | None, context: str | None) -> RunLocator:
+    from opsgym.cluster import Cluster
+    from opsgym.commands.run_locator import RunLocator
+
+    cluster_given = namespace is not None or context is not None
+    if store is not None and cluster_given:
+        raise click.UsageError("--store cannot be combined with --namespace or --context")
+    is_plugin = click.get_current_context().find_root().info_name == PLUGIN
+    use_cluster = store is None and (cluster_given or is_plugin)
+    return RunLocator(store, Cluster(namespace, context) if use_cluster else None)

@@ -1,0 +1,246 @@
+"""Commands that read stored runs: scores, comparisons, gates, reports, exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from opsgym.command_line.group import cli, locates_run, out_option
+
+if TYPE_CHECKING:
+    from opsgym.commands.run_locator import RunLocator
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _format(*formats: str, help: str | None = None) -> Callable[[F], F]:  # noqa: A002 - click's name
+    return click.option("--format", "form", type=click.Choice(formats), default="table", show_default=True, help=help)
+
+
+@cli.command()
+@click.argument("run", required=False)
+@_format(
+    "table", "markdown", "csv", "json", "parquet", help="csv, json and parquet have more columns and exact numbers."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["cell", "agent", "category", "horizon", "task", "trial", "variant", "verifier"]),
+    help="What a row stands for. Default: cell; for parquet, trial. Without it, a table shows several breakdowns."
+    " variant: runs of the store that differ from RUN in the variant of the suite only.",
+)
+@out_option
+@locates_run
+def results(run: str | None, form: str, by: str | None, out: Path | None, locator: RunLocator) -> int:
+    """Print the scores of RUN, or list the runs of the store.
+
+    RUN is the id of a run, the beginning of an id, or the name of an EvalRun, which stands for its latest run. In a
+    cluster RUN is the name of an EvalRun; `kubectl opsgym` looks in the cluster unless --store is given.
+
+    \b
+      opsgym results
+      opsgym results quickstart --by task
+      opsgym results nightly --namespace evals --format csv --out nightly.csv
+    """
+    from opsgym.commands.results import list_results
+    from opsgym.commands.results import results as command
+
+    if run is None:
+        if form != "table" or by is not None or out is not None:
+            raise click.UsageError("--format, --by and --out need a RUN")
+        return list_results(locator)
+    if form == "parquet" and out is None:
+        raise click.UsageError("--format parquet needs --out FILE")
+    return command(run, form, by, out, locator)
+
+
+@cli.command()
+@click.argument("before")
+@click.argument("after")
+@_format("table", "markdown", "json")
+@click.option(
+    "--map",
+    "names",
+    multiple=True,
+    metavar="PART:BEFORE=AFTER",
+    help="Compare a model, agent or mode with one of another name, for example model:gpt-5=gpt-6. May be repeated.",
+)
+@click.option(
+    "--max-regression",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Exit with 3 if the success rate of a cell fell by more than SHARE, for example 0.05, and with 4 if there are"
+    " too few tasks to decide.",
+)
+@out_option
+@locates_run
+def compare(locator: RunLocator, **options: Any) -> int:
+    """Compare two runs trial by trial: change of success, exact McNemar test, tasks that changed.
+
+    Only trials that are scored in both runs are compared, in the cells that both runs have. Runs are named as for
+    `opsgym results`.
+    """
+    from opsgym.commands.compare import CompareRequest, compare_runs
+
+    return compare_runs(CompareRequest(**options), locator)
+
+
+@cli.command()
+@click.argument("run")
+@click.option(
+    "--gate",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML with the fields of a gate, or with an EvalRun that has a gate. Default: the run's own gate.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON line.")
+@locates_run
+def gate(run: str, file: Path | None, as_json: bool, locator: RunLocator) -> int:
+    """Judge the finished RUN by its gate, or by another one: GO, NO-GO (exit code 3) or INCONCLUSIVE (4).
+
+    docs/gates.md defines the conditions. RUN is named as for `opsgym results`.
+    """
+    from opsgym.commands.gate import judge_run
+
+    return judge_run(run, file, locator, as_json=as_json)
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@_format("table", "markdown", "csv", "json")
+@out_option
+@locates_run
+def leaderboard(runs: tuple[str, ...], form: str, out: Path | None, locator: RunLocator) -> int:
+    """Print success rates of models by domain, in the form of the published leaderboard.
+
+    Every model, agent and mode of every RUN is a row; the highest mean over domains comes first. Runs are named as for
+    `opsgym results`.
+    """
+    from opsgym.commands.leaderboard import leaderboard as command
+
+    return command(runs, form, out, locator)
+
+
+@cli.command()
+@click.argument("run")
+@locates_run
+def compact(run: str, locator: RunLocator) -> int:
+    """Copy the records of RUN into few objects, so that a large run is summarised in seconds.
+
+    The operator, and large local runs, do so by themselves. Nothing is removed. RUN is named as for `opsgym results`.
+    """
+    from opsgym.commands.compact import compact_run
+
+    return compact_run(run, locator)
+
+
+@cli.command()
+@click.argument("run")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder to write to.")
+@click.option("--to-store", is_flag=True, help="Write into the store, beside the records of the run, instead of --out.")
+@click.option(
+    "--baseline", metavar="RUN", help="Run to compare with. Default: the baseline of the run's gate, if it has one."
+)
+@click.option(
+    "--transcripts",
+    type=click.Choice(["auto", "inline", "beside", "none"]),
+    default="auto",
+    show_default=True,
+    help="Where transcripts, verifiers and state differences go: into the page, into files beside it, or nowhere."
+    " auto: into the page while they are small, else beside it; nowhere for more than 10,000 trials.",
+)
+@click.option(
+    "--failure-modes",
+    type=click.Choice(["auto", "all", "none"]),
+    default="auto",
+    show_default=True,
+    help="Failed trials to analyse. auto: a sample of 2,000 for a page without transcripts, else all.",
+)
+@locates_run
+def report(
+    run: str,
+    out: Path | None,
+    to_store: bool,
+    baseline: str | None,
+    transcripts: str,
+    failure_modes: str,
+    locator: RunLocator,
+) -> int:
+    """Write an HTML page about RUN: scores, comparisons, failures, and the transcripts of all agents.
+
+    The page opens from disk and loads nothing from the network. RUN is named as for `opsgym results`.
+
+    \b
+      opsgym report quickstart --out report
+      opsgym report nightly --store s3://evals/opsgym --to-store
+    """
+    if to_store == (out is not None):
+        raise click.UsageError("choose where to write: --out DIR or --to-store")
+    from opsgym.commands.report import ReportRequest
+    from opsgym.commands.report import report as command
+    from opsgym_console.report.bundling import DetailLocation
+    from opsgym_console.report.write import Analysis, ReportOptions
+
+    options = ReportOptions(DetailLocation(transcripts), Analysis(failure_modes))
+    return command(ReportRequest(run, out, baseline, options), locator)
+
+
+@cli.command()
+@click.argument("run")
+@click.option(
+    "--tasks",
+    metavar="SUITE|PATH",
+    help="Judge by the verifiers of these rows: a built-in suite, a file or a folder. Default: the run's own rows.",
+)
+@locates_run
+def rescore(run: str, tasks: str | None, locator: RunLocator) -> int:
+    """Verify the final states of RUN again, without any model call.
+
+    The results become a new run beside RUN, named after it, which `results`, `report` and `compare` read like any
+    other. Verdicts of a judge model are copied. RUN is named as for `opsgym results`.
+    """
+    from opsgym.commands.rescore import rescore as command
+
+    return command(run, tasks, locator)
+
+
+@cli.command()
+@click.argument("run")
+@_format("table", "json")
+@click.option("--trial", metavar="TASK/N", help="Print all evidence of this trial; N counts from 0.")
+@locates_run
+def failures(run: str, form: str, trial: str | None, locator: RunLocator) -> int:
+    """Print the failure modes of the failed trials of RUN.
+
+    Failure modes are those of the literature: looping, missing lookups, wrong ids, missed follow-ups and others;
+    docs/failures.md defines each and states how well it is detected. RUN is named as for `opsgym results`.
+    """
+    from opsgym.commands.failures import failures as command
+
+    return command(run, trial, form, locator)
+
+
+@cli.command()
+@click.argument("run")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["eops", "inspect"]),
+    required=True,
+    help="eops: the published harness's JSON file for each task and run. inspect: an Inspect log for each cell.",
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to.")
+@locates_run
+def export(run: str, kind: Literal["eops", "inspect"], out: Path, locator: RunLocator) -> int:
+    """Write the scored trials of RUN for other programs.
+
+    Trials without a score are left out, because other programs would count them as failed. RUN is named as for
+    `opsgym results`.
+    """
+    from opsgym.commands.export import export as command
+
+    return command(run, kind, out, locator)

@@ -1,0 +1,165 @@
+"""Commands around tasks, models and gym servers: `tasks`, `models` and `gym`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opsgym.command_line.group import cli
+
+_host = click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+_port = click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on. Default: a free port."
+)
+
+
+@cli.group()
+def tasks() -> None:
+    """Check, list, import and export task rows."""
+
+
+@tasks.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def validate(path: Path) -> int:
+    """Check the task rows in PATH, a file or folder; print row and field of every problem."""
+    from opsgym.commands.tasks import validate as command
+
+    return command(path)
+
+
+@tasks.command(name="list")
+@click.argument("suite")
+@click.option("--json", "as_json", is_flag=True, help="Print the tasks as one line of JSON.")
+def list_tasks(suite: str, as_json: bool) -> int:
+    """List the tasks of SUITE, a built-in suite or a path, with the estimated difficulty of each.
+
+    The estimate counts, in the reference solution, calls that write, writing tools, and values that must be looked up,
+    and adds for events, days, unused tools and infeasible tasks. A row without reference solution has none.
+    """
+    from opsgym.commands.tasks_list import list_tasks as command
+
+    return command(suite, as_json=as_json)
+
+
+@tasks.command(name="import")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True), metavar="SOURCE...")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Suite folder to write.")
+@click.option(
+    "--seeds",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="ZIP|DIR",
+    help="Seed files: the published archive gym_dbs.zip, or a folder.",
+)
+@click.option(
+    "--tools",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of files DOMAIN.json with the tools/list result of a published server, to check the tools of rows.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON line.")
+def import_tasks(**options: Any) -> int:
+    """Make a suite folder from published rows: Parquet files of the data set, JSON, JSON lines, or folders of these.
+
+    Rows are copied unchanged, into one folder for each mode. Known defects of such rows are reported: missing seeds,
+    unknown tools, verifiers that pass before any action, names shared by verifiers, queries that fail.
+    """
+    from opsgym.commands.tasks import ImportRequest, import_rows
+
+    return import_rows(ImportRequest(**options))
+
+
+@tasks.command(name="export")
+@click.argument("suite")
+@click.option(
+    "--format",
+    type=click.Choice(["published"]),
+    required=True,
+    expose_value=False,
+    help="Form of the rows: the published harness's.",
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")
+@click.option(
+    "--seeds",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="ZIP|DIR",
+    help="Seed files that rows name; built-in seeds need none.",
+)
+def export_tasks(suite: str, out: Path, seeds: Path | None) -> int:
+    """Write the rows of SUITE, a built-in suite or a path, so that the published harness runs them.
+
+    \b
+    opsgym tasks export itsm-core --format published --out published
+
+    writes a JSON file for each task to published/oracle and the seeds to published/seeds. Verifiers of type
+    state_difference become SQL queries with the same verdict. What the published form cannot say is left out, and
+    printed for each task: patterns for the answer, looked_up, regular expressions. Tasks with events or several days
+    are not exported. published/left_out.json has the same list.
+    """
+    from opsgym.commands.tasks_export import export_tasks as command
+
+    return command(suite, out, seeds)
+
+
+@cli.group()
+def models() -> None:
+    """Import model configurations."""
+
+
+@models.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write to instead of stdout.")
+def import_models(files: tuple[Path, ...], out: Path | None) -> int:
+    """Convert model configurations of the published harness (JSON) to EvalModels (YAML).
+
+    A list in a file becomes one model with several endpoints. API keys are never copied: the documents name the
+    environment variable and the Secret that hold them.
+    """
+    from opsgym.commands.models import import_models as command
+
+    return command(files, out)
+
+
+@cli.group()
+def gym() -> None:
+    """Serve and explore gym servers on this machine."""
+
+
+@gym.command()
+@click.argument("domain")
+@_port
+@_host
+def serve(domain: str, port: int, host: str) -> int:
+    """Serve the tools of DOMAIN over MCP, with an embedded Postgres, until Ctrl-C.
+
+    Prints one JSON line with the server's URL when it is ready.
+    """
+    from opsgym.commands.gym import serve as command
+
+    return command(domain, port, host)
+
+
+@gym.command()
+@click.argument("domain")
+@click.option("--seed", help="Built-in seed of the database. Default: the first seed of the domain, quickstart.")
+@click.option("--seed-file", type=click.Path(path_type=Path), metavar="FILE", help="SQL file to use as seed instead.")
+@click.option(
+    "--access",
+    type=click.Choice(["published", "strict"]),
+    default="published",
+    show_default=True,
+    help="Access rules of tool calls: strict enforces roles, organisations and process rules.",
+)
+@_port
+@_host
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
+def explore(access: str, **options: Any) -> int:
+    """Show DOMAIN in a page: browse its tables, tools and policy, call tools by hand, try a verifier's query.
+
+    Starts a server with an embedded Postgres and one seeded database, and prints the URL of the page.
+    """
+    from opsgym.commands.gym import ExploreRequest
+    from opsgym.commands.gym import explore as command
+    from opsgym_api.kinds.evalrun import Access
+
+    return command(ExploreRequest(access=Access(access), **options))

@@ -1,1 +1,0 @@
-"""Runs in the formats of others. Every module writes one of them from the same `Scored` trials."""

@@ -1,0 +1,1 @@
+"""Tables and numbers as the command prints them."""

@@ -1,0 +1,388 @@
+"""Results of a run as tables with one row for each cell, agent, verifier category, horizon, task, trial, variant or
+verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from statistics import mean, stdev
+from typing import Any
+
+from opsgym.formats.tabular import Column, Kind, Table
+from opsgym_api.records.attempt import USAGE_FIELDS, Attempt, Cell, ScoredAttempt
+from opsgym_core.results.rows import CellRows, RunRows
+from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, score_of
+from opsgym_core.results.statistics import Interval
+
+Row = Mapping[str, Any]
+
+AGENT = tuple(Column(name, Kind.TEXT, name) for name in ("model", "agent", "mode"))
+CELL = (*AGENT, Column("domain", Kind.TEXT, "domain"))
+SUCCESS = (
+    Column("success_rate", Kind.SHARE, "success"),
+    Column("success_low", Kind.SHARE, "95 % from"),
+    Column("success_high", Kind.SHARE, "to"),
+)
+TOKENS = USAGE_FIELDS
+FIGURES = (
+    Column("total", Kind.COUNT, "trials"),
+    Column("scored", Kind.COUNT, "scored"),
+    Column("passed", Kind.COUNT, "passed"),
+    Column("failed", Kind.COUNT),
+    Column("not_scored", Kind.COUNT, "not scored"),
+    Column("not_scored_rate", Kind.SHARE),
+    Column("tasks", Kind.COUNT),
+    *SUCCESS,
+    Column("published_success_rate", Kind.SHARE),
+    Column("k", Kind.COUNT),
+    Column("pass_at_k", Kind.SHARE),
+    Column("pass_all_k", Kind.SHARE),
+    Column("verifiers_passed", Kind.COUNT),
+    Column("verifiers_executed", Kind.COUNT),
+    Column("verifier_pass_rate", Kind.SHARE, "verifiers"),
+    Column("mean_steps", Kind.NUMBER, "steps"),
+    Column("mean_tool_calls", Kind.NUMBER),
+    Column("mean_seconds", Kind.SECONDS),
+    Column("p50_seconds", Kind.SECONDS, "time p50"),
+    Column("p95_seconds", Kind.SECONDS, "p95"),
+    *(Column(name, Kind.COUNT) for name in TOKENS),
+    *(Column(f"planner_{name}", Kind.COUNT) for name in TOKENS),
+    *(Column(f"judge_{name}", Kind.COUNT) for name in TOKENS),
+    Column("cost_usd", Kind.DOLLARS, "cost"),
+    Column("agent_cost_usd", Kind.DOLLARS),
+    Column("judge_cost_usd", Kind.DOLLARS, "of it judge"),
+    Column("cost_per_task", Kind.DOLLARS, "per task"),
+    Column("cost_per_success", Kind.DOLLARS, "per success"),
+)
+DOMAINS = (
+    Column("success_over_domains", Kind.SHARE, "over domains"),
+    Column("domains_low", Kind.SHARE, "95 % from"),
+    Column("domains_high", Kind.SHARE, "to"),
+)
+PHASES = ("seed_s", "connect_s", "model_s", "tools_s", "verify_s", "total_s")
+
+
+@dataclass(frozen=True)
+class Results:
+    """Rows of a run and the scores that they add up to."""
+
+    rows: RunRows
+    summary: Summary
+    variants: Mapping[int, Summary] = field(default_factory=dict)
+    """Scores of the runs that differ from this one in the suite's variant only, its own included; for `by_variant`."""
+
+
+def by_cell(results: Results) -> Table:
+    """One row for each cell, in the order of the spec."""
+    return Table(
+        (*CELL, *FIGURES), [{**cell.cell.model_dump(), **figures(cell.score)} for cell in results.summary.cells]
+    )
+
+
+def by_agent(results: Results) -> Table:
+    """One row for each model, agent and mode, over all domains, with both means."""
+    return Table((*AGENT, *DOMAINS, *FIGURES), [_agent_row(agent) for agent in results.summary.agents])
+
+
+def by_category(results: Results) -> Table:
+    """One row for each verifier category of a cell."""
+    columns = (
+        *CELL,
+        Column("category", Kind.TEXT, "category"),
+        Column("passed", Kind.COUNT, "passed"),
+        Column("executed", Kind.COUNT, "executed"),
+        Column("pass_rate", Kind.SHARE, "rate"),
+    )
+    return Table(
+        columns,
+        [
+            {
+                **cell.cell.model_dump(),
+                "category": category,
+                "passed": share.passed,
+                "executed": share.total,
+                "pass_rate": share.rate,
+            }
+            for cell in results.summary.cells
+            for category, share in cell.score.categories.items()
+        ],
+    )
+
+
+def by_horizon(results: Results) -> Table:
+    """One row for each horizon of a cell: success by the number of gold steps of the task."""
+    columns = (
+        *CELL,
+        Column("horizon", Kind.TEXT, "gold steps"),
+        Column("tasks", Kind.COUNT, "tasks"),
+        Column("scored", Kind.COUNT, "scored"),
+        Column("passed", Kind.COUNT, "passed"),
+        *SUCCESS,
+    )
+    return Table(
+        columns,
+        [
+            {**cell.cell.model_dump(), "horizon": name, **_success(success)}
+            for cell in results.summary.cells
+            for name, success in cell.score.horizons.items()
+        ],
+    )
+
+
+def by_task(results: Results) -> Table:
+    """One row for each task of a cell that has a scored trial."""
+    columns = (*CELL, Column("task_id", Kind.TEXT, "task"), Column("horizon", Kind.COUNT, "gold steps"), *FIGURES)
+    return Table(columns, list(_tasks(results.rows.cells)))
+
+
+def by_trial(results: Results) -> Table:
+    """One row for each trial that was attempted, scored or not."""
+    columns = (
+        *CELL,
+        Column("task_id", Kind.TEXT, "task"),
+        Column("trial", Kind.COUNT, "trial"),
+        Column("attempt", Kind.COUNT),
+        Column("outcome", Kind.TEXT, "outcome"),
+        Column("reason", Kind.TEXT, "reason"),
+        Column("score", Kind.COUNT),
+        Column("published_score", Kind.COUNT),
+        Column("feasible", Kind.FLAG),
+        Column("horizon", Kind.COUNT),
+        Column("verifiers_passed", Kind.COUNT, "verifiers passed"),
+        Column("verifiers_executed", Kind.COUNT, "of"),
+        Column("steps", Kind.COUNT, "steps"),
+        Column("tool_calls", Kind.COUNT, "tool calls"),
+        Column("tool_errors", Kind.COUNT),
+        Column("model_retries", Kind.COUNT),
+        Column("started_at", Kind.TEXT),
+        *(Column(name, Kind.SECONDS, "time" if name == "total_s" else "") for name in PHASES),
+        *(Column(name, Kind.COUNT) for name in TOKENS),
+        *(Column(f"planner_{name}", Kind.COUNT) for name in TOKENS),
+        *(Column(f"judge_{name}", Kind.COUNT) for name in TOKENS),
+        Column("cost_usd", Kind.DOLLARS, "cost"),
+        Column("judge_cost_usd", Kind.DOLLARS),
+    )
+    return Table(columns, list(_trials(results.rows.cells)))
+
+
+def by_verifier(results: Results) -> Table:
+    """One row for each verifier of a scored trial."""
+    columns = (
+        *CELL,
+        Column("task_id", Kind.TEXT, "task"),
+        Column("trial", Kind.COUNT, "trial"),
+        Column("index", Kind.COUNT, "number"),
+        Column("name", Kind.TEXT, "verifier"),
+        Column("verifier_type", Kind.TEXT),
+        Column("category", Kind.TEXT, "category"),
+        Column("executed", Kind.FLAG, "executed"),
+        Column("passed", Kind.FLAG, "passed"),
+        Column("published_passed", Kind.FLAG),
+    )
+    return Table(
+        columns,
+        [
+            {
+                **cell.cell.model_dump(),
+                "task_id": trial.task_id,
+                "trial": trial.trial,
+                **{field.name: getattr(verifier, field.name) for field in fields(verifier)},
+            }
+            for cell in results.rows.cells
+            for trial in cell.trials
+            for verifier in trial.verifiers
+        ],
+    )
+
+
+def by_variant(results: Results) -> Table:
+    """One row for each cell and variant of the suite, and one for their mean and spread."""
+    columns = (
+        *CELL,
+        Column("variant", Kind.TEXT, "variant"),
+        Column("tasks", Kind.COUNT, "tasks"),
+        Column("scored", Kind.COUNT, "scored"),
+        Column("passed", Kind.COUNT, "passed"),
+        *SUCCESS,
+        Column("spread", Kind.SHARE, "std. deviation"),
+    )
+    scores: dict[tuple[str, ...], list[Row]] = {}
+    for variant, summary in results.variants.items():
+        for cell in summary.cells:
+            of_cell = cell.cell.model_dump()
+            row = {**of_cell, "variant": str(variant), **_success(cell.score.success), "spread": None}
+            scores.setdefault(tuple(of_cell.values()), []).append(row)
+    return Table(columns, [row for rows in scores.values() for row in (*rows, *_spread(rows))])
+
+
+def _spread(rows: Sequence[Row]) -> Iterator[Row]:
+    """The mean of a cell's variants and their standard deviation, if at least two have scores."""
+    rates = [row["success_rate"] for row in rows if row["success_rate"] is not None]
+    if len(rates) > 1:
+        sums = {name: sum(row[name] for row in rows) for name in ("scored", "passed")}
+        bounds = {"tasks": None, "success_low": None, "success_high": None}
+        yield {**rows[0], **sums, **bounds, "variant": "mean", "success_rate": mean(rates), "spread": stdev(rates)}
+
+
+BREAKDOWNS: Mapping[str, Callable[[Results], Table]] = {
+    "cell": by_cell,
+    "agent": by_agent,
+    "category": by_category,
+    "horizon": by_horizon,
+    "task": by_task,
+    "trial": by_trial,
+    "variant": by_variant,
+    "verifier": by_verifier,
+}
+
+
+def figures(score: Score) -> dict[str, Any]:
+    """A score as a flat row with the columns of `FIGURES`."""
+    most = score.repeats[-1] if score.repeats else None
+    return {
+        "total": score.total,
+        "scored": score.scored,
+        "passed": score.passed,
+        "failed": score.failed,
+        "not_scored": sum(score.not_scored.values()),
+        "not_scored_rate": score.not_scored_rate,
+        **_success(score.success),
+        "published_success_rate": score.published_rate,
+        "k": most.k if most else None,
+        "pass_at_k": most.any_passes if most else None,
+        "pass_all_k": most.all_pass if most else None,
+        "verifiers_passed": score.verifiers.passed,
+        "verifiers_executed": score.verifiers.total,
+        "verifier_pass_rate": score.verifiers.rate,
+        "mean_steps": score.mean_steps,
+        "mean_tool_calls": score.mean_tool_calls,
+        "mean_seconds": score.mean_seconds,
+        "p50_seconds": score.p50_seconds,
+        "p95_seconds": score.p95_seconds,
+        **_tokens(score),
+        "cost_usd": score.cost_usd,
+        "agent_cost_usd": score.agent_cost_usd,
+        "judge_cost_usd": score.judge_cost_usd,
+        "cost_per_task": score.cost_per_task,
+        "cost_per_success": score.cost_per_success,
+    }
+
+
+def nested_figures(score: Score) -> dict[str, Any]:
+    """Values of a score that are nested, so that a flat row has no column for them."""
+    return {
+        "fail_reasons": dict(score.fail_reasons),
+        "not_scored_reasons": dict(score.not_scored),
+        "categories": {
+            name: {"passed": share.passed, "executed": share.total, "pass_rate": share.rate}
+            for name, share in score.categories.items()
+        },
+        "horizons": {name: _success(success) for name, success in score.horizons.items()},
+        "repeats": [
+            {"k": repeat.k, "tasks": repeat.tasks, "pass_at_k": repeat.any_passes, "pass_all_k": repeat.all_pass}
+            for repeat in score.repeats
+        ],
+    }
+
+
+def _agent_row(agent: AgentScore) -> Row:
+    low, high = _bounds(agent.domains_interval)
+    return {
+        "model": agent.model,
+        "agent": agent.agent,
+        "mode": agent.mode,
+        "success_over_domains": agent.success_over_domains,
+        "domains_low": low,
+        "domains_high": high,
+        **figures(agent.score),
+    }
+
+
+def _success(success: Success) -> dict[str, Any]:
+    low, high = _bounds(success.interval)
+    return {
+        "tasks": success.tasks,
+        "scored": success.trials.total,
+        "passed": success.trials.passed,
+        "success_rate": success.rate,
+        "success_low": low,
+        "success_high": high,
+    }
+
+
+def _bounds(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
+def _tokens(counted: Score | Attempt) -> dict[str, int]:
+    usages = {"": counted.usage, "planner_": counted.planner_usage, "judge_": counted.judge_usage}
+    return {f"{role}{name}": getattr(usage, name) for role, usage in usages.items() for name in TOKENS}
+
+
+def _tasks(cells: Iterable[CellRows]) -> Iterator[Row]:
+    for cell in cells:
+        trials: dict[str, list[ScoredAttempt]] = {}
+        for trial in cell.trials:
+            trials.setdefault(trial.task_id, []).append(trial)
+        for task_id, of_task in trials.items():
+            yield {
+                **cell.cell.model_dump(),
+                "task_id": task_id,
+                "horizon": of_task[0].horizon,
+                **figures(score_of(cell.cell, of_task)),
+            }
+
+
+def _trials(cells: Iterable[CellRows]) -> Iterator[Row]:
+    for cell in cells:
+        by_trial: dict[tuple[str, int], Row] = {
+            (trial.task_id, trial.trial): _scored_trial(cell.cell, trial) for trial in cell.trials
+        }
+        by_trial |= {key: _unscored_trial(cell.cell, attempt) for key, attempt in last_attempts(cell).items()}
+        yield from (by_trial[key] for key in sorted(by_trial))
+
+
+def _scored_trial(cell: Cell, trial: ScoredAttempt) -> Row:
+    executed = [verifier for verifier in trial.verifiers if verifier.executed]
+    return {
+        **_attempt(cell, trial),
+        "outcome": trial.outcome.value,
+        "reason": trial.reason,
+        "score": trial.score,
+        "published_score": trial.published_score,
+        "feasible": trial.feasible,
+        "horizon": trial.horizon,
+        "verifiers_passed": sum(verifier.passed for verifier in executed),
+        "verifiers_executed": len(executed),
+        "tool_errors": trial.tool_errors,
+    }
+
+
+def _unscored_trial(cell: Cell, attempt: Attempt) -> Row:
+    outcome, _, reason = ending_of(attempt).partition("/")
+    unknown = ("score", "published_score", "feasible", "horizon", "verifiers_passed", "verifiers_executed")
+    return {
+        **_attempt(cell, attempt),
+        "outcome": outcome,
+        "reason": reason,
+        **dict.fromkeys((*unknown, "tool_errors")),
+    }
+
+
+def _attempt(cell: Cell, attempt: Attempt) -> dict[str, Any]:
+    """Columns of scored and unscored attempts; tokens and cost are those of this attempt alone."""
+    return {
+        **cell.model_dump(),
+        "task_id": attempt.task_id,
+        "trial": attempt.trial,
+        "attempt": attempt.attempt,
+        "steps": attempt.steps,
+        "tool_calls": attempt.tool_calls,
+        "model_retries": attempt.model_retries,
+        "started_at": attempt.timings.started_at,
+        **{phase: getattr(attempt.timings, phase) for phase in PHASES},
+        **_tokens(attempt),
+        "cost_usd": attempt.cost_usd,
+        "judge_cost_usd": attempt.judge_cost_usd,
+    }

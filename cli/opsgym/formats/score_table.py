@@ -1,0 +1,214 @@
+"""The scores of a run as tables for the terminal, and as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from opsgym.formats.numbers import NOTHING, dollars, not_scored_text, number, percent, seconds
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.results.score import NO_HORIZON, PENDING, CellScore, Ratio, Score, Summary
+from opsgym_core.results.statistics import Interval
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PIPE_WIDTH = 200
+"""Width of output that is not a terminal: wide enough that no table is folded."""
+
+
+def console() -> Console:
+    """The console that tables are printed on."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def print_summary(summary: Summary, out: Console) -> None:
+    """Prints scores by cell, both averages, and if there are any: pass@k, horizons and verifier categories."""
+    out.print(_cells(summary))
+    out.print()
+    out.print(_averages(summary))
+    for table, rows in (
+        (_repeats(summary), summary.total.repeats),
+        (_horizons(summary), summary.total.horizons.keys() - {NO_HORIZON}),
+        (_categories(summary), summary.total.categories),
+    ):
+        if rows:
+            out.print()
+            out.print(table)
+
+
+def _cells(summary: Summary) -> Table:
+    judged = summary.total.judge_cost_usd != 0 or summary.total.judge_usage.model_calls > 0
+    rows = [(_names(cell.cell), _numbers(cell.score)) for cell in summary.cells]
+    if len(summary.cells) > 1:
+        # Without a rate: several cells have two means, which the next table shows.
+        rows.append((["total", "", "", ""], {**_numbers(summary.total), "success": "", "95 % interval": ""}))
+    columns = [name for name in rows[0][1] if judged or name != "judge"] if rows else []
+    table = plain_table("model", "agent", "mode", "domain", right=columns)
+    for names, numbers in rows:
+        table.add_row(*names, *(numbers[name] for name in columns), style="bold" if names[0] == "total" else None)
+    return table
+
+
+def _names(cell: Cell) -> list[str]:
+    return [cell.model, cell.agent, cell.mode, cell.domain]
+
+
+def _numbers(score: Score) -> dict[str, str]:
+    return {
+        "success": percent(score.success_rate),
+        "95 % interval": interval(score.success.interval),
+        "passed": str(score.passed),
+        "failed": str(score.failed),
+        "not scored": not_scored_text(score.not_scored) or "0",
+        "verifiers": ratio(score.verifiers),
+        "steps": number(score.mean_steps),
+        "time": NOTHING if score.mean_seconds is None else seconds(score.mean_seconds),
+        "p95": NOTHING if score.p95_seconds is None else seconds(score.p95_seconds),
+        "cost": dollars(score.cost_usd),
+        "judge": dollars(score.judge_cost_usd),
+        "per task": _per(score.cost_per_task, score.scored, score),
+        "per success": _per(score.cost_per_success, score.passed, score),
+    }
+
+
+def _per(cost: float | None, trials: int, score: Score) -> str:
+    """A cost per trial; a dash if there are no such trials."""
+    return dollars(cost) if trials or score.agent_cost_usd is None else NOTHING
+
+
+def _averages(summary: Summary) -> Table:
+    table = plain_table(
+        "model", "agent", "mode",
+        right=(
+            "mean over tasks", "95 % interval", "mean over domains", "95 % interval", "published rules", "not scored",
+        ),
+    )  # fmt: skip
+    for agent in summary.agents:
+        score = agent.score
+        table.add_row(
+            agent.model, agent.agent, agent.mode,
+            percent(score.success_rate), interval(score.success.interval),
+            percent(agent.success_over_domains), interval(agent.domains_interval),
+            percent(score.published_rate), f"{sum(score.not_scored.values())} of {score.total}",
+        )  # fmt: skip
+    return table
+
+
+def _repeats(summary: Summary) -> Table:
+    """pass@k and pass^k, for each k that a cell has trials for."""
+    by_k = [{repeat.k: repeat for repeat in cell.score.repeats} for cell in summary.cells]
+    ks = sorted({k for repeats in by_k for k in repeats})
+    columns = [f"{name}{k}" for k in ks for name in ("pass@", "pass^")]
+    values = [
+        [percent(rate) for k in ks for rate in ((cell[k].any_passes, cell[k].all_pass) if k in cell else (None, None))]
+        for cell in by_k
+    ]
+    return _by_cell(summary, columns, values)
+
+
+def _horizons(summary: Summary) -> Table:
+    """Success by the number of gold steps of the task."""
+    names = list(summary.total.horizons)
+    horizons = [[cell.score.horizons.get(name) for name in names] for cell in summary.cells]
+    values = [[NOTHING if success is None else ratio(success.trials) for success in row] for row in horizons]
+    return _by_cell(summary, [f"{name} gold steps" for name in names], values)
+
+
+def _categories(summary: Summary) -> Table:
+    """Passed verifiers by category."""
+    names = list(summary.total.categories)
+    values = [[ratio(cell.score.categories.get(name, Ratio(0, 0))) for name in names] for cell in summary.cells]
+    return _by_cell(summary, names, values)
+
+
+def _by_cell(summary: Summary, columns: Sequence[str], values: Sequence[Sequence[str]]) -> Table:
+    """A table with one row for each cell."""
+    table = plain_table("model", "agent", "mode", "domain", right=columns)
+    for cell, row in zip(summary.cells, values, strict=True):
+        table.add_row(*_names(cell.cell), *row)
+    return table
+
+
+def ratio(share: Ratio) -> str:
+    """A ratio as `passed/total share`; a dash if the total is 0."""
+    return f"{share.passed}/{share.total} {percent(share.rate)}" if share.total else NOTHING
+
+
+def interval(bounds: Interval | None) -> str:
+    """A confidence interval of a share, in percent; a dash for None."""
+    return NOTHING if bounds is None else f"{100 * bounds.low:.1f}–{percent(bounds.high)}"
+
+
+def plain_table(*left: str, right: Sequence[str] = ()) -> Table:
+    """A table without borders.
+
+    Args:
+        left: Names of left-aligned columns.
+        right: Names of the right-aligned columns after them.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in left:
+        table.add_column(name, overflow="fold")
+    for name in right:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def summary_json(summary: Summary) -> str:
+    """The summary as one line of JSON; an unknown cost is null."""
+    total = summary.total
+    return json.dumps(
+        {
+            "run": summary.run,
+            "total": total.total,
+            "passed": total.passed,
+            "failed": total.failed,
+            "infra_errors": total.count_not_scored(Outcome.INFRA_ERROR),
+            "config_errors": total.count_not_scored(Outcome.CONFIG_ERROR),
+            "budget_skipped": total.count_not_scored(Outcome.BUDGET_SKIPPED),
+            "cancelled": total.count_not_scored(Outcome.CANCELLED),
+            "pending": total.not_scored.get(PENDING, 0),
+            "cost_usd": total.cost_usd,
+            "cells": [_cell_json(cell) for cell in summary.cells],
+            "averages": [
+                {
+                    "model": agent.model,
+                    "agent": agent.agent,
+                    "mode": agent.mode,
+                    "success_over_tasks": agent.score.success_rate,
+                    "success_over_domains": agent.success_over_domains,
+                }
+                for agent in summary.agents
+            ],
+        }
+    )
+
+
+def _cell_json(cell: CellScore) -> dict[str, Any]:
+    score = cell.score
+    return {
+        "model": cell.cell.model,
+        "agent": cell.cell.agent,
+        "mode": cell.cell.mode,
+        "domain": cell.cell.domain,
+        "total": score.total,
+        "passed": score.passed,
+        "failed": score.failed,
+        "fail_reasons": dict(score.fail_reasons),
+        "not_scored": dict(score.not_scored),
+        "success_rate": score.success_rate,
+        "published_success_rate": score.published_rate,
+        "verifier_pass_rate": score.verifiers.rate,
+        "categories": {name: share.rate for name, share in score.categories.items()},
+        "mean_steps": score.mean_steps,
+        "cost_usd": score.cost_usd,
+    }

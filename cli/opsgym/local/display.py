@@ -1,0 +1,225 @@
+"""Shows a run while it runs: a live table on a terminal, one line for each finished trial elsewhere.
+
+Invariant: progress goes to stdout only if that is a terminal, so that output can be piped.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from opsgym.formats.numbers import cell_name, dollars, seconds
+from opsgym.local.progress import Progress
+from opsgym_api.records.attempt import AttemptRecord, Cell
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.planning.trials import PlannedTrial
+from opsgym_runner.models.limiter import LimitState
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+REFRESH_PER_SECOND = 4
+
+Limits = Callable[[], Mapping[str, LimitState]]
+"""Request limits of each model, by name, as they are now."""
+
+
+class Display(Protocol):
+    """Shows the progress of a run. Also the scheduler's observer, see `scheduler.TrialObserver`."""
+
+    def open(self) -> None:
+        """Starts showing progress."""
+        ...
+
+    def close(self) -> None:
+        """Shows the last state and restores the terminal."""
+        ...
+
+    def show_limits(self, limits: Limits) -> None:
+        """Sets the source of the models' request limits."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Shows a message."""
+        ...
+
+    def started(self, planned: PlannedTrial) -> None:
+        """An attempt starts."""
+        ...
+
+    def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
+        """An attempt ended in an infrastructure error and is retried after a delay, in seconds."""
+        ...
+
+    def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
+        """A trial ended."""
+        ...
+
+
+class LineDisplay:
+    """Writes one line for each trial that ends.
+
+    Args:
+        progress: Progress of the run.
+        out: Stream that lines are written to.
+    """
+
+    def __init__(self, progress: Progress, out: TextIO) -> None:
+        self._progress = progress
+        self._out = out
+
+    def open(self) -> None:
+        """Does nothing."""
+
+    def close(self) -> None:
+        """Does nothing."""
+
+    def show_limits(self, limits: Limits) -> None:
+        """Does nothing: reduced limits are logged as warnings, which become lines."""
+
+    def note(self, text: str) -> None:
+        """Writes a message."""
+        self._out.write(f"{text}\n")
+        self._out.flush()
+
+    def started(self, planned: PlannedTrial) -> None:
+        """Counts the attempt; a line follows when the trial ends."""
+        self._progress.started(planned)
+
+    def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
+        """Writes why an attempt is retried."""
+        self._progress.retrying(planned)
+        self.note(_retry_line(planned, record, delay))
+
+    def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
+        """Writes how a trial ended."""
+        self._progress.settled(planned)
+        total = self._progress.total
+        self.note(f"[{self._progress.done:>{len(str(total))}}/{total}] {trial_line(planned, record)}")
+
+
+class TableDisplay:
+    """Redraws a table of cells in place.
+
+    Args:
+        progress: Progress of the run.
+        out: The terminal.
+    """
+
+    def __init__(self, progress: Progress, out: TextIO) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._progress = progress
+        self._limits: Limits = dict
+        self._console = Console(file=out, highlight=False)
+        self._live = Live(
+            get_renderable=self.table, console=self._console, refresh_per_second=REFRESH_PER_SECOND, transient=True
+        )
+
+    def open(self) -> None:
+        """Draws the table and keeps redrawing it."""
+        self._live.start()
+
+    def close(self) -> None:
+        """Removes the table; the score table follows."""
+        self._live.stop()
+
+    def show_limits(self, limits: Limits) -> None:
+        """Shows request limits below the table."""
+        self._limits = limits
+
+    def note(self, text: str) -> None:
+        """Writes a message above the table."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
+    def started(self, planned: PlannedTrial) -> None:
+        """Counts the attempt."""
+        self._progress.started(planned)
+
+    def retrying(self, planned: PlannedTrial, record: AttemptRecord, delay: float) -> None:
+        """Writes why an attempt is retried."""
+        self._progress.retrying(planned)
+        self.note(_retry_line(planned, record, delay))
+
+    def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
+        """Counts the trial; writes the reason if it is not scored."""
+        self._progress.settled(planned)
+        if record.outcome is None or not record.outcome.scored:
+            self.note(trial_line(planned, record))
+
+    def table(self) -> Table:
+        """The progress as a table, with the remaining time in its title."""
+        from rich.table import Table
+
+        progress = self._progress
+        remaining = "" if progress.eta_s is None else f", about {seconds(progress.eta_s)} left"
+        spent = dollars(progress.ledger.spent)
+        title = f"{progress.done}/{progress.total} trials, {seconds(progress.elapsed_s)}{remaining}, {spent}"
+        table = Table(
+            title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+        )
+        table.caption, table.caption_justify = requests_line(self._limits()), "left"
+        for name in ("model", "agent", "mode", "domain"):
+            table.add_column(name, overflow="fold")
+        for name in ("done", "running", "passed", "failed", "not scored", "cost"):
+            table.add_column(name, justify="left" if name == "not scored" else "right")
+        for cell, total in progress.cells.items():
+            table.add_row(*_table_row(progress, cell, total))
+        return table
+
+
+def display_for(progress: Progress, *, as_json: bool) -> Display:
+    """The display that fits the output: a table on a terminal, lines on stderr elsewhere or with `--json`."""
+    if sys.stdout.isatty() and not as_json:
+        return TableDisplay(progress, sys.stdout)
+    return LineDisplay(progress, sys.stderr)
+
+
+def requests_line(limits: Mapping[str, LimitState]) -> str | None:
+    """Requests in flight of those allowed now, by model: `requests: gpt 5/8, claude 2/2 of 8`; None without models."""
+    if not limits:
+        return None
+    return "requests: " + ", ".join(_requests(name, limits[name]) for name in sorted(limits))
+
+
+def _requests(model: str, state: LimitState) -> str:
+    reduced = f" of {state.ceiling}" if state.allowed < state.ceiling else ""
+    return f"{model} {state.in_flight}/{state.allowed}{reduced}"
+
+
+def _table_row(progress: Progress, cell: Cell, total: int) -> list[str]:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(progress.reasons_in(cell).items()))
+    counts = (progress.running_in(cell), progress.passed_in(cell), progress.failed_in(cell))
+    return [
+        *(cell.model, cell.agent, cell.mode, cell.domain),
+        f"{progress.done_in(cell)}/{total}",
+        *map(str, counts),
+        reasons,
+        dollars(progress.ledger.cost_in(cell.key)),
+    ]
+
+
+def trial_line(planned: PlannedTrial, record: AttemptRecord) -> str:
+    """How a trial ended, in one line."""
+    outcome = (record.outcome or Outcome.CANCELLED).value
+    parts = [f"{outcome:<6}", cell_name(planned.cell), _task_name(planned)]
+    if record.outcome is Outcome.FAILED and record.reason:
+        parts.append(record.reason)
+    if record.outcome is not None and record.outcome.scored:
+        parts += [f"{record.steps} {'step' if record.steps == 1 else 'steps'}", seconds(record.timings.total_s)]
+    else:
+        parts.append(f"{record.reason}: {record.message}" if record.message else record.reason)
+    if record.cost_usd:
+        parts.append(dollars(record.cost_usd))
+    return "  ".join(parts)
+
+
+def _retry_line(planned: PlannedTrial, record: AttemptRecord, delay: float) -> str:
+    cause = f"{record.reason}: {record.message}"
+    return f"retry in {seconds(delay)}  {cell_name(planned.cell)}  {_task_name(planned)}  {cause}"
+
+
+def _task_name(planned: PlannedTrial) -> str:
+    return planned.task.task_id + (f" (trial {planned.trial + 1})" if planned.trial else "")

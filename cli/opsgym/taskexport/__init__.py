@@ -1,0 +1,1 @@
+"""Converts suites to the published interchange form."""

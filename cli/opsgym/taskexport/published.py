@@ -1,0 +1,159 @@
+"""Converts task rows to the published interchange form.
+
+Invariant: an exported row has only fields and verifier types that the published harness knows. What they cannot state
+is left out and named in the result: a verifier that would judge differently is left out, and so is a task that would be
+another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from opsgym.taskexport.conditions import NotExpressibleError
+from opsgym.taskexport.difference_sql import difference_queries
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.verifiers import Verifier
+
+if TYPE_CHECKING:
+    import apsw
+
+    from opsgym_domains.kit.domain import Domain
+
+SEED_FOLDER = "seeds"
+_HARNESS = {"mcp_endpoint": "/mcp", "number_of_runs": 1, "reset_database_between_runs": True}
+"""Settings of the harness that every published row has."""
+_COPIED = ("database_state", "tool_execution", "response_check")
+_NOT_PUBLISHED = {
+    "answer_match": "the published harness matches no patterns with the answer",
+    "looked_up": "the published harness does not look into results of tools",
+}
+
+
+@dataclass(frozen=True)
+class GymSeed:
+    """The seed of a gym server of a task."""
+
+    domain: Domain
+    rows: apsw.Connection
+    """Its rows, as SQLite snapshots have them."""
+    file: str
+    """Name of the SQL file that is written."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A task in the published form."""
+
+    row: Mapping[str, Any] | None
+    """The row; None if the published form has no equal task."""
+    left_out: list[str]
+    """What is missing, and why, each as `field: reason`."""
+
+
+def seed_rows(domain: Domain, sql: str, now: datetime) -> apsw.Connection:
+    """A seed's rows as snapshots of a gym server have them.
+
+    Args:
+        domain: The seed's domain.
+        sql: Seed script.
+        now: Time that the script reads.
+
+    Raises:
+        SeedError: The script fails.
+    """
+    from opsgym_domains.kit.sqlite import postgres_rows, run_seed, snapshot
+
+    seeded = run_seed(domain.metadata, sql, now).db
+    return snapshot(
+        domain.metadata, [(table.name, postgres_rows(seeded, table)) for table in domain.metadata.tables.values()]
+    )
+
+
+def exported(task: Task, seeds: Mapping[str, GymSeed]) -> Exported:
+    """A task in the published form.
+
+    Args:
+        task: The task.
+        seeds: Seeds by gym server; all gym servers of the task.
+    """
+    left_out = list(_not_a_published_task(task))
+    if left_out:
+        return Exported(None, left_out)
+    queries, left_out = _queries(task, seeds)
+    if task.access is Access.STRICT:
+        left_out.append("access: a published row cannot require access strict; the server must be started so")
+    verifiers: list[dict[str, Any]] = []
+    for index, verifier in enumerate(task.verifiers):
+        if verifier.verifier_type in _NOT_PUBLISHED:
+            left_out.append(f"verifiers[{index}] ({verifier.name}): {_NOT_PUBLISHED[verifier.verifier_type]}")
+        elif verifier.dialect != "sqlite":
+            left_out.append(f"verifiers[{index}] ({verifier.name}): the published servers have no {verifier.dialect}")
+        elif verifier.verifier_type in _COPIED:
+            verifiers.append(_verifier(verifier, verifier.verifier_type, verifier.validation_config, verifiers))
+        elif index in queries:
+            config = {"query": queries[index], "expected_value": 1, "comparison_type": "equals"}
+            verifiers.append(_verifier(verifier, "database_state", config, verifiers))
+    if not verifiers:
+        return Exported(None, [*left_out, "verifiers: none is left"])
+    return Exported(_row(task, seeds, verifiers), left_out)
+
+
+def _not_a_published_task(task: Task) -> Iterator[str]:
+    """Fields without which a task is another one."""
+    if task.events:
+        yield f"events: a published row has none, and the task has {len(task.events)}"
+    if task.days:
+        yield f"days: a published row has one day, and the task has {len(task.days) + 1}"
+    if task.clock.seconds_per_step:
+        yield "clock: in a published row steps take no time"
+
+
+def _queries(task: Task, seeds: Mapping[str, GymSeed]) -> tuple[dict[int, str], list[str]]:
+    """Queries of the `state_difference` verifiers by position, and what is left out of them."""
+    queries: dict[int, str] = {}
+    left_out: list[str] = []
+    for gym, seed in seeds.items():
+        verifiers = task.state_differences(gym)
+        try:
+            expected = {index: verifier.state_difference for index, verifier in verifiers}
+            queries |= difference_queries(expected, seed.domain.metadata, seed.rows)
+        except NotExpressibleError as error:
+            left_out += [f"verifiers[{index}] ({verifier.name}): {error}" for index, verifier in verifiers]
+    return queries, left_out
+
+
+def _verifier(verifier: Verifier, kind: str, config: Mapping[str, Any], before: list[dict[str, Any]]) -> dict[str, Any]:
+    """A published verifier. Its name is its own: of several with one name, the published harness counts the last."""
+    names = [other["name"] for other in before]
+    name, number = verifier.name or kind, 2
+    while name in names:
+        name, number = f"{verifier.name or kind} ({number})", number + 1
+    made = {"verifier_type": kind, "name": name, "description": verifier.description, "validation_config": config}
+    return made | ({"gym_name": verifier.gym_name} if verifier.gym_name else {})
+
+
+def _row(task: Task, seeds: Mapping[str, GymSeed], verifiers: list[dict[str, Any]]) -> dict[str, Any]:
+    servers = [
+        {
+            "mcp_server_name": server.mcp_server_name,
+            "mcp_server_url": server.mcp_server_url,
+            "seed_database_file": f"{SEED_FOLDER}/{seeds[server.mcp_server_name].file}",
+            "context": server.context,
+        }
+        for server in task.gym_servers_config
+    ]
+    return {
+        **_HARNESS,
+        "task_id": task.task_id,
+        "domain": task.domain_name,
+        "gym_servers_config": servers,
+        "system_prompt": task.system_prompt,
+        "user_prompt": task.user_prompt,
+        "selected_tools": task.selected_tools,
+        "restricted_tools": task.restricted_tools,
+        "verifiers": verifiers,
+    }

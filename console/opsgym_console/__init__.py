@@ -1,0 +1,1 @@
+"""The console, the HTML report and the analyses that both show."""

@@ -1,0 +1,1 @@
+"""Analyses of finished runs: failure modes, and exports to other formats."""

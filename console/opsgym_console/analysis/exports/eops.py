@@ -1,0 +1,148 @@
+"""Export as results of the published harness: one JSON file for each task, as its own scripts read them.
+
+Invariant: scores in these files are those of the published rules, so that scripts written for the published harness
+compute our `published_score`: the last of several verifiers of one name stands for all, and `equals` is Python's.
+
+Source: result files and writer of ServiceNow/EnterpriseOps-Gym (`benchmark/executor.py`, `evaluate.py`). Its scripts
+take each folder below the one they are given as a mode, and each file as one task of one run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from opsgym_api.records.attempt import VerifierResult
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_console.analysis.exports.trials import ScoredTrial
+
+_ROLES = {"system": "system_message", "user": "user_message"}
+
+
+def file_of(scored: ScoredTrial) -> PurePosixPath:
+    """Path of a trial's file: `<model>/<agent>/<mode>/run_<n>/results_<mode>__<domain>__<task>.json`."""
+    cell, record = scored.record.cell, scored.record
+    name = f"results_{cell.mode}__{cell.domain}__{record.task_id}.json"
+    return PurePosixPath(cell.model, cell.agent, cell.mode, f"run_{record.trial + 1}", name)
+
+
+def result_of(scored: ScoredTrial) -> dict[str, Any]:
+    """A trial in the format of the published harness."""
+    run = _run(scored)
+    return {"benchmark_config": _config(scored), "runs": [run], "statistics": _statistics(run)}
+
+
+def _config(scored: ScoredTrial) -> dict[str, Any]:
+    servers = scored.task.gym_servers_config
+    return {
+        "model": scored.litellm_id,
+        "number_of_runs": 1,
+        "user_prompt": scored.task.user_prompt,
+        "gym_servers": [
+            {
+                "name": server.mcp_server_name,
+                "url": server.mcp_server_url,
+                "seed_database_file": server.seed_database_file,
+                "uses_cloning": True,
+            }
+            for server in servers
+        ],
+        "total_gyms": len(servers),
+        "total_tools_available": len(scored.transcript.tools),
+    }
+
+
+def _run(scored: ScoredTrial) -> dict[str, Any]:
+    record, events = scored.record, scored.transcript.events
+    calls = [event for event in events if event.kind == "tool"]
+    results = {
+        result.name or f"verifier_{result.index + 1}": _verification(result) for result in record.verifiers
+    }  # of several with one name the last one counts, as in the published harness
+    passed = sum(result["passed"] for result in results.values())
+    return {
+        "run_number": 1,
+        "started_at": record.timings.started_at,
+        "execution_time_ms": round(record.timings.total_s * 1000),
+        "model_response": record.answer,
+        "conversation_flow": [entry for event in events if (entry := _conversation_entry(event)) is not None],
+        "tools_used": list(dict.fromkeys(event.tool_name for event in calls)),
+        "tool_results": [_tool_result(event, _only_gym(scored)) for event in calls],
+        "verification_results": results,
+        "verification_summary": {
+            "total": len(results),
+            "passed": passed,
+            "failed": len(results) - passed,
+            "pass_rate": passed / len(results) if results else 0.0,
+        },
+        "overall_success": bool(record.published_score),
+    }
+
+
+def _only_gym(scored: ScoredTrial) -> str | None:
+    """The gym server of every call; None where there are several: the transcript names tools, not servers."""
+    servers = scored.task.gym_servers_config
+    return servers[0].mcp_server_name if len(servers) == 1 else None
+
+
+def _verification(result: VerifierResult) -> dict[str, Any]:
+    verification: dict[str, Any] = {
+        "passed": result.published_passed,
+        "expected": result.expected,
+        "actual": result.actual,
+    }
+    if result.comparison is not None:
+        verification["comparison_type"] = result.comparison
+        verification["query"] = result.query
+        verification["details"] = f"Comparison {result.comparison}: {result.actual} vs {result.expected}"
+    return verification
+
+
+def _conversation_entry(event: TranscriptEvent) -> dict[str, Any] | None:
+    """An entry of the conversation; None for notes, which the published harness does not write."""
+    if event.kind in _ROLES:
+        return {"type": _ROLES[event.kind], "content": event.content}
+    if event.kind == "assistant":
+        calls = [{"name": call["name"], "args": call.get("arguments") or {}} for call in event.tool_calls]
+        return {"type": "ai_message", "content": event.content, **({"tool_calls": calls} if calls else {})}
+    if event.kind == "tool":
+        return {"type": "tool_result", "tool_name": event.tool_name, "result": _envelope(event)}
+    return None
+
+
+def _tool_result(event: TranscriptEvent, gym: str | None) -> dict[str, Any]:
+    return {
+        "tool_name": event.tool_name,
+        "arguments": event.arguments or {},
+        "result": _envelope(event),
+        "gym_server": gym,
+    }
+
+
+def _envelope(event: TranscriptEvent) -> dict[str, Any]:
+    try:
+        result = json.loads(event.content)
+    except ValueError:
+        result = {"content": [{"type": "text", "text": event.content}], "isError": event.is_error}
+    return {"success": True, "result": result, "error": None}
+
+
+def _statistics(run: Mapping[str, Any]) -> dict[str, Any]:
+    summary, success = run["verification_summary"], float(run["overall_success"])
+    tools: Sequence[str] = run["tools_used"]
+    return {
+        "total_runs": 1,
+        "successful_runs": int(success),
+        "overall_success_rate": success,
+        "pass_at_1": success,
+        "verifier_level_pass_rate": summary["pass_rate"],
+        "total_verifiers_checked": summary["total"],
+        "total_verifiers_passed": summary["passed"],
+        "individual_verifier_stats": {
+            name: {"passed": int(result["passed"]), "total": 1, "pass_rate": float(result["passed"])}
+            for name, result in run["verification_results"].items()
+        },
+        "mean_execution_time_ms": float(run["execution_time_ms"]),
+        "tool_usage": dict.fromkeys(tools, 1),
+    }

@@ -1,0 +1,78 @@
+"""A failed trial, with the values that rules share, computed once.
+
+Invariant: missing objects are None and never guessed. A rule that needs one reports nothing, or uses something else and
+says so in the basis of its finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from opsgym_api.records.attempt import TrialRecord, VerifierResult
+from opsgym_api.records.transcript import Transcript
+from opsgym_api.tasks.task import Task
+from opsgym_console.analysis.failures.expectations import Expectation, expectations_of
+from opsgym_console.analysis.failures.mismatches import Mismatch, mismatches
+from opsgym_console.analysis.failures.reference import Comparison, compare
+from opsgym_console.analysis.failures.states import FinalState
+from opsgym_console.analysis.failures.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class FailedTrial:
+    """Stored objects of a scored trial that did not pass."""
+
+    record: TrialRecord
+    transcript: Transcript
+    task: Task | None = None
+    """Its task; None if the store does not have it."""
+    states: Mapping[str, bytes] = field(default_factory=dict)
+    """Stored final databases as SQLite files, by gym server."""
+
+
+class Case:
+    """A failed trial, for rules."""
+
+    def __init__(self, trial: FailedTrial) -> None:
+        self.trial = trial
+        self.record = trial.record
+        self.task = trial.task
+        self.trajectory = Trajectory(trial.transcript)
+        self.final = FinalState(trial.states)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the task can be done."""
+        return self.record.feasible
+
+    @cached_property
+    def failed(self) -> Sequence[VerifierResult]:
+        """Verifiers that did not pass, including those without a verdict."""
+        return [verifier for verifier in self.record.verifiers if not verifier.passed]
+
+    @cached_property
+    def gold(self) -> Comparison | None:
+        """The agent's writes compared with the reference solution's; None if there is no reference solution."""
+        if self.task is None or self.task.gold_actions is None:
+            return None
+        return compare(self.task.gold_actions, self.trajectory)
+
+    @cached_property
+    def expectations(self) -> Sequence[Expectation]:
+        """Rows that failed verifiers expect."""
+        return [expectation for verifier in self.failed for expectation in expectations_of(verifier)]
+
+    @cached_property
+    def mismatches(self) -> Sequence[Mismatch]:
+        """Where the agent's writes differ from the expected rows; empty if there is a reference solution."""
+        if self.gold is not None:
+            return []
+        passed = [
+            expectation
+            for verifier in self.record.verifiers
+            if verifier.passed
+            for expectation in expectations_of(verifier)
+        ]
+        return mismatches(self.expectations, passed, self.trajectory)

@@ -1,0 +1,95 @@
+"""Details of a trial: its record, attempts, transcript and failure modes.
+
+Invariant: objects that the store does not have are empty; objects that are not valid are reported by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import RunRecord
+from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
+from opsgym_api.records.transcript import Transcript
+from opsgym_console.analysis.failures.findings import Finding
+from opsgym_console.analysis.failures.stored import analyse_trial, stored_row
+from opsgym_console.report.model import TranscriptEntry, TrialDetail
+from opsgym_console.report.modes import finding_views
+from opsgym_console.report.texts import shown
+from opsgym_core.results.transcripts import read_transcript
+from opsgym_core.store.base import Store, is_key
+from opsgym_core.store.objects import read_object
+
+
+def load_detail(
+    store: Store, record: RunRecord, cell: Cell, task_id: str, trial: int, *, findings: bool = True
+) -> TrialDetail | None:
+    """Reads the details of a trial.
+
+    Args:
+        store: Store of the run.
+        record: The run.
+        cell: The trial's cell.
+        task_id: Its task.
+        trial: Its number, counted from 0.
+        findings: Whether to analyse it, if it failed.
+
+    Returns:
+        The details, long texts shortened; None if the run has no records of such a trial.
+
+    Raises:
+        InputError: A record or the transcript is not valid.
+        StoreError: The store cannot be read.
+    """
+    if not (_is_name(cell.key) and _is_name(task_id)):
+        return None
+    keys = RunKeys(record.run).trial(cell, task_id, trial)
+    scored = read_object(store, keys.record, TrialRecord)
+    attempts = _attempts(store, keys)
+    if scored is None and not attempts:
+        return None
+    origin = RunKeys(record.rescored_from or record.run)  # rescoring does not copy transcripts and states
+    transcript = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts)
+    analysed: Sequence[Finding] | None = None
+    if findings and scored is not None and scored.outcome is Outcome.FAILED:
+        analysed = analyse_trial(store, origin, scored, transcript, stored_row(store, record.run, task_id)).findings
+    return _readable(
+        TrialDetail(
+            cell=cell,
+            task_id=task_id,
+            trial=trial,
+            scored=None if scored is None else replace(scored, state_differences={}),
+            attempts=attempts,
+            differences={} if scored is None else scored.state_differences,
+            findings=finding_views(analysed or ()),
+            tools=[] if transcript is None else transcript.tools,
+            transcript=[] if transcript is None else [TranscriptEntry(event=event) for event in transcript.events],
+        )
+    )
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text names a single folder of the store."""
+    return is_key(text) and "/" not in text
+
+
+def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
+    records = (read_object(store, key, AttemptRecord) for key in store.keys(keys.attempts) if is_attempt_record(key))
+    return sorted((attempt for attempt in records if attempt is not None), key=lambda attempt: attempt.attempt)
+
+
+def _transcript(
+    store: Store, keys: TrialKeys, scored: TrialRecord | None, attempts: Sequence[AttemptRecord]
+) -> Transcript | None:
+    """The transcript of the scored attempt, else of the last attempt that has one."""
+    if scored is not None:
+        return read_transcript(store, keys.transcript)
+    failed = (read_transcript(store, keys.failed_transcript(attempt.attempt)) for attempt in reversed(attempts))
+    return next((transcript for transcript in failed if transcript is not None), None)
+
+
+def _readable(detail: TrialDetail) -> TrialDetail:
+    """The details with long texts shortened."""
+    return TrialDetail.model_validate(shown(detail.model_dump()))

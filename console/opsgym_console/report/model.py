@@ -1,0 +1,241 @@
+"""Data of the page about a run, as JSON: embedded in the report, served by the console.
+
+Invariant: everything that a page shows is here, as numbers and texts; scripts compute only what they draw. Trials are
+columns of one table, so that a page of 50,000 trials stays small. Long texts (transcripts, queries, differences) are in
+`TrialDetail`, which is loaded when a user opens a trial.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import SerializerFunctionWrapHandler, WrapSerializer
+
+from opsgym_api.base import Stored
+from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.state_difference import StateDifference
+from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_core.results.compare import Change
+from opsgym_core.results.score import Ratio, Score
+from opsgym_core.results.statistics import Interval
+
+PAGE_VERSION = 1
+
+
+def _with_costs(score: Score, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    return {**dump(score), "cost_per_task": score.cost_per_task, "cost_per_success": score.cost_per_success}
+
+
+PageScore = Annotated[Score, WrapSerializer(_with_costs)]
+"""A score as JSON, with the costs that it derives from its fields."""
+
+
+class CellView(Stored):
+    """A row of the score table."""
+
+    cell: Cell
+    score: PageScore
+
+
+class AgentView(Stored):
+    """A model × agent × mode over all domains, with both averages."""
+
+    model: str
+    agent: str
+    mode: str
+    score: PageScore
+    success_over_domains: float | None
+    """Mean over domains of the success rate; `score.success` is the mean over tasks."""
+    domains_interval: Interval | None
+
+
+class FailureModeView(Stored):
+    """Frequency of a failure mode."""
+
+    mode: str
+    description: str
+    trials: list[int]
+    """Failed trials that have it, by position of the cell in `cells`."""
+    primary: list[int]
+    """Failed trials whose primary mode it is, by position of the cell."""
+
+
+class FailureModesView(Stored):
+    """Failure modes of a run."""
+
+    analysed: int
+    """Failed trials that were analysed."""
+    failed: int
+    """All failed trials; more than `analysed` if only a sample was analysed or transcripts are missing."""
+    modes: list[FailureModeView]
+    """Detected modes, most frequent first. Bits of `TrialColumns.modes` are positions in this list."""
+
+
+class CellChangeView(Stored):
+    """Change of a cell."""
+
+    cell: int
+    """Position in `cells`."""
+    change: Change
+
+
+class FlipView(Stored):
+    """A task of a cell whose trials have other results than in the baseline."""
+
+    cell: int
+    """Position in `cells`."""
+    task: int
+    """Position in `tasks`."""
+    before: Ratio
+    after: Ratio
+
+
+class BaselineView(Stored):
+    """Comparison with an earlier run."""
+
+    run: str
+    name: str
+    created_at: str
+    same_suite: bool
+    total: Change
+    cells: list[CellChangeView]
+    flips: list[FlipView]
+    """Losses first, then wins; each with the largest change first."""
+
+
+class TaskView(Stored):
+    """A task."""
+
+    id: str
+    summary: str = ""
+    """The beginning of the user prompt; empty if the store does not have the suite."""
+
+
+class TrialColumns(Stored):
+    """Ended trials of a run, scored or not; a list for each column, all of the same length.
+
+    Positions refer to the lists of the page.
+    """
+
+    offset: int = 0
+    """Trials before these, in an update: the page drops its rows from this one on, then appends these."""
+    cell: list[int]
+    task: list[int]
+    trial: list[int]
+    """Counts from 0."""
+    outcome: list[int]
+    """Position in `PageData.outcomes`."""
+    reason: list[int]
+    """Position in `PageData.reasons`."""
+    cost_usd: list[float | None]
+    steps: list[int]
+    tool_calls: list[int]
+    tool_errors: list[int]
+    seconds: list[float]
+    verifiers_passed: list[int]
+    verifiers: list[int]
+    horizon: list[int | None]
+    published_score: list[int | None]
+    """None for a trial without a score."""
+    modes: list[int]
+    """Bits by position in `FailureModesView.modes`; the primary mode is not marked."""
+    flip: list[int]
+    """Against the baseline's trial of the same number: -1 passed only then, 1 passes only now, 0 neither."""
+
+
+class RunView(Stored):
+    """The run."""
+
+    id: str
+    name: str
+    schedule: str
+    created_at: str
+    opsgym: str
+    suite: str
+    rescored_from: str
+    trials: int
+    """Trials of every task in every cell."""
+    gate: GateRecord | None
+    live: bool
+    """Whether trials may still end; False in reports on disk."""
+    phase: str | None
+    """Phase of its EvalRun; None outside a cluster."""
+    message: str
+    """Status for users; empty if there is nothing to report."""
+    budget_usd: float | None
+    written_by: str
+    """Version of opsgym that wrote the page."""
+    written_at: str
+
+
+class PageData(Stored):
+    """A page about a run."""
+
+    version: int = PAGE_VERSION
+    run: RunView
+    total: PageScore
+    cells: list[CellView]
+    agents: list[AgentView]
+    failure_modes: FailureModesView | None
+    """None if failed trials were not analysed."""
+    baseline: BaselineView | None
+    tasks: list[TaskView]
+    outcomes: list[str]
+    reasons: list[str]
+    trials: TrialColumns
+    texts: list[str]
+    """Texts that details share; see `TranscriptEntry.text`."""
+    details: Literal["inline", "beside", "server", "none"]
+    """Location of details: in the page, in files of `trials/` beside it, served by the console, or not written."""
+    details_per_file: int = 0
+    """Trials in a file of `trials/`: row `i` is in file `i // details_per_file`. 0 unless details are `beside`."""
+
+
+class TranscriptEntry(Stored):
+    """An entry of a transcript."""
+
+    event: TranscriptEvent
+    """Its content is empty if `text` is set."""
+    text: int | None = None
+    """Position of its content in `TrialDetail.texts` or, if that is empty, in `PageData.texts`."""
+
+
+class Evidence(Stored):
+    """Evidence of a finding; see `opsgym_console.analysis.failures.findings.Evidence`."""
+
+    detail: str
+    step: int | None = None
+    call: int | None = None
+    tool: str | None = None
+    argument: str | None = None
+    verifier: int | None = None
+
+
+class FindingView(Stored):
+    """A failure mode of a trial; see `opsgym_console.analysis.failures.findings.Finding`."""
+
+    mode: str
+    primary: bool
+    basis: str
+    evidence: list[Evidence]
+
+
+class TrialDetail(Stored):
+    """Everything about a trial that is not in the table."""
+
+    cell: Cell
+    task_id: str
+    trial: int
+    scored: TrialRecord | None
+    """None if the trial has no score. Its `state_differences` are in `differences`."""
+    attempts: list[AttemptRecord]
+    """All stored attempts, in order."""
+    differences: dict[str, StateDifference]
+    """By gym server."""
+    findings: list[FindingView]
+    tools: list[str]
+    """Names of the tools shown to the agent."""
+    transcript: list[TranscriptEntry]
+    """Of the scored attempt, else of the last attempt that has one; empty if none has."""
+    texts: list[str] = []

@@ -1,0 +1,124 @@
+"""Failure modes of a run, for its page.
+
+Invariant: which trials are analysed depends on the run alone, and their number is reported beside the counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import chain, islice, zip_longest
+
+from opsgym_api.records.attempt import Cell, TrialRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_console.analysis.failures.findings import Finding, Mode
+from opsgym_console.analysis.failures.modes import MODULES
+from opsgym_console.analysis.failures.stored import analyse_run
+from opsgym_console.report.columns import TrialKey
+from opsgym_console.report.model import Evidence, FailureModesView, FailureModeView, FindingView
+from opsgym_core.results.rows import RunRows
+from opsgym_core.results.score import RunResults
+from opsgym_core.store.base import Store
+from opsgym_core.store.objects import READERS, read_object
+
+SAMPLE = 2_000
+"""Failed trials that are analysed at most: each takes reading a transcript and final databases."""
+
+Findings = Mapping[TrialKey, Sequence[FindingView]]
+"""Findings by failed trial, possibly empty; trials that were not analysed are absent."""
+
+
+def analyse_sample(store: Store, rows: RunRows, most: int = SAMPLE) -> Findings:
+    """Findings of a run's failed trials, or of a sample of them.
+
+    Args:
+        store: Store of the run.
+        rows: The run.
+        most: Largest number of trials to analyse.
+
+    Raises:
+        InputError: A record or transcript is not valid.
+        StoreError: The store cannot be read.
+    """
+    chosen = sample(rows, most)
+    with ThreadPoolExecutor(READERS) as pool:
+        records = list(pool.map(partial(_record, store, rows.run.run), chosen))
+    results = RunResults(rows.run, [record for record in records if record is not None])
+    return {
+        (analysis.record.cell.key, analysis.record.task_id, analysis.record.trial): finding_views(analysis.findings)
+        for analysis in analyse_run(store, results)
+        if analysis.findings is not None
+    }
+
+
+def sample(rows: RunRows, most: int) -> list[tuple[Cell, str, int]]:
+    """A sample of failed trials, spread evenly over cells; cell, task and number of each."""
+    failed = [
+        [(cell.cell, trial.task_id, trial.trial) for trial in cell.trials if trial.outcome is Outcome.FAILED]
+        for cell in rows.cells
+    ]
+    # Neighbouring tasks of a suite are alike; in the order of digests every prefix is a reproducible random sample.
+    shuffled = (sorted(trials, key=lambda trial: _digest(trial[1], trial[2])) for trials in failed)
+    alternating = chain.from_iterable(zip_longest(*shuffled))
+    return list(islice((trial for trial in alternating if trial is not None), most))
+
+
+def _digest(task_id: str, trial: int) -> bytes:
+    return hashlib.sha256(f"{task_id}/{trial}".encode()).digest()
+
+
+def _record(store: Store, run: str, trial: tuple[Cell, str, int]) -> TrialRecord | None:
+    return read_object(store, RunKeys(run).trial(*trial).record, TrialRecord)
+
+
+def finding_views(findings: Iterable[Finding]) -> list[FindingView]:
+    """Findings of a trial, for its page."""
+    return [
+        FindingView(
+            mode=finding.mode.value,
+            primary=finding.primary,
+            basis=finding.basis.value,
+            evidence=[Evidence(**vars(evidence)) for evidence in finding.evidence],
+        )
+        for finding in findings
+    ]
+
+
+def modes_view(findings: Findings, failed: int, cells: Mapping[str, int]) -> FailureModesView:
+    """Counts of modes, the most frequent first.
+
+    Args:
+        findings: Findings by trial.
+        failed: Number of all failed trials.
+        cells: Positions of cells by key.
+    """
+    trials: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(cells))
+    primary: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(cells))
+    for (cell, _, _), of_trial in findings.items():
+        for finding in of_trial:
+            trials[finding.mode][cells[cell]] += 1
+            primary[finding.mode][cells[cell]] += finding.primary
+    ranked = sorted(trials, key=lambda mode: (-sum(trials[mode]), list(Mode).index(Mode(mode))))
+    return FailureModesView(
+        analysed=len(findings),
+        failed=failed,
+        modes=[
+            FailureModeView(mode=mode, description=_definition(Mode(mode)), trials=trials[mode], primary=primary[mode])
+            for mode in ranked
+        ],
+    )
+
+
+def _definition(mode: Mode) -> str:
+    """The mode in one sentence: the first paragraph of its rule's module docstring."""
+    return " ".join((MODULES[mode].__doc__ or "").partition("\n\n")[0].split())
+
+
+def mode_bits(findings: Findings, view: FailureModesView) -> dict[TrialKey, int]:
+    """Modes of each trial, as bits by position in the view."""
+    bits = {mode.mode: 1 << position for position, mode in enumerate(view.modes)}
+    return {trial: sum(bits[finding.mode] for finding in of_trial) for trial, of_trial in findings.items()}

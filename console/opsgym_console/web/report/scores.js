@@ -1,0 +1,148 @@
+// Score tables and figures. Invariant: a figure's numbers are also in a table, and a section without data is not shown.
+
+const HEADS = [
+  "success (95% interval)", ["passed", "n"], ["failed", "n"], "not scored", ["verifiers", "n"], ["steps", "n"], ["time", "n"],
+  ["cost", "n"], ["per task", "n"], ["per success", "n"],
+];
+
+function numbersOf(score) {
+  const { verifiers } = score;
+  return [
+    rateCell(score.success), count(score.passed), count(score.failed), reasonCounts(score.not_scored),
+    verifiers.total ? percent(verifiers.passed / verifiers.total) : NOTHING, number(score.mean_steps),
+    seconds(score.mean_seconds), dollars(score.cost_usd), score.cost_per_task == null ? NOTHING : dollars(score.cost_per_task),
+    score.cost_per_success == null ? NOTHING : dollars(score.cost_per_success),
+  ];
+}
+
+function scores({ data }) {
+  const names = ({ model, agent, mode, domain }) => [model, agent, mode, domain];
+  const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
+  const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.mode,
+    rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval }),
+    reasonCounts(agent.score.not_scored), dollars(agent.score.cost_usd)]);
+  return [
+    tableOf("Scores by cell", ["model", "agent", "mode", "domain", ...HEADS], cells),
+    averages.length > 0 && [h("h3", {}, "Averages"),
+      tableOf("Averages by model, agent and mode",
+        ["model", "agent", "mode", "mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
+  ];
+}
+
+/** Success by domain (columns) and model, with agent and mode where there are several. */
+function heatMap(run) {
+  const { cells } = run.data;
+  const domains = distinct(cells.map(({ cell }) => cell.domain));
+  if (domains.length < 2) return null;
+  const rows = run.agents.map(({ name }) => name);
+  const at = new Map(cells.map(({ cell, score }) => [`${nameOf(run, cell)}\n${cell.domain}`, score.success]));
+  const table = rows.map((row) => [row, ...domains.map((domain) => percent(at.get(`${row}\n${domain}`)?.rate))]);
+  return figure("heat", "Success rate of each model in each domain",
+    { domains, rows, at }, heatOption, 90 + 34 * rows.length, tableOf("Success by domain and model", ["", ...domains], table));
+}
+
+/** Name in figures of the agent that a cell belongs to. */
+const nameOf = (run, cell) => run.agents.find((one) => ["model", "agent", "mode"].every((part) => one[part] === cell[part]))?.name;
+
+function horizons(run) {
+  const bins = Object.keys(run.data.total.horizons);
+  if (!bins.some((bin) => bin !== "unknown")) return null;
+  const rows = run.agents.map((agent) => [agent.name, ...bins.map((bin) => withInterval(agent.score.horizons[bin]))]);
+  return figureOf(run, "horizon", "By the number of steps of the reference solution; whiskers are 95% intervals",
+    { bins, agents: shownAgents(run) }, horizonOption, 380, tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
+}
+
+const binName = (bin) => bin.replace("<=", "≤ ").replace(">=", "≥ ").replace("-", "–");
+
+/** A figure of the agents that have a colour, with a note if there are others. */
+function figureOf(run, ...rest) {
+  const shown = shownAgents(run).length;
+  return [figure(...rest), shown < run.agents.length && h("p", { class: "quiet" },
+    `The ${shown} most successful of ${run.agents.length} agents are drawn; the numbers show all.`)];
+}
+
+function withInterval(success) {
+  return success?.rate == null ? NOTHING : `${percent(success.rate)} (${interval(success.interval)}; ${plural(success.tasks, "task")})`;
+}
+
+/** Cost per task against success; the front are the agents that no other beats in both. */
+function pareto(run) {
+  const known = run.agents.filter(({ score }) => score.cost_per_task != null && score.success.rate != null);
+  if (known.length < 2) return null;
+  const front = frontOf(known);
+  const rows = [...known].sort((a, b) => a.score.cost_per_task - b.score.cost_per_task).map((agent) =>
+    [agent.name, dollars(agent.score.cost_per_task), rateCell(agent.score.success), front.includes(agent) ? "on the front" : ""]);
+  const missing = run.data.agents.length - known.length;
+  return [
+    figure("pareto", "Success against the cost per task; the line joins the agents that no other beats in both",
+      { known, front }, paretoOption, 380, tableOf("Cost and success", ["", ["cost per task", "n"], "success", "front"], rows)),
+    missing > 0 && h("p", { class: "quiet" }, `Not shown, because cost or score is unknown: ${missing}.`),
+  ];
+}
+
+function frontOf(agents) {
+  const sorted = [...agents].sort((a, b) =>
+    a.score.cost_per_task - b.score.cost_per_task || b.score.success.rate - a.score.success.rate);
+  let best = -1;
+  return sorted.filter(({ score }) => {
+    if (score.success.rate <= best) return false;
+    best = score.success.rate;
+    return true;
+  });
+}
+
+function categories(run) {
+  const names = Object.keys(run.data.total.categories);
+  if (!names.length) return null;
+  const shareText = (share) => share ? `${percent(rateOf(share))} (${shareOf(share)})` : NOTHING;
+  const rows = run.agents.map((agent) => [agent.name, ...names.map((name) => shareText(agent.score.categories[name]))]);
+  return figureOf(run, "categories", "Share of verifiers that passed",
+    { names, agents: shownAgents(run) }, categoriesOption, 380,
+    tableOf("Verifiers by category", ["", ...names.map(words)], rows));
+}
+
+function failureModes(run) {
+  const analysis = run.data.failure_modes;
+  if (!analysis) return null;
+  const sampled = analysis.analysed < analysis.failed;
+  const intro = h("p", { class: "quiet" },
+    `${sampled ? `${count(analysis.analysed)} of ` : ""}${plural(analysis.failed, "failed trial")} analysed. A trial can have several failure modes.`);
+  if (!analysis.modes.length) return [intro, h("p", {}, "No failure mode was detected.")];
+  const rows = analysis.modes.map((mode, i) => [modeLink(run, i), count(total(mode.trials)), count(total(mode.primary)), mode.description]);
+  return [intro,
+    figure("modes", "Failed trials by failure mode; select one to see its trials", { analysis, run }, modesOption,
+      120 + 34 * analysis.modes.length, byCell(run, analysis), (clicked) => { location.hash = modeAddress(run, clicked.dataIndex); }),
+    tableOf("Failure modes", ["failure mode", ["trials", "n"], ["primary", "n"], ["definition", "prose"]], rows)];
+}
+
+const total = (list) => list.reduce((all, one) => all + one, 0);
+
+const modeAddress = (run, i) => addressOf(["trials"], new URLSearchParams({ failure: run.modes[i].mode }));
+
+function modeLink(run, i) {
+  return h("a", { href: modeAddress(run, i) }, words(run.modes[i].mode));
+}
+
+function byCell(run, analysis) {
+  const cells = run.cellNames.map((name, i) => ({ name, i })).filter(({ i }) => analysis.modes.some((mode) => mode.trials[i]));
+  const rows = analysis.modes.map((mode) => [words(mode.mode), ...cells.map(({ i }) => `${mode.trials[i]} (${mode.primary[i]})`)]);
+  return tableOf("Failure modes by cell, primary ones in brackets", ["failure mode", ...cells.map(({ name }) => [name, "n"])], rows);
+}
+
+const MODES = ["oracle", "plus_5_tools", "plus_10_tools", "plus_15_tools", "all_tools"];
+
+/** Success by the number of tools shown to the agent. */
+function overload(run) {
+  const { agents } = run;
+  const modes = distinct(agents.map(({ mode }) => mode)).sort((a, b) => MODES.indexOf(a) - MODES.indexOf(b));
+  if (modes.length < 2) return null;
+  const several = distinct(agents.map(({ agent }) => agent)).length > 1;
+  const nameIn = ({ model, agent }) => several ? `${model} / ${agent}` : model;
+  const lines = distinct(agents.map(nameIn)).map((name) => ({
+    name, points: modes.map((mode) => agents.find((one) => nameIn(one) === name && one.mode === mode)?.score.success),
+  }));
+  const rows = lines.map(({ name, points }) => [name, ...points.map(withInterval)]);
+  return figure("overload", "Success by the tools shown to the agent, from those that a task needs to all tools; whiskers are 95% intervals",
+    { modes, lines: lines.slice(0, SERIES) }, overloadOption, 320,
+    tableOf("Success by mode", ["", ...modes.map(words)], rows));
+}

@@ -1,0 +1,179 @@
+// The list of runs. Invariant: updates keep search, filter, focus and scroll position. The search is in the address (?q=,
+// ?state=), so that it can be shared and survives a reload.
+
+import { byId, h, replaceContent, svg } from "./dom.js";
+import { NOTHING, count, dollars, interval, moment, percent, plural } from "./format.js";
+
+const FAST_MS = 2000; // poll interval while runs change
+const SLOW_MS = 10000;
+const STATES = {
+  running: ["Running", "going"],
+  waiting: ["Waiting", "waiting"],
+  stalled: ["Stalled", "stalled"],
+  stopped: ["Stopped", "over"],
+  finished: ["Finished", "over"],
+};
+const VERDICTS = { "GO": "good", "NO-GO": "bad", "INCONCLUSIVE": "other" };
+const HEADS = ["Run", "State", ["Progress", "ended"], "Success, 95 % interval", ["Cost", "n"], "Gate", "Models", "Compare with"];
+
+let listing = null;
+let etag = null;
+
+async function poll() {
+  try {
+    const response = await fetch("api/runs", { headers: etag ? { "if-none-match": etag } : {} });
+    if (response.status === 401) return location.reload();
+    if (response.status !== 304) {
+      const content = await response.json();
+      if (!response.ok) throw new Error(content.detail);
+      etag = response.headers.get("etag");
+      listing = content;
+      show();
+    }
+    showProblems(listing.problems);
+  } catch (error) {
+    showProblems([`The list cannot be read: ${error.message}`]);
+  }
+  const busy = listing && (listing.counting || listing.runs.some((run) => run.state === "running" || run.state === "waiting"));
+  setTimeout(poll, busy && !document.hidden ? FAST_MS : SLOW_MS);
+}
+
+function showProblems(problems) {
+  const list = byId("problems");
+  list.hidden = problems.length === 0;
+  list.replaceChildren(...problems.map((problem) => h("li", {}, problem)));
+  byId("main").setAttribute("aria-busy", "false");
+}
+
+function show() {
+  const filter = { text: byId("search").value.trim().toLowerCase(), state: byId("state").value };
+  const runs = listing.runs.filter((run) => matches(run, filter));
+  byId("where").textContent = `${listing.stores.join(", ")}. Read-only.`;
+  byId("counted").textContent = runs.length === listing.runs.length
+    ? plural(runs.length, "run") : `${count(runs.length)} of ${plural(listing.runs.length, "run")}`;
+  replaceContent(byId("list"), runs.length ? table(runs) : nothing());
+  byId("main").setAttribute("aria-busy", "false");
+}
+
+function matches(run, { text, state }) {
+  if (state && run.state !== state) return false;
+  const texts = [run.name, run.run, run.namespace, run.schedule, run.suite, ...run.models, run.state, run.phase, run.verdict];
+  const searched = texts.filter(Boolean).join("\n").toLowerCase();
+  return text.split(/\s+/).every((word) => searched.includes(word));
+}
+
+function nothing() {
+  if (listing.runs.length) return h("p", { class: "empty" }, "No run matches the search.");
+  return h("p", { class: "empty" }, "No runs yet. ", h("code", {}, "opsgym run FILE"), " starts one.");
+}
+
+function table(runs) {
+  const heads = HEADS.map((head) => [head].flat());
+  const head = heads.map(([text, name]) => h("th", { scope: "col", role: "columnheader", class: name }, text));
+  const rows = runs.map((run) => h("tr", { role: "row", "data-key": run.run }, cells(run, older(run)).map((cell, i) => {
+    const [text, name] = heads[i];
+    return i === 0 ? h("th", { scope: "row", role: "rowheader" }, cell)
+      : h("td", { role: "cell", class: [name, cell.name].filter(Boolean).join(" "), "data-head": text }, cell.content);
+  })));
+  const body = h("tbody", { role: "rowgroup" }, rows);
+  const list = h("table", { class: "runs", role: "table" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)), body);
+  return h("div", { class: "wide", role: "region", "aria-label": "Runs, newest first", tabindex: "0" }, list);
+}
+
+/** The earlier run to compare with: of the same schedule, else of the same name, else of the same suite. */
+function older(run) {
+  const before = listing.runs.slice(listing.runs.indexOf(run) + 1).filter((other) => other.stored);
+  return before.find((other) => run.schedule && other.schedule === run.schedule)
+    ?? before.find((other) => other.name === run.name) ?? before.find((other) => other.suite === run.suite) ?? null;
+}
+
+function cells(run, before) {
+  const page = `runs/${encodeURIComponent(run.run)}/`;
+  const numbers = run.numbers;
+  return [
+    [
+      h("a", { class: "name", href: page }, run.name),
+      h("span", { class: "below" }, [run.namespace, run.schedule && `schedule ${run.schedule}`, run.suite].filter(Boolean).join(" · ")),
+      h("span", { class: "below" }, h("time", { datetime: run.created_at, title: moment(run.created_at) }, age(run.created_at))),
+    ],
+    { name: "state", content: state(run) },
+    { content: progress(numbers) },
+    { content: success(numbers) },
+    { content: numbers ? dollars(numbers.cost_usd) : NOTHING },
+    { content: run.verdict ? h("span", { class: `badge ${VERDICTS[run.verdict]}` }, run.verdict) : NOTHING },
+    { name: "models", content: run.models.join(", ") },
+    { content: before && run.stored ? comparison(run, before, page) : NOTHING },
+  ];
+}
+
+function state(run) {
+  if (!run.state) return h("span", { class: "quiet" }, "Loading …");
+  const [text, name] = STATES[run.state];
+  const shown = run.phase && run.phase.toLowerCase() !== run.state ? `${text} (${run.phase})` : text;
+  return [
+    h("span", { class: `dot ${name}`, "aria-hidden": "true" }), shown,
+    run.message ? h("span", { class: "below", title: run.message }, run.message) : null,
+  ];
+}
+
+function progress(numbers) {
+  if (!numbers) return NOTHING;
+  const { ended, total } = numbers;
+  return [`${count(ended)} of ${count(total)}`, meter(total ? ended / total : 0, ended === total ? "good" : "")];
+}
+
+function success(numbers) {
+  if (!numbers || numbers.rate == null) return NOTHING;
+  const range = numbers.low == null ? "" : ` ${interval({ low: numbers.low, high: numbers.high })}`;
+  return [h("strong", {}, percent(numbers.rate)), h("span", { class: "quiet" }, range), meter(numbers.rate, "", numbers)];
+}
+
+function meter(share, name, range = null) {
+  const whiskers = range?.low == null ? [] : [svg("path", {
+    class: "whisker", d: `M${100 * range.low} 1v8M${100 * range.low} 5H${100 * range.high}M${100 * range.high} 1v8`,
+  })];
+  return svg("svg", { class: `meter bar ${name}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: "all", width: 100, height: 10 }),
+    svg("rect", { class: `part ${name}`, width: 100 * share, height: 10 }), whiskers);
+}
+
+function comparison(run, before, page) {
+  const label = `Compare ${run.name} with ${before.name} of ${moment(before.created_at)}`;
+  const text = before.name === run.name ? age(before.created_at) : `${before.name}, ${age(before.created_at)}`;
+  return h("a", { href: `${page}?baseline=${encodeURIComponent(before.run)}`, "aria-label": `${text}: ${label}` }, text);
+}
+
+/** How long ago: `just now`, `5 min ago`, `3 h ago`, `12 days ago`. */
+function age(stamp) {
+  const minutes = Math.max(0, (Date.now() - Date.parse(stamp)) / 60000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${Math.floor(minutes)} min ago`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return `${Math.floor(minutes / 1440)} days ago`;
+}
+
+function choose() {
+  const query = new URLSearchParams();
+  if (byId("search").value) query.set("q", byId("search").value);
+  if (byId("state").value) query.set("state", byId("state").value);
+  history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
+  if (listing) show();
+}
+
+function start() {
+  const options = [["", "any"], ...Object.entries(STATES).map(([value, [text]]) => [value, text.toLowerCase()])];
+  byId("state").append(...options.map(([value, text]) => h("option", { value }, text)));
+  const query = new URLSearchParams(location.search);
+  byId("search").value = query.get("q") ?? "";
+  byId("state").value = query.get("state") ?? "";
+  byId("filters").addEventListener("input", choose);
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    event.preventDefault();
+    byId("search").focus();
+  });
+  poll();
+}
+
+start();

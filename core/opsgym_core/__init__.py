@@ -1,0 +1,1 @@
+"""Logic that operator, runner, console and command share. Imports contracts only."""

@@ -1,0 +1,1 @@
+"""Spend and outcomes of a run's attempts."""

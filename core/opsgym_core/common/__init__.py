@@ -1,0 +1,1 @@
+"""Logging, YAML, secrets and number formats."""

@@ -1,0 +1,1 @@
+"""Quality gates: the verdict on a run, alone or against a baseline."""

@@ -1,0 +1,33 @@
+"""Judges a run from its rows and the earlier runs of its store."""
+
+from __future__ import annotations
+
+from opsgym_api.kinds.evalrun import Gate
+from opsgym_api.records.gate import GateRecord
+from opsgym_core.common.clock import now_text
+from opsgym_core.gates.baseline import find_last_good
+from opsgym_core.gates.judge import Baseline, judge, judged_run
+from opsgym_core.results.rows import RunRows
+from opsgym_core.results.score import Summary
+from opsgym_core.store.base import Store
+
+
+def judge_stored_run(
+    gate: Gate, rows: RunRows, summary: Summary, store: Store, baseline: Baseline | None
+) -> GateRecord:
+    """Judges a run by a gate.
+
+    Args:
+        gate: The gate.
+        rows: Rows of the run.
+        summary: Scores of the same rows.
+        store: Store in which the last good run is looked up if the gate compares with it.
+        baseline: Run that the gate names as its baseline; None if it names none.
+
+    Raises:
+        InputError: A record of an earlier run cannot be read.
+        StoreError: The store cannot be read.
+    """
+    if gate.last_good:
+        baseline = find_last_good(store, rows.run)
+    return judge(gate, judged_run(rows, summary), baseline).record(rows.run.run, now_text())

@@ -1,0 +1,1 @@
+"""Prometheus metrics, declared once for operator and local runs."""

@@ -1,0 +1,1 @@
+"""Notifications of runs: when one is due, its request and its delivery."""

@@ -1,0 +1,1 @@
+"""Selection and order of tasks, cells and trials, for local and cluster runs alike."""

@@ -1,0 +1,1 @@
+"""Results of runs: loading, compaction, scores, statistics, comparison."""

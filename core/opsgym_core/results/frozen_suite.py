@@ -1,0 +1,146 @@
+"""The frozen suite of a run: its rows and their seeds, in the run's store.
+
+Invariant: the index is written last, so a suite with an index is complete; a seed is stored once, however many rows use
+it. The store alone is enough to repeat a trial or to verify it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from opsgym_api.records.outcomes import ConfigReason, InfraReason
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.digest import task_digest
+from opsgym_api.tasks.reading import BadRow, parse_row
+from opsgym_api.tasks.suite import FrozenTask, SeedRef, SuiteEntry, SuiteIndex
+from opsgym_api.tasks.task import Task
+from opsgym_core.planning.suite_rows import domains_of
+from opsgym_core.store.base import Store
+
+_THREADS = 16
+"""Objects to write at the same time."""
+
+
+class FrozenSuiteError(Exception):
+    """A row of a frozen suite, or one of its seeds, is missing or cannot be used.
+
+    Attributes:
+        reason: `STORE_LOST` if an object is missing that the store had, else why the row cannot run.
+    """
+
+    def __init__(self, reason: InfraReason | ConfigReason, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Initial content of a gym's database: SQL text, or the name of a seed that ships with the domain."""
+
+    sql: str | None = None
+    builtin: str | None = None
+
+
+@dataclass
+class FrozenSuite:
+    """A suite to be written to a store."""
+
+    tasks: dict[str, FrozenTask] = field(default_factory=dict)
+    """Rows that can run, by id."""
+    seeds: dict[str, str] = field(default_factory=dict)
+    """SQL text of seeds, by SHA-256."""
+    entries: list[SuiteEntry] = field(default_factory=list)
+
+    def add(self, task: Task, seeds: Mapping[str, Seed]) -> None:
+        """Adds a row that can run.
+
+        Args:
+            task: The row.
+            seeds: Initial content of its databases, by `mcp_server_name`.
+        """
+        refs = {gym: self._ref(seed) for gym, seed in seeds.items()}
+        self.tasks[task.task_id] = FrozenTask(row=task.model_dump(mode="json"), seeds=refs)
+        self.add_entry(task)
+
+    def add_entry(self, task: Task, problem: str = "") -> None:
+        """Adds a row to the index; `problem` says why it cannot run and is empty if it can."""
+        entry = SuiteEntry(
+            task_id=task.task_id,
+            domain=task.domain_name,
+            gyms=domains_of(task),
+            digest=task_digest(task),
+            problem=problem,
+        )
+        self.entries.append(entry)
+
+    def _ref(self, seed: Seed) -> SeedRef:
+        if seed.sql is None:
+            return SeedRef(builtin=seed.builtin)
+        digest = hashlib.sha256(seed.sql.encode()).hexdigest()
+        self.seeds[digest] = seed.sql
+        return SeedRef(sha256=digest)
+
+    def write(self, store: Store, run: str) -> None:
+        """Writes the suite into a run's store, the index last.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        keys = RunKeys(run)
+        objects: Mapping[str, bytes] = {
+            **{keys.suite_seed(digest): sql.encode() for digest, sql in self.seeds.items()},
+            **{keys.suite_task(task_id): task.model_dump_json().encode() for task_id, task in self.tasks.items()},
+        }
+        for_each(lambda key: store.put(key, objects[key]), list(objects))
+        store.put(keys.suite_index, SuiteIndex(entries=self.entries).model_dump_json().encode())
+
+
+def read_frozen(store: Store, run: str, task_id: str) -> tuple[Task, dict[str, Seed]]:
+    """A row of a run's suite, with the seeds of its databases by `mcp_server_name`.
+
+    Raises:
+        FrozenSuiteError: The row or a seed is missing or cannot be used.
+        StoreError: The store cannot be read.
+    """
+    keys = RunKeys(run)
+    key = keys.suite_task(task_id)
+    content = store.get(key)
+    if content is None:
+        message = f"{store.name}: object {key} is missing; it was deleted after the run began: start the run again"
+        raise FrozenSuiteError(InfraReason.STORE_LOST, message)
+    try:
+        frozen = FrozenTask.model_validate_json(content)
+    except ValidationError:
+        message = f"{store.name}: {key} is not a row that opsgym wrote; start the run again"
+        raise FrozenSuiteError(ConfigReason.INVALID_ROW, message) from None
+    row = parse_row(frozen.row, default_id=task_id, where=key)
+    if isinstance(row, BadRow):
+        raise FrozenSuiteError(ConfigReason.INVALID_ROW, row.message)
+    return row, {gym: _seed(gym, seed, keys, store) for gym, seed in frozen.seeds.items()}
+
+
+def _seed(gym: str, seed: SeedRef, keys: RunKeys, store: Store) -> Seed:
+    if seed.sha256 is None:
+        return Seed(builtin=seed.builtin)
+    content = store.get(keys.suite_seed(seed.sha256))
+    if content is None:
+        key = keys.suite_seed(seed.sha256)
+        message = f"gym server {gym}: {store.name}: object {key} is missing; start the run again"
+        raise FrozenSuiteError(ConfigReason.SEED_NOT_FOUND, message)
+    return Seed(sql=content.decode())
+
+
+def for_each(action: Callable[[str], None], keys: Sequence[str]) -> None:
+    """Calls an action with each key, several at the same time.
+
+    Raises:
+        StoreError: A call failed.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for _ in pool.map(action, keys):
+            pass

@@ -1,0 +1,107 @@
+"""Reads runs from a store.
+
+Invariant: results come from the store alone, so a summary is the same wherever and whenever it is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from opsgym_api.errors import InputError, Problem
+from opsgym_api.records.attempt import AttemptRecord, TrialRecord
+from opsgym_api.records.run import RunRecord
+from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
+from opsgym_core.results.compaction import gather
+from opsgym_core.results.rows import RunRows
+from opsgym_core.results.score import RunResults
+from opsgym_core.store.base import Store
+from opsgym_core.store.objects import READERS, read_object
+
+T = TypeVar("T")
+
+
+def load_run(store: Store, run: str) -> RunResults:
+    """Every complete record of a run. For scores alone, `load_rows` is much faster.
+
+    Raises:
+        InputError: The store has no such run, or a record of it is not valid.
+        StoreError: The store cannot be read.
+    """
+    record = load_record(store, run)
+    keys = list(store.keys(RunKeys(run).cells))
+    with ThreadPoolExecutor(READERS) as pool:
+        trials = pool.map(partial(read_object, store, kind=TrialRecord), filter(is_trial_record, keys))
+        attempts = pool.map(partial(read_object, store, kind=AttemptRecord), filter(is_attempt_record, keys))
+        return RunResults(record, _present(trials), _present(attempts))
+
+
+def load_rows(store: Store, run: str) -> RunRows:
+    """Rows of a run, from its chunks and from the single records that no chunk has.
+
+    Raises:
+        InputError: The store has no such run, or an object of it is not valid.
+        StoreError: The store cannot be read.
+    """
+    record = load_record(store, run)
+    rows, loose = gather(store, run, record)
+    for cell in loose.rows():
+        rows.add(cell)
+    return RunRows(record, list(rows.rows()))
+
+
+def load_record(store: Store, run: str) -> RunRecord:
+    """The record of a run (`run.json`).
+
+    Raises:
+        InputError: The store has no such run, or its `run.json` is not valid.
+        StoreError: The store cannot be read.
+    """
+    record = read_object(store, RunKeys(run).run_json, RunRecord)
+    if record is None:
+        raise InputError(store.name, [Problem("", f"holds no run {run!r}")])
+    return record
+
+
+def list_runs(store: Store) -> list[RunRecord]:
+    """Records of the runs of a store, oldest first.
+
+    Raises:
+        InputError: A `run.json` is not valid.
+        StoreError: The store cannot be read.
+    """
+    names = [RunKeys(run).run_json for run in store.folders("runs")]
+    with ThreadPoolExecutor(READERS) as pool:
+        runs = _present(pool.map(partial(read_object, store, kind=RunRecord), names))
+    return sorted(runs, key=lambda run: (run.created_at, run.run))
+
+
+def find_run(store: Store, reference: str) -> str:
+    """Id of the run that a reference names.
+
+    A reference is a run's id, else the name of an EvalRun and means its newest run, else a unique prefix of an id.
+
+    Raises:
+        InputError: No run matches, or the prefix matches several.
+        StoreError: The store cannot be read.
+    """
+    runs = list_runs(store)
+    if any(run.run == reference for run in runs):
+        return reference
+    same_name = [run.run for run in runs if run.name == reference]
+    if same_name:
+        return same_name[-1]
+    same_prefix = [run.run for run in runs if run.run.startswith(reference)]
+    if len(same_prefix) == 1:
+        return same_prefix[0]
+    if same_prefix:
+        raise InputError(store.name, [Problem("", f"{reference!r} matches several runs: {', '.join(same_prefix)}")])
+    known = ", ".join(run.run for run in runs) or "none"
+    raise InputError(store.name, [Problem("", f"holds no run {reference!r}; runs there: {known}")])
+
+
+def _present(objects: Iterable[T | None]) -> list[T]:
+    """Objects that still existed when they were read."""
+    return [item for item in objects if item is not None]

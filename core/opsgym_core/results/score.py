@@ -1,0 +1,442 @@
+"""Scores of a run. Pure: records in, a summary out. docs/scores.md defines each number.
+
+Invariant: a rate is over scored trials only, and the number of trials without a score is reported with it. A sum with
+an unknown cost is unknown, and every attempt that was paid for is included, scored or not. The order of the records
+does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from opsgym_api.records.attempt import (
+    NO_USAGE,
+    USAGE_FIELDS,
+    Attempt,
+    AttemptRecord,
+    Cell,
+    ScoredAttempt,
+    TrialRecord,
+    Usage,
+)
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import RunRecord
+from opsgym_core.results.rows import CellRows, RunRows, rows_of_records
+from opsgym_core.results.statistics import (
+    Interval,
+    mean,
+    mean_interval,
+    pass_all,
+    pass_at,
+    quantile,
+    stratified_interval,
+)
+
+K = TypeVar("K")
+
+PENDING = "pending"
+"""Planned trials without an attempt, or whose latest attempt has not ended."""
+
+HORIZONS = ("<=4", "5-8", "9-12", "13-16", ">=17")
+"""Bins of horizons, in gold actions."""
+_LAST_STEPS = (4, 8, 12, 16)
+"""Largest horizon of each bin but the last."""
+NO_HORIZON = "unknown"
+"""Bin of tasks without a horizon."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A number of passed items out of a total."""
+
+    passed: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        """Share of passed items; None if the total is 0."""
+        return self.passed / self.total if self.total else None
+
+
+@dataclass(frozen=True)
+class Success:
+    """Success over tasks."""
+
+    tasks: int
+    """Number of tasks with a scored trial."""
+    trials: Ratio
+    """Passed of scored trials."""
+    rate: float | None
+    """Mean over tasks of each task's share of passed trials; None without a scored trial."""
+    interval: Interval | None
+    """Interval of the rate; tasks are the unit."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """pass@k and pass^k, as means over the tasks that have at least k scored trials."""
+
+    k: int
+    tasks: int
+    any_passes: float
+    """pass@k: the chance that at least one of k trials passes."""
+    all_pass: float
+    """pass^k: the chance that all of k trials pass."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One row of a score table: a cell, or several cells together."""
+
+    total: int
+    """Number of planned trials."""
+    passed: int
+    failed: int
+    fail_reasons: Mapping[str, int]
+    """Failed trials by reason."""
+    not_scored: Mapping[str, int]
+    """Trials without a score by `outcome` or `outcome/reason`, and `pending`."""
+    success: Success
+    published_rate: float | None
+    """Success rate by the rules of the published harness."""
+    repeats: Sequence[Repeat]
+    """For k = 2, 4, 8 … and the largest number of scored trials of a task; empty if no task has two."""
+    horizons: Mapping[str, Success]
+    """Success by bin of the task's horizon; only bins with a scored trial."""
+    verifiers: Ratio
+    """Passed of executed verifiers in scored trials."""
+    categories: Mapping[str, Ratio]
+    """`verifiers` by category."""
+    usage: Usage
+    """Tokens of the agent and its planner in every attempt."""
+    planner_usage: Usage
+    """The planner's part of `usage`."""
+    judge_usage: Usage
+    """Tokens of the judge."""
+    cost_usd: float | None
+    """Spend of every attempt, including the judge; None if the cost of any is unknown."""
+    judge_cost_usd: float | None
+    """The judge's part of `cost_usd`."""
+    mean_steps: float | None
+    """Model calls per scored trial."""
+    mean_tool_calls: float | None
+    """Tool calls per scored trial."""
+    mean_seconds: float | None
+    """Wall-clock seconds per scored trial."""
+    p50_seconds: float | None
+    p95_seconds: float | None
+
+    @property
+    def scored(self) -> int:
+        """Number of scored trials."""
+        return self.passed + self.failed
+
+    @property
+    def success_rate(self) -> float | None:
+        """Success rate as the mean over tasks; None without a scored trial."""
+        return self.success.rate
+
+    @property
+    def not_scored_rate(self) -> float | None:
+        """Share of planned trials without a score; None without a planned trial."""
+        return Ratio(sum(self.not_scored.values()), self.total).rate
+
+    @property
+    def agent_cost_usd(self) -> float | None:
+        """Spend of every attempt without the judge's; None if either is unknown."""
+        if self.cost_usd is None or self.judge_cost_usd is None:
+            return None
+        return max(0.0, self.cost_usd - self.judge_cost_usd)
+
+    @property
+    def cost_per_task(self) -> float | None:
+        """The agent's spend on all attempts per scored trial, in dollars; None if unknown or without a scored trial."""
+        return self._agent_cost_by(self.scored)
+
+    @property
+    def cost_per_success(self) -> float | None:
+        """The agent's spend on all attempts per passed trial, in dollars; None if unknown or without a passed trial."""
+        return self._agent_cost_by(self.passed)
+
+    def _agent_cost_by(self, trials: int) -> float | None:
+        return self.agent_cost_usd / trials if self.agent_cost_usd is not None and trials else None
+
+    def count_not_scored(self, outcome: Outcome) -> int:
+        """Number of trials without a score that have an outcome, for any reason."""
+        return sum(count for ending, count in self.not_scored.items() if ending.partition("/")[0] == outcome.value)
+
+
+@dataclass(frozen=True)
+class CellScore:
+    """A cell and its score."""
+
+    cell: Cell
+    score: Score
+
+
+@dataclass(frozen=True)
+class AgentScore:
+    """A model and agent in one mode, over all domains."""
+
+    model: str
+    agent: str
+    mode: str
+    score: Score
+    """Score over all domains; its success rate is the mean over tasks."""
+    success_over_domains: float | None
+    """Mean of the domains' success rates; None without a scored trial."""
+    domains_interval: Interval | None
+    """Interval of the mean over domains; tasks are the unit."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Scores of a run: of each cell, of each model and agent in a mode, and of the whole run."""
+
+    run: str
+    cells: Sequence[CellScore]
+    agents: Sequence[AgentScore]
+    total: Score
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """Complete records of a run."""
+
+    run: RunRecord
+    trials: Sequence[TrialRecord]
+    """Scored trials."""
+    attempts: Sequence[AttemptRecord] = field(default_factory=tuple)
+    """Every attempt, including those of scored trials, in any order."""
+
+
+@dataclass(frozen=True)
+class _TaskTally:
+    """Counts of the scored trials of a task in a cell."""
+
+    trials: Ratio
+    published: int
+    """Number of trials that passed by the rules of the published harness."""
+    horizon: str
+    """Bin of the task's horizon."""
+
+    @property
+    def rate(self) -> float:
+        """Share of passed trials."""
+        return self.trials.passed / self.trials.total
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Sums over the rows of a cell, from which the score of any set of cells is computed."""
+
+    tasks: Sequence[_TaskTally]
+    fail_reasons: Counter[str]
+    not_scored: Counter[str]
+    verifiers: Counter[tuple[str, bool]]
+    """Number of executed verifiers by category and whether they passed."""
+    usage: Usage
+    planner_usage: Usage
+    judge_usage: Usage
+    cost_usd: float | None
+    judge_cost_usd: float | None
+    steps: int
+    tool_calls: int
+    seconds: Sequence[float]
+    """Duration of each scored trial."""
+
+
+def rows_of(results: RunResults) -> RunRows:
+    """Rows of a run's records."""
+    return RunRows(results.run, rows_of_records(results.trials, results.attempts))
+
+
+def summarise(results: RunResults | RunRows) -> Summary:
+    """Scores of a run, with cells in the order of the plan."""
+    rows = results if isinstance(results, RunRows) else rows_of(results)
+    tallies = _tallies(rows)
+    cells = [CellScore(cell, _score([tally])) for cell, tally in tallies]
+    return Summary(
+        run=rows.run.run, cells=cells, agents=_agents(tallies), total=_score([tally for _, tally in tallies])
+    )
+
+
+def score_of(cell: Cell, trials: Sequence[ScoredAttempt]) -> Score:
+    """Score of a subset of a cell's scored trials."""
+    return _score([_tally(CellRows(cell, tuple(trials), ()), len(trials))])
+
+
+def horizon_bin(horizon: int | None) -> str:
+    """The bin of a horizon, one of `HORIZONS`; `NO_HORIZON` for None."""
+    if horizon is None:
+        return NO_HORIZON
+    return HORIZONS[bisect_left(_LAST_STEPS, horizon)]
+
+
+def ending_of(attempt: Attempt) -> str:
+    """Why a trial has no score after its last attempt: `outcome`, `outcome/reason` or `PENDING`."""
+    if attempt.outcome is None or attempt.outcome.scored:
+        # The attempt runs or was killed, or its trial record was not written: the trial will be tried again.
+        return PENDING
+    return f"{attempt.outcome}/{attempt.reason}" if attempt.reason else str(attempt.outcome)
+
+
+def last_attempts(rows: CellRows) -> Mapping[tuple[str, int], Attempt]:
+    """The last attempt of every trial of a cell that has no score, by task id and trial number."""
+    scored = {(trial.task_id, trial.trial) for trial in rows.trials}
+    by_number = sorted(rows.attempts, key=lambda attempt: attempt.attempt)
+    return {key: attempt for attempt in by_number if (key := (attempt.task_id, attempt.trial)) not in scored}
+
+
+def _tallies(rows: RunRows) -> list[tuple[Cell, _Tally]]:
+    """Tallies of the planned cells in the order of the plan, then of other cells."""
+    with_rows = {cell.cell.key: cell for cell in rows.cells}
+    planned = {plan.cell.key: plan for plan in rows.run.cells}
+    empty = {key: CellRows(plan.cell, (), ()) for key, plan in planned.items()}
+    return [
+        (cell.cell, _tally(cell, len(planned[key].task_ids) * rows.run.trials if key in planned else 0))
+        for key, cell in (empty | with_rows).items()
+    ]
+
+
+def _agents(tallies: Sequence[tuple[Cell, _Tally]]) -> list[AgentScore]:
+    groups: dict[tuple[str, str, str], list[_Tally]] = {}
+    for cell, tally in tallies:
+        groups.setdefault((cell.model, cell.agent, cell.mode), []).append(tally)
+    return [_agent(*names, domains) for names, domains in groups.items()]
+
+
+def _agent(model: str, agent: str, mode: str, domains: Sequence[_Tally]) -> AgentScore:
+    score = _score(domains)
+    rates = [[task.rate for task in domain.tasks] for domain in domains]
+    return AgentScore(
+        model=model,
+        agent=agent,
+        mode=mode,
+        score=score,
+        success_over_domains=mean(rate for domain in rates if (rate := mean(domain)) is not None),
+        domains_interval=stratified_interval(rates, score.scored),
+    )
+
+
+def _tally(rows: CellRows, planned: int) -> _Tally:
+    trials = rows.trials
+    spend = rows.all
+    return _Tally(
+        tasks=_by_task(trials),
+        fail_reasons=Counter(trial.reason for trial in trials if trial.outcome is Outcome.FAILED),
+        not_scored=_not_scored(rows, planned),
+        verifiers=Counter(
+            (result.category, result.passed) for trial in trials for result in trial.verifiers if result.executed
+        ),
+        usage=_sum_usage(row.usage for row in spend),
+        planner_usage=_sum_usage(row.planner_usage for row in spend),
+        judge_usage=_sum_usage(row.judge_usage for row in spend),
+        cost_usd=_sum_known(row.cost_usd for row in spend),
+        judge_cost_usd=_sum_known(row.judge_cost_usd for row in spend),
+        steps=sum(trial.steps for trial in trials),
+        tool_calls=sum(trial.tool_calls for trial in trials),
+        seconds=[trial.timings.total_s for trial in trials],
+    )
+
+
+def _by_task(trials: Sequence[ScoredAttempt]) -> list[_TaskTally]:
+    grouped: defaultdict[str, list[ScoredAttempt]] = defaultdict(list)
+    for trial in trials:
+        grouped[trial.task_id].append(trial)
+    return [
+        _TaskTally(
+            trials=Ratio(sum(trial.score for trial in trials), len(trials)),
+            published=sum(trial.published_score for trial in trials),
+            horizon=horizon_bin(trials[0].horizon),
+        )
+        for trials in grouped.values()
+    ]
+
+
+def _not_scored(rows: CellRows, planned: int) -> Counter[str]:
+    """Number of trials without a score, by `ending_of` their last attempt; trials without an attempt are pending."""
+    last = last_attempts(rows)
+    endings = Counter(map(ending_of, last.values()))
+    endings[PENDING] += max(0, planned - len(rows.trials) - len(last))
+    return +endings
+
+
+def _score(tallies: Sequence[_Tally]) -> Score:
+    tasks = [task for tally in tallies for task in tally.tasks]
+    success = _success(tasks)
+    not_scored = _sum_counters(tally.not_scored for tally in tallies)
+    verifiers = _sum_counters(tally.verifiers for tally in tallies)
+    seconds = [duration for tally in tallies for duration in tally.seconds]
+    scored = success.trials.total
+    return Score(
+        total=scored + not_scored.total(),
+        passed=success.trials.passed,
+        failed=scored - success.trials.passed,
+        fail_reasons=_sum_counters(tally.fail_reasons for tally in tallies),
+        not_scored={ending: not_scored[ending] for ending in sorted(not_scored, key=lambda ending: ending == PENDING)},
+        success=success,
+        published_rate=mean(task.published / task.trials.total for task in tasks),
+        repeats=list(_repeats([task.trials for task in tasks])),
+        horizons={
+            name: _success(in_bin)
+            for name in (*HORIZONS, NO_HORIZON)
+            if (in_bin := [task for task in tasks if task.horizon == name])
+        },
+        verifiers=Ratio(sum(count for (_, passed), count in verifiers.items() if passed), verifiers.total()),
+        categories={
+            category: Ratio(verifiers[category, True], verifiers[category, True] + verifiers[category, False])
+            for category in dict.fromkeys(category for category, _ in verifiers)
+        },
+        usage=_sum_usage(tally.usage for tally in tallies),
+        planner_usage=_sum_usage(tally.planner_usage for tally in tallies),
+        judge_usage=_sum_usage(tally.judge_usage for tally in tallies),
+        cost_usd=_sum_known(tally.cost_usd for tally in tallies),
+        judge_cost_usd=_sum_known(tally.judge_cost_usd for tally in tallies),
+        mean_steps=sum(tally.steps for tally in tallies) / scored if scored else None,
+        mean_tool_calls=sum(tally.tool_calls for tally in tallies) / scored if scored else None,
+        mean_seconds=mean(seconds),
+        p50_seconds=quantile(seconds, 0.5),
+        p95_seconds=quantile(seconds, 0.95),
+    )
+
+
+def _success(tasks: Sequence[_TaskTally]) -> Success:
+    rates = [task.rate for task in tasks]
+    trials = Ratio(sum(task.trials.passed for task in tasks), sum(task.trials.total for task in tasks))
+    return Success(len(tasks), trials, mean(rates), mean_interval(rates, trials.total))
+
+
+def _repeats(tasks: Sequence[Ratio]) -> Iterator[Repeat]:
+    most = max((task.total for task in tasks), default=0)
+    for k in sorted({2**power for power in range(1, most.bit_length())} | {most} if most > 1 else ()):
+        able = [task for task in tasks if task.total >= k]
+        yield Repeat(
+            k,
+            len(able),
+            any_passes=math.fsum(pass_at(k, task.passed, task.total) for task in able) / len(able),
+            all_pass=math.fsum(pass_all(k, task.passed, task.total) for task in able) / len(able),
+        )
+
+
+def _sum_counters(counters: Iterable[Counter[K]]) -> Counter[K]:
+    total: Counter[K] = Counter()
+    for counter in counters:
+        total.update(counter)
+    return total
+
+
+def _sum_usage(usages: Iterable[Usage]) -> Usage:
+    # Most rows share the same empty usage of planner and judge.
+    used = [usage for usage in usages if usage is not NO_USAGE]
+    return Usage(**{name: sum(getattr(usage, name) for usage in used) for name in USAGE_FIELDS})
+
+
+def _sum_known(costs: Iterable[float | None]) -> float | None:
+    known = list(costs)
+    return None if None in known else math.fsum(cost for cost in known if cost is not None)

@@ -1,0 +1,1 @@
+"""Object stores: a local folder or S3, behind one interface."""

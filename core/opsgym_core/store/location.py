@@ -1,0 +1,44 @@
+"""Opens the store at a location: a local folder or an S3 bucket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opsgym_api.errors import InputError, Problem
+from opsgym_core.store.base import Store, is_key
+from opsgym_core.store.local import LocalStore
+from opsgym_core.store.s3 import S3Access, S3Store
+
+
+def open_store(location: str, access: S3Access | None = None) -> Store:
+    """The store at a location.
+
+    Args:
+        location: `s3://bucket/prefix`, or a folder, which is created by the first write.
+        access: Endpoint and credentials of the bucket; ignored for a folder.
+
+    Raises:
+        InputError: The location is neither a folder nor a bucket, or the bucket's client cannot be created.
+    """
+    scheme, separator, rest = location.partition("://")
+    if not separator:
+        return _open_folder(location)
+    if scheme != "s3":
+        raise InputError(
+            location, [Problem("store", f"unknown kind of store {scheme}://; give s3://BUCKET/PREFIX or a folder")]
+        )
+    bucket, _, prefix = rest.partition("/")
+    if not bucket:
+        raise InputError(location, [Problem("store", "names no bucket; expected s3://BUCKET/PREFIX")])
+    if prefix.strip("/") and not is_key(prefix.strip("/")):
+        raise InputError(location, [Problem("store", f"the prefix {prefix!r} is not a path of plain names")])
+    return S3Store(bucket, prefix, access)
+
+
+def _open_folder(location: str) -> LocalStore:
+    if not location:
+        raise InputError(location, [Problem("store", "is empty; give s3://BUCKET/PREFIX or a folder")])
+    root = Path(location)
+    if root.exists() and not root.is_dir():
+        raise InputError(location, [Problem("store", "is a file; give a folder")])
+    return LocalStore(root)

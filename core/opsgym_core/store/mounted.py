@@ -1,0 +1,120 @@
+"""The stores of an installation: each is opened once, and its blocking calls run in threads.
+
+Invariant: credentials come from files that the kubelet mounts and never appear in a message. A store that fails is
+opened again with the credentials then mounted, so a rotated Secret needs no restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Concatenate, ParamSpec, TypeVar
+
+from pydantic import Field, SecretStr
+
+from opsgym_api.base import Document
+from opsgym_api.errors import InputError
+from opsgym_api.kinds.evalmodel import Name, Url
+from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MOUNTED = Path("/etc/opsgym/stores")
+"""Parent of one folder per store, named after the store, which holds its credentials; `OPSGYM_STORES` overrides it."""
+THREADS = 16
+"""Store calls at the same time; a store answers each in tens of milliseconds."""
+
+
+class StoreConfig(Document):
+    """A store that EvalRuns name in `spec.resultStore` and `spec.suite.objectStore.store`."""
+
+    name: Name
+    """Name that EvalRuns use."""
+    url: Annotated[str, Field(pattern=r"^s3://[^/\s]+(/\S*)?$")]
+    """Location: `s3://bucket/prefix`."""
+    endpoint_url: Url | None = None
+    """Address of the S3 server; the provider's public one if absent."""
+    region: Annotated[str, Field(min_length=1)] | None = None
+    """Region of the bucket."""
+    secret: Name | None = None
+    """Secret with keys `access-key-id` and `secret-access-key`, in the operator's namespace and in each EvalRun's; if
+    absent, pods use the identity of their service account."""
+
+
+class Stores:
+    """The installation's stores, by name.
+
+    Args:
+        configs: The installation's configuration of each store, by name.
+        mounted: Parent folder of the mounted credentials.
+    """
+
+    def __init__(self, configs: Mapping[str, StoreConfig], mounted: Path = MOUNTED) -> None:
+        self._configs = configs
+        self._mounted = mounted
+        self._open: dict[str, Store] = {}
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="store")
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the installation configures a store of that name."""
+        return name in self._configs
+
+    def get(self, name: str) -> Store:
+        """The store of that name. Blocks for half a second when the process opens its first S3 store.
+
+        Raises:
+            StoreError: The store cannot be opened, for instance because its Secret is not mounted.
+        """
+        if name not in self._open:
+            config = self._configs[name]
+            try:
+                self._open[name] = open_store(config.url, self._access(config))
+            except InputError as error:
+                raise StoreError(f"store {name}", config.url, str(error)) from None
+        return self._open[name]
+
+    async def call(
+        self, name: str, operation: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Runs a blocking operation on the store of that name in a thread; returns its result.
+
+        A store that fails is opened again by the next call.
+
+        Raises:
+            StoreError: The store cannot be read or written.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, lambda: operation(self.get(name), *args, **kwargs))
+        except StoreError:
+            self._open.pop(name, None)
+            raise
+
+    def close(self) -> None:
+        """Cancels calls that have not begun, without waiting for those that have."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _access(self, config: StoreConfig) -> S3Access:
+        folder = self._mounted / config.name
+        key_id, secret = _text(folder / "access-key-id"), _text(folder / "secret-access-key")
+        if config.secret is not None and (key_id is None or secret is None):
+            problem = f"Secret {config.secret} has no access-key-id and secret-access-key, or is not mounted"
+            raise StoreError(f"store {config.name}", config.url, problem)
+        return S3Access(
+            endpoint_url=config.endpoint_url,
+            region=config.region,
+            access_key_id=key_id,
+            secret_access_key=None if secret is None else SecretStr(secret),
+        )
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""The Kubernetes kinds of opsgym and the generator of their CustomResourceDefinitions."""

@@ -1,0 +1,132 @@
+"""Specs that the operator passes to pods, and the report of a preflight. Credentials are named, never contained.
+
+Invariant: a spec has everything that an attempt needs besides the store, so that a pod sends no request to the API
+server; a report fits into a termination message.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from opsgym_api.base import Stored
+from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalrun import Access, Agent, Limits, Suite
+from opsgym_api.records.attempt import Cell
+
+JOB_SPEC_VERSION = 1
+MESSAGE_BYTES = 4096
+"""What Kubernetes keeps of a container's termination message."""
+POD_MESSAGE_BYTES = 12 * 1024
+"""What it keeps of all of a pod's together; every container, init containers included, has an equal share."""
+
+ENV_JOB_SPEC = "OPSGYM_JOB_SPEC"
+"""Environment variable: file of the pod's job spec."""
+ENV_STORE = "OPSGYM_STORE"
+"""Environment variable: URL of the result store, which is opened with the usual `AWS_…` variables."""
+ENV_SUITE = "OPSGYM_SUITE"
+"""Environment variable: folder of a built-in suite's or ConfigMap's rows in a preflight pod; `/suite` if unset."""
+ENV_SUITE_STORE = "OPSGYM_SUITE_STORE"
+"""Environment variable: URL of the store of `suite.objectStore` in a preflight pod. It is opened with
+`OPSGYM_SUITE_AWS_ACCESS_KEY_ID`, `…_AWS_SECRET_ACCESS_KEY`, `…_AWS_ENDPOINT_URL_S3` and `…_AWS_REGION`; those that are
+unset are looked for where boto3 looks."""
+ENV_RECORDINGS = "OPSGYM_RECORDINGS"
+"""Environment variable: folder that holds `<ConfigMap>/<key>` of recordings; `RECORDINGS` if unset."""
+ENV_TERMINATION_LOG = "OPSGYM_TERMINATION_LOG"
+"""Environment variable: file of the termination message; `/dev/termination-log` if unset."""
+ENV_INDEX = "JOB_COMPLETION_INDEX"
+"""Environment variable: position of the pod's trial in its job spec; set by Kubernetes."""
+RECORDINGS = "/etc/opsgym/recordings"
+
+UNREAD_DOMAIN = "unread"
+"""Domain under which rows are reported that could not be read."""
+
+
+class JobEndpoint(Stored):
+    """One address of a model."""
+
+    url: str | None = None
+    """Base URL; the provider's public one if None."""
+    key_env: str | None = None
+    """Environment variable that holds the key; the provider's usual one if None."""
+
+
+class JobModel(Stored):
+    """A model as a pod reaches it."""
+
+    name: str
+    """Name in tables and records."""
+    model: str
+    """litellm id, or `replay/gold`, `replay/noop`, `replay/<ConfigMap>/<key>`."""
+    origin: str = ""
+    """Object and field that declare it, for messages: `EvalModel gpt: spec`, `EvalRun x: spec.models[0].inline`."""
+    endpoints: list[JobEndpoint]
+    """Empty: the provider's public address and its usual variable for the key."""
+    parameters: dict[str, Any] = {}
+    max_concurrency: int
+    prices: Prices | None = None
+    """None: litellm's bundled price map."""
+    allow_unpriced: bool = False
+
+
+class TrialRef(Stored):
+    """A trial of the cell that a Job runs."""
+
+    task_id: str
+    trial: int
+    """Counts from 0."""
+
+
+class JobSpec(Stored):
+    """What the pods of one Job do: trial number `JOB_COMPLETION_INDEX` of one cell."""
+
+    version: int = JOB_SPEC_VERSION
+    run: str
+    cell: Cell
+    model: JobModel
+    planner: JobModel | None = None
+    """Model that writes the agent's plans, if another one does."""
+    judge: JobModel | None = None
+    """Model that judges answers."""
+    agent: Agent
+    limits: Limits
+    access: Access
+    gyms: dict[str, str]
+    """Base URL inside the pod by domain."""
+    trials: Annotated[list[TrialRef], Field(min_length=1)]
+    """By completion index."""
+    resources: dict[str, Any] = {}
+    """Requests and limits of the pod's containers by name, for the record."""
+
+
+class PreflightSpec(Stored):
+    """What the preflight Job of a run checks."""
+
+    version: int = JOB_SPEC_VERSION
+    run: str
+    suite: Suite
+    """Exactly one source; a built-in suite or a ConfigMap's is found at `/suite`."""
+    models: list[JobModel]
+    """Evaluated ones, then supporting ones."""
+    agents: list[Agent] = []
+
+
+class Finding(Stored):
+    """A problem that the user must fix before the run can start."""
+
+    where: str
+    """Object and field, for instance `EvalModel gpt: spec.prices` or `ConfigMap tasks: tasks.json:3: verifiers`."""
+    problem: str
+    """What is wrong and what to do."""
+
+
+class PreflightReport(Stored):
+    """What a preflight found; empty when the run can start."""
+
+    version: int = JOB_SPEC_VERSION
+    problems: list[Finding] = []
+    more: int = 0
+    """Further problems that did not fit into the message."""
+    tasks: int = 0
+    """Rows read."""

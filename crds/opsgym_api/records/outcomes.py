@@ -1,0 +1,60 @@
+"""Outcomes of a trial. Scored outcomes are `passed` and `failed`; nothing else ever counts in a success rate."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How an attempt at a trial ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INFRA_ERROR = "infra_error"
+    CONFIG_ERROR = "config_error"
+    BUDGET_SKIPPED = "budget_skipped"
+    CANCELLED = "cancelled"
+
+    @property
+    def scored(self) -> bool:
+        """Whether the attempt says something about the agent, and so ends its trial."""
+        return self in (Outcome.PASSED, Outcome.FAILED)
+
+
+class FailReason(StrEnum):
+    """Why a scored attempt failed."""
+
+    VERIFIERS = "verifiers"
+    STEP_LIMIT = "step_limit"
+    TASK_TIMEOUT = "task_timeout"
+    CONTEXT_OVERFLOW = "context_overflow"
+    CONTENT_FILTER = "content_filter"
+
+
+class InfraReason(StrEnum):
+    """Which part of the surroundings kept an attempt from being scored."""
+
+    MODEL_AUTH = "model_auth"
+    MODEL_NOT_FOUND = "model_not_found"
+    MODEL_RATE_LIMITED = "model_rate_limited"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    MODEL_REFUSED_REQUEST = "model_refused_request"
+    GYM_LOST = "gym_lost"
+    STORE_LOST = "store_lost"
+    JUDGE_FAILED = "judge_failed"
+    RUNNER_ERROR = "runner_error"
+
+
+class ConfigReason(StrEnum):
+    """Why a trial cannot be scored until the user fixes its configuration."""
+
+    INVALID_ROW = "invalid_row"
+    UNPRICED_MODEL = "unpriced_model"
+    NO_GOLD_ACTIONS = "no_gold_actions"
+    NO_RECORDING = "no_recording"
+    NO_PLAN = "no_plan"
+    NO_JUDGE = "no_judge"
+    SEED_NOT_FOUND = "seed_not_found"
+    SEED_REFUSED = "seed_refused"
+    UNKNOWN_GYM = "unknown_gym"
+    UNSUPPORTED = "unsupported"

@@ -1,0 +1,70 @@
+"""Records of a whole run: `run.json`, `control.json` and the plans that models wrote.
+
+Invariant: `run.json` is written once, when the run starts, and holds references to credentials, never credentials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsgym_api.base import Stored
+from opsgym_api.records.attempt import RECORD_VERSION, Cell, Usage
+
+
+class PlanRecord(Stored):
+    """A plan that a model wrote for a task once, for every agent of the run that is shown plans of that model."""
+
+    version: int = RECORD_VERSION
+    planner: str
+    """Name of the model."""
+    task_id: str
+    text: str
+    usage: Usage
+    """What writing it took; booked to the attempt that had it written."""
+    cost_usd: float | None
+
+
+class PlannedCell(Stored):
+    """A cell and the tasks it runs."""
+
+    cell: Cell
+    task_ids: list[str]
+
+
+class RunRecord(Stored):
+    """`run.json`: what a run is, frozen when it starts."""
+
+    version: int = RECORD_VERSION
+    run: str
+    name: str
+    spec: dict[str, Any]
+    """The EvalRun's spec as it was read; holds references to credentials, never credentials."""
+    task_ids: list[str]
+    cells: list[PlannedCell] = []
+    """Planned cells; what is not in them was never part of the run."""
+    trials: int = 1
+    """Trials that count, for every task in every cell."""
+    suite_digest: str
+    opsgym: str
+    created_at: str
+    schedule: str = ""
+    """EvalSchedule that created the run; empty for a run that a user created."""
+    rescored_from: str = ""
+    """Run whose final states were verified anew to make this one; empty for a run that was run."""
+
+
+def variant_of(spec: Mapping[str, Any]) -> int:
+    """The variant of the suite that a run's spec names; 0 for the tasks as they are written."""
+    return int((spec.get("suite") or {}).get("variant") or 0)
+
+
+class Control(Stored):
+    """`control.json`: whether episodes may start or go on."""
+
+    start: bool = True
+    """Whether a new episode may start."""
+    proceed: bool = True
+    """Whether a running episode may take its next step."""
+    reason: str = ""
+    """Why not: `budget`, `suspended`, `breaker`."""

@@ -1,0 +1,1 @@
+"""Task rows, their events, and suites of them."""

@@ -1,0 +1,134 @@
+"""Reads task rows from files.
+
+Invariant: a row is read as it is. A row that could not be scored is reported with its file, its number and the field;
+the others are read all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from opsgym_api.errors import InputError, Problem
+from opsgym_api.tasks.task import Task
+from opsgym_api.validation import problems_of
+
+
+class BadRow(BaseModel):
+    """A row that could not be read, kept so that it is reported beside the tasks that ran."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task_id: str
+    source: str
+    message: str
+
+
+def read_tasks(path: Path) -> tuple[list[Task], list[BadRow]]:
+    """Reads every row of a file or folder, in name order.
+
+    Args:
+        path: A `.json` file (one row or a list), a `.jsonl` file, or a folder of such files.
+
+    Returns:
+        The tasks, and the rows that are not valid. Files whose names begin with `_` are ignored.
+
+    Raises:
+        InputError: Nothing is there, nothing is a row file or can be read, or two rows share a task id.
+    """
+    files = _files(path)
+    tasks: list[Task] = []
+    bad: list[BadRow] = []
+    for file in files:
+        for where, text in _row_texts(file):
+            for row in _parse(text, default_id=file.stem, where=where):
+                tasks.append(row) if isinstance(row, Task) else bad.append(row)
+    _refuse_shared_ids(path, [task.task_id for task in tasks])
+    return tasks, bad
+
+
+def parse_row(row: object, *, default_id: str, where: str) -> Task | BadRow:
+    """One row as a task, or what is wrong with it.
+
+    Args:
+        row: The decoded row.
+        default_id: Task id of a row that has none, or null.
+        where: File and row, for the message.
+    """
+    if not isinstance(row, Mapping):
+        return BadRow(task_id=default_id, source=where, message=f"{where}: a row must be a JSON object")
+    filled = row if row.get("task_id") is not None else {**row, "task_id": default_id}
+    try:
+        return Task.model_validate(filled)
+    except ValidationError as error:
+        message = "\n".join(f"{where}: {problem}" for problem in problems_of(error, model=Task))
+    return BadRow(task_id=str(filled["task_id"]), source=where, message=message)
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or the folder's files that hold rows; at least one."""
+    try:
+        if path.is_file():
+            return [path]
+        files = sorted(filter(_holds_rows, path.iterdir()))
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null byte in the path
+        raise InputError(str(path), [Problem("", f"does not exist; {_EXPECTED}")]) from None
+    except OSError as error:
+        raise InputError(str(path), [Problem("", f"cannot be read: {error.strerror}; {_EXPECTED}")]) from None
+    if not files:
+        raise InputError(str(path), [Problem("", f"is empty of .json and .jsonl files; {_EXPECTED}")])
+    return files
+
+
+_EXPECTED = "expected a task file, or a folder of them"
+
+
+def _holds_rows(path: Path) -> bool:
+    return path.suffix in (".json", ".jsonl") and not path.name.startswith("_") and path.is_file()
+
+
+def _row_texts(file: Path) -> Iterator[tuple[str, str]]:
+    """Each JSON text of a file, with where it stands."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(str(file), [Problem("", f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        raise InputError(str(file), [Problem(f"byte {error.start}", "is not UTF-8 text")]) from None
+    if file.suffix != ".jsonl":
+        yield file.name, text
+        return
+    # Not splitlines: JSON strings may hold line separators other than a newline.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield f"{file.name} row {number}", line
+
+
+def _parse(text: str, *, default_id: str, where: str) -> Iterator[Task | BadRow]:
+    """The rows in a JSON text; text that is not JSON is a row that is not valid."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"{where}: line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
+        yield BadRow(task_id=default_id, source=where, message=message)
+        return
+    except RecursionError:
+        yield BadRow(task_id=default_id, source=where, message=f"{where}: is nested too deeply")
+        return
+    if not isinstance(content, list):
+        yield parse_row(content, default_id=default_id, where=where)
+        return
+    for number, row in enumerate(content, start=1):
+        yield parse_row(row, default_id=default_id, where=f"{where} row {number}")
+
+
+def _refuse_shared_ids(path: Path, ids: Sequence[str]) -> None:
+    twice = sorted({task_id for task_id in ids if ids.count(task_id) > 1})
+    if twice:
+        advice = "give each a task_id of its own (a row without one takes its file's name)"
+        raise InputError(
+            str(path), [Problem("task_id", f"{task_id!r} names several rows; {advice}") for task_id in twice]
+        )

@@ -1,0 +1,188 @@
+"""Verifiers of a task row: the types of checks, and the configuration of each.
+
+Invariant: a configuration that its type cannot judge is refused with the field. Configurations of the published types
+keep fields that opsgym does not know; those of types of opsgym have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from opsgym_api.tasks.expected_difference import ExpectedDifference
+from opsgym_api.tasks.row import Row, decoded
+from opsgym_api.validation import problems_of
+
+
+class Category(StrEnum):
+    """What a verifier judges."""
+
+    TASK_COMPLETION = "task_completion"
+    INTEGRITY = "integrity"
+    PERMISSION_PROCESS = "permission_process"
+    SIDE_EFFECT = "side_effect"
+    REFUSAL = "refusal"
+
+
+class Comparison(StrEnum):
+    """How a query's value is compared with the expected one."""
+
+    EQUALS = "equals"
+    GREATER_THAN = "greater_than"
+    LESS_THAN = "less_than"
+    CONTAINS = "contains"
+
+
+class DatabaseState(Row):
+    """A query over the final database state, and the value it must return."""
+
+    query: Annotated[str, Field(min_length=1)]
+    """One read-only statement."""
+    expected_value: Any
+    """Value of the single cell returned, or of the row or list of rows."""
+    comparison_type: Comparison = Comparison.EQUALS
+    """How the two are compared."""
+
+
+class ToolExecution(Row):
+    """Tools the agent must have called."""
+
+    selected_tools: list[str] = []
+    """Every one of these must have been called."""
+    minimum_tool_calls: Annotated[int, Field(ge=0)] = 1
+    """Calls the agent must have made in all."""
+
+
+class ResponseCheck(Row):
+    """A judge model compares the answer with a query's result."""
+
+    sql_query: Annotated[str, Field(min_length=1)]
+    """What the judge is given to compare with."""
+    comparison_prompt: Annotated[str, Field(min_length=1)]
+    """What the judge is asked."""
+    minimum_comparison_value: float = 7
+    """Lowest mark, of ten, that passes."""
+
+
+class AnswerMatch(Row):
+    """Patterns of which the final answer must match at least one."""
+
+    patterns: Annotated[list[str], Field(min_length=1)]
+    """Regular expressions, searched case-insensitively."""
+    day: int | None = None
+    """Day whose answer is searched, counted from 1; the last one if absent."""
+
+    @field_validator("patterns")
+    @classmethod
+    def _compiles(cls, patterns: list[str]) -> list[str]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+        return patterns
+
+
+class LookedUpRow(BaseModel):
+    """A row that must have been read before it is written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    column: Annotated[str, Field(min_length=1)]
+    """Column that identifies it, as results of tools name it."""
+    value: str | int
+    """Its value there, and in the arguments of the call that writes."""
+
+
+class LookedUp(BaseModel):
+    """Rows that the agent must have looked up before it first wrote to them.
+
+    Before the first successful call of a writing tool with a row's value among its arguments, at any depth, a
+    successful call of another tool must have returned an object with that column and value. A row that no such call
+    names passes.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    rows: Annotated[list[LookedUpRow], Field(min_length=1)]
+    """Rows to look up."""
+    writing_tools: list[str] = []
+    """Tools that write to them; a result of theirs does not count. If empty, the rows must have been looked up at
+    all."""
+
+
+VerifierType = Literal[
+    "database_state", "tool_execution", "response_check", "answer_match", "state_difference", "looked_up"
+]
+CONFIG_OF: Mapping[VerifierType, type[BaseModel]] = {
+    "database_state": DatabaseState,
+    "tool_execution": ToolExecution,
+    "response_check": ResponseCheck,
+    "answer_match": AnswerMatch,
+    "state_difference": ExpectedDifference,
+    "looked_up": LookedUp,
+}
+
+
+class Verifier(Row):
+    """One check of an episode's end."""
+
+    verifier_type: VerifierType
+    """What kind of check."""
+    name: str = ""
+    """Shown in results; several verifiers may share it."""
+    description: str = ""
+    """What it checks, for people."""
+    gym_name: str | None = None
+    """Gym server whose database is judged; the task's first one if absent."""
+    validation_config: Annotated[dict[str, Any], BeforeValidator(decoded)]
+    """Fields of the check, by type: see `DatabaseState`, `ToolExecution`, `ResponseCheck`, `AnswerMatch`,
+    `ExpectedDifference`, `LookedUp`."""
+    category: Category = Category.TASK_COMPLETION
+    """What it judges."""
+    dialect: Literal["sqlite", "postgres"] = "sqlite"
+    """SQL dialect of its query."""
+
+    @model_validator(mode="after")
+    def _config_fits_type(self) -> Verifier:
+        config = CONFIG_OF[self.verifier_type]
+        try:
+            config.model_validate(self.validation_config)
+        except ValidationError as error:
+            problems = "; ".join(str(problem) for problem in problems_of(error, "validation_config", config))
+            raise ValueError(problems) from None
+        return self
+
+    @property
+    def database_state(self) -> DatabaseState:
+        """The check's fields; only for `database_state`."""
+        return DatabaseState.model_validate(self.validation_config)
+
+    @property
+    def tool_execution(self) -> ToolExecution:
+        """The check's fields; only for `tool_execution`."""
+        return ToolExecution.model_validate(self.validation_config)
+
+    @property
+    def response_check(self) -> ResponseCheck:
+        """The check's fields; only for `response_check`."""
+        return ResponseCheck.model_validate(self.validation_config)
+
+    @property
+    def answer_match(self) -> AnswerMatch:
+        """The check's fields; only for `answer_match`."""
+        return AnswerMatch.model_validate(self.validation_config)
+
+    @property
+    def state_difference(self) -> ExpectedDifference:
+        """The check's fields; only for `state_difference`."""
+        return ExpectedDifference.model_validate(self.validation_config)
+
+    @property
+    def looked_up(self) -> LookedUp:
+        """The check's fields; only for `looked_up`."""
+        return LookedUp.model_validate(self.validation_config)

@@ -1,0 +1,1 @@
+"""A single-node Kubernetes from binaries, for development and tests on a Linux machine without Docker."""

@@ -1,0 +1,1 @@
+"""Calendars, events and sharing, with the tools of the published calendar server."""

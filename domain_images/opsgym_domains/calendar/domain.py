@@ -1,0 +1,59 @@
+"""The calendar server, as the kit serves it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from opsgym_domains.calendar.access import access_rules
+from opsgym_domains.calendar.result_formats import PUBLISHED
+from opsgym_domains.calendar.tables import METADATA, User
+from opsgym_domains.calendar.toolbox import TOOLBOX
+from opsgym_domains.calendar.validation import accept
+from opsgym_domains.data_files import packaged_seeds
+from opsgym_domains.kit.domain import Domain
+from opsgym_domains.kit.identity import FIRST, identify_by
+
+# isort: off
+# Importing the modules declares their tools; this is the order in which agents see them.
+from opsgym_domains.calendar import (  # noqa: F401 - see above
+    calendars,
+    calendar_list,
+    events,
+    event_creation,
+    event_import,
+    event_changes,
+    colors,
+    users,
+    acl,
+    channels,
+    freebusy,
+)
+
+# isort: on
+
+HEADER = "x-access-token"
+ACTORS = """
+    SELECT name, email || iif(is_active, '', ', inactive') AS note, static_token AS identity
+    FROM users ORDER BY name
+"""
+
+DOMAIN = Domain(
+    name="calendar",
+    service="gym-calendar",
+    metadata=METADATA,
+    toolbox=TOOLBOX,
+    identity_header=HEADER,
+    identify=identify_by(
+        User.static_token,
+        header=HEADER,
+        active=User.is_active,
+        otherwise=FIRST,
+        unknown="User not found for given access token",
+    ),
+    response_style=PUBLISHED,
+    accept=accept,
+    seeds=packaged_seeds("opsgym_domains.calendar", "offices"),
+    actors=ACTORS,
+    policy=lambda: files("opsgym_domains.calendar").joinpath("policy.md").read_text(encoding="utf-8"),
+    access=access_rules(TOOLBOX.tools),
+)

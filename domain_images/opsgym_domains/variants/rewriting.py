@@ -1,0 +1,192 @@
+"""Rewrites texts and keys of a world.
+
+Invariant: a rewriting replaces each text in one pass, so no replacement is replaced again, and equal texts become equal
+ones whether they are in a row of the seed, a prompt, an argument or a pattern.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+_CONDITIONS = {"equals", "has", "any_of", "not_null", "matches", "at_least", "at_most", "text", "key_of"}
+"""Words of conditions of `state_difference` verifiers, which stand between a column and its value."""
+_PATTERN_CLASS = re.compile(r"(\\[bBsSwWdDAZ])")
+_PART = re.compile(r"[a-z0-9]+")
+_LOWER_WORD = re.compile(r"(?<![A-Za-z0-9])[a-z]{3,}(?![A-Za-z0-9])")
+_NUMBER = re.compile(r"\d+")
+_INSERT = re.compile(r'(INSERT INTO "?\w+"? \()([^)]*)(\) VALUES )(.*)', re.IGNORECASE | re.DOTALL)
+_VALUE_ROW = re.compile(r"\(((?:'(?:[^']|'')*'|[^()'])*)\)")
+_LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^,']+)\s*(?:,|$)")
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """What a variant replaces.
+
+    Attributes:
+        words: Replacement by capitalised word or phrase.
+        parts: Replacement by lower-case part of an address, user name or token.
+        codes: Replacement by the first letter of a product's code.
+        offsets: Number added to the digits that follow a prefix, of identifiers and record numbers.
+        keys: Number added to integer keys, by column.
+        years: Years added to dates between `first_year` and `last_year`.
+        digits: Number added to the last digits of phone and serial numbers, which keep their length.
+    """
+
+    words: Mapping[str, str]
+    parts: Mapping[str, str]
+    codes: Mapping[str, str]
+    offsets: Mapping[str, int]
+    keys: Mapping[str, int]
+    years: int
+    first_year: int
+    last_year: int
+    digits: int
+
+    def text(self, text: str) -> str:
+        """A text in which everything is replaced."""
+        return self._pattern.sub(self._replace, text)
+
+    def pattern(self, pattern: str) -> str:
+        r"""A regular expression; `\b` and the like are boundaries of words in it, and names may be in lower case."""
+        pieces = enumerate(_PATTERN_CLASS.split(pattern))
+        return "".join(piece if index % 2 else self._in_any_case(self.text(piece)) for index, piece in pieces)
+
+    def _in_any_case(self, text: str) -> str:
+        return _LOWER_WORD.sub(lambda word: self.parts.get(word[0], word[0]), text)
+
+    def key(self, column: str, value: Any) -> Any:
+        """An integer key, also one that is written as text; other values are returned as they are.
+
+        The name of an argument may go on after that of a column, as `assigned_to_user_id` does.
+        """
+        offset = self.keys.get(column, self._offset_of_argument(column))
+        if offset is None or value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            return value + offset
+        return str(int(value) + offset) if isinstance(value, str) and value.isdigit() else value
+
+    def _offset_of_argument(self, name: str) -> int | None:
+        if not name.endswith("_id"):
+            return None
+        columns = [column for column in self.keys if name.startswith(f"{column}_")]
+        return self.keys[max(columns, key=len)] if columns else None
+
+    def value(self, value: Any, column: str = "") -> Any:
+        """A JSON value with everything in it replaced.
+
+        Args:
+            value: A row, a condition, arguments of a call.
+            column: Name under which the value stands, which says whether an integer is a key.
+        """
+        if isinstance(value, Mapping):
+            if value.keys() == {"column", "value"}:
+                return {**value, "value": self.value(value["value"], str(value["column"]))}
+            return {
+                name: self.pattern(item)
+                if name == "matches" and isinstance(item, str)
+                else self.value(item, column if name in _CONDITIONS else str(name))
+                for name, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self.value(item, column) for item in value]
+        key = self.key(column, value)
+        return self.text(key) if isinstance(key, str) and key == value else key
+
+    def sql(self, statement: str) -> str:
+        """A statement whose conditions, assignments and inserted rows name keys by their columns."""
+        if (insert := _INSERT.fullmatch(statement)) is not None:
+            columns = [name.strip(' "') for name in insert[2].split(",")]
+            rows = _VALUE_ROW.sub(lambda row: f"({self._inserted(columns, row[1])})", insert[4])
+            return self.text(f"{insert[1]}{insert[2]}{insert[3]}{rows}")
+        return self.text(self._compared_keys.sub(self._compared, statement) if self.keys else statement)
+
+    def _inserted(self, columns: list[str], row: str) -> str:
+        literals = [literal[1].strip() for literal in _LITERAL.finditer(row)]
+        return ", ".join(
+            _NUMBER.sub(lambda digits, column=column: self.key(column, digits[0]), literal)
+            if re.fullmatch(r"'?\d+'?", literal) and column in self.keys
+            else literal
+            for column, literal in zip(columns, literals, strict=True)
+        )
+
+    def _compared(self, match: re.Match[str]) -> str:
+        shifted = _NUMBER.sub(lambda digits: self.key(match["column"], digits[0]), match["literals"])
+        return f"{match['column']}{match['operator']}{shifted}"
+
+    @cached_property
+    def _compared_keys(self) -> re.Pattern[str]:
+        names = "|".join(sorted(self.keys, key=len, reverse=True))
+        literals = r"'?\d+'?(?!\w)|\((?:\s*'?\d+'?\s*,?)+\)"
+        return re.compile(rf"\b(?P<column>{names})\b(?P<operator>\"?\s*(?:=|<>|IN|NOT IN)\s*)(?P<literals>{literals})")
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?P<{name}>{form})" for name, form in self._forms()))
+
+    def _forms(self) -> Iterator[tuple[str, str]]:
+        """Forms of what is replaced, the more specific ones first."""
+        yield "phone", r"\+\d[\d -]{6,}\d(?!\d)"
+        if self.offsets:
+            prefixes = "|".join(map(re.escape, sorted(self.offsets, key=len, reverse=True)))
+            yield "number", rf"(?<![A-Za-z0-9])(?:{prefixes})\d{{3,}}(?![A-Za-z0-9])"
+        yield "serial", r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,4}-(?:\d\d-)?\d{3,}(?:-[A-Z0-9]+)?(?![A-Za-z0-9])"
+        yield "address", r"(?<![A-Za-z0-9])[a-z][a-z0-9]*(?:\\?[._@-][a-z0-9]+)+(?![A-Za-z0-9])"
+        if self.words:
+            phrases = [re.escape(word) for word in self.words if not word.isalpha()]
+            alternatives = "|".join([*sorted(phrases, key=len, reverse=True), r"[A-Z][A-Za-z]*[0-9]*"])
+            yield "word", rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])"
+        yield "year", r"(?<![\w.,+-])(?:19|20)\d\d(?:-02-29)?(?!\w|[.,]\d)"
+
+    def _replace(self, match: re.Match[str]) -> str:
+        kind, text = match.lastgroup, match[0]
+        match kind:
+            case "phone":
+                return self._phone(text)
+            case "number":
+                return self._number(text)
+            case "serial":
+                return self._serial(text)
+            case "address":
+                return _PART.sub(lambda part: self.parts.get(part[0], part[0]), text)
+            case "word":
+                return self.words.get(text, text)
+            case _:
+                return self._year(text)
+
+    def _phone(self, text: str) -> str:
+        places = [index for index, character in enumerate(text) if character.isdigit()][-3:]
+        shifted = f"{(int(''.join(text[place] for place in places)) + self.digits) % 1000:03d}"
+        characters = list(text)
+        for place, digit in zip(places, shifted, strict=True):
+            characters[place] = digit
+        return "".join(characters)
+
+    def _number(self, text: str) -> str:
+        digits = re.search(r"\d+$", text)
+        assert digits is not None
+        number = int(digits[0]) + self.offsets[text[: digits.start()]]
+        return f"{text[: digits.start()]}{number:0{len(digits[0])}d}"
+
+    def _serial(self, text: str) -> str:
+        series, _, rest = text.partition("-")
+        number = re.search(r"\d{3,}", rest)
+        assert number is not None
+        size = len(number[0])
+        shifted = f"{(int(number[0]) + self.digits * 37) % 10**size:0{size}d}"
+        if series[1:].isdigit():
+            series = self.codes.get(series[0], series[0]) + series[1:]
+        return f"{series}-{rest[: number.start()]}{shifted}{rest[number.end() :]}"
+
+    def _year(self, text: str) -> str:
+        year = int(text[:4])
+        if not self.first_year <= year <= self.last_year:
+            return text
+        day = "-02-28" if text[4:] and not calendar.isleap(year + self.years) else text[4:]
+        return f"{year + self.years}{day}"

@@ -1,0 +1,66 @@
+"""Words that variants put in the place of names.
+
+Invariant: no word is in two lists, so that two kinds of names stay distinct after they were replaced.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+GIVEN_NAMES = _words(
+    """
+    Addison Adrian Ainsley Alex Alva Amari Andrea Angel Arden Ariel Armani Arrow Ashton Aubrey August Avery Bailey Beau
+    Bellamy Bergen Blaise Bobbie Briar Brook Cameron Campbell Carey Carmen Carson Casey Channing Charlie Chris Cleo
+    Corey Dakota Dallas Dana Dale Darian Dell Denver Devon Dominique Drew Eden Eliot Ellery Ellis Emerson Emery Ever
+    Ezra Fallon Finley Florin Francis Frankie Gale Genesis Gray Hadley Harley Harper Haven Hayden Hollis Hunter Indigo
+    Jackie Jamie Jayden Jean Jesse Jocelyn Joey Jordan Jules Justice Kai Kamari Keegan Kelly Kendall Kerry Kim Kirby
+    Kit Kris Lake Lane Lee Lennon Lennox Leslie Linden Logan London Lou Lyle Mackenzie Marion Marlow Mattie
+    Merritt Micah Mika Milan Monroe Morgan Murphy Nico Nikita Noel Ocean Parker Pat Payton Perry Phoenix Piper
+    Quincy Quinn Rain Ramsey Reagan Reese Remy Ren Riley Ripley River Robin Rory Rowan Royal Rudy Rylan Sage Salem
+    Sandy Sascha Sawyer Selby Shannon Shawn Shea Sidney Skye Sloan Spencer Sterling Stevie Storm Sunny Sutton
+    Taylor Terry Toby Toni Torey Tracy Tristan Val Vanja Vesper Wallis Whitney Winter Wynn Yael Zephyr Zion
+    """
+)
+"""Given names of any gender, so that the pronouns of a task stay right."""
+
+_STEMS = _words(
+    "Ald Ash Bart Birk Blak Brad Bram Brox Burn Chat Clif Cott Crom Dar Den Earn Elk Fair Farn Gads Gren Hal Harg Hax "
+    "Hex Ing Kel Kirk Lang Lin Lox Mar Mel Mort New Oak Orm Pem Rad Rid Row Rush Sed Shel Stan Sud Thorn Tol Up Wal "
+    "Wex Whit Win Wool Wrex Yar"
+)
+_ENDINGS = _words("bank beck bourne by combe cott croft dale don field ford gate ham hurst land ley man mere shaw wick")
+FAMILY_NAMES = tuple(stem + ending for ending, stem in product(_ENDINGS, _STEMS))
+"""Family names made of a stem and an ending."""
+
+COMPANY_WORDS = _words(
+    """
+    Acorn Almond Anvil Aspen Aurora Bamboo Basalt Beacon Bison Bramble Cactus Canyon Cascade Cedar Cinder Citron Clover
+    Cobalt Comet Condor Copper Cypress Dahlia Delta Dolphin Ember Equinox Falcon Fennel Garnet Gazelle Ginger Glacier
+    Granite Hazel Heron Hickory Horizon Indus Ivory Jasper Juniper Kestrel Kingfisher Lantern Larch Lotus Lupine Lynx
+    Magnolia Mallard Maple Marigold Meridian Mistral Monarch Mosaic Nectar Nimbus Nutmeg Obsidian Onyx Orbit Orchard
+    Osprey Otter Palisade Papaya Pebble Pelican Pepper Petrel Pioneer Plover Poplar Prairie Prism Quartz Quill Raven
+    Redwood Saffron Sequoia Solstice Sorrel Sparrow Spruce Starling Summit Sycamore Tamarind Teal Thistle Topaz Tundra
+    Vanguard Verbena Vertex Walnut Willow Yarrow Zenith Zinnia
+    """
+)
+"""Words for companies, of which the first word is replaced."""
+
+STREET_WORDS = _words(
+    "Almandin Belvoir Cantara Dorva Elmar Ferrin Galdor Hestra Iberon Jolan Kessel Lomara Mandor Norval Orsay Pelham "
+    "Quedlin Rosmer Santal Tarvis Ulmar Vestra Wendel Yorvik Zellin Arbon Brelan Corvan Delmar Estrel Fontana"
+)
+"""Words for streets, of which the first distinctive word is replaced."""
+
+FRAMES = (
+    "{}",
+    "Hello,\n\n{}\n\nThank you.",
+    "A request for today: {}",
+    "{}\n\nThanks in advance.",
+    "Hi. This came up this morning, and I would like you to see to it.\n\n{}",
+)
+"""Frames of a prompt that states no further wordings of its own; `{}` is the prompt."""

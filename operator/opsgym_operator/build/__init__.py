@@ -1,0 +1,1 @@
+"""Builders of Kubernetes objects, one module for each kind. Pure."""

@@ -1,0 +1,316 @@
+"""Pod templates of task Jobs and preflight Jobs.
+
+Invariant: every pod satisfies Pod Security `restricted` and has no service account token; the agent's container sees
+neither the socket of Postgres nor any credential except those of its models and its store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opsgym_api.kinds.evalrun import Suite
+from opsgym_api.records.job_spec import ENV_JOB_SPEC, ENV_STORE, ENV_SUITE, ENV_SUITE_STORE, RECORDINGS
+from opsgym_core.common.logs import ENV_LEVEL
+from opsgym_core.store.mounted import StoreConfig
+from opsgym_operator.build.job_spec import (
+    KeyEnv,
+    gym_container,
+    gym_ports,
+    key_envs,
+    models_of,
+    recordings,
+    resources_of,
+)
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.observe.labels import JOB_SPEC_KEY, PREFLIGHT, label_of
+from opsgym_operator.observe.parse import Manifest
+from opsgym_operator.plan.desired import PreflightJob, TaskJob
+
+AGENT = "agent"
+"""Container that runs the episode."""
+USER = 10001
+"""User and group of all containers."""
+JOB_SPEC_FOLDER = "/etc/opsgym/job"
+JOB_SPEC_VOLUME = "job-spec"
+GRACE_S = 30
+"""Seconds between SIGTERM and SIGKILL: the runner needs up to 20 to write what was spent."""
+STARTUP_TRIES = 120
+"""Seconds, one try each, within which a sidecar must be ready."""
+
+
+def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
+    """The pod of a task Job: Postgres and gym servers as sidecars, then the agent."""
+    models = models_of(job)
+    resources, ports = resources_of(job.gyms, config), gym_ports(job.gyms, config)
+    sidecars = [_postgres(config, resources["postgres"])] if "postgres" in resources else []
+    sidecars += [_gym(domain, ports[domain], config, resources[gym_container(domain)]) for domain in job.gyms]
+    volumes = [_empty("tmp-agent"), *(_empty(label_of(f"tmp-{domain}")) for domain in job.gyms)]
+    if "postgres" in resources:
+        volumes += [_memory("data", f"{config.pods.database_megabytes}Mi"), _memory("socket", "1Mi")]
+    agent = {
+        "name": AGENT,
+        "image": config.images.runner,
+        "imagePullPolicy": config.images.pull_policy,
+        "command": ["python", "-m", "opsgym_runner", "task"],
+        "env": [
+            _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
+            *_store_env(job.resolved.store),
+            *map(_key_env, key_envs(models)),
+            *_log_env(config),
+            *_trace_env(config),
+        ],
+        "resources": resources[AGENT],
+        "securityContext": _container_security(),
+        "terminationMessagePolicy": "File",
+        "volumeMounts": [
+            _mount(JOB_SPEC_VOLUME, JOB_SPEC_FOLDER, read_only=True),
+            _mount("tmp-agent", "/tmp"),  # noqa: S108 - a volume of the container's own
+            *_recording_mounts(recordings(models)),
+        ],
+    }
+    return {
+        **_pod(config),
+        "initContainers": sidecars,
+        "containers": [agent],
+        "volumes": [_config_map(JOB_SPEC_VOLUME, job.name), *volumes, *_recording_volumes(recordings(models))],
+    }
+
+
+def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
+    """The pod of a preflight Job; a built-in suite is exported by an init container of the domains' image."""
+    models, suite = models_of(job), job.resolved.spec.suite
+    source = config.store_by_name[suite.object_store.store] if suite.object_store else None
+    main = {
+        "name": PREFLIGHT,
+        "image": config.images.runner,
+        "imagePullPolicy": config.images.pull_policy,
+        "command": ["python", "-m", "opsgym_runner", "preflight"],
+        "env": [
+            _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
+            *([] if source else [_env(ENV_SUITE, "/suite")]),
+            *_store_env(job.resolved.store),
+            *(_store_env(source, ENV_SUITE_STORE, "OPSGYM_SUITE_") if source else []),
+            *map(_key_env, key_envs(models)),
+            *_log_env(config),
+        ],
+        "resources": config.pods.resources.agent.model_dump(),
+        "securityContext": _container_security(),
+        "terminationMessagePolicy": "File",
+        "volumeMounts": [
+            _mount(JOB_SPEC_VOLUME, JOB_SPEC_FOLDER, read_only=True),
+            _mount("tmp", "/tmp"),  # noqa: S108 - a volume of the container's own
+            *([] if source else [_mount("suite", "/suite", read_only=True)]),
+            *_recording_mounts(recordings(models)),
+        ],
+    }
+    return {
+        **_pod(config),
+        "initContainers": [_suite_export(suite.builtin, suite.variant, config)] if suite.builtin else [],
+        "containers": [main],
+        "volumes": [
+            _config_map(JOB_SPEC_VOLUME, job.name),
+            _empty("tmp"),
+            *([] if source else [_suite_volume(suite)]),
+            *_recording_volumes(recordings(models)),
+        ],
+    }
+
+
+def _pod(config: OperatorConfig) -> Manifest:
+    """Fields that all pods share."""
+    pods = config.pods
+    pod: Manifest = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": GRACE_S,
+        "serviceAccountName": pods.service_account_name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    if config.images.pull_secrets:
+        pod["imagePullSecrets"] = [{"name": name} for name in config.images.pull_secrets]
+    if pods.node_selector:
+        pod["nodeSelector"] = dict(pods.node_selector)
+    if pods.tolerations:
+        pod["tolerations"] = [
+            toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pods.tolerations
+        ]
+    if pods.priority_class_name:
+        pod["priorityClassName"] = pods.priority_class_name
+    return pod
+
+
+# Containers
+
+
+def _postgres(config: OperatorConfig, resources: Manifest) -> Manifest:
+    return {
+        "name": "postgres",
+        "image": config.images.domains,
+        "imagePullPolicy": config.images.pull_policy,
+        "command": ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"],
+        "restartPolicy": "Always",
+        "startupProbe": _startup_probe({"exec": {"command": ["pg_isready", "-q", "-h", "/socket"]}}),
+        "resources": resources,
+        "securityContext": _container_security(),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [_mount("data", "/data"), _mount("socket", "/socket")],
+    }
+
+
+def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) -> Manifest:
+    """The server of a domain: the one in the domains' image, or the image that the installation sets for the domain."""
+    published = config.gyms.get(domain)
+    if published is None:
+        server = _own_server(domain, port, config)
+    else:
+        server = {"image": published.image, "imagePullPolicy": config.images.pull_policy}
+    return {
+        "name": gym_container(domain),
+        **server,
+        "restartPolicy": "Always",
+        "startupProbe": _startup_probe({"httpGet": {"path": "/health", "port": port}}),
+        "resources": resources,
+        # A published server keeps its database in files of its own, so its root file system is writable.
+        "securityContext": _container_security(read_only=published is None),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            _mount(label_of(f"tmp-{domain}"), "/tmp"),  # noqa: S108 - a volume of the container's own
+            *([] if published else [_mount("socket", "/socket")]),
+        ],
+    }
+
+
+def _own_server(domain: str, port: int, config: OperatorConfig) -> Manifest:
+    return {
+        "image": config.images.domains,
+        "imagePullPolicy": config.images.pull_policy,
+        # All addresses, because the kubelet probes from outside the pod; a NetworkPolicy keeps other clients away.
+        "command": ["python", "-m", "opsgym_domains.serve", domain, "--host", "0.0.0.0", "--port", str(port)],  # noqa: S104
+        "env": [
+            _env("OPSGYM_POSTGRES_HOST", "/socket"),
+            _env("OPSGYM_POSTGRES_USER", "postgres"),
+            *_log_env(config),
+        ],
+    }
+
+
+def _suite_export(suite: str, variant: int | None, config: OperatorConfig) -> Manifest:
+    varied = [] if variant is None else ["--variant", str(variant)]
+    return {
+        "name": "suite",
+        "image": config.images.domains,
+        "imagePullPolicy": config.images.pull_policy,
+        "command": ["python", "-m", "opsgym_domains.suites", "export", suite, "/suite", *varied],
+        "resources": config.pods.resources.gym.model_dump(),
+        "securityContext": _container_security(),
+        # An unknown suite is reported on stderr.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [_mount("suite", "/suite")],
+    }
+
+
+def _container_security(*, read_only: bool = True) -> Manifest:
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": read_only,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def _startup_probe(check: Manifest) -> Manifest:
+    return {**check, "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": STARTUP_TRIES}
+
+
+# Environment variables
+
+
+def _env(name: str, value: str) -> Manifest:
+    return {"name": name, "value": value}
+
+
+def _key_env(env: KeyEnv) -> Manifest:
+    return {"name": env.name, "valueFrom": {"secretKeyRef": {"name": env.secret, "key": env.key}}}
+
+
+def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = "") -> list[Manifest]:
+    """Address and credentials of a store.
+
+    Args:
+        store: The store.
+        url: Variable of its address.
+        prefix: Prepended to the usual variables, for a second store.
+    """
+    env = [_env(url, store.url)]
+    if store.endpoint_url:
+        env.append(_env(f"{prefix}AWS_ENDPOINT_URL_S3", store.endpoint_url))
+    if store.region:
+        env.append(_env(f"{prefix}AWS_REGION", store.region))
+    if store.secret:
+        env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", store.secret, "access-key-id")))
+        env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", store.secret, "secret-access-key")))
+    return env
+
+
+def _log_env(config: OperatorConfig) -> list[Manifest]:
+    return [] if config.log_level == "INFO" else [_env(ENV_LEVEL, config.log_level)]
+
+
+def _trace_env(config: OperatorConfig) -> list[Manifest]:
+    """OpenTelemetry's variables, by which the agent's container reaches the collector."""
+    tracing = config.tracing
+    if tracing is None:
+        return []
+    env = [
+        _env("OTEL_EXPORTER_OTLP_ENDPOINT", tracing.endpoint),
+        _env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        _env("OTEL_TRACES_SAMPLER_ARG", f"{tracing.sampling_ratio:g}"),
+        _env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", str(tracing.capture_content).lower()),
+    ]
+    if (secret := tracing.headers_secret) is not None:
+        # Optional: an episode runs even if a collector refuses its spans.
+        reference = {"name": secret.name, "key": secret.key, "optional": True}
+        env.append({"name": "OTEL_EXPORTER_OTLP_HEADERS", "valueFrom": {"secretKeyRef": reference}})
+    return env
+
+
+# Volumes
+
+
+def _mount(name: str, path: str, *, read_only: bool = False) -> Manifest:
+    return {"name": name, "mountPath": path, **({"readOnly": True} if read_only else {})}
+
+
+def _config_map(volume: str, name: str, *, optional: bool = False) -> Manifest:
+    return {"name": volume, "configMap": {"name": name, **({"optional": True} if optional else {})}}
+
+
+def _suite_volume(suite: Suite) -> Manifest:
+    # Optional: the preflight reports a missing ConfigMap; its pod must not wait for it.
+    return _config_map("suite", suite.config_map.name, optional=True) if suite.config_map else _empty("suite")
+
+
+def _empty(name: str) -> Manifest:
+    return {"name": name, "emptyDir": {}}
+
+
+def _memory(name: str, limit: str) -> Manifest:
+    return {"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": limit}}
+
+
+def _recording_volumes(config_maps: Sequence[str]) -> list[Manifest]:
+    return [_config_map(f"recordings-{number}", name, optional=True) for number, name in enumerate(config_maps)]
+
+
+def _recording_mounts(config_maps: Sequence[str]) -> list[Manifest]:
+    return [
+        _mount(f"recordings-{number}", f"{RECORDINGS}/{name}", read_only=True)
+        for number, name in enumerate(config_maps)
+    ]

@@ -1,0 +1,31 @@
+"""What the reconcilers of all namespaces share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from opsgym_core.common.clock import utc_now
+from opsgym_core.kube.client import Client
+from opsgym_core.metrics.registry import Metrics
+from opsgym_core.store.mounted import Stores
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.kube.cache import ObjectCache
+from opsgym_operator.observability.webhooks import WebhookDispatcher
+
+
+@dataclass
+class ControllerContext:
+    """What the reconcilers of all namespaces share."""
+
+    client: Client
+    cache: ObjectCache
+    stores: Stores
+    config: OperatorConfig
+    metrics: Metrics
+    since: datetime
+    """When this process started."""
+    now: Callable[[], datetime] = utc_now
+    dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
+    """Sends notifications; the default knows no webhooks."""

@@ -1,0 +1,145 @@
+"""Observes a namespace: one snapshot of the object cache, joined with what is in memory of each run.
+
+Invariant: everything that a plan depends on is in the `ObservedNamespace` made here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from opsgym_core.kube.client import (
+    CONFIGMAPS,
+    EVALMODELS,
+    EVALRUNS,
+    JOBS,
+    LOCALQUEUES,
+    PODS,
+    ApiError,
+    Client,
+    Manifest,
+)
+from opsgym_operator.controller.context import ControllerContext
+from opsgym_operator.kube.cache import ObjectCache
+from opsgym_operator.observe.labels import LABEL_RUN_UID
+from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
+from opsgym_operator.observe.parse import (
+    label,
+    pod_ended,
+    read_job,
+    read_pod,
+    read_preflight,
+    read_status,
+    time_of,
+)
+from opsgym_operator.observe.schedules import schedule_of
+from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot, take_snapshot
+from opsgym_operator.state.run_state import RunState
+
+QUEUES_S = 10.0
+"""Seconds for which the list of Kueue's queues is considered current."""
+
+
+def snapshot_of(cache: ObjectCache, namespace: str) -> NamespaceSnapshot:
+    """A snapshot of a namespace's cached objects."""
+    return take_snapshot(
+        namespace,
+        runs=cache.objects(EVALRUNS, namespace),
+        jobs=cache.objects(JOBS, namespace),
+        pods=cache.objects(PODS, namespace),
+        config_maps=cache.objects(CONFIGMAPS, namespace),
+        models=cache.objects(EVALMODELS, namespace),
+    )
+
+
+def observe(
+    namespace: str,
+    snapshot: NamespaceSnapshot,
+    states: Mapping[str, RunState],
+    queues: frozenset[str] | None,
+    context: ControllerContext,
+) -> ObservedNamespace:
+    """The input of a plan.
+
+    Args:
+        namespace: Name of the namespace.
+        snapshot: Its objects.
+        states: What is in memory of its runs, by uid; runs with an invalid spec have no state.
+        queues: Its Kueue LocalQueues; None if Kueue is not installed.
+        context: What all namespaces share.
+    """
+    return ObservedNamespace(
+        runs=tuple(
+            _observed_run(namespace, run, snapshot, states.get(run.uid), context) for run in snapshot.runs.values()
+        ),
+        jobs=tuple(_observed_job(job, snapshot, states) for job in snapshot.task_jobs),
+        pods=tuple(read_pod(pod) for pod in snapshot.pods if not pod_ended(pod)),
+        models=snapshot.models,
+        broken_models=snapshot.broken_models,
+        queues=queues,
+    )
+
+
+def _observed_run(
+    namespace: str, run: RunSnapshot, snapshot: NamespaceSnapshot, state: RunState | None, context: ControllerContext
+) -> ObservedRun:
+    metadata = run.manifest["metadata"]
+    return ObservedRun(
+        name=run.name,
+        uid=run.uid,
+        namespace=namespace,
+        generation=metadata.get("generation", 0),
+        created_at=time_of(metadata["creationTimestamp"]) or context.now(),
+        spec=run.spec,
+        problems=run.problems,
+        status=read_status(run.manifest),
+        deleting=run.deleting,
+        stored=state.stored if state else None,
+        store_error=state.error if state else "",
+        preflights=tuple(
+            read_preflight(job, snapshot.pods_by_job.get(job["metadata"]["name"], ())) for job in run.preflights
+        ),
+        config_maps=run.config_maps,
+        baseline=state.baseline if state else None,
+        schedule=schedule_of(run.manifest),
+        deliveries=context.dispatcher.deliveries(run.uid),
+    )
+
+
+def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState]) -> ObservedJob:
+    name, state = job["metadata"]["name"], states.get(label(job, LABEL_RUN_UID))
+    harvester = state.harvester if state else None
+    harvested = harvester is not None and harvester.is_harvested(job, snapshot.pods_by_job.get(name, ()))
+    return read_job(job, snapshot.trials_by_job.get(name), harvested=harvested)
+
+
+class QueueList:
+    """Kueue's LocalQueues of a namespace, listed at most every `QUEUES_S` seconds.
+
+    Args:
+        client: The API server.
+        namespace: The namespace.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._names: frozenset[str] | None = None
+        self._listed_at = float("-inf")
+
+    async def names(self) -> frozenset[str] | None:
+        """Names of the queues; None if Kueue is not installed.
+
+        Raises:
+            ApiError: The API server refused to list them.
+        """
+        if time.monotonic() - self._listed_at >= QUEUES_S:
+            try:
+                queues = await self._client.list(LOCALQUEUES, self._namespace)
+                self._names = frozenset(queue["metadata"]["name"] for queue in queues)
+            except ApiError as error:
+                if not error.missing:
+                    raise
+                self._names = None
+            self._listed_at = time.monotonic()
+        return self._names

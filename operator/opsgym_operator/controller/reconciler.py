@@ -1,0 +1,250 @@
+"""Reconciles one namespace: observe, plan, apply, one reconcile at a time.
+
+Invariant: a reconcile starts from one snapshot and ends with everything of it applied, so reconciles of a namespace
+never overlap. Whatever fails in a reconcile, there is a next one: errors are logged, counted and retried later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from importlib.metadata import version
+
+import structlog
+
+from opsgym_core.common.backoff import Backoff
+from opsgym_core.kube.client import EVALRUNS, ApiError
+from opsgym_core.store.base import StoreError
+from opsgym_operator.build.jobs import manifests_of
+from opsgym_operator.controller import run_metrics
+from opsgym_operator.controller.context import ControllerContext
+from opsgym_operator.controller.observation import QueueList, observe, snapshot_of
+from opsgym_operator.controller.schedules import reconcile_schedules
+from opsgym_operator.kube.apply import apply_objects, apply_status
+from opsgym_operator.kube.events import record_event
+from opsgym_operator.observe.objects import ObservedNamespace
+from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
+from opsgym_operator.plan.desired import Desired, Load
+from opsgym_operator.plan.namespace import plan
+from opsgym_operator.state.run_state import RunState
+
+log = structlog.get_logger(__name__)
+
+VERSION = version("opsgym-operator")
+DEBOUNCE_S = 0.5
+"""Seconds between a change and the reconcile, so that changes that come together are reconciled together."""
+RESYNC_S = 60.0
+"""Maximum seconds between reconciles of a namespace; the regular reconcile doubles as a liveness signal."""
+BACKOFF = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
+"""Delay after reconciles that failed in a row."""
+SPEND_S = 5.0
+"""Seconds between two reads of what the running attempts of a run with a budget have spent."""
+
+
+class NamespaceReconciler:
+    """Reconciles the EvalRuns and EvalSchedules of one namespace.
+
+    Args:
+        name: The namespace.
+        context: What all namespaces share.
+    """
+
+    def __init__(self, name: str, context: ControllerContext) -> None:
+        self.name = name
+        self._context = context
+        self._event = asyncio.Event()
+        self._states: dict[str, RunState] = {}
+        """By uid of the run."""
+        self._shown: dict[str, str] = {}
+        """Names of the runs that metrics show, by uid."""
+        self._queues = QueueList(context.client, name)
+        self.began_at: float | None = None
+        """When the current reconcile began, by the monotonic clock; None between reconciles."""
+        self.synced = False
+        """Whether every run was read from its store once, or its store has failed."""
+
+    def enqueue(self) -> None:
+        """Requests a reconcile soon, because something has changed."""
+        self._event.set()
+
+    async def run(self) -> None:
+        """Reconciles until it is cancelled."""
+        structlog.contextvars.bind_contextvars(namespace=self.name)
+        failures = 0
+        delay: float | None = None
+        while True:
+            await self._wait(delay)
+            self.began_at = time.monotonic()
+            try:
+                with self._context.metrics.time_reconcile():
+                    delay = await self.reconcile_once()
+                failures = 0
+            except ApiError as error:
+                failures += 1
+                delay = max(BACKOFF.delay(failures), error.retry_after)
+                self._context.metrics.count_error("api")
+                log.error("reconcile failed", problem=str(error))  # noqa: TRY400 - the API server's answer says it all
+            except Exception as error:  # outermost: one malformed object must not stop a namespace for ever
+                failures += 1
+                delay = BACKOFF.delay(failures)
+                self._context.metrics.count_error(type(error).__name__)
+                log.exception("reconcile failed", problem=type(error).__name__)
+            finally:
+                self.began_at = None
+
+    async def _wait(self, delay: float | None) -> None:
+        """Waits for a change or until the delay is over; None waits for a change only."""
+        try:
+            async with asyncio.timeout(delay):
+                await self._event.wait()
+        except TimeoutError:
+            pass
+        else:
+            await asyncio.sleep(DEBOUNCE_S)
+        self._event.clear()
+
+    async def reconcile_once(self) -> float:
+        """Plans and applies every run and schedule once.
+
+        Returns:
+            Seconds until the next reconcile if nothing changes.
+
+        Raises:
+            ApiError: The API server refused a request.
+        """
+        context = self._context
+        snapshot = snapshot_of(context.cache, self.name)
+        self._forget_deleted(snapshot)
+        for run in snapshot.runs.values():
+            with _log_context(run):
+                await self._harvest(run, self._state(run), snapshot)
+        observed, plans = await self._plan(snapshot)
+        delays = [RESYNC_S]
+        for uid, desired in plans.items():
+            run = snapshot.runs[uid]
+            with _log_context(run):
+                written = await self._write_store(run, desired, snapshot)
+                await self._apply(run, written, observed)
+                delays += self._delays(run, written)
+        schedule_delay = await reconcile_schedules(context, self.name)
+        delays += [] if schedule_delay is None else [schedule_delay]
+        run_metrics.show_models(context.metrics, self.name, snapshot)
+        unread = [uid for uid, desired in plans.items() if Load.STORED_RUN in desired.loads]
+        self.synced = all(self._states[uid].error for uid in unread if uid in self._states)
+        return min(delays)
+
+    async def _plan(self, snapshot: NamespaceSnapshot) -> tuple[ObservedNamespace, Mapping[str, Desired]]:
+        """The observation, and what should be done for each run, by uid."""
+        queued = any(run.spec is not None and run.spec.queue_name for run in snapshot.runs.values())
+        queues = await self._queues.names() if queued else None
+        observed = observe(self.name, snapshot, self._states, queues, self._context)
+        return observed, plan(observed, self._context.config, self._context.now(), VERSION)
+
+    # Runs in memory
+
+    def _state(self, run: RunSnapshot) -> RunState | None:
+        """What is in memory of a run; None while its spec is invalid or names an unknown store."""
+        if run.spec is None:
+            return None
+        state = self._states.get(run.uid)
+        if state is not None:
+            state.spec = run.spec
+            return state
+        store = run.spec.result_store or self._context.config.default_store
+        if store not in self._context.stores:
+            return None
+        state = RunState(
+            id=run.id,
+            spec=run.spec,
+            store=store,
+            stores=self._context.stores,
+            metrics=self._context.metrics,
+            since=self._context.since,
+            enqueue=self.enqueue,
+        )
+        self._states[run.uid] = state
+        return state
+
+    def _forget_deleted(self, snapshot: NamespaceSnapshot) -> None:
+        for uid in self._states.keys() - snapshot.runs.keys():
+            self._states.pop(uid).close()
+        for uid in self._shown.keys() - snapshot.runs.keys():
+            self._context.metrics.forget_run(self.name, self._shown.pop(uid))
+            self._context.dispatcher.forget(uid)
+
+    async def _harvest(self, run: RunSnapshot, state: RunState | None, snapshot: NamespaceSnapshot) -> None:
+        """Records how the run's pods ended and what its running attempts have spent."""
+        if state is None:
+            return
+        await state.probe()
+        if state.harvester is None or state.backing_off:
+            return
+        stopping = state.spec.suspend or run.deleting
+        trials = snapshot.trials_by_job
+        await state.attempt(state.harvester.harvest(run.task_pods, run.task_jobs, trials, suspended=stopping))
+        if not state.backing_off:
+            state.compact(run.task_jobs, run.task_pods, trials)
+        if state.spec.budget is not None and time.monotonic() - state.spend_at > SPEND_S and not state.backing_off:
+            await state.attempt(state.harvester.record_spend(trials))
+            state.spend_at = time.monotonic()
+
+    # Applying a plan
+
+    async def _write_store(self, run: RunSnapshot, desired: Desired, snapshot: NamespaceSnapshot) -> Desired:
+        """Writes what a plan wants in the store; what is left of the plan."""
+        state = self._states.get(run.uid)
+        if state is None:
+            return desired
+        state.read(desired.loads)
+        try:
+            if not state.backing_off and await state.write(desired):
+                self.enqueue()
+        except StoreError as error:
+            state.record_failure(str(error))
+            _, plans = await self._plan(snapshot)
+            desired = plans[run.uid]
+        if state.error:
+            # A run whose store fails only reports that; what is running continues.
+            return replace(desired, create=(), patches=(), delete=())
+        return desired
+
+    async def _apply(self, run: RunSnapshot, desired: Desired, observed: ObservedNamespace) -> None:
+        """Applies what a plan wants in the cluster, and sends notifications.
+
+        Raises:
+            ApiError: The API server refused a request; what follows it was not tried.
+        """
+        context = self._context
+        manifests = [
+            manifest
+            for job in desired.create
+            for manifest in manifests_of(observed.runs_by_uid[run.uid], job, context.config)
+        ]
+        if await apply_objects(context.client, context.cache, self.name, manifests, desired):
+            self.enqueue()
+        if desired.status is not None:
+            await apply_status(context.client, context.cache, EVALRUNS, run.manifest, desired.status)
+        for notification in desired.settled_notifications:
+            context.metrics.count_notification(notification.event, notification.state)
+        for request in desired.send:
+            context.dispatcher.send(run.uid, request, self.enqueue)
+        for event in desired.events:
+            await record_event(context.client, run.manifest, event, context.now())
+
+    def _delays(self, run: RunSnapshot, desired: Desired) -> list[float]:
+        """Shows a run in the metrics; seconds until it needs the next reconcile."""
+        state = self._states.get(run.uid)
+        self._shown[run.uid] = run.name
+        status = run_metrics.show_run(self._context.metrics, self.name, run, desired, state)
+        if state is not None and state.figures is None and status.finished_at is not None:
+            state.read([Load.FIGURES])
+        delays = [desired.requeue_after_s, state.retry_after_s if state else None]
+        return [delay for delay in delays if delay is not None]
+
+
+def _log_context(run: RunSnapshot) -> AbstractContextManager[None]:
+    """Binds the run to log lines, by the id that its pods log too."""
+    return structlog.contextvars.bound_contextvars(run=run.id)

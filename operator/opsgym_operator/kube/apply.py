@@ -1,0 +1,126 @@
+"""Applies a plan to the API server.
+
+Invariant: applying a plan twice has the effect of applying it once; if a request fails, the rest is left to the next
+plan. Each answer is recorded in the object cache, so that the next plan counts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from opsgym_core.kube.client import JOBS, KINDS, ApiError, Client, Kind, Manifest
+from opsgym_operator.kube.cache import ObjectCache
+from opsgym_operator.plan.desired import Desired, JobPatch, ObjectRef
+
+
+async def apply_objects(
+    client: Client, cache: ObjectCache, namespace: str, manifests: Iterable[Manifest], desired: Desired
+) -> bool:
+    """Creates, patches and deletes objects.
+
+    Args:
+        client: The API server.
+        cache: Records what is written.
+        namespace: Namespace of the objects.
+        manifests: The objects that `desired.create` stands for.
+        desired: The plan of a run.
+
+    Returns:
+        Whether anything had to be done.
+
+    Raises:
+        ApiError: The API server refused a request; what follows it was not tried.
+    """
+    for manifest in manifests:
+        await create(client, cache, manifest)
+    for patch in desired.patches:
+        await _patch(client, cache, namespace, patch)
+    for ref in desired.delete:
+        await delete(client, cache, namespace, ref)
+    return bool(desired.create or desired.patches or desired.delete)
+
+
+async def create(client: Client, cache: ObjectCache, manifest: Manifest) -> None:
+    """Creates an object unless one of its name exists.
+
+    Raises:
+        ApiError: The API server refused it.
+    """
+    kind = KINDS[manifest["kind"]]
+    try:
+        created = await client.create(manifest)
+    except ApiError as error:
+        if not error.exists:
+            raise
+        existing = await client.get(kind, manifest["metadata"]["namespace"], manifest["metadata"]["name"])
+        if existing is None:
+            raise
+        created = existing
+    cache.record_write(kind, created)
+
+
+async def delete(client: Client, cache: ObjectCache, namespace: str, ref: ObjectRef) -> None:
+    """Deletes an object and its dependents.
+
+    Raises:
+        ApiError: The API server refused.
+    """
+    kind = KINDS[ref.kind]
+    await client.delete(kind, namespace, ref.name)
+    for item in cache.objects(kind, namespace):
+        if item["metadata"]["name"] == ref.name:
+            cache.record_deletion(item["metadata"]["uid"])
+
+
+async def _patch(client: Client, cache: ObjectCache, namespace: str, patch: JobPatch) -> None:
+    fields = {"parallelism": patch.parallelism, "suspend": patch.suspend}
+    change = {"spec": {name: value for name, value in fields.items() if value is not None}}
+    try:
+        cache.record_write(JOBS, await client.patch(JOBS, namespace, patch.name, change))
+    except ApiError as error:
+        # Deleted meanwhile, by a user or with its run: the watch reports it.
+        if not error.missing:
+            raise
+
+
+async def apply_status(client: Client, cache: ObjectCache, kind: Kind, manifest: Manifest, status: BaseModel) -> None:
+    """Writes what differs between an object's current status and the desired one.
+
+    Args:
+        client: The API server.
+        cache: Records what is written.
+        kind: Kind of the object.
+        manifest: The object as last observed.
+        status: Its whole desired status.
+
+    Raises:
+        ApiError: The API server refused it.
+    """
+    desired = status.model_dump(mode="json", by_alias=True, exclude_none=True)
+    change = merge_patch(manifest.get("status") or {}, desired)
+    if not change:
+        return
+    metadata = manifest["metadata"]
+    try:
+        written = await client.patch(kind, metadata["namespace"], metadata["name"], {"status": change}, "status")
+    except ApiError as error:
+        if error.missing:
+            return
+        raise
+    cache.record_write(kind, written)
+
+
+def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON merge patch that turns `old` into `new`; empty if they are equal."""
+    change: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            if inner := merge_patch(before, value):
+                change[name] = inner
+        elif name not in old or before != value:
+            change[name] = value
+    return change

@@ -1,0 +1,87 @@
+"""Kubernetes Events of EvalRuns and EvalSchedules. Requires the right to create and patch events of the namespace.
+
+Invariant: an event that recurs is counted, not repeated; an event that cannot be written is logged and stops nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+import structlog
+
+from opsgym_core.kube.client import EVENTS, ApiError, Client, Manifest
+from opsgym_operator.plan.desired import Event
+from opsgym_operator.plan.status import Reason
+
+log = structlog.get_logger(__name__)
+
+COMPONENT = "opsgym-operator"
+LONGEST = 1024
+"""Characters of a message that the API server accepts."""
+
+
+async def record_event(client: Client, subject: Manifest, event: Event, now: datetime) -> None:
+    """Writes an event about an object, or increments its count if it was recorded before.
+
+    Args:
+        client: The API server.
+        subject: The object, with its `apiVersion`, `kind` and metadata.
+        event: The event.
+        now: When it happened.
+    """
+    manifest = event_of(subject, event, now)
+    namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    # The message of an open breaker quotes that of an attempt, which may hold content of the episode.
+    line = event.reason if event.reason == Reason.BREAKER_OPEN else event.message
+    log.info(line, namespace=namespace, reason=event.reason, **_log_fields(subject))
+    try:
+        try:
+            await client.create(manifest)
+        except ApiError as error:
+            if not error.exists:
+                raise
+            recorded = await client.get(EVENTS, namespace, name)
+            count = (recorded or {}).get("count", 0) + 1
+            change = {"count": count, "lastTimestamp": manifest["lastTimestamp"]}
+            await client.patch(EVENTS, namespace, name, change)
+    except ApiError as error:
+        log.warning("cannot write an event", problem=str(error), reason=event.reason)
+
+
+def _log_fields(subject: Manifest) -> dict[str, str]:
+    """The subject in log lines: a run by the id that its pods log too."""
+    metadata = subject["metadata"]
+    if subject["kind"] == "EvalRun":
+        return {"run": f"{metadata['namespace']}.{metadata['name']}.{metadata['uid']}"}
+    return {"schedule": metadata["name"]}
+
+
+def event_of(subject: Manifest, event: Event, now: datetime) -> Manifest:
+    """The event as an object; its name is a digest of its subject and content."""
+    metadata = subject["metadata"]
+    content = f"{metadata['uid']} {event.kind} {event.reason} {event.message}"
+    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.{digest}", "namespace": metadata["namespace"]},
+        "involvedObject": {
+            "apiVersion": subject["apiVersion"],
+            "kind": subject["kind"],
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"],
+        },
+        "type": event.kind,
+        "reason": event.reason,
+        "message": event.message[:LONGEST],
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": COMPONENT,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+    }

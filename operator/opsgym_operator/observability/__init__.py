@@ -1,0 +1,1 @@
+"""Health, metrics endpoint and webhook notifications of the operator."""

@@ -1,0 +1,1 @@
+"""Observations of the cluster, and their parsing from Kubernetes objects. Pure."""

@@ -1,0 +1,261 @@
+"""What the operator has observed of one namespace: the input of a plan.
+
+Invariant: everything is parsed; what could not be parsed is here as a problem, never left out. Objects that the
+operator itself has created, changed or deleted are included as such even before the watch reports them: plans depend on
+that when they number Jobs and allocate slots.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TypeVar
+
+from opsgym_api.errors import Problem
+from opsgym_api.kinds.evalmodel import EvalModel, ModelSpec
+from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.job_spec import PreflightReport, TrialRef
+from opsgym_api.records.run import Control, RunRecord
+from opsgym_api.tasks.suite import SuiteIndex
+from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.gates.judge import Baseline
+from opsgym_core.notifications.webhook import DeliveryResult
+from opsgym_operator.observe.pod_groups import PodGroup, pod_groups_of
+
+
+@dataclass(frozen=True)
+class ContainerError:
+    """Why a container of a pod does not start; the kubelet keeps trying."""
+
+    reason: str
+    """Reason of the container's waiting state, for instance `ImagePullBackOff` or `CreateContainerConfigError`."""
+    message: str
+    """Message of the kubelet."""
+    image: str = ""
+    """Image of the container."""
+
+
+@dataclass(frozen=True)
+class ObservedPod:
+    """A pod of a Job that the operator created, which has not ended."""
+
+    name: str
+    job: str
+    """Name of its Job."""
+    run_uid: str
+    """Uid of its EvalRun, which may be deleted."""
+    eval_model: str = ""
+    """EvalModel whose slot it takes; empty for a model that is declared inline."""
+    model: str = ""
+    """Name of the model in its run; empty for a preflight."""
+    running: bool = False
+    """Whether its phase is Running."""
+    container_error: ContainerError | None = None
+    """None if all its containers start."""
+    unschedulable_since: datetime | None = None
+    """Time since which no node has room for it; None if one had, or the scheduler has not tried yet."""
+    unschedulable_message: str = ""
+    """Message of the scheduler."""
+
+
+@dataclass(frozen=True)
+class ObservedJob:
+    """A task Job."""
+
+    name: str
+    run_uid: str
+    """Uid of its EvalRun, which may be deleted."""
+    cell: str
+    """Key of its cell."""
+    eval_model: str
+    """EvalModel whose slots it takes; empty for a model that is declared inline."""
+    model: str
+    """Name of the model in its run."""
+    trials: tuple[TrialRef, ...]
+    """By completion index, from its ConfigMap; empty if that is gone."""
+    parallelism: int
+    completions: int
+    active: int = 0
+    """Pods that are pending or running."""
+    terminating: int = 0
+    """Pods that are being deleted."""
+    completed: frozenset[int] = frozenset()
+    """Indexes that have succeeded."""
+    failed: frozenset[int] = frozenset()
+    """Indexes that have used up their retries."""
+    suspended: bool = False
+    """`spec.suspend`."""
+    queued: bool = False
+    """Whether Kueue decides when it runs."""
+    started_at: datetime | None = None
+    """`status.startTime`: time since which it may have pods."""
+    finished: bool = False
+    """Whether it has condition Complete or Failed."""
+    deleting: bool = False
+    """Whether it has a deletion timestamp."""
+    harvested: bool = False
+    """Whether it has finished and the ledger holds how each of its pods ended."""
+
+    @property
+    def remaining(self) -> int:
+        """Indexes that may still start pods, or have one."""
+        return 0 if self.finished else self.completions - len(self.completed) - len(self.failed)
+
+    def slots(self, pods: int) -> int:
+        """Pods that the Job may have at any moment until it is changed.
+
+        Args:
+            pods: Its observed pods that have not ended.
+        """
+        if self.finished:
+            return pods
+        if self.deleting or (self.suspended and not self.queued):
+            return max(self.active + self.terminating, pods)
+        return min(self.parallelism, self.remaining)
+
+
+@dataclass(frozen=True)
+class ObservedPreflight:
+    """A preflight Job."""
+
+    name: str
+    started_at: datetime | None = None
+    """`status.startTime`."""
+    finished_at: datetime | None = None
+    """When its pod ended; None if it has not."""
+    report: PreflightReport | None = None
+    """Report of its pod; None if the pod has not ended, or ended without one."""
+    failure: str = ""
+    """What is known of a pod that ended without a report: exit code, reason, message."""
+    deleting: bool = False
+
+
+@dataclass(frozen=True)
+class StoredState:
+    """What the store holds of a run. Derived values are cached in it: reuse the object while it is valid."""
+
+    record: RunRecord | None = None
+    """`run.json`; the run is frozen once it exists."""
+    index: SuiteIndex | None = None
+    """Index of the suite as the last preflight froze it."""
+    control: Control | None = None
+    """`control.json`, the start gate; None if it does not exist."""
+    gate: GateRecord | None = None
+    """`gate.json`, the verdict when the run last ended; None if it does not exist."""
+    ledger: AttemptLedger = field(default_factory=lambda: AttemptLedger(0))
+    """Attempts, with the retries that `limits.infraRetries` of the spec allows."""
+
+    @cached_property
+    def pod_groups(self) -> tuple[PodGroup, ...]:
+        """The run's trials by pod template; empty before it is frozen."""
+        return pod_groups_of(self.record, self.index) if self.record and self.index else ()
+
+    @cached_property
+    def cells(self) -> Mapping[str, int]:
+        """Trials by cell key; empty before it is frozen."""
+        return {cell.key: trials for cell, trials in planned_trials(self.record).items()}
+
+    @cached_property
+    def models(self) -> Mapping[str, ModelSpec]:
+        """The run's frozen models, by their names in the run."""
+        if self.record is None:
+            return {}
+        spec = EvalRunSpec.model_validate(self.record.spec)
+        return {entry.name: entry.inline for entry in spec.all_models if entry.inline is not None}
+
+
+@dataclass(frozen=True)
+class ObservedRun:
+    """An EvalRun."""
+
+    name: str
+    uid: str
+    namespace: str
+    generation: int
+    created_at: datetime
+    spec: EvalRunSpec | None
+    """None if it is invalid; `problems` then lists why."""
+    problems: tuple[Problem, ...] = ()
+    status: EvalRunStatus = field(default_factory=EvalRunStatus)
+    """As last written; empty if it is invalid."""
+    deleting: bool = False
+    stored: StoredState | None = None
+    """None until it is read; see `Load.STORED_RUN`."""
+    store_error: str = ""
+    """Why the last access to the store failed; empty if it succeeded."""
+    preflights: tuple[ObservedPreflight, ...] = ()
+    config_maps: frozenset[str] = frozenset()
+    """Names of its ConfigMaps, those of preflights included."""
+    baseline: Baseline | Problem | None = None
+    """The run that the gate compares with, or why there is none; None until it is read, see `Load.BASELINE`."""
+    schedule: str = ""
+    """EvalSchedule that created it; empty if none did."""
+    deliveries: tuple[DeliveryResult, ...] = ()
+    """Result of the last attempt to send each of its notifications."""
+
+    @property
+    def id(self) -> str:
+        """Name of the run in its store."""
+        return f"{self.namespace}.{self.name}.{self.uid}"
+
+
+@dataclass(frozen=True)
+class ObservedNamespace:
+    """Everything of one namespace that plans depend on."""
+
+    runs: tuple[ObservedRun, ...] = ()
+    jobs: tuple[ObservedJob, ...] = ()
+    """Task Jobs, those of deleted EvalRuns included, because they hold slots."""
+    pods: tuple[ObservedPod, ...] = ()
+    """Pods of task Jobs and preflight Jobs that have not ended."""
+    models: Mapping[str, EvalModel] = field(default_factory=dict)
+    broken_models: Mapping[str, str] = field(default_factory=dict)
+    """Problems of the EvalModels that are invalid, by name."""
+    queues: frozenset[str] | None = None
+    """Kueue LocalQueues; None if Kueue is not installed."""
+
+    @cached_property
+    def runs_by_uid(self) -> Mapping[str, ObservedRun]:
+        """EvalRuns by uid."""
+        return {run.uid: run for run in self.runs}
+
+    @cached_property
+    def jobs_by_run(self) -> Mapping[str, Sequence[ObservedJob]]:
+        """Task Jobs by the uid of their run."""
+        return _by_run(self.jobs)
+
+    @cached_property
+    def pods_by_run(self) -> Mapping[str, Sequence[ObservedPod]]:
+        """Pods by the uid of their run."""
+        return _by_run(self.pods)
+
+
+_Item = TypeVar("_Item", ObservedJob, ObservedPod)
+
+
+def _by_run(items: Iterable[_Item]) -> dict[str, list[_Item]]:
+    by_run: defaultdict[str, list[_Item]] = defaultdict(list)
+    for item in items:
+        by_run[item.run_uid].append(item)
+    return dict(by_run)
+
+
+def planned_trials(record: RunRecord | None) -> dict[Cell, int]:
+    """Number of trials of each cell; empty before a run is frozen."""
+    if record is None:
+        return {}
+    return {planned.cell: len(planned.task_ids) * record.trials for planned in record.cells}
+
+
+def parse_indexes(text: str) -> frozenset[int]:
+    """Indexes in the form of a Job's status: `0,2-5,9`."""
+    indexes: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        indexes.update(range(int(first), int(last or first) + 1))
+    return frozenset(indexes)

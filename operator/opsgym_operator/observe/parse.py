@@ -1,0 +1,345 @@
+"""Parses objects of the API server and what pods report. Pure: manifests in, observations out.
+
+Invariant: no object, however malformed, can fail a reconcile; what cannot be parsed is a problem of that object alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from opsgym_api.errors import Problem
+from opsgym_api.kinds.evalmodel import EvalModel
+from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, EvalRunStatus
+from opsgym_api.records.attempt import Attempt, Cell
+from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef
+from opsgym_api.records.outcomes import InfraReason
+from opsgym_api.validation import problems_of
+from opsgym_operator.observe.labels import (
+    ANNOTATION_CELL,
+    LABEL_EVAL_MODEL,
+    LABEL_JOB_NAME,
+    LABEL_MODEL,
+    LABEL_QUEUE,
+    LABEL_RUN_UID,
+    PREFLIGHT,
+)
+from opsgym_operator.observe.objects import ContainerError, ObservedJob, ObservedPod, ObservedPreflight, parse_indexes
+
+Manifest: TypeAlias = dict[str, Any]
+"""A Kubernetes object, or a part of one."""
+M = TypeVar("M", bound=BaseModel)
+
+ENDED_PHASES = ("Succeeded", "Failed")
+"""Phases of a pod whose containers have ended."""
+AGENT = "agent"
+"""Container that runs the episode."""
+STUCK = frozenset({
+    "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
+    "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+})  # fmt: skip
+"""Waiting reasons of containers that do not start until a user fixes the cause."""
+
+
+@dataclass(frozen=True)
+class JobTrials:
+    """Trials that the pods of a task Job run, as far as harvesting needs them."""
+
+    cell: Cell
+    trials: tuple[TrialRef, ...]
+    """By completion index."""
+
+
+@dataclass(frozen=True)
+class TerminationCause:
+    """Why a pod ended without reporting the outcome of its attempt."""
+
+    reason: InfraReason
+    message: str
+    began: datetime | None = None
+    """When its agent started; None if it did not, or the time is unknown."""
+    ended: datetime | None = None
+    """When its last container ended; None if the time is unknown."""
+    started: bool = True
+    """Whether its agent may have started."""
+
+
+# Metadata
+
+
+def label(manifest: Manifest, name: str) -> str:
+    """Value of a label; empty if the object does not have it."""
+    return str((manifest["metadata"].get("labels") or {}).get(name, ""))
+
+
+def annotation(manifest: Manifest, name: str) -> str:
+    """Value of an annotation; empty if the object does not have it."""
+    return str((manifest["metadata"].get("annotations") or {}).get(name, ""))
+
+
+def time_of(text: str | None) -> datetime | None:
+    """A time as Kubernetes writes it."""
+    return datetime.fromisoformat(text) if text else None
+
+
+# The project's own kinds
+
+
+def parse(model: type[M], content: object, prefix: str) -> M | tuple[Problem, ...]:
+    """A part of an object as its model, or what is wrong with it.
+
+    Args:
+        model: The model.
+        content: The part.
+        prefix: Path of the part, for problems.
+    """
+    try:
+        # As JSON, because strict types are defined for what the API server sends.
+        return model.model_validate_json(json.dumps(content), strict=True)
+    except ValidationError as error:
+        return tuple(problems_of(error, prefix, model))
+
+
+def read_spec(manifest: Manifest) -> EvalRunSpec | tuple[Problem, ...]:
+    """Spec of an EvalRun, or what is wrong with it."""
+    return parse(EvalRunSpec, manifest.get("spec"), "spec")
+
+
+def read_status(manifest: Manifest) -> EvalRunStatus:
+    """Status of an EvalRun as last written; an invalid one is read as empty and thereby written anew."""
+    status = parse(EvalRunStatus, manifest.get("status") or {}, "status")
+    return EvalRunStatus() if isinstance(status, tuple) else status
+
+
+def condition_of(status: EvalRunStatus, kind: str) -> Condition | None:
+    """The condition of a type; None if the status does not have it."""
+    return next((condition for condition in status.conditions if condition.type == kind), None)
+
+
+def read_model(manifest: Manifest) -> EvalModel | tuple[Problem, ...]:
+    """An EvalModel, or what is wrong with it."""
+    metadata = {"name": manifest["metadata"]["name"]}
+    head = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": metadata}
+    return parse(EvalModel, {**head, "spec": manifest.get("spec")}, "")
+
+
+# Jobs and their pods
+
+
+def read_job_trials(text: str) -> JobTrials | None:
+    """Trials of a Job, from the spec in its ConfigMap; None if that is invalid."""
+    try:
+        spec = JobSpec.model_validate_json(text)
+    except ValidationError:
+        return None
+    return JobTrials(spec.cell, tuple(spec.trials))
+
+
+def read_job(manifest: Manifest, trials: JobTrials | None, *, harvested: bool) -> ObservedJob:
+    """A task Job.
+
+    Args:
+        manifest: The Job.
+        trials: Its trials; None if its ConfigMap is gone.
+        harvested: Whether the ledger holds how each of its pods ended.
+    """
+    metadata, spec, status = manifest["metadata"], manifest["spec"], manifest["status"]
+    return ObservedJob(
+        name=metadata["name"],
+        run_uid=label(manifest, LABEL_RUN_UID),
+        cell=annotation(manifest, ANNOTATION_CELL),
+        eval_model=label(manifest, LABEL_EVAL_MODEL),
+        model=label(manifest, LABEL_MODEL),
+        trials=trials.trials if trials else (),
+        parallelism=spec.get("parallelism", 1),
+        completions=spec.get("completions", 1),
+        active=status.get("active", 0),
+        terminating=status.get("terminating", 0),
+        completed=parse_indexes(status.get("completedIndexes", "")),
+        failed=parse_indexes(status.get("failedIndexes", "")),
+        suspended=bool(spec.get("suspend")),
+        queued=bool(label(manifest, LABEL_QUEUE)),
+        started_at=time_of(status.get("startTime")),
+        finished=job_finished(manifest),
+        deleting="deletionTimestamp" in metadata,
+        harvested=harvested,
+    )
+
+
+def job_finished(manifest: Manifest) -> bool:
+    """Whether the Job controller has finished a Job and all its pods."""
+    return any(condition_is(manifest, kind, "True") for kind in ("Complete", "Failed"))
+
+
+def condition_is(manifest: Manifest, kind: str, status: str) -> bool:
+    """Whether an object has a condition with a status."""
+    return bool(_condition(manifest, kind).get("status") == status)
+
+
+def pod_ended(pod: Manifest) -> bool:
+    """Whether the containers of a pod have ended."""
+    return pod["status"].get("phase") in ENDED_PHASES
+
+
+def read_pod(pod: Manifest) -> ObservedPod:
+    """A pod that has not ended."""
+    scheduled = _condition(pod, "PodScheduled")
+    unschedulable = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+    return ObservedPod(
+        name=pod["metadata"]["name"],
+        job=label(pod, LABEL_JOB_NAME),
+        run_uid=label(pod, LABEL_RUN_UID),
+        eval_model=label(pod, LABEL_EVAL_MODEL),
+        model=label(pod, LABEL_MODEL),
+        running=pod["status"].get("phase") == "Running",
+        container_error=_container_error(pod),
+        unschedulable_since=time_of(scheduled.get("lastTransitionTime")) if unschedulable else None,
+        unschedulable_message=scheduled.get("message", "") if unschedulable else "",
+    )
+
+
+def _container_error(pod: Manifest) -> ContainerError | None:
+    for container in _containers(pod):
+        waiting = container.get("state", {}).get("waiting") or {}
+        if waiting.get("reason") in STUCK:
+            return ContainerError(waiting["reason"], waiting.get("message", ""), container.get("image", ""))
+    return None
+
+
+def read_summary(pod: Manifest) -> Attempt | None:
+    """The attempt that a pod's agent reported when it ended; None without a valid report of an ended attempt."""
+    message = (_terminated(pod, AGENT) or {}).get("message", "")
+    try:
+        attempt = Attempt.from_json(message)
+    except ValidationError:
+        return None
+    return attempt if attempt.outcome is not None else None
+
+
+def read_preflight(job: Manifest, pods: Iterable[Manifest]) -> ObservedPreflight:
+    """A preflight Job with the report of its pod, if that has ended.
+
+    Args:
+        job: The Job.
+        pods: Its pods.
+    """
+    name, deleting = job["metadata"]["name"], "deletionTimestamp" in job["metadata"]
+    started_at = time_of(job["status"].get("startTime"))
+    pod = next((pod for pod in pods if pod_ended(pod)), None)
+    if pod is None:
+        finished = job_finished(job)
+        return ObservedPreflight(
+            name,
+            started_at=started_at,
+            finished_at=_transition(job, "Failed") or _transition(job, "Complete") if finished else None,
+            failure="its pod is gone" if finished else "",
+            deleting=deleting,
+        )
+    state = _terminated(pod, PREFLIGHT) or {}
+    try:
+        report = PreflightReport.model_validate_json(state.get("message", ""))
+    except ValidationError:
+        report = None
+    succeeded = report is not None and state.get("exitCode") == 0
+    return ObservedPreflight(
+        name,
+        started_at=started_at,
+        finished_at=_last_end(pod) or time_of(job["metadata"]["creationTimestamp"]),
+        report=report,
+        failure="" if succeeded else termination_cause(pod, PREFLIGHT).message,
+        deleting=deleting,
+    )
+
+
+# How pods end
+
+
+def termination_cause(pod: Manifest | None, container: str = AGENT) -> TerminationCause:
+    """Why a pod ended that left no report, as far as its status shows.
+
+    Args:
+        pod: The pod as last observed; None if it is gone and was never observed.
+        container: Its main container.
+    """
+    if pod is None:
+        message = "the pod is gone and left no report; it was deleted, or its node was lost"
+        return TerminationCause(InfraReason.RUNNER_ERROR, message)
+    reason, message = _cause(pod, container)
+    own = _terminated(pod, container) or _container(pod, container).get("state", {}).get("running") or {}
+    return TerminationCause(reason, message, time_of(own.get("startedAt")), _last_end(pod), started=bool(own))
+
+
+def _cause(pod: Manifest, container: str) -> tuple[InfraReason, str]:
+    """The first that applies: what evicted the pod, what ended a sidecar, how the main container ended."""
+    status, disrupted = pod["status"], _condition(pod, "DisruptionTarget")
+    if disrupted.get("status") == "True":
+        cause = disrupted.get("message") or disrupted.get("reason")
+        return InfraReason.RUNNER_ERROR, f"the pod was disrupted: {cause}"
+    if status.get("reason"):
+        cause = f"{status['reason']}: {status.get('message', '')}".rstrip(": ")
+        return InfraReason.RUNNER_ERROR, f"the pod was terminated: {cause}"
+    sidecars = [sidecar for sidecar in _containers(pod) if sidecar["name"] != container]
+    for sidecar in sidecars:
+        if lost := _lost_sidecar(sidecar):
+            return InfraReason.GYM_LOST, lost
+    ended = _terminated(pod, container)
+    if ended is None:
+        for sidecar in sidecars:
+            failed = (sidecar.get("state") or {}).get("terminated") or {}
+            if failed.get("exitCode"):
+                return InfraReason.GYM_LOST, _exit_message(sidecar["name"], failed)
+        return InfraReason.RUNNER_ERROR, f"the pod was deleted before container {container} ended"
+    if ended.get("reason") == "OOMKilled":
+        advice = f"raise the memory limit of {container} in the installation's values"
+        return InfraReason.RUNNER_ERROR, f"container {container} was OOMKilled; {advice}"
+    return InfraReason.RUNNER_ERROR, _exit_message(container, ended)
+
+
+def _exit_message(container: str, ended: Mapping[str, Any]) -> str:
+    message = f": {ended['message'].strip()[-300:]}" if ended.get("message") else " without a termination message"
+    return f"container {container} exited with code {ended.get('exitCode')}{message}"
+
+
+def _lost_sidecar(container: Mapping[str, Any]) -> str:
+    """How a sidecar was lost, now or before its last restart; empty if it was not."""
+    for part in ("lastState", "state"):
+        ended = (container.get(part) or {}).get("terminated") or {}
+        if ended.get("reason") == "OOMKilled":
+            return f"container {container['name']} was OOMKilled; raise its memory limit in the installation's values"
+        if part == "lastState" and ended:
+            return f"container {container['name']} exited with code {ended.get('exitCode')} during the episode"
+    return ""
+
+
+def _containers(pod: Manifest) -> Iterator[Mapping[str, Any]]:
+    for part in ("initContainerStatuses", "containerStatuses"):
+        yield from pod["status"].get(part) or ()
+
+
+def _container(pod: Manifest, name: str) -> Mapping[str, Any]:
+    return next((container for container in _containers(pod) if container["name"] == name), {})
+
+
+def _terminated(pod: Manifest, container: str) -> Mapping[str, Any] | None:
+    terminated: Mapping[str, Any] | None = _container(pod, container).get("state", {}).get("terminated")
+    return terminated
+
+
+def _last_end(pod: Manifest) -> datetime | None:
+    """When the last of a pod's containers ended."""
+    ends = (container.get("state", {}).get("terminated", {}).get("finishedAt") for container in _containers(pod))
+    return max((time for end in ends if (time := time_of(end)) is not None), default=None)
+
+
+def _condition(manifest: Manifest, kind: str) -> Mapping[str, Any]:
+    conditions: Iterable[Mapping[str, Any]] = manifest["status"].get("conditions") or ()
+    return next((condition for condition in conditions if condition.get("type") == kind), {})
+
+
+def _transition(manifest: Manifest, kind: str) -> datetime | None:
+    return time_of(_condition(manifest, kind).get("lastTransitionTime"))

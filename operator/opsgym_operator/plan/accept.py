@@ -1,0 +1,155 @@
+"""Whether the spec of an EvalRun can run in this cluster.
+
+Invariant: every refusal names the object and the field to fix; whatever can be checked without a pod is checked here,
+before any pod starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from opsgym_api.kinds.evalmodel import ModelSpec
+from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
+from opsgym_operator.plan.desired import ResolvedSpec
+from opsgym_operator.plan.status import Reason, RunSummary
+
+REPLAY = "replay/"
+"""Prefix of model names that replay recorded answers."""
+_BUILT_IN_REPLAYS = ("gold", "noop", "flaky")
+_RECORDING = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/[-._A-Za-z0-9]{1,253}")
+"""Name of a ConfigMap and one of its keys."""
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Why a spec cannot run in this cluster."""
+
+    reason: Reason
+    message: str
+
+
+def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfig) -> ResolvedSpec | RunSummary:
+    """The run's spec with its references resolved, or why it cannot run in this cluster."""
+    spec = run.spec
+    if spec is None:
+        return RunSummary(Reason.INVALID_SPEC, "; ".join(map(str, run.problems)))
+    frozen_models = run.stored.models if run.stored else {}
+    refusals = [*_stores(spec, config), *_webhooks(spec, config), *_queue(spec, namespace)]
+    if not frozen_models:
+        refusals += [*_suite(spec), *_models(run.name, spec, namespace)]
+    if refusals:
+        return RunSummary(refusals[0].reason, "; ".join(refusal.message for refusal in refusals))
+    models = frozen_models or {entry.name: _resolve(entry, namespace) for entry in spec.all_models}
+    return ResolvedSpec(spec, models, config.store_by_name[spec.result_store or config.default_store])
+
+
+def ceiling_of(entry: ModelEntry, resolved: ResolvedSpec, namespace: ObservedNamespace) -> int:
+    """Pods that may use a model at once, as its EvalModel says now, even if that has changed since the run started."""
+    live = namespace.models.get(entry.ref) if entry.ref is not None else None
+    return (live.spec if live else resolved.models[entry.name]).max_concurrency
+
+
+def model_fields(spec: EvalRunSpec) -> Iterator[tuple[str, ModelEntry]]:
+    """Every model of a run with the field that names it; the evaluated models first."""
+    for field, entries in (("models", spec.models), ("supportingModels", spec.supporting_models)):
+        for index, entry in enumerate(entries):
+            yield f"spec.{field}[{index}]", entry
+
+
+def model_origins(run: str, spec: EvalRunSpec) -> dict[str, str]:
+    """Object and field that declare each model, by the model's name in the run."""
+    return {
+        entry.name: f"EvalModel {entry.ref}: spec" if entry.ref else f"EvalRun {run}: {field}.inline"
+        for field, entry in model_fields(spec)
+    }
+
+
+def _resolve(entry: ModelEntry, namespace: ObservedNamespace) -> ModelSpec:
+    return entry.inline or namespace.models[entry.ref or ""].spec
+
+
+def _stores(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
+    named = {"spec.resultStore": spec.result_store}
+    if spec.suite.object_store is not None:
+        named["spec.suite.objectStore.store"] = spec.suite.object_store.store
+    configured = ", ".join(config.store_by_name)
+    for field, name in named.items():
+        if name is not None and name not in config.store_by_name:
+            yield _Refusal(Reason.STORE_NOT_FOUND, f"{field}: unknown store {name!r}; configured stores: {configured}")
+
+
+def _webhooks(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
+    configured = ", ".join(config.notifications.by_name) or "none"
+    for index, name in enumerate(spec.notify):
+        if name not in config.notifications.by_name:
+            message = f"spec.notify[{index}]: unknown webhook {name!r}; configured webhooks: {configured}"
+            yield _Refusal(Reason.WEBHOOK_NOT_FOUND, message)
+
+
+def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal]:
+    name = spec.queue_name
+    if name is None:
+        return
+    if namespace.queues is None:
+        message = f"spec.queueName: queue {name!r} requires Kueue, which is not installed; install it or omit the field"
+        yield _Refusal(Reason.QUEUE_NOT_FOUND, message)
+    elif name not in namespace.queues:
+        existing = ", ".join(sorted(namespace.queues)) or "none"
+        message = f"spec.queueName: unknown LocalQueue {name!r}; LocalQueues of the namespace: {existing}"
+        yield _Refusal(Reason.QUEUE_NOT_FOUND, message)
+
+
+def _suite(spec: EvalRunSpec) -> Iterator[_Refusal]:
+    if spec.suite.path is not None:
+        message = "spec.suite.path: a cluster cannot read local files; use builtin, configMap or objectStore"
+        yield _Refusal(Reason.NOT_IN_CLUSTER, message)
+    if spec.suite.seed_path is not None:
+        message = (
+            "spec.suite.seedPath: a cluster cannot read local files; put the seeds beside the rows, "
+            "as further keys of the ConfigMap or of the store"
+        )
+        yield _Refusal(Reason.NOT_IN_CLUSTER, message)
+
+
+def _models(run: str, spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal]:
+    origins = model_origins(run, spec)
+    for field, entry in model_fields(spec):
+        refusal = _unresolved(f"{field}.ref", entry, namespace)
+        if refusal is not None:
+            yield refusal
+        else:
+            yield from _local_only(origins[entry.name], _resolve(entry, namespace))
+
+
+def _unresolved(field: str, entry: ModelEntry, namespace: ObservedNamespace) -> _Refusal | None:
+    if entry.ref is None or entry.ref in namespace.models:
+        return None
+    if entry.ref in namespace.broken_models:
+        problem = namespace.broken_models[entry.ref]
+        return _Refusal(Reason.MODEL_INVALID, f"{field}: EvalModel {entry.ref} is invalid: {problem}")
+    existing = ", ".join(sorted(namespace.models)) or "none"
+    message = f"{field}: unknown EvalModel {entry.ref!r}; EvalModels of the namespace: {existing}"
+    return _Refusal(Reason.MODEL_NOT_FOUND, message)
+
+
+def _local_only(origin: str, model: ModelSpec) -> Iterator[_Refusal]:
+    """Fields of a model that only local mode supports."""
+    fields = {"credentials": model.credentials}
+    fields |= {
+        f"endpoints[{index}].credentials": endpoint.credentials for index, endpoint in enumerate(model.endpoints)
+    }
+    for field, credentials in fields.items():
+        if credentials is not None and credentials.secret is None:
+            message = f"{origin}.{field}: secret is missing; in a cluster credentials come from a Secret"
+            yield _Refusal(Reason.NOT_IN_CLUSTER, message)
+    recording = model.model.removeprefix(REPLAY)
+    if model.model.startswith(REPLAY) and recording not in _BUILT_IN_REPLAYS and not _RECORDING.fullmatch(recording):
+        message = (
+            f"{origin}.model: {model.model!r} is not a recording that a pod can read; "
+            "in a cluster the form is replay/CONFIGMAP/KEY"
+        )
+        yield _Refusal(Reason.NOT_IN_CLUSTER, message)

@@ -1,0 +1,126 @@
+"""First step of a plan: what one EvalRun needs, without regard to other runs.
+
+Invariant: nothing here depends on another run; what runs share, the slots of models, is allocated afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from opsgym_api.records.run import Control
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
+from opsgym_operator.observe.pod_groups import PodGroup
+from opsgym_operator.plan.accept import accept, ceiling_of
+from opsgym_operator.plan.desired import Desired, Load, ObjectRef
+from opsgym_operator.plan.preflight import prepare
+from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.run_summary import STORE_RETRY_S, store_unreachable
+from opsgym_operator.plan.slots import SlotDemand
+from opsgym_operator.plan.start_gate import affordable, start_gate
+from opsgym_operator.plan.status import RunSummary, is_finished
+
+
+@dataclass(frozen=True)
+class FrozenRun:
+    """A run whose trials can be planned."""
+
+    progress: RunProgress
+    gate: Control
+    """The start gate as it should be."""
+    demands: tuple[SlotDemand, ...]
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """One run after the first step."""
+
+    run: ObservedRun
+    desired: Desired = field(default_factory=Desired)
+    """What should be done for a run that is not frozen, or has finished."""
+    summary: RunSummary | None = None
+    """State of a run that is not frozen; None leaves the status as it is."""
+    frozen: FrozenRun | None = None
+
+
+def assess(
+    run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfig, now: datetime, version: str
+) -> Assessed:
+    """What a run needs now.
+
+    Args:
+        run: The run.
+        namespace: The observation that it is part of.
+        config: The operator's configuration.
+        now: The time, with its zone.
+        version: Version of opsgym, for `run.json`.
+    """
+    if is_finished(run):
+        return Assessed(run, _expire(run, now))
+    resolved = accept(run, namespace, config)
+    if isinstance(resolved, RunSummary):
+        return Assessed(run, summary=resolved)
+    pods = namespace.pods_by_run.get(run.uid, ())
+    if run.stored is None:
+        desired = Desired(loads=frozenset({Load.STORED_RUN}), requeue_after_s=STORE_RETRY_S)
+        return Assessed(run, desired, store_unreachable(run, pods))
+    if run.stored.record is not None:
+        jobs = namespace.jobs_by_run.get(run.uid, ())
+        progress = RunProgress(run, resolved, run.stored, tuple(jobs), tuple(pods))
+        gate = start_gate(progress, now)
+        return Assessed(run, frozen=FrozenRun(progress, gate, _demands(progress, gate, namespace)))
+    if run.store_error:
+        return Assessed(run, Desired(requeue_after_s=STORE_RETRY_S), store_unreachable(run, pods))
+    summary, desired = prepare(run, resolved, pods, config, now, version)
+    return Assessed(run, desired, summary)
+
+
+def _expire(run: ObservedRun, now: datetime) -> Desired:
+    """Deletes a finished run once its time to live is over."""
+    seconds, ended = run.spec.ttl_seconds_after_finished if run.spec else None, run.status.finished_at
+    if seconds is None or ended is None:
+        return Desired()
+    left = seconds - (now - ended).total_seconds()
+    return Desired(requeue_after_s=left) if left > 0 else Desired(delete=(ObjectRef("EvalRun", run.name),))
+
+
+def _demands(progress: RunProgress, gate: Control, namespace: ObservedNamespace) -> tuple[SlotDemand, ...]:
+    """Demands of the pod groups that hold slots or want some."""
+    entries = {entry.name: entry for entry in progress.resolved.spec.models}
+    ceilings = {name: ceiling_of(entry, progress.resolved, namespace) for name, entry in entries.items()}
+    demands = []
+    for group in progress.stored.pod_groups:
+        entry = entries[group.cell.model]
+        pool = ("", entry.ref) if entry.ref else (progress.run.uid, entry.name)
+        demands.append(_demand(progress, gate, group, SlotDemand(group, pool, ceilings[entry.name])))
+    counts = affordable(progress, [demand.pending for demand in demands])
+    bounded = (replace(demand, pending=count) for demand, count in zip(demands, counts, strict=True))
+    return tuple(demand for demand in bounded if demand.held or demand.wants)
+
+
+def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotDemand) -> SlotDemand:
+    cell_jobs = progress.jobs_by_cell.get(group.cell.key, ())
+    jobs = cell_jobs if group.whole_cell else _jobs_of(group, cell_jobs)
+    held = sum(progress.slots_by_job[job.name] for job in jobs)
+    blocked = any(not job.trials and not job.finished for job in cell_jobs)
+    if not gate.start or progress.run.store_error or blocked:
+        return replace(demand, held=held)
+    spec = progress.resolved.spec
+    pending = progress.count_pending(group)
+    return replace(
+        demand,
+        held=held,
+        jobs=tuple(job for job in jobs if not job.finished and not job.deleting),
+        pending=pending,
+        begun=len(group.task_ids) * spec.trials - pending,
+        one_round=spec.budget is not None and not progress.ledger.any_ended,
+        queued=spec.queue_name is not None,
+    )
+
+
+def _jobs_of(group: PodGroup, jobs: Sequence[ObservedJob]) -> list[ObservedJob]:
+    """Jobs of a group that shares its cell with others: all trials of a Job are of one group."""
+    task_ids = set(group.task_ids)
+    return [job for job in jobs if job.trials and job.trials[0].task_id in task_ids]

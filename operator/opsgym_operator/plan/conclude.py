@@ -1,0 +1,135 @@
+"""Last step of a plan: what should be done for one EvalRun, and the status that reports it.
+
+Invariant: the status of a run is derived from the same assessment as the actions beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.common.numbers import dollars
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.plan.assess import Assessed, FrozenRun
+from opsgym_operator.plan.cleanup import obsolete_objects, suspend_patches
+from opsgym_operator.plan.desired import Desired, Event, TaskJob
+from opsgym_operator.plan.job_chunks import job_changes
+from opsgym_operator.plan.notifications import with_notifications
+from opsgym_operator.plan.pod_states import time_until_stalled
+from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.quality_gate import gate_condition, judge_gate
+from opsgym_operator.plan.run_summary import summarize
+from opsgym_operator.plan.slots import SlotAllocation
+from opsgym_operator.plan.start_gate import OPEN, budget_closed
+from opsgym_operator.plan.status import RunSummary, condition_events, status_of
+from opsgym_operator.plan.unrun import finalize_unrun
+
+REQUEUE_S = 30.0
+"""Seconds between two plans of an unfinished run if nothing changes."""
+SPEND_REQUEUE_S = 5.0
+"""Seconds between two plans of a run with a budget: each plan reads what its running episodes have spent."""
+
+
+def conclude(
+    assessed: Assessed, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
+) -> Desired:
+    """What should be done for a run.
+
+    Args:
+        assessed: The run after the first step.
+        allocations: Slots that its pod groups get.
+        config: The operator's configuration.
+        now: The time, with its zone.
+    """
+    summary, desired = assessed.summary, assessed.desired
+    if assessed.frozen is not None:
+        summary, desired = _conclude_frozen(assessed.frozen, allocations, config, now)
+    if summary is not None:
+        desired = _with_status(assessed, summary, desired, now)
+    return with_notifications(assessed.run, desired, config, now)
+
+
+def _conclude_frozen(
+    frozen: FrozenRun, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
+) -> tuple[RunSummary, Desired]:
+    """State of a frozen run, and what should be done: its verdict if its trials have ended, else its Jobs."""
+    progress, gate, spec = frozen.progress, frozen.gate, frozen.progress.resolved.spec
+    store_error = bool(progress.run.store_error)
+    records, further = ([], False) if store_error else finalize_unrun(progress, gate, now)
+    changes = job_changes(progress, allocations)
+    summary = summarize(
+        progress,
+        frozen.demands,
+        config.pods.service_account_name,
+        now,
+        done=_is_done(frozen) and not records,
+        busy=bool(changes.create or changes.patches),
+    )
+    if summary.ended and (step := judge_gate(progress, now)) is not None:
+        return step
+    gate_changes = gate != (progress.stored.control or OPEN) and not store_error
+    return summary, Desired(
+        control=gate if gate_changes else None,
+        records=tuple(records),
+        create=changes.create,
+        patches=tuple(suspend_patches(progress)) if spec.suspend else changes.patches,
+        delete=tuple(obsolete_objects(progress, gate)),
+        events=(*_budget_events(frozen, gate_changes=gate_changes), *_job_events(changes.create)),
+        requeue_after_s=_requeue_after(progress, now, further=further, ended=summary.ended),
+    )
+
+
+def _is_done(frozen: FrozenRun) -> bool:
+    """Whether every trial is accounted for and no Job is left that might change that."""
+    tally = frozen.progress.tally
+    waits_for_budget = tally.budget_skipped > 0 and not budget_closed(frozen.gate)
+    return tally.pending == 0 and not waits_for_budget and not frozen.progress.assigned
+
+
+def _requeue_after(progress: RunProgress, now: datetime, *, further: bool, ended: bool) -> float | None:
+    if further:
+        return 0.0
+    if ended:
+        return None
+    # The start gate must close while running episodes can still stop, hence their spend is read often.
+    spending = progress.reserved.trials > 0 and progress.resolved.spec.budget is not None
+    delays = [SPEND_REQUEUE_S if spending else REQUEUE_S]
+    at = now.timestamp()
+    if progress.ledger.breaker.is_open(at):
+        delays.append(progress.ledger.breaker.closes_in(at))
+    until_stalled = time_until_stalled(progress.pods, progress.resolved.spec.limits.pending_seconds, now)
+    if until_stalled is not None:
+        delays.append(until_stalled)
+    return min(delays)
+
+
+def _budget_events(frozen: FrozenRun, *, gate_changes: bool) -> list[Event]:
+    if not gate_changes or not budget_closed(frozen.gate):
+        return []
+    spent = dollars(frozen.progress.ledger.spent)
+    message = f"no further trial starts: {spent} of the budget is spent, the rest is reserved"
+    return [Event("Normal", "BudgetClosed", message)]
+
+
+def _job_events(jobs: Sequence[TaskJob]) -> list[Event]:
+    if not jobs:
+        return []
+    trials = sum(len(job.trials) for job in jobs)
+    cells = list(dict.fromkeys(job.cell.key for job in jobs))
+    named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more cells" if len(cells) > 3 else "")
+    return [Event("Normal", "JobsCreated", f"{len(jobs)} Jobs for {trials} trials of {named}")]
+
+
+def _with_status(assessed: Assessed, summary: RunSummary, desired: Desired, now: datetime) -> Desired:
+    """Adds the status, and events for what has changed in it."""
+    run = assessed.run
+    progress = assessed.frozen.progress if assessed.frozen else None
+    gate = gate_condition(run, progress if summary.ended else None)
+    results = None
+    if progress is not None:
+        results = f"{progress.resolved.store.url.rstrip('/')}/{RunKeys(run.id).root.rstrip('/')}"
+    status = status_of(run, summary, progress.figures if progress else None, gate, results, now)
+    events = (*desired.events, *condition_events(run.status, status))
+    return replace(desired, status=None if status == run.status else status, events=events)

@@ -1,0 +1,105 @@
+"""Turns allocated slots into Jobs: existing Jobs are raised first, the rest becomes a new Job with the next chunk.
+
+Invariant: the parallelism of a Job that may have pods is never lowered, which would kill pods whose model calls are
+paid for; and the number of a Job is never used twice, so that what is left of an earlier Job is not taken for the new
+one's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from opsgym_api.records.job_spec import TrialRef
+from opsgym_operator.observe.labels import job_prefix
+from opsgym_operator.plan.desired import JobPatch, TaskJob
+from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.slots import SlotAllocation, SlotDemand
+
+ROUNDS = 5
+"""A chunk holds at most this many times its parallelism: short enough to share a model soon, long enough to keep it
+busy."""
+MOST_COMPLETIONS = 1000
+"""Completions of one Job: its trials must fit into a ConfigMap, and its status into an object."""
+
+
+@dataclass(frozen=True)
+class JobChanges:
+    """What a run does with the slots that it gets."""
+
+    patches: tuple[JobPatch, ...]
+    create: tuple[TaskJob, ...]
+
+
+def job_changes(progress: RunProgress, allocations: Sequence[SlotAllocation]) -> JobChanges:
+    """Patches of existing Jobs and new Jobs for the allocated slots of one run."""
+    patches: list[JobPatch] = []
+    create: list[TaskJob] = []
+    next_numbers = _next_numbers(progress)
+    for allocation in allocations:
+        raised, slots = _raise(allocation)
+        patches += raised
+        completions = _completions(allocation, slots)
+        if completions:
+            prefix = job_prefix(progress.run, allocation.demand.group.cell.key)
+            number = next_numbers[prefix]
+            next_numbers[prefix] += 1
+            parallelism = min(slots, completions)
+            create.append(_task_job(progress, f"{prefix}{number}", allocation.demand, completions, parallelism))
+    return JobChanges(tuple(patches), tuple(create))
+
+
+def _raise(allocation: SlotAllocation) -> tuple[list[JobPatch], int]:
+    """Patches that give slots to existing Jobs, and the slots that are left."""
+    demand, slots = allocation.demand, allocation.slots
+    patches: list[JobPatch] = []
+    for job in () if demand.queued else demand.jobs:
+        used = 0 if job.suspended else min(job.parallelism, job.remaining)
+        further = min(slots, job.remaining - used)
+        if further > 0:
+            patches.append(JobPatch(job.name, parallelism=used + further, suspend=False if job.suspended else None))
+            slots -= further
+    return patches, slots
+
+
+def _completions(allocation: SlotAllocation, slots: int) -> int:
+    """Completions of a new Job; 0 for no new Job."""
+    demand, fair_share = allocation.demand, allocation.fair_share
+    if slots == 0 or demand.pending == 0:
+        return 0
+    if demand.queued and demand.jobs and 2 * slots < min(fair_share, demand.pending):
+        # The parallelism of a queued Job is fixed: better one Job with half of the slots a little later than many with
+        # one slot each.
+        return 0
+    if demand.one_round:
+        return min(demand.pending, slots, MOST_COMPLETIONS)
+    return min(demand.pending, ROUNDS * max(slots, fair_share), MOST_COMPLETIONS)
+
+
+def _next_numbers(progress: RunProgress) -> defaultdict[str, int]:
+    """Number of the next Job by the prefix of its name."""
+    numbers: defaultdict[str, int] = defaultdict(int)
+    for name in {job.name for job in progress.jobs} | progress.run.config_maps:
+        prefix, _, number = name.rpartition("-")
+        if number.isdecimal():
+            numbers[f"{prefix}-"] = max(numbers[f"{prefix}-"], int(number) + 1)
+    return numbers
+
+
+def _task_job(progress: RunProgress, name: str, demand: SlotDemand, completions: int, parallelism: int) -> TaskJob:
+    resolved, ledger, cell = progress.resolved, progress.ledger, demand.group.cell
+    trials = list(islice(progress.pending(demand.group), completions))
+    # The trial with the most attempts left decides.
+    fewest = min(ledger.state(trial).infra_errors for trial in trials)
+    return TaskJob(
+        name=name,
+        cell=cell,
+        gyms=demand.group.gyms,
+        trials=tuple(TrialRef(task_id=trial.task_id, trial=trial.trial) for trial in trials),
+        parallelism=parallelism,
+        retries=max(0, resolved.spec.limits.infra_retries - fewest),
+        eval_model=demand.pool[1] if not demand.pool[0] else "",
+        resolved=resolved,
+    )

@@ -1,0 +1,107 @@
+"""Summary state of a frozen run.
+
+Invariant: of several states that apply, the first in the order of `summarize` is reported; a run has ended only when
+every trial is accounted for and no Job is left that might change that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from opsgym_api.records.outcomes import Outcome
+from opsgym_core.common.numbers import dollars, percent
+from opsgym_operator.observe.objects import ObservedPod, ObservedRun
+from opsgym_operator.plan.pod_states import any_running, container_errors, jobs_without_pods, unschedulable
+from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.slots import SlotDemand
+from opsgym_operator.plan.status import Reason, RunSummary
+
+STORE_RETRY_S = 10.0
+"""Seconds until a store that could not be reached is tried again."""
+
+
+def summarize(
+    progress: RunProgress, demands: Sequence[SlotDemand], service_account: str, now: datetime, *, done: bool, busy: bool
+) -> RunSummary:
+    """Summary state of a frozen run.
+
+    Args:
+        progress: The run.
+        demands: Its demands for slots.
+        service_account: Service account of its pods.
+        now: The time.
+        done: Whether every trial is accounted for.
+        busy: Whether the run gets further slots now.
+    """
+    spec, pods = progress.resolved.spec, progress.pods
+    return (
+        (_ended(progress) if done else None)
+        or store_unreachable(progress.run, pods)
+        or (_suspended(progress) if spec.suspend else None)
+        or _job_spec_missing(progress)
+        or container_errors(pods)
+        or _breaker_open(progress, now)
+        or jobs_without_pods(progress.live_jobs, pods, service_account, now)
+        or unschedulable(pods, spec.limits.pending_seconds, now)
+        or (None if busy else _waiting(progress, demands))
+        or RunSummary(Reason.RUNNING if progress.jobs else Reason.STARTING)
+    )
+
+
+def store_unreachable(run: ObservedRun, pods: Sequence[ObservedPod]) -> RunSummary | None:
+    """The summary of a run whose store has just failed; None if it has not."""
+    if not run.store_error:
+        return None
+    return RunSummary(Reason.STORE_UNREACHABLE, run.store_error, progressing=any_running(pods))
+
+
+def _ended(progress: RunProgress) -> RunSummary:
+    tally, cost = progress.tally, dollars(progress.ledger.cost_usd)
+    scored = f"{tally.scored} of {tally.total} trials are scored"
+    not_scored = _not_scored(tally.counters)
+    if not tally.scored:
+        return RunSummary(Reason.NOTHING_SCORED, f"{scored}: {not_scored}; spent {cost}")
+    message = f"{scored}, {percent(progress.ledger.success)} success, spent {cost}"
+    if tally.budget_skipped:
+        advice = "raise spec.budget.maxUsd to run the remaining trials"
+        return RunSummary(Reason.BUDGET_SPENT, f"{message}; {not_scored}: {advice}")
+    return RunSummary(Reason.COMPLETE, f"{message}; {not_scored}" if tally.not_scored else message)
+
+
+def _not_scored(counters: Mapping[str, int]) -> str:
+    outcomes = (Outcome.INFRA_ERROR, Outcome.CONFIG_ERROR, Outcome.BUDGET_SKIPPED)
+    return ", ".join(f"{counters[outcome]} {outcome}" for outcome in outcomes if counters[outcome])
+
+
+def _suspended(progress: RunProgress) -> RunSummary:
+    ending = f"; {len(progress.pods)} pods are terminating" if progress.pods else ""
+    message = f"spec.suspend is true; {progress.tally.pending} trials remain{ending}"
+    return RunSummary(Reason.SUSPENDED, message)
+
+
+def _job_spec_missing(progress: RunProgress) -> RunSummary | None:
+    if not progress.jobs_without_spec:
+        return None
+    name = progress.jobs_without_spec[0].name
+    message = (
+        f"ConfigMap {name} was deleted, so Job {name} cannot continue; delete the Job to have its trials planned again"
+    )
+    return RunSummary(Reason.JOB_SPEC_MISSING, message, progressing=any_running(progress.pods))
+
+
+def _breaker_open(progress: RunProgress, now: datetime) -> RunSummary | None:
+    breaker = progress.ledger.breaker
+    if not breaker.is_open(now.timestamp()):
+        return None
+    return RunSummary(Reason.BREAKER_OPEN, f"{breaker.cause.reason}: {breaker.cause.message}")
+
+
+def _waiting(progress: RunProgress, demands: Sequence[SlotDemand]) -> RunSummary | None:
+    if progress.live_jobs and all(job.queued and job.suspended for job in progress.live_jobs):
+        queue = progress.resolved.spec.queue_name
+        return RunSummary(Reason.WAITING_FOR_QUEUE, f"LocalQueue {queue} has not admitted the run's Jobs")
+    models = dict.fromkeys(demand.group.cell.model for demand in demands if demand.wants)
+    if models and not progress.pods and not any(progress.slots_by_job.values()):
+        return RunSummary(Reason.WAITING_FOR_MODEL, f"other runs use all slots of {', '.join(models)}")
+    return None

@@ -1,0 +1,117 @@
+"""Allocates the slots of models to the pod groups of all runs.
+
+Invariant: what the Jobs of a model may run at once never sums above the model's ceiling, whatever happens between two
+plans.
+
+A Job holds min(parallelism, remaining) slots: the Job controller refills them by itself until fewer indexes remain.
+Slots that it then releases go to the run that holds the fewest, and within a run to the pod group that holds the
+fewest. Since a chunk is at most a few rounds long, a run that starts later waits for a few episodes, not for a whole
+evaluation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from opsgym_core.planning.slots import SlotRequest, share_slots
+from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedPod
+from opsgym_operator.observe.pod_groups import PodGroup
+
+SlotPool: TypeAlias = tuple[str, str]
+"""Owner of slots: an EvalModel (`"", its name`), or a model declared inline (`uid of the run, name in the run`)."""
+
+
+@dataclass(frozen=True)
+class SlotDemand:
+    """Slots that a pod group holds and could use now."""
+
+    group: PodGroup
+    pool: SlotPool
+    ceiling: int
+    """Slots of the pool: pods that may use the model at once."""
+    held: int = 0
+    """Slots that the group's Jobs hold."""
+    jobs: tuple[ObservedJob, ...] = ()
+    """The group's Jobs that could use further slots."""
+    pending: int = 0
+    """Trials that may go into new Jobs; those beyond the budget are not counted."""
+    begun: int = 0
+    """Trials that have begun, ended ones included; of groups that hold as many slots the one with fewer comes first."""
+    one_round: bool = False
+    """A chunk must hold no more trials than can run at once, because the cost of a trial is not known yet."""
+    queued: bool = False
+    """Kueue decides when the group's Jobs run; their parallelism is fixed at creation."""
+
+    @property
+    def raisable(self) -> int:
+        """Further slots that existing Jobs could use."""
+        if self.queued:
+            return 0
+        return sum(job.remaining if job.suspended else max(0, job.remaining - job.parallelism) for job in self.jobs)
+
+    @property
+    def wants(self) -> int:
+        """Further slots that the group could use."""
+        return self.raisable + self.pending
+
+
+@dataclass(frozen=True)
+class SlotAllocation:
+    """Slots that a pod group gets now."""
+
+    demand: SlotDemand
+    slots: int
+    """Slots besides those that the group holds."""
+    fair_share: int
+    """Slots that the group would hold if all slots of its pool were shared out anew."""
+
+
+def allocate(
+    demands: Mapping[str, Sequence[SlotDemand]], namespace: ObservedNamespace
+) -> dict[str, tuple[SlotAllocation, ...]]:
+    """Slots that each pod group gets now, by the uid of its run.
+
+    Args:
+        demands: Demands by the uid of their run; runs that hold as many slots are served in this order.
+        namespace: Jobs and pods, which hold slots also if their run is gone.
+    """
+    taken = _taken(namespace)
+    by_pool: defaultdict[SlotPool, list[tuple[str, SlotDemand]]] = defaultdict(list)
+    for uid, of_run in demands.items():
+        for demand in of_run:
+            by_pool[demand.pool].append((uid, demand))
+    number = {uid: number for number, uid in enumerate(demands)}
+    allocations: dict[str, list[SlotAllocation]] = {uid: [] for uid in demands}
+    for pool, demanding in by_pool.items():
+        ceiling = demanding[-1][1].ceiling
+        requests = [
+            SlotRequest(demand.wants, used=demand.held, begun=demand.begun, run=number[uid])
+            for uid, demand in demanding
+        ]
+        granted = share_slots(ceiling - taken[pool], requests)
+        anew = [replace(request, demand=request.used + request.demand, used=0) for request in requests]
+        fair = share_slots(ceiling, anew)
+        for (uid, demand), slots, fair_share in zip(demanding, granted, fair, strict=True):
+            allocations[uid].append(SlotAllocation(demand, slots, fair_share))
+    return {uid: tuple(of_run) for uid, of_run in allocations.items()}
+
+
+def pool_of(item: ObservedJob | ObservedPod) -> SlotPool:
+    """The pool whose slots a Job or pod takes."""
+    return ("", item.eval_model) if item.eval_model else (item.run_uid, item.model)
+
+
+def _taken(namespace: ObservedNamespace) -> Counter[SlotPool]:
+    """Pods that each model may have at any moment, those of deleted runs and Jobs included."""
+    taken: Counter[SlotPool] = Counter()
+    jobs = {job.name for job in namespace.jobs}
+    pods = Counter(pod.job for pod in namespace.pods)
+    for pod in namespace.pods:
+        if pod.job not in jobs:
+            taken[pool_of(pod)] += 1
+    for job in namespace.jobs:
+        taken[pool_of(job)] += job.slots(pods[job.name])
+    return taken

@@ -1,0 +1,59 @@
+"""The start gate of a run (`control.json`): whether episodes may start, and whether running ones may continue.
+
+Invariant: what may still be spent is reserved when a trial is planned, not when its pod starts, because pods start
+without asking the operator. With `n` trials planned, `seen` the largest cost known when the last of them was planned,
+and `largest` the largest cost of any trial in the end: final spend <= cap + largest + n * (largest - seen). See
+`opsgym_core.planning.budget`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from opsgym_api.records.run import Control
+from opsgym_core.planning.budget import budget_gate
+from opsgym_core.planning.slots import SlotRequest, share_slots
+from opsgym_operator.plan.progress import RunProgress
+
+OPEN = Control()
+"""Pods treat an absent `control.json` as this."""
+
+
+def start_gate(progress: RunProgress, now: datetime) -> Control:
+    """The start gate as it should be."""
+    if progress.resolved.spec.suspend:
+        return Control(start=False, proceed=False, reason="suspended")
+    gate = _budget_gate(progress)
+    if gate.start and progress.ledger.breaker.is_open(now.timestamp()):
+        return Control(start=False, reason="breaker")
+    return gate
+
+
+def _budget_gate(progress: RunProgress) -> Control:
+    """Whether running trials may continue, and whether the trial that was planned last may still start.
+
+    The trials planned before that one may start too; no further ones are planned. The spend of a trial in flight is
+    part of its reservation, hence it is subtracted.
+    """
+    budget, ledger, reserved = progress.resolved.spec.budget, progress.ledger, progress.reserved
+    gate = budget_gate(budget, ledger.spent, 0, 0.0)
+    last = budget_gate(budget, ledger.spent - reserved.spent, max(0, reserved.trials - 1), ledger.largest)
+    return last if gate.proceed and not last.start else gate
+
+
+def budget_closed(gate: Control) -> bool:
+    """Whether the budget lets no further trial start."""
+    return gate.reason == "budget"
+
+
+def affordable(progress: RunProgress, pending: Sequence[int]) -> Sequence[int]:
+    """How many of the pending trials of each pod group the budget allows, shared evenly among the groups."""
+    budget, ledger = progress.resolved.spec.budget, progress.ledger
+    if budget is None or ledger.largest == 0:
+        return pending
+    planned, spent = progress.reserved.trials, ledger.spent - progress.reserved.spent
+    total = min((budget.max_usd - spent) / ledger.largest, sum(pending) + planned)
+    allowed = math.ceil(total) - planned
+    return share_slots(allowed, [SlotRequest(count, run=number) for number, count in enumerate(pending)])

@@ -1,0 +1,1 @@
+"""In-memory state of each EvalRun: what its store holds and how its pods ended."""

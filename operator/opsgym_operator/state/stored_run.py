@@ -1,0 +1,228 @@
+"""Reads a run from its store, and closes the attempts of pods that ended without a report.
+
+Invariant: a score counts only if its trial record exists. An attempt whose pod has ended does not stay open: it gets
+the outcome that ended the pod and keeps its spend. Every function blocks and is called in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from opsgym_api.base import adapter
+from opsgym_api.errors import InputError
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialRecord
+from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import Control, RunRecord
+from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
+from opsgym_api.tasks.suite import SuiteIndex
+from opsgym_core.common.clock import utc_text
+from opsgym_core.results.compaction import gather, put_chunk, read_trials
+from opsgym_core.results.rows import CellRows, without_score
+from opsgym_core.store.base import Store, StoreError
+from opsgym_operator.observe.parse import JobTrials, TerminationCause
+
+M = TypeVar("M")
+
+SKEW = timedelta(seconds=2)
+"""Allowance for comparing times: Kubernetes writes whole seconds, records write fractions."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """What the store holds of a run, as far as the operator needs it."""
+
+    record: RunRecord | None
+    index: SuiteIndex | None
+    control: Control | None
+    attempts: Sequence[Attempt]
+    """Sorted by end; open attempts last."""
+    gate: GateRecord | None
+    chunks: frozenset[str]
+    """Names of the run's chunks; the operator names a chunk after its Job."""
+
+
+@dataclass(frozen=True)
+class TerminatedPod:
+    """A pod that ended without a report of its attempt."""
+
+    run: str
+    cell: Cell
+    task_id: str
+    trial: int
+    cause: TerminationCause
+    outcome: Outcome
+    """Outcome of its open attempt."""
+    alone: bool
+    """Whether no other pod works on the trial now."""
+    counted: bool
+    """Whether the Job controller counts the pod as a failure, so that the store must have an attempt of it."""
+
+    @property
+    def keys(self) -> TrialKeys:
+        """Keys of its trial in the store."""
+        return RunKeys(self.run).trial(self.cell, self.task_id, self.trial)
+
+
+def read_stored_run(store: Store, run: str) -> StoredRun:
+    """The run of that name.
+
+    Raises:
+        StoreError: The store cannot be read, or an object under the run's keys is not valid.
+    """
+    keys = RunKeys(run)
+    record = _get(store, keys.run_json, RunRecord)
+    try:
+        rows, loose = gather(store, run, record, verifiers=False)
+    except InputError as error:
+        raise StoreError(store.name, keys.root, str(error)) from None
+    for cell in loose.rows():
+        rows.add(cell)
+    return StoredRun(
+        record=record,
+        index=read_index(store, run),
+        control=_get(store, keys.control_json, Control),
+        gate=_get(store, keys.gate_json, GateRecord),
+        attempts=_by_end(run, rows.rows()),
+        chunks=frozenset(key.removeprefix(keys.chunks).partition(".json")[0] for key in store.keys(keys.chunks)),
+    )
+
+
+def read_index(store: Store, run: str) -> SuiteIndex | None:
+    """Index of the frozen suite; None if no preflight has frozen it."""
+    return _get(store, RunKeys(run).suite_index, SuiteIndex)
+
+
+def read_trial(store: Store, keys: TrialKeys) -> TrialRecord | None:
+    """The record of a trial; None if it is not scored."""
+    return _get(store, keys.record, TrialRecord)
+
+
+def read_latest_attempt(store: Store, keys: TrialKeys) -> AttemptRecord | None:
+    """The latest attempt at a trial; None if no attempt has begun."""
+    attempts = _attempts(store, keys)
+    return attempts[-1] if attempts else None
+
+
+def put_run(store: Store, record: RunRecord) -> RunRecord:
+    """Freezes a run unless it is frozen; returns the stored record."""
+    key = RunKeys(record.run).run_json
+    if store.put_once(key, record.model_dump_json().encode()):
+        return record
+    return _get(store, key, RunRecord) or record
+
+
+def compact_job(store: Store, run: str, job: str, job_trials: JobTrials) -> None:
+    """Writes the chunk of a harvested Job: its trials' records, which no longer change.
+
+    Raises:
+        StoreError: The store cannot be read or written.
+        InputError: An object under the run's keys is not valid.
+    """
+    put_chunk(store, run, job, [read_trials(store, run, job_trials.cell, job_trials.trials)])
+
+
+def put_attempt(store: Store, record: AttemptRecord) -> None:
+    """Writes an attempt record."""
+    keys = RunKeys(record.run).trial(record.cell, record.task_id, record.trial)
+    store.put(keys.attempt(record.attempt), record.to_json())
+
+
+def finalize(store: Store, pod: TerminatedPod) -> list[AttemptRecord]:
+    """Closes the open attempt of a terminated pod, or adds the missing attempt of a pod that counts.
+
+    Returns:
+        All attempts at the pod's trial afterwards, by number.
+    """
+    records = _attempts(store, pod.keys)
+    own = [record for record in records if _belongs(record, pod)]
+    for position, record in enumerate(records):
+        if record.outcome is None and record in own:
+            records[position] = _closed(record, pod)
+            put_attempt(store, records[position])
+    if pod.counted and pod.alone and not own:
+        missing = _missing_attempt(pod, records[-1].attempt + 1 if records else 0)
+        # A pod that has just started may have taken the number; its record then stands.
+        if store.put_once(pod.keys.attempt(missing.attempt), missing.to_json()):
+            records.append(missing)
+    scored = read_trial(store, pod.keys) is not None
+    return [record if scored else without_score(record) for record in records]
+
+
+def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
+    records = (_get(store, key, AttemptRecord) for key in store.keys(keys.attempts) if is_attempt_record(key))
+    return sorted((item for item in records if item is not None), key=lambda record: record.attempt)
+
+
+def _belongs(record: AttemptRecord, pod: TerminatedPod) -> bool:
+    """Whether an attempt was made by the terminated pod."""
+    cause = pod.cause
+    if not cause.started:
+        return False
+    if cause.began is None:
+        # The pod's start is unknown: if no other pod works on the trial, the attempt is this pod's.
+        return pod.alone
+    started = datetime.fromisoformat(record.timings.started_at)
+    return cause.began - SKEW <= started and (cause.ended is None or started <= cause.ended + SKEW)
+
+
+def _closed(record: AttemptRecord, pod: TerminatedPod) -> AttemptRecord:
+    """An open attempt with the outcome of its terminated pod."""
+    began = datetime.fromisoformat(record.timings.started_at)
+    seconds = max(record.timings.total_s, (pod.cause.ended - began).total_seconds() if pod.cause.ended else 0.0)
+    return replace(
+        record,
+        outcome=pod.outcome,
+        reason=str(pod.cause.reason) if pod.outcome is Outcome.INFRA_ERROR else "",
+        message=pod.cause.message,
+        timings=replace(record.timings, total_s=seconds),
+    )
+
+
+def _missing_attempt(pod: TerminatedPod, attempt: int) -> AttemptRecord:
+    """The attempt of a terminated pod that left no record."""
+    at = pod.cause.ended or datetime.now(UTC)
+    return AttemptRecord(
+        run=pod.run,
+        cell=pod.cell,
+        task_id=pod.task_id,
+        trial=pod.trial,
+        attempt=attempt,
+        outcome=pod.outcome,
+        reason=str(pod.cause.reason) if pod.outcome is Outcome.INFRA_ERROR else "",
+        message=pod.cause.message,
+        timings=Timings(started_at=utc_text(at)),
+    )
+
+
+def _by_end(run: str, cells: Iterable[CellRows]) -> list[Attempt]:
+    """Attempts by end, open ones last. Open attempts are complete records, since closing one writes it again."""
+    attempts: list[Attempt] = []
+    for rows in cells:
+        attempts += rows.trials
+        attempts += (
+            AttemptRecord.of(run, attempt) if attempt.outcome is None else without_score(attempt)
+            for attempt in rows.attempts
+        )
+    return sorted(attempts, key=lambda attempt: (attempt.outcome is None, ended_at(attempt)))
+
+
+def ended_at(attempt: Attempt) -> datetime:
+    """When an attempt ended; of an open one, when its record was last written."""
+    return datetime.fromisoformat(attempt.timings.started_at) + timedelta(seconds=attempt.timings.total_s)
+
+
+def _get(store: Store, key: str, kind: type[M]) -> M | None:
+    content = store.get(key)
+    if content is None:
+        return None
+    try:
+        return adapter(kind).validate_json(content)
+    except ValidationError as error:
+        problem = f"is not a valid {kind.__name__} of this version: {error.errors(include_url=False)[0]['msg']}"
+        raise StoreError(store.name, key, problem) from None

@@ -1,0 +1,62 @@
+"""Writes the built-in seeds and suites into the domains' packages, and the recording that the examples replay.
+
+Invariant: every generated file of the repository that contains tasks or a seed is written here, and only if all tasks
+keep the authoring rules; `--check` fails if a file is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
+from opsgym_suites.csm.authored import AUTHORED as CSM
+from opsgym_suites.itsm.authored import AUTHORED as ITSM
+from opsgym_suites.itsm.authored import QUICKSTART
+from opsgym_suites.itsm.recording import recording
+from opsgym_suites.kit.authoring_rules import seed_violations, violations
+from opsgym_suites.kit.data_files import json_lines, stale, write
+
+DOMAINS = (ITSM, CSM, CALENDAR)
+ROOT = Path(__file__).parents[2]
+"""The checkout."""
+RECORDING = ROOT / "examples" / "recordings" / "mixed.jsonl"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `python -m opsgym_suites`; the process's exit code."""
+    parser = argparse.ArgumentParser(prog="opsgym_suites", description="Writes the built-in seeds and suites.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
+    options = parser.parse_args(arguments)
+    suites = [suite for authored in DOMAINS for suite in authored.suites]
+    broken = violations([task for authored in DOMAINS for task in authored.tasks()])
+    broken += (
+        f"{suite.server.domain} {suite.seed}: {text}" for suite in suites for text in seed_violations(suite.world())
+    )
+    if broken:
+        sys.stderr.write("".join(f"{violation}\n" for violation in broken))
+        return 1
+    outdated = {path: text for path, text in generated().items() if stale(path, text)}
+    for path, text in outdated.items():
+        if options.check:
+            sys.stderr.write(f"{path} is stale; `make generate` writes it\n")
+        else:
+            write(path, text)
+            sys.stdout.write(f"wrote {path}\n")
+    return 1 if options.check and outdated else 0
+
+
+def generated() -> Mapping[Path, str]:
+    """The text that each generated file must hold, by path."""
+    data = {
+        ROOT / "domain_images" / "opsgym_domains" / authored.domain / "data" / f"{name}.zst": text
+        for authored in DOMAINS
+        for name, text in authored.texts().items()
+    }
+    return data | {RECORDING: json_lines(list(recording(QUICKSTART, QUICKSTART.drafts)))}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The seed and the suite that ship with the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from opsgym_domains.calendar.domain import HEADER
+from opsgym_suites.calendar import core
+from opsgym_suites.calendar.seeds import offices_sql, offices_world
+from opsgym_suites.calendar.seeds.company import COMPANY_NAME
+from opsgym_suites.calendar.seeds.world import DOMAIN, Colleague
+from opsgym_suites.kit.data_files import AuthoredDomain
+from opsgym_suites.kit.drafts import Person
+from opsgym_suites.kit.suite import GymServer, Suite
+from opsgym_suites.kit.world import World
+
+
+def _identity(actor: Person) -> Mapping[str, str]:
+    return {HEADER: cast("Colleague", actor).user.static_token}
+
+
+def _introduction(actor: Person, _world: World) -> str:
+    zone = cast("Colleague", actor).user.timezone
+    return (
+        f"You manage calendars at {COMPANY_NAME}. Addresses there are first.last@{DOMAIN}, without accents; where two "
+        f"people have the same name, the second has an initial in the middle. The acting user's time zone is {zone}."
+    )
+
+
+TIMES = "that time is UTC, and times of events are those of the time zone that stands beside them"
+SERVER = GymServer("calendar", "gym-calendar-mcp", "http://localhost:8002", _identity, _introduction, TIMES)
+CORE = Suite(SERVER, "calendar-core", "offices", offices_world, core.drafts)
+AUTHORED = AuthoredDomain("calendar", {"offices": offices_sql}, (CORE,))

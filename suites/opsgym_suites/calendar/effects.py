@@ -1,0 +1,296 @@
+"""The rows that calls of the calendar's tools write.
+
+Invariant: a call is followed as the server carries it out: an event with its guests, reminders and conference, and the
+parts that go with it when it is deleted. A new row's key here is a name of the call, except that of the first calendar
+that a solution creates, which later calls name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+from uuid import UUID, uuid5
+
+from opsgym_api.tasks.task import ToolCall
+from opsgym_domains.calendar.domain import DOMAIN
+from opsgym_domains.calendar.event_times import parse_event_time
+from opsgym_domains.calendar.tables import (
+    AclRule,
+    Attachment,
+    Attendee,
+    BirthdayProperties,
+    Calendar,
+    ConferenceData,
+    Event,
+    ExtendedProperties,
+    Reminder,
+    Scope,
+    WorkingLocation,
+)
+from opsgym_suites.calendar.seeds.world import World
+from opsgym_suites.kit.drafts import call
+from opsgym_suites.kit.effects import RowType, ToolEffects, WrittenRow
+from opsgym_suites.kit.verifiers import May
+from opsgym_suites.kit.world import key_of
+
+NEW_CALENDAR = str(uuid5(UUID("0d4c0c5e-5b1f-4d0c-9a55-0c3f1c6a7e21"), "1"))
+"""Key of a calendar that the first call of a solution creates that needs a key: keys are counted in each database."""
+PARTS: Sequence[RowType] = (
+    Attachment,
+    Attendee,
+    BirthdayProperties,
+    ConferenceData,
+    ExtendedProperties,
+    Reminder,
+    WorkingLocation,
+)
+PLAIN = ("summary", "description", "location", "status", "visibility", "transparency")
+Arguments = Mapping[str, Any]
+
+
+class Written:
+    """Rows that calls have written so far."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.rows: dict[tuple[RowType, Any], WrittenRow] = {}
+        self._made = 0
+
+    def add(self, tool: str, kind: RowType, values: Mapping[str, Any], key: Any = None) -> Any:
+        """A new row; returns its key."""
+        self._made += 1
+        key = key or f"new {self._made}"
+        self.rows[kind, key] = WrittenRow(tool, kind, "adds", key, dict(values), [(tool, dict(values))])
+        return key
+
+    def change(self, tool: str, kind: RowType, key: Any, values: Mapping[str, Any]) -> None:
+        """Columns of a row."""
+        row = self.rows.setdefault((kind, key), WrittenRow(tool, kind, "changes", key))
+        row.values |= values
+        row.calls.append((tool, dict(values)))
+
+    def remove(self, tool: str, kind: RowType, key: Any) -> None:
+        """A row that is gone; one that the solution added leaves no trace."""
+        before = self.rows.pop((kind, key), None)
+        if before is None or before.operation == "changes":
+            self.rows[kind, key] = WrittenRow(tool, kind, "removes", key, {}, [(tool, {})])
+
+    def of_event(self, kind: RowType, event_id: str) -> list[Any]:
+        """Keys of the rows of an event."""
+        gone = {key for (of, key), row in self.rows.items() if of is kind and row.operation == "removes"}
+        name = key_of(kind)
+        seeded = [getattr(row, name) for row in self.world.all(kind, event_id=event_id)]
+        added = [
+            key
+            for (of, key), row in self.rows.items()
+            if of is kind and row.operation == "adds" and row.values["event_id"] == event_id
+        ]
+        return [key for key in seeded if key not in gone] + added
+
+
+# --- calendars -------------------------------------------------------------------------------------------------------
+
+
+def _create_calendar(writes: Written, tool: str, given: Arguments) -> None:
+    values = {
+        "summary": given["summary"],
+        "description": given.get("description", May()),
+        "location": given.get("location", May()),
+        "time_zone": given.get("timeZone", "UTC"),
+        "conference_properties": May(),
+        "is_primary": False,
+        "hidden": False,
+        "selected": True,
+        "deleted": False,
+    }
+    writes.add(tool, Calendar, values, NEW_CALENDAR)
+    for role in ("owner", "writer"):
+        writes.add(tool, AclRule, {"calendar_id": NEW_CALENDAR, "role": role, "etag": May()})
+
+
+def _change_calendar(writes: Written, tool: str, given: Arguments) -> None:
+    columns = {
+        "summary": "summary",
+        "description": "description",
+        "location": "location",
+        "timeZone": "time_zone",
+        "summaryOverride": "summary_override",
+        "hidden": "hidden",
+        "selected": "selected",
+    }
+    values = {column: given[name] for name, column in columns.items() if name in given}
+    if values.get("hidden"):
+        values["selected"] = False
+    if "defaultReminders" in given:
+        values["default_reminders"] = json.dumps(given["defaultReminders"])
+    writes.change(tool, Calendar, given["calendarId"], values)
+
+
+# --- sharing ---------------------------------------------------------------------------------------------------------
+
+
+def _insert_acl_rule(writes: Written, tool: str, given: Arguments) -> None:
+    scope = writes.world.one(Scope, **given["scope"])
+    values = {"calendar_id": given["calendarId"], "scope_id": scope.id, "role": given["role"], "etag": May()}
+    writes.add(tool, AclRule, values)
+
+
+def _change_acl_rule(writes: Written, tool: str, given: Arguments) -> None:
+    writes.change(tool, AclRule, given["ruleId"], {"role": given["role"]})
+
+
+def _delete_acl_rule(writes: Written, tool: str, given: Arguments) -> None:
+    writes.remove(tool, AclRule, given["ruleId"])
+
+
+# --- events ----------------------------------------------------------------------------------------------------------
+
+
+def _create_event(writes: Written, tool: str, given: Arguments) -> None:
+    start, end = parse_event_time(given["start"]), parse_event_time(given["end"])
+    day = given["start"].get("date")
+    values: dict[str, Any] = {
+        "calendar_id": given["calendarId"],
+        "start_datetime": start.stored,
+        "end_datetime": end.stored,
+        "start_timezone": start.zone,
+        "end_timezone": end.zone,
+        "originalStartTime_date": date.fromisoformat(day) if day else None,
+        "originalStartTime_dateTime": None if day else start.stored,
+        "originalStartTime_timeZone": start.zone,
+        "description": May(),
+        "location": May(),
+        "color_id": May(),
+        "status": "confirmed",
+        "visibility": "default",
+        "transparency": "opaque",
+        "eventType": given.get("eventType", "default"),
+        "guestsCanInviteOthers": True,
+        "guestsCanModify": False,
+        "guestsCanSeeOtherGuests": True,
+        "sequence": 0,
+        "source": "null",
+        "iCalUID": May(),
+        "privateCopy": False,
+        "locked": False,
+    }
+    values |= {name: given[name] for name in PLAIN if name in given}
+    if "outOfOfficeProperties" in given:
+        values["outOfOfficeProperties"] = json.dumps(
+            {"autoDeclineMode": "", "declineMessage": "", **given["outOfOfficeProperties"]}
+        )
+    key = writes.add(tool, Event, values)
+    _add_guests(writes, tool, key, given.get("attendees", ()))
+    _add_reminders(writes, tool, key, given.get("reminders"))
+    if given.get("conferenceData") and given.get("conferenceDataVersion"):
+        writes.add(
+            tool,
+            ConferenceData,
+            {
+                "event_id": key,
+                "request_id": May(),
+                "create_solution_type": "hangoutsMeet",
+                "status_code": "success",
+                "entry_points": "null",
+                "notes": May(),
+            },
+        )
+
+
+def _add_guests(writes: Written, tool: str, event_id: str, guests: Sequence[Arguments]) -> None:
+    for guest in guests:
+        is_room = bool(guest.get("resource"))
+        writes.add(
+            tool,
+            Attendee,
+            {
+                "event_id": event_id,
+                "user_id": writes.world.person(guest["email"]).user_id,
+                "displayName": May(),
+                "optional": guest.get("optional", False),
+                "resource": is_room,
+                "responseStatus": ["needsAction", "accepted"]
+                if is_room
+                else guest.get("responseStatus", "needsAction"),
+                "additionalGuests": 0,
+            },
+        )
+
+
+def _add_reminders(writes: Written, tool: str, event_id: str, reminders: Arguments | None) -> None:
+    for one in (reminders or {}).get("overrides", ()):
+        values = {"event_id": event_id, "method": one["method"], "minutes": one["minutes"], "use_default": False}
+        writes.add(tool, Reminder, values)
+
+
+def _change_event(writes: Written, tool: str, given: Arguments) -> None:
+    key, values = given["eventId"], {"sequence": May(), **{name: given[name] for name in PLAIN if name in given}}
+    for name, columns in (("start", ("start_datetime", "start_timezone")), ("end", ("end_datetime", "end_timezone"))):
+        if name in given:
+            time = parse_event_time(given[name])
+            values |= dict(zip(columns, (time.stored, time.zone), strict=True))
+    writes.change(tool, Event, key, values)
+    if "attendees" in given:
+        _remove_parts(writes, tool, Attendee, key)
+        _add_guests(writes, tool, key, given["attendees"])
+    if "reminders" in given:
+        _remove_parts(writes, tool, Reminder, key)
+        _add_reminders(writes, tool, key, given["reminders"])
+
+
+def _move_event(writes: Written, tool: str, given: Arguments) -> None:
+    writes.change(tool, Event, given["eventId"], {"calendar_id": given["destination"]})
+
+
+def _delete_event(writes: Written, tool: str, given: Arguments) -> None:
+    for kind in PARTS:
+        _remove_parts(writes, tool, kind, given["eventId"])
+    writes.remove(tool, Event, given["eventId"])
+
+
+def _remove_parts(writes: Written, tool: str, kind: RowType, event_id: str) -> None:
+    for key in writes.of_event(kind, event_id):
+        writes.remove(tool, kind, key)
+
+
+_FOLLOWED: Mapping[str, Callable[[Written, str, Arguments], None]] = {
+    "create_calendar": _create_calendar,
+    "patch_calendar": _change_calendar,
+    "update_calendar": _change_calendar,
+    "update_calendar_in_list": _change_calendar,
+    "insert_acl_rule": _insert_acl_rule,
+    "patch_acl_rule": _change_acl_rule,
+    "update_acl_rule": _change_acl_rule,
+    "delete_acl_rule": _delete_acl_rule,
+    "create_event": _create_event,
+    "patch_event": _change_event,
+    "move_event": _move_event,
+    "delete_event": _delete_event,
+}
+
+
+class CalendarEffects(ToolEffects):
+    """Effects of the calendar's tools, whose arguments are objects that become rows of several tables."""
+
+    def written(self, world: Any, calls: Sequence[ToolCall]) -> list[WrittenRow]:
+        """Rows that calls write on a seed, in the order in which they are first written.
+
+        Raises:
+            LookupError: A call names a person without an account.
+        """
+        writes = Written(world)
+        for made in calls:
+            if made.name in _FOLLOWED:
+                _FOLLOWED[made.name](writes, made.name, made.arguments)
+        return list(writes.rows.values())
+
+
+def _equivalents(made: ToolCall) -> Iterator[ToolCall]:
+    """The tool that replaces a calendar's fields, for the one that changes some."""
+    if made.name == "patch_calendar":
+        yield call("update_calendar", **made.arguments)
+
+
+EFFECTS = CalendarEffects(DOMAIN.toolbox, link_types=frozenset({AclRule, Attendee}), equivalents=_equivalents)

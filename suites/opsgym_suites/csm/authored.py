@@ -1,0 +1,27 @@
+"""The seeds and suites that ship with the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opsgym_domains.csm.domain import HEADER
+from opsgym_suites.csm import core
+from opsgym_suites.csm.seeds import desk_sql, desk_world, quickstart_sql
+from opsgym_suites.csm.seeds.company import COMPANY_NAME
+from opsgym_suites.kit.data_files import AuthoredDomain
+from opsgym_suites.kit.drafts import Person
+from opsgym_suites.kit.suite import GymServer, Suite
+from opsgym_suites.kit.world import World
+
+
+def _identity(actor: Person) -> Mapping[str, str]:
+    return {HEADER: actor.email}
+
+
+def _introduction(_actor: Person, _world: World) -> str:
+    return f"You are the customer service assistant of {COMPANY_NAME}."
+
+
+SERVER = GymServer("csm", "gym-csm-mcp", "http://localhost:8001", _identity, _introduction)
+CORE = Suite(SERVER, "csm-core", "desk", desk_world, core.drafts)
+AUTHORED = AuthoredDomain("csm", {"quickstart": quickstart_sql, "desk": desk_sql}, (CORE,))

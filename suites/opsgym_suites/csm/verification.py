@@ -1,0 +1,74 @@
+"""Builder of the verifiers of CSM tasks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from opsgym_domains.csm.tables import CaseSla, CustomerCase, Interaction, Knowledge, Notification
+from opsgym_suites.csm.calls import timestamp
+from opsgym_suites.csm.effects import EFFECTS
+from opsgym_suites.kit.derived_verifiers import Harmless, VerifierBuilder
+from opsgym_suites.kit.verifiers import Between, Present
+from opsgym_suites.kit.world import NOW
+
+DURING_THE_WORK = Between(NOW - timedelta(minutes=1), NOW + timedelta(days=31))
+VERIFIERS = VerifierBuilder(
+    EFFECTS,
+    rules={
+        "add_new_user": "ACC-2",
+        "update_user_details": "ACC-3, ACC-5",
+        "add_new_user_group": "ID-4",
+        "update_user_group": "ID-4",
+        "add_new_group_member": "CAS-5",
+        "remove_group_membership": "ACC-5",
+        "add_location": "ID-4",
+        "update_location": "ID-4",
+        "create_new_account": "ACC-1",
+        "update_account_details": "ACC-4",
+        "create_contact": "ACC-1, ACC-2",
+        "update_contact": "ACC-1, ACC-3",
+        "add_new_product": "ID-4",
+        "update_product": "PRD-2",
+        "delete_products": "ID-4",
+        "register_new_installed_product": "PRD-1",
+        "update_installed_product_details": "PRD-2, PRD-3",
+        "enlist_new_contract": "CON-1, CON-3",
+        "update_contract": "CON-2",
+        "add_new_entitlement": "CON-2",
+        "update_entitlement": "CON-2, CON-3",
+        "add_new_sla_definition": "SLA-1",
+        "update_sla_definition": "SLA-1",
+        "create_new_case": "CAS-1, CAS-2",
+        "update_case": "CAS-5",
+        "assign_case_to_user": "CAS-5",
+        "set_case_assignment_group": "CAS-5",
+        "link_new_case_sla": "SLA-1",
+        "update_case_sla_details": "SLA-3, SLA-4, SLA-5",
+        "delete_case_slas": "SLA-2",
+        "register_new_interaction": "INT-1",
+        "update_interaction": "INT-1",
+        "create_knowledge": "KB-3",
+        "update_knowledge": "KB-3",
+        "link_case_knowledge": "KB-1, CAS-7",
+        "updated_linked_case_knowledge": "KB-1",
+        "delete_case_knowledge_linkages": "KB-4",
+        "send_notification": "NTF-1, NTF-2, NTF-3",
+        "update_notification": "NTF-2",
+        "delete_notifications": "NTF-2",
+    },
+    free_text={"short_description", "body"},
+    defaults={
+        CustomerCase: {"number": Present(), "escalation": False, "reopen_count": 0},
+        CaseSla: {"has_breached": False, "start_time": DURING_THE_WORK},
+        Interaction: {"started_at": DURING_THE_WORK},
+        Knowledge: {"kb_number": Present()},
+        Notification: {"status": "success"},
+    },
+    harmless={
+        "register_new_interaction": (
+            Harmless("ended_at", timestamp(NOW), DURING_THE_WORK, when={"status": "handled"}),
+        ),
+        "update_interaction": (Harmless("ended_at", timestamp(NOW), DURING_THE_WORK, when={"status": "handled"}),),
+    },
+)
+with_verifiers, with_scenario_verifiers = VERIFIERS.with_verifiers, VERIFIERS.with_scenario_verifiers

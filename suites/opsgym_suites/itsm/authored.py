@@ -1,0 +1,29 @@
+"""The seeds and suites that ship with the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsgym_domains.itsm.domain import HEADER
+from opsgym_domains.itsm.tables import Organization
+from opsgym_suites.itsm import core, quickstart
+from opsgym_suites.itsm.seeds import desk_sql, desk_world, quickstart_sql, quickstart_world
+from opsgym_suites.kit.data_files import AuthoredDomain
+from opsgym_suites.kit.suite import GymServer, Suite
+from opsgym_suites.kit.world import World
+
+
+def _identity(actor: Any) -> Mapping[str, str]:
+    return {HEADER: actor.static_token}
+
+
+def _introduction(actor: Any, world: World) -> str:
+    company = world.one(Organization, org_id=actor.org_id).name
+    return f"You are the service desk assistant of {company}."
+
+
+SERVER = GymServer("itsm", "gym-itsm-mcp", "http://localhost:8006", _identity, _introduction)
+QUICKSTART = Suite(SERVER, "quickstart", "quickstart", quickstart_world, quickstart.drafts, numbered="itsm-qs")
+CORE = Suite(SERVER, "itsm-core", "desk", desk_world, core.drafts)
+AUTHORED = AuthoredDomain("itsm", {"quickstart": quickstart_sql, "desk": desk_sql}, (QUICKSTART, CORE))

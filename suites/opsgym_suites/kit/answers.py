@@ -1,0 +1,73 @@
+"""Patterns for the forms in which answers and messages usually state a figure, a date, a time or a name.
+
+Invariant: a pattern accepts every usual form of its value and no other value: 16 November 2026, November 16 and
+2026-11-16 are one date, and the figure 10 is not found in 10:00, 110 or INC-10.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date, datetime
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_BETWEEN = r"[\s_-]+"
+
+
+def figure(number: int) -> str:
+    """Pattern for a number in digits, as a word of its own; thousands may be set apart."""
+    digits = f"{number:,}".replace(",", "[ ,.']?")
+    return rf"(?<!\w)(?<!\d[.,:/-])(?<!\w-){digits}(?!\w)(?![.,:/-]\d)"
+
+
+def number(value: int) -> str:
+    """Pattern for a number in digits or, up to twelve, in words."""
+    word = rf"|\b{_WORDS[value]}\b" if 0 <= value < len(_WORDS) else ""
+    return f"(?:{figure(value)}{word})"
+
+
+def on_date(day: date) -> str:
+    """Pattern for a date in the forms that people and servers write; the year may be missing after a month's name."""
+    ordinal, month = rf"0?{day.day}(?:st|nd|rd|th)?", rf"{day:%b}(?:{f'{day:%B}'[3:]})?\.?"
+    forms = (
+        rf"(?<!\d){ordinal}(?:\s+of)?[\s-]+{month}(?!\w)",
+        rf"\b{month}\s+(?:the\s+)?{ordinal}(?!\w)",
+        rf"(?<!\d){day:%Y-%m-%d}(?!\d)",
+        rf"(?<!\d)0?{day.day}[./]0?{day.month}[./]{day.year}",
+        rf"(?<!\d)0?{day.month}/0?{day.day}/{day.year}",
+        rf"\bthe\s+{day.day}(?:st|nd|rd|th)\b",
+    )
+    return f"(?:{'|'.join(forms)})"
+
+
+def at_time(time: datetime) -> str:
+    """Pattern for a time of day, of 24 or of 12 hours."""
+    minute, half = f"{time:%M}", "a" if time.hour < 12 else "p"
+    short = rf"(?:[:.]{minute})?" if time.minute == 0 else rf"[:.]{minute}"
+    forms = (
+        rf"(?<![\d:.])0?{time.hour}[:.]{minute}(?::00)?(?![\d:])(?!\s*[ap]\.?m)",
+        rf"(?<![\d:.])0?{time.hour % 12 or 12}{short}(?::00)?\s*{half}\.?m\b",
+    )
+    return f"(?:{'|'.join(forms)})"
+
+
+def term(name: str) -> str:
+    """Pattern for a value of an enumeration or a name: as a word of its own, with blanks or hyphens for underscores."""
+    words = (re.escape(word) for word in re.split(_BETWEEN, name))
+    return rf"(?<!\w){_BETWEEN.join(words)}(?!\w)"
+
+
+INACTIVE = r"\b(inactive|deactivated|disabled|closed|not active|no longer active)\b"
+"""Pattern for what answers say of an account that cannot be used."""
+
+
+def only_for(*roles: str) -> str:
+    """Pattern for a reason that says that something is reserved to users with one of these roles."""
+    role = rf"\b(?:{'|'.join(roles)})s?\b"
+    reserved = r"\b(?:only|needs?|takes?|requires?|has to|have to|must|may|can|reserved|limited|restricted|right)\b"
+    return f"(?:{reserved}[^.]*{role}|{role}[^.]*{reserved})"
+
+
+def all_of(patterns: Iterable[str]) -> str:
+    """Pattern for a text in which each of these is found, in any order."""
+    return "(?s)^" + "".join(f"(?=.*(?:{pattern}))" for pattern in patterns)

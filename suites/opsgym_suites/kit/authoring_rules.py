@@ -1,0 +1,217 @@
+"""Rules that every task and every seed of the built-in suites keeps, beyond being valid rows.
+
+Invariant: a rule reads the row and the draft, or the seed's rows; it needs no server and plays no episode.
+`python -m opsgym_suites` applies all of them and reports every violation with its task id or seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.verifiers import Category, Verifier
+from opsgym_domains.kit.domain import Domain
+from opsgym_suites.kit.drafts import Draft
+from opsgym_suites.kit.scenarios import FIRST_LOOK
+from opsgym_suites.kit.world import World, key_of, last_digits, number_column
+
+MOST_PROMPT_CHARACTERS = 1200
+"""Longest user prompt; a longer one would describe the solution."""
+_ID = re.compile(r"\b[A-Z]+_\d{3}\b|\bid\b")
+_POLICY_RULE = re.compile(r"\*\*([A-Z]+-\d+)\*\*")
+_CITED_RULE = re.compile(r"\b[A-Z]{2,3}-\d{1,2}\b")
+
+
+@dataclass(frozen=True)
+class AuthoredTask:
+    """A task of a suite with the draft that it was written as."""
+
+    domain: Domain
+    task: Task
+    """The row, with the policy's text in its system prompt."""
+    draft: Draft
+
+    def writes(self, tool: str) -> bool:
+        """Whether a tool writes; unknown tools do not."""
+        return tool in self.domain.toolbox.tools and self.domain.toolbox.tools[tool].writes
+
+    @property
+    def policy_rules(self) -> set[str]:
+        """Numbers of the rules that the system prompt contains."""
+        return set(_POLICY_RULE.findall(self.task.system_prompt))
+
+    @property
+    def enforced_rules(self) -> set[str]:
+        """Numbers of the rules that the gym server enforces with access `strict`."""
+        access = self.domain.access
+        return set() if access is None else {*access.rulebook.numbers, access.identity_rule, access.permission_rule}
+
+
+def violations(tasks: Sequence[AuthoredTask]) -> list[str]:
+    """Every violated rule, as `task id: problem`."""
+    by_task = [f"{task.task.task_id}: {problem}" for task in tasks for rule in TASK_RULES for problem in rule(task)]
+    return [*by_task, *_duplicates(tasks)]
+
+
+# --- rules of one task ---------------------------------------------------------------------------------------------
+
+
+def _tools(authored: AuthoredTask) -> Iterator[str]:
+    selected, known = set(authored.task.selected_tools), set(authored.domain.toolbox.tools)
+    if unknown := selected - known:
+        yield f"selects unknown tools: {_list(unknown)}"
+    if hidden := {call.name for call in authored.draft.gold} - selected:
+        yield f"the reference solution calls tools that are not selected: {_list(hidden)}"
+    if authored.task.steps != len(authored.draft.gold):
+        yield f"has {authored.task.steps} steps, but the reference solution makes {len(authored.draft.gold)} calls"
+
+
+def _reference_solution(authored: AuthoredTask) -> Iterator[str]:
+    writes = [authored.writes(call.name) for call in authored.draft.gold]
+    if not writes or writes[0]:
+        yield "the reference solution does not read before it writes"
+    if authored.task.feasible and not any(writes):
+        yield "is feasible, but the reference solution writes nothing"
+    if len(authored.task.plan or []) < 2:
+        yield "has a plan of fewer than two steps"
+
+
+def _prompt(authored: AuthoredTask) -> Iterator[str]:
+    task = authored.task
+    (server,) = task.gym_servers_config
+    identities = list((server.context or {}).values())
+    messages = "\n".join(
+        [task.user_prompt, *(day.message for day in task.days), *(event.tell for event in task.events if event.tell)]
+    )
+    if match := _ID.search(messages):
+        yield f"the user names the id {match[0]!r}, which the agent should look up"
+    if any(identity in messages for identity in identities):
+        yield "the user states the acting user's identity header"
+    if task.domain == "itsm" and any(identity in task.system_prompt for identity in identities):
+        yield "the system prompt contains the acting user's secret token"
+    if len(task.user_prompt) > MOST_PROMPT_CHARACTERS:
+        yield f"the user prompt has {len(task.user_prompt)} characters, more than {MOST_PROMPT_CHARACTERS}"
+
+
+def _wordings(authored: AuthoredTask) -> Iterator[str]:
+    facts = _facts(authored.task.user_prompt)
+    for number, wording in enumerate(authored.task.user_prompts, start=2):
+        if differing := facts ^ _facts(wording):
+            yield f"wording {number} of the prompt does not state the same facts: {_list(differing)}"
+
+
+def _facts(prompt: str) -> set[str]:
+    """Quoted texts, numbers and names of a prompt. A word that begins a sentence is not taken for a name."""
+    quoted = re.findall(r"(?<!\w)'([^']+)'(?!\w)|\"([^\"]+)\"", prompt)
+    names = re.findall(r"(?<![.!?:] )(?<!^)(?<![\w\n-])[A-Z][\w-]+", prompt)
+    return {*("".join(pair) for pair in quoted), *re.findall(r"\d[\d:.,-]*(?<=\d)", prompt), *names} - {"I"}
+
+
+def _verifiers(authored: AuthoredTask) -> Iterator[str]:
+    verifiers = authored.task.verifiers
+    categories = {verifier.category for verifier in verifiers}
+    if Category.SIDE_EFFECT not in categories:
+        yield "has no verifier of side effects"
+    if not authored.task.feasible and Category.REFUSAL not in categories:
+        yield "is infeasible, but no verifier checks the refusal"
+    if not any(_lets_nothing_else_change(verifier) for verifier in verifiers):
+        yield "has no state_difference verifier with nothing_else"
+    if not authored.task.feasible and not authored.draft.evidence:
+        yield "is infeasible, but its draft names no evidence that the agent must read"
+
+
+def _lets_nothing_else_change(verifier: Verifier) -> bool:
+    return verifier.verifier_type == "state_difference" and verifier.state_difference.nothing_else
+
+
+def _cited_rules(authored: AuthoredTask) -> Iterator[str]:
+    cited = {rule for verifier in authored.task.verifiers for rule in _CITED_RULE.findall(verifier.description)}
+    if "REF-3" not in authored.policy_rules:
+        yield "the system prompt does not contain the policy"
+    if not cited:
+        yield "no verifier cites a rule of the policy"
+    if unknown := cited - authored.policy_rules:
+        yield f"verifiers cite rules that are not in the system prompt: {_list(unknown)}"
+
+
+def _strict_access(authored: AuthoredTask) -> Iterator[str]:
+    if authored.task.access is not Access.STRICT:
+        return
+    if missing := authored.enforced_rules - authored.policy_rules:
+        yield f"the server enforces rules that are not in the system prompt: {_list(missing)}"
+    if not authored.draft.negative_trajectories:
+        yield "has strict access, but no negative trajectory"
+
+
+def _refusals(authored: AuthoredTask) -> Iterator[str]:
+    trajectories = authored.draft.negative_trajectories.values()
+    expected = {*authored.draft.refused.values(), *(path.rule for path in trajectories if path.rule)}
+    if unknown := expected - authored.enforced_rules:
+        yield f"expects refusals by rules that the server does not enforce: {_list(unknown)}"
+
+
+def _events(authored: AuthoredTask) -> Iterator[str]:
+    task = authored.task
+    if not task.events and not task.days:
+        return
+    if any(event.after_step not in {FIRST_LOOK, None} for event in task.events):
+        yield "has an event that does not follow the agent's first step or a state of the database"
+    if not authored.draft.negative_trajectories:
+        yield "has events or several days, but no negative trajectory"
+
+
+TASK_RULES: tuple[Callable[[AuthoredTask], Iterable[str]], ...] = (
+    _tools,
+    _reference_solution,
+    _prompt,
+    _wordings,
+    _verifiers,
+    _cited_rules,
+    _strict_access,
+    _refusals,
+    _events,
+)
+
+
+# --- rules of all tasks together -----------------------------------------------------------------------------------
+
+
+def _duplicates(tasks: Sequence[AuthoredTask]) -> Iterator[str]:
+    """Tasks that share an id, a prompt (in any order of words) or, if feasible, the writes of the solution."""
+    keys: tuple[tuple[str, Callable[[AuthoredTask], str | None]], ...] = (
+        ("id", lambda task: task.task.task_id),
+        ("user prompt", lambda task: " ".join(sorted(re.findall(r"[a-z]{4,}", task.draft.prompt.lower())))),
+        ("reference solution", _solution),
+    )
+    for name, key in keys:
+        counts = Counter(map(key, tasks))
+        for task in tasks:
+            if (value := key(task)) is not None and counts[value] > 1:
+                yield f"{task.task.task_id}: another task has the same {name}"
+
+
+def _solution(authored: AuthoredTask) -> str | None:
+    writes = [call for call in authored.draft.accepted_calls if authored.writes(call.name)]
+    return repr(writes) if authored.task.feasible else None
+
+
+# --- rules of a seed -----------------------------------------------------------------------------------------------
+
+
+def seed_violations(world: World) -> list[str]:
+    """Rows whose number ends in the digits of their id, so that an agent could guess the id without a look-up."""
+    return [
+        f"{kind.__tablename__}: the number {number} ends in the digits of the id {key}"
+        for kind in world.kinds
+        if (column := number_column(kind)) is not None
+        for row in world.all(kind)
+        if (number := str(getattr(row, column))).endswith(str(last_digits(key := getattr(row, key_of(kind)))))
+    ]
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

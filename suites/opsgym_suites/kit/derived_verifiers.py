@@ -1,0 +1,267 @@
+"""Verifiers that are derived from a reference solution: its rows exist, nothing else has changed, and what it changes
+was looked up.
+
+Invariant: a verifier requires the exact words of a text only where the request gives them, and a value of a column that
+policy and tools leave to the agent never.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import ToolCall
+from opsgym_api.tasks.verifiers import Category, Verifier
+from opsgym_suites.kit.drafts import Draft, Person
+from opsgym_suites.kit.effects import RowType, ToolEffects, WrittenRow
+from opsgym_suites.kit.expected_rows import (
+    CHANGE_OF,
+    Difference,
+    changed_meanwhile,
+    generated_columns,
+    given,
+    rows_by_tool,
+    same,
+)
+from opsgym_suites.kit.scenarios import ScenarioEvent
+from opsgym_suites.kit.verifiers import Has, HasAll, May, Present, looked_up, state_difference
+from opsgym_suites.kit.world import World, key_of
+
+Conditions = Mapping[str, Any] | Callable[[WrittenRow], Mapping[str, Any]]
+Expected = Mapping[str, Conditions]
+"""Conditions on columns, by tool, in place of the values that a solution gives; of each row, if it is a function."""
+
+
+@dataclass(frozen=True)
+class OfActor:
+    """A default that is a value of the acting user."""
+
+    column: str
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """A column that a correct solution may set although the reference solution does not."""
+
+    column: str
+    sample: Any
+    """A value, as an argument of the tool; tests give it."""
+    allowed: Any = None
+    """Condition on the value; any value if None."""
+    when: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the same row must get."""
+
+
+@dataclass(frozen=True)
+class VerifierBuilder:
+    """Builds verifiers from the reference solutions of a domain's tasks."""
+
+    effects: ToolEffects
+    rules: Mapping[str, str]
+    """The policy's rules that each writing tool must follow, for instance `INC-4, INC-5`; a draft may replace them."""
+    free_text: Collection[str] = ()
+    """Columns whose text the agent chooses unless the request gives it."""
+    numbers_in: tuple[str, re.Pattern[str]] | None = None
+    """A free-text column that must contain the record numbers of the solution's text, and the pattern of a number."""
+    defaults: Mapping[RowType, Mapping[str, Any]] = field(default_factory=dict)
+    """Values that the server gives new rows in columns that calls do not set, by table."""
+    harmless: Mapping[str, Sequence[Harmless]] = field(default_factory=dict)
+    """Columns that policy or tool offers and a solution may omit, by tool."""
+    shown_keys: Mapping[RowType, str] | None = None
+    """Names under which results show the keys of rows; None if they show every key as its column. Rows of tables that
+    are missing here have no key in results, so nothing asks that they were read."""
+
+    def with_verifiers(
+        self,
+        world: World,
+        draft: Draft,
+        event: ScenarioEvent[Any] | None = None,
+        *,
+        rules: Mapping[str, str] | None = None,
+        expect: Expected | None = None,
+        optional: Sequence[ToolCall] = (),
+    ) -> Draft:
+        """A draft with derived verifiers in addition to its own.
+
+        Args:
+            world: The seed's rows.
+            draft: The task with the verifiers that cannot be derived.
+            event: What changes rows without the agent; its rows belong to the expected final state.
+            rules: Rules by tool, in place of the builder's.
+            expect: Conditions on columns, by tool, in place of the values that the solution gives; see `verifiers`.
+            optional: Further calls that a correct solution may make, each or none of them.
+        """
+        now = world if event is None else event.after
+        calls, more = draft.accepted_calls, draft.evidence
+        solution = _Solution(self, world, now, draft, expect or {})
+        differences = solution.differences(calls, optional)
+        by_tool = rows_by_tool(differences)
+        cited = {tool: _cited(of_tool, draft.access) for tool, of_tool in {**self.rules, **(rules or {})}.items()}
+        rows = [verifier for tool, of_tool in by_tool.items() if tool for verifier in self._rows(tool, of_tool, cited)]
+        written = self.effects.written(now, [*calls, *optional])
+        looked = [*self._looked_up(world, written), *([self._evidence(more)] if more else [])]
+        rest = _nothing_else(world, by_tool.get(None, []))
+        return replace(draft, verifiers=(*rows, *draft.verifiers, *looked, rest))
+
+    def with_scenario_verifiers(
+        self,
+        draft: Draft,
+        event: ScenarioEvent[Any] | None = None,
+        *,
+        world: World,
+        rules: Mapping[str, str] | None = None,
+        expect: Expected | None = None,
+        optional: Sequence[ToolCall] = (),
+    ) -> Draft:
+        """`with_verifiers` for a scenario."""
+        return self.with_verifiers(world, draft, event, rules=rules, expect=expect, optional=optional)
+
+    def _rows(self, tool: str, rows: Sequence[Mapping[str, Any]], rules: Mapping[str, str]) -> Iterator[Verifier]:
+        """A verifier for the rows that a tool writes, and one for those of other tables that follow from them."""
+        links = {kind.__tablename__ for kind in self.effects.link_types}
+        tables = list(dict.fromkeys(row["table"] for row in rows))
+        for table in tables:
+            of_table = [row for row in rows if row["table"] == table]
+            gone = all(row["change"] == "removed" for row in of_table)
+            condition = "gone" if gone else "as the request and the policy ask"
+            yield state_difference(
+                tool if table == tables[0] else f"{tool}_{table}",
+                f"Rows of {table} are {condition} [{rules[tool]}]",
+                of_table,
+                category=Category.INTEGRITY if table in links else Category.TASK_COMPLETION,
+            )
+
+    def _looked_up(self, world: World, written: Sequence[WrittenRow]) -> Iterator[Verifier]:
+        """What is changed or removed was read before."""
+        changed = [row for row in written if row.operation != "adds" and not isinstance(row.key, dict)]
+        shown = changed if self.shown_keys is None else [row for row in changed if row.kind in self.shown_keys]
+        rows = [row for row in shown if world.all(row.kind, **{key_of(row.kind): row.key})]
+        kinds, by_tool = {row.kind for row in rows}, self.effects.by_tool
+        changing = [tool for tool, does in by_tool.items() if does.row in kinds and does.operation != "adds"]
+        # What other writes of the solution return would otherwise count as having read the row that they refer to.
+        tools = list(
+            dict.fromkeys(
+                [*changing, *(tool for row in written for tool in [row.tool, *(tool for tool, _values in row.calls)])]
+            )
+        )
+        if rows:
+            named = [
+                (name, value)
+                for row in rows
+                for name, value in [(self._shown_key(row.kind), row.key), *row.named_by.items()]
+            ]
+            keys = list(dict.fromkeys(named))
+            yield looked_up("looked_up_before_writing", "What is written to was read before [LKP-1]", keys, tools)
+
+    def _evidence(self, rows: Sequence[Any]) -> Verifier:
+        keys = [(self._shown_key(type(row)), getattr(row, key_of(type(row)))) for row in rows]
+        return looked_up(
+            "looked_up_what_stands_in_the_way", "The records that settle the matter were read [LKP-1]", keys
+        )
+
+    def _shown_key(self, kind: RowType) -> str:
+        return (self.shown_keys or {}).get(kind, key_of(kind))
+
+
+def _cited(rules: str, access: Access) -> str:
+    """Those of a tool's rules that the policy contains: only that of `strict` has rules of the enforced process."""
+    known = [rule for rule in rules.split(", ") if access is Access.STRICT or not rule.startswith("PRC-")]
+    return ", ".join(known or ["ID-4"])
+
+
+def _nothing_else(world: World, meanwhile: Sequence[Mapping[str, Any]]) -> Verifier:
+    made = {kind.__tablename__: generated_columns(kind) for kind in world.kinds}
+    return state_difference(
+        "nothing_else_changes",
+        "Nothing else has been added, changed or removed [ID-4]",
+        meanwhile,
+        category=Category.SIDE_EFFECT,
+        ignored={table: columns for table, columns in made.items() if columns},
+        nothing_else=True,
+    )
+
+
+@dataclass(frozen=True)
+class _Solution:
+    """The rows in which a solved task differs from its seed."""
+
+    builder: VerifierBuilder
+    seed: World
+    now: World
+    """The rows after what happens without the agent."""
+    draft: Draft
+    expect: Expected
+
+    def differences(self, calls: Sequence[ToolCall], optional: Sequence[ToolCall]) -> list[Difference]:
+        """Rows of the solution, those that it may write, and those that change without it."""
+        meanwhile = {_place(row): row for row in changed_meanwhile(self.seed, self.now)}
+        written = self.builder.effects.written(self.now, calls)
+        of_solution = {_place(row) for row in written}
+        more = [
+            row for row in self.builder.effects.written(self.now, [*calls, *optional]) if _place(row) not in of_solution
+        ]
+        rows = [self._difference(row, meanwhile.pop(_place(row), None)) for row in written]
+        rows += [replace(self._difference(row, None), tool=None, optional=True) for row in more]
+        return [*(row for row in rows if row.values or row.change == "removed"), *meanwhile.values()]
+
+    def _difference(self, row: WrittenRow, meanwhile: Difference | None) -> Difference:
+        if row.operation == "removes":
+            return Difference(row.tool, row.kind, "removed", row.key, {})
+        values = {name: self._expected(row, name, value) for name, value in row.values.items()}
+        for tool, _given in row.calls:
+            conditions = self.expect.get(tool, {})
+            values |= conditions(row) if callable(conditions) else conditions
+        if row.operation == "adds":
+            return Difference(row.tool, row.kind, "added", row.key, self._defaults(row) | self._harmless(row) | values)
+        if meanwhile is not None and meanwhile.change == "added":
+            (added,) = self.now.all(row.kind, **{key_of(row.kind): row.key})
+            return Difference(
+                row.tool, row.kind, "added", row.key, self._harmless(row) | given(row.kind, added) | values
+            )
+        (seed,) = self.seed.all(row.kind, **{key_of(row.kind): row.key})
+        before = {} if meanwhile is None else dict(meanwhile.values)
+        changed = {name: value for name, value in (before | values).items() if not same(getattr(seed, name), value)}
+        return Difference(row.tool, row.kind, CHANGE_OF[row.operation], row.key, self._harmless(row) | changed)
+
+    def _defaults(self, row: WrittenRow) -> dict[str, Any]:
+        defaults = self.builder.defaults.get(row.kind, {})
+        return {name: _of(self.draft.actor, value) for name, value in defaults.items()}
+
+    def _harmless(self, row: WrittenRow) -> dict[str, Any]:
+        return {
+            harmless.column: May(harmless.allowed)
+            for tool, values in row.calls
+            for harmless in self.builder.harmless.get(tool, ())
+            if all(values.get(name) == value for name, value in harmless.when.items())
+        }
+
+    def _expected(self, row: WrittenRow, column: str, value: Any) -> Any:
+        request, numbers_in = self.draft.request, self.builder.numbers_in
+        if column not in self.builder.free_text or not isinstance(value, str):
+            return value
+        before = self._before(row, column)
+        if before and before in value:
+            added = value.replace(before, "").strip()
+            return HasAll((before, added)) if added in request else HasAll((before,))
+        if numbers_in is not None and column == numbers_in[0]:
+            numbers = numbers_in[1].findall(value)
+            return HasAll(tuple(numbers)) if numbers else Present()
+        return Has(value) if value in request else Present()
+
+    def _before(self, row: WrittenRow, column: str) -> str | None:
+        if row.operation != "changes":
+            return None
+        rows = self.now.all(row.kind, **{key_of(row.kind): row.key})
+        return getattr(rows[0], column) if rows else None
+
+
+def _of(actor: Person, value: Any) -> Any:
+    return getattr(actor, value.column) if isinstance(value, OfActor) else value
+
+
+def _place(row: WrittenRow | Difference) -> tuple[str, str]:
+    """Where a row stands: its table and key."""
+    return str(row.kind.__tablename__), repr(row.key)

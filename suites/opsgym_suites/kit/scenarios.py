@@ -1,0 +1,116 @@
+"""Scenarios: tasks in which records change without the agent, or in which the gym server refuses calls.
+
+Invariant: a change is stated once. The statements that a gym server executes and the rows that verifiers expect come
+from the same `ScenarioEvent`, so they cannot contradict each other.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Generic, Self, TypeVar
+
+from opsgym_api.tasks.event import Event
+from opsgym_api.tasks.verifiers import Category, Verifier
+from opsgym_domains.kit.passing import pass_time_in
+from opsgym_domains.kit.schema import Row, as_dict
+from opsgym_suites.kit.verifiers import answer_says
+from opsgym_suites.kit.world import World, table_of
+
+W = TypeVar("W", bound=World)
+FIRST_LOOK = 1
+"""Step after which most events happen: the agent has read the records and has not written yet."""
+
+
+class ScenarioEvent(Generic[W]):
+    """Rows that change without the agent, in the gym server's database and in the expected final state.
+
+    Args:
+        world: The seed's rows.
+        advance: Time that passes with the event or over the days of the task, and does what it does by itself; the
+            other changes follow.
+
+    Attributes:
+        after: The seed's rows after the event.
+        statements: SQL that makes the changes, in Postgres' dialect.
+    """
+
+    def __init__(self, world: W, advance: timedelta = timedelta()) -> None:
+        self.after = copied(world)
+        pass_time_in(world.deadlines, self.after, world.now, world.now + advance)
+        self._advance = advance
+        self.statements: list[str] = []
+
+    def change(self, row: Row, **values: Any) -> Self:
+        """Sets columns of a row."""
+        table, columns = row.__table__, as_dict(row)
+        key = {column.name: columns[column.name] for column in table.primary_key}
+        changed = self.after.one(type(row), **key)
+        assignments = ", ".join(f"{_name(name)} = {_literal(value)}" for name, value in values.items())
+        where = " AND ".join(f"{_name(name)} = {_literal(value)}" for name, value in key.items())
+        statement = f"UPDATE {table_of(type(row))} SET {assignments} WHERE {where}"  # noqa: S608 - our own names
+        self.statements.append(statement)
+        for name, value in values.items():
+            setattr(changed, name, value)
+        return self
+
+    def add(self, row: Row) -> Self:
+        """Adds a row, which gets the next id."""
+        values = {name: value for name, value in as_dict(self.after.add(row)).items() if value is not None}
+        columns, literals = ", ".join(map(_name, values)), ", ".join(map(_literal, values.values()))
+        self.statements.append(f"INSERT INTO {table_of(type(row))} ({columns}) VALUES ({literals})")  # noqa: S608
+        return self
+
+    def happens_after(self, step: int) -> Event:
+        """The event, triggered after a step of the agent."""
+        return Event(after_step=step, sql=self.statements)
+
+    def happens_when(self, query: str) -> Event:
+        """The event, triggered once when a query in Postgres' dialect first returns true."""
+        return Event(when=query, sql=self.statements, advance_seconds=self._advance.total_seconds() or None)
+
+    def happens_at(self, time: datetime) -> Event:
+        """The event, triggered when the clock reaches a time; a task of several days moves the clock."""
+        return Event(at=time.isoformat(), sql=self.statements)
+
+    def happens_on(self, tool: str) -> Event:
+        """The event, triggered by the first successful call of a tool."""
+        return Event(on_tool=tool, sql=self.statements, advance_seconds=self._advance.total_seconds() or None)
+
+
+def answer_admits(*reasons: str, rule: str = "REF-2") -> tuple[Verifier, Verifier]:
+    """The final answer says that a part of the request was not carried out, and gives one of the reasons."""
+    process = Category.PERMISSION_PROCESS
+    undone = r"\b(not|cannot|can't|couldn't|didn't|won't|unable|refus\w*|stays?|stayed|remains?|left|without)\b"
+    return (
+        answer_says("says_what_was_not_done", f"The answer says what was not done [{rule}]", undone, category=process),
+        answer_says("says_why", f"The answer gives the reason [{rule}]", *reasons, category=process),
+    )
+
+
+def days(number: float) -> timedelta:
+    """A number of days."""
+    return timedelta(days=number)
+
+
+def copied(world: W) -> W:
+    """A world with the same rows, which can be changed."""
+    copy = type(world)()
+    for _name, rows in world.tables():
+        for row in rows:
+            copy.add(type(row)(**as_dict(row)))
+    return copy
+
+
+def _name(column: str) -> str:
+    """A column's name for Postgres, which folds names that are not quoted."""
+    return column if column == column.lower() else f'"{column}"'
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime):
+        return f"'{value:%Y-%m-%d %H:%M:%S}'"
+    return "'" + str(value).replace("'", "''") + "'"

@@ -1,0 +1,142 @@
+"""Suites, and the rows that their drafts become.
+
+Invariant: a row is derived from its draft and the seed alone, and its selected tools include every tool that its gold
+actions call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import Task, ToolCall
+from opsgym_api.tasks.verifiers import Verifier
+from opsgym_domains.includes import included
+from opsgym_suites.kit.drafts import Draft, Person, full_name
+from opsgym_suites.kit.world import World
+
+POLICIES = {Access.PUBLISHED: ("policy.md",), Access.STRICT: ("policy.md", "policy-strict.md")}
+"""Files of the policy in the system prompt, by how strictly the server enforces it."""
+
+
+OF_GYM = {"database_state", "state_difference"}
+"""Types of verifiers that judge the database of one gym."""
+
+
+@dataclass(frozen=True)
+class GymServer:
+    """The gym server that a domain's tasks name."""
+
+    domain: str
+    gym: str
+    """Name of the gym server."""
+    url: str
+    identity: Callable[[Person], Mapping[str, str]]
+    """Headers that name the acting user."""
+    introduction: Callable[[Person, World], str]
+    """First sentence of the system prompt, which says whose assistant the agent is."""
+    times: str = "all times are UTC"
+    """What the system prompt says of the times of records."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A built-in suite: its name, its seed and its drafts."""
+
+    server: GymServer
+    name: str
+    seed: str
+    world: Callable[[], Any]
+    """The seed's rows."""
+    write: Callable[[Any], Sequence[Draft]]
+    """Writes the tasks for the seed's rows."""
+    numbered: str = ""
+    """Prefix of task ids that contain the task's position; if empty, ids do not depend on the position."""
+
+    def task_id(self, number: int, draft: Draft) -> str:
+        """Id of a task by its position in the suite, counted from 1."""
+        return f"{self.numbered}-{number:03d}-{draft.slug}" if self.numbered else f"{self.name}-{draft.slug}"
+
+    @cached_property
+    def drafts(self) -> Sequence[Draft]:
+        """The tasks as their authors write them, in order."""
+        return self.write(self.world())
+
+    @cached_property
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """The rows, in order.
+
+        Raises:
+            ValidationError: A row is not a valid task.
+        """
+        world = self.world()
+        return [
+            self._row(self.task_id(number, draft), draft, world) for number, draft in enumerate(self.drafts, start=1)
+        ]
+
+    def _row(self, name: str, draft: Draft, world: World) -> dict[str, Any]:
+        tools = dict.fromkeys([*(action.name for action in draft.gold), *draft.tools])
+        fields: dict[str, Any] = {
+            "task_id": name,
+            "domain": self.server.domain,
+            "system_prompt": "\n\n".join([self._preamble(draft, world), *map(included, POLICIES[draft.access])]),
+            "user_prompt": draft.prompt,
+            "selected_tools": list(tools),
+            "restricted_tools": [],
+            "gym_servers_config": [self._gym(draft.actor)],
+            "verifiers": [self._verifier(verifier) for verifier in draft.verifiers],
+            "number_of_runs": 1,
+            "reset_database_between_runs": True,
+            "plan": list(draft.plan),
+            "gold_actions": [_played(action) for action in draft.gold],
+            "gold_answer": draft.answer,
+            "feasible": draft.feasible,
+            "horizon": len(draft.gold),
+        }
+        if draft.access is not Access.PUBLISHED:
+            fields["access"] = draft.access.value
+        if draft.wordings:
+            fields["user_prompts"] = list(draft.wordings)
+        if draft.events:
+            fields["events"] = [
+                event.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for event in draft.events
+            ]
+        if draft.days:
+            fields["days"] = [day.model_dump(mode="json") for day in draft.days]
+            fields["gold_answers"] = [*draft.day_answers, draft.answer]
+        Task.model_validate(fields)
+        return fields
+
+    def _preamble(self, draft: Draft, world: World) -> str:
+        actor = draft.actor
+        return (
+            f"{self.server.introduction(actor, world)} The acting user is {full_name(actor)} <{actor.email}>.\n"
+            f"It is {_spoken(world.now)}; {self.server.times}.\n"
+            "The following policy applies to everything you do."
+        )
+
+    def _gym(self, actor: Person) -> Mapping[str, Any]:
+        return {
+            "mcp_server_name": self.server.gym,
+            "mcp_server_url": self.server.url,
+            "seed_database_file": f"builtin:{self.seed}",
+            "context": dict(self.server.identity(actor)),
+            "user_info": {"user_id": actor.user_id, "name": full_name(actor), "email": actor.email},
+        }
+
+    def _verifier(self, verifier: Verifier) -> Mapping[str, Any]:
+        placed = verifier.model_copy(update={"gym_name": self.server.gym if verifier.verifier_type in OF_GYM else None})
+        return placed.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def _spoken(time: datetime) -> str:
+    return f"{time:%A}, {time.day} {time:%B %Y}, {time:%H:%M}"
+
+
+def _played(action: ToolCall) -> dict[str, Any]:
+    """A gold action; tasks of one day name no day."""
+    return action.model_dump(mode="json", exclude={"day"} if action.day is None else None)

@@ -1,0 +1,150 @@
+"""The rows of a seed.
+
+Invariant: a row gets its identifier when it is added, in the published form, counted per table from 1. Identifiers
+depend on the order of adding and on nothing else, and every row is found by the names that its company uses. A row's
+number and its identifier cannot be computed from each other.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from sqlalchemy import MetaData
+
+from opsgym_domains.kit.passing import Deadline
+from opsgym_domains.kit.schema import Row, is_counted
+
+R = TypeVar("R", bound=Row)
+
+NUMBER_COLUMNS = ("number", "kb_number")
+"""Columns with the numbers that people use, in tables that have such numbers."""
+FIRST_NUMBERS = range(1200, 4000)
+"""Where the first number of a table lies."""
+MOST_SKIPPED = 5
+"""Most numbers between two rows of a seed that no row has."""
+
+NOW = datetime(2026, 11, 16, 10, 0)  # noqa: DTZ001 - tables keep UTC without a zone
+"""The time at which a world stands unless it states another one: a Monday morning."""
+
+
+def at(text: str) -> datetime:
+    """Parses a time in 2026, for instance `11-16 08:12`."""
+    return datetime.fromisoformat(f"2026-{text.replace(' ', 'T')}")
+
+
+class World:
+    """All rows, by table, in insertion order. Each domain derives a class with look-ups by name.
+
+    Attributes:
+        metadata: The domain's tables.
+        deadlines: What time does to the rows by itself.
+        now: The time at which databases of the seed stand; no time in the seed is later.
+    """
+
+    metadata: ClassVar[MetaData]
+    deadlines: ClassVar[Sequence[Deadline]] = ()
+    now: ClassVar[datetime] = NOW
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Row]] = {name: [] for name in self.metadata.tables}
+        self._fixtures: dict[str, Row] = {}
+
+    @property
+    def kinds(self) -> Sequence[type[Row]]:
+        """Row classes of the domain's tables that seeds write, by table name."""
+        kinds = (mapper.class_ for mapper in Row.registry.mappers)  # all domains share one registry
+        return sorted(
+            (kind for kind in kinds if kind.__table__.metadata is self.metadata and not kind.has_presets),
+            key=lambda kind: str(kind.__tablename__),
+        )
+
+    def add(self, row: R) -> R:
+        """Adds a row; sets its identifier if the table generates identifiers and the row has none."""
+        kind = type(row)
+        if (kind.id_prefix is not None or is_counted(self.metadata.tables[kind.__tablename__])) and getattr(
+            row, key_of(kind)
+        ) is None:
+            setattr(row, key_of(kind), self.next_id(kind))
+        self._rows[kind.__tablename__].append(row)
+        return row
+
+    def next_id(self, kind: type[Row], ahead: int = 0) -> Any:
+        """The identifier of a table's next row, or of the one `ahead` rows after it: an integer or a string."""
+        number = len(self._rows[kind.__tablename__]) + 1 + ahead
+        return number if is_counted(self.metadata.tables[kind.__tablename__]) else f"{kind.id_prefix}{number:03d}"
+
+    def next_number(self, kind: type[Row]) -> int:
+        """The highest number in use plus one: what the ITSM server gives to a table's next row."""
+        column = str(number_column(kind))
+        numbers = (getattr(row, column) for row in self._rows[kind.__tablename__])
+        return max((last_digits(number) for number in numbers if number), default=0) + 1
+
+    def draw_number(self, kind: type[Row]) -> int:
+        """A number for the row of a seed that is added next: higher than all before, and not ending in its id."""
+        table, rows = kind.__tablename__, self._rows[kind.__tablename__]
+        choices = random.Random(f"{table} {len(rows)}")  # noqa: S311 - the same every time; nothing here is secret
+        number = self.next_number(kind) if rows else choices.choice(FIRST_NUMBERS)
+        number += choices.randint(0, MOST_SKIPPED)
+        while str(number).endswith(str(last_digits(self.next_id(kind)))):
+            number += 1
+        return number
+
+    def all(self, kind: type[R], **values: Any) -> list[R]:
+        """A table's rows with these column values, oldest first."""
+        rows = (row for row in self._rows[kind.__tablename__] if isinstance(row, kind))
+        return [row for row in rows if all(getattr(row, name) == value for name, value in values.items())]
+
+    def one(self, kind: type[R], **values: Any) -> R:
+        """The only row with these column values.
+
+        Raises:
+            LookupError: No row or several rows match.
+        """
+        rows = self.all(kind, **values)
+        if len(rows) != 1:
+            raise LookupError(f"{len(rows)} rows of {kind.__tablename__} have {values}, expected one")
+        return rows[0]
+
+    def register(self, key: str, row: Row) -> None:
+        """Stores the row of a fixture record under the record's key."""
+        self._fixtures[key] = row
+
+    def fixture(self, kind: type[R], key: str) -> R:
+        """The row of a fixture record, by the record's key.
+
+        Raises:
+            LookupError: The key is unknown, or its row is of another table.
+        """
+        row = self._fixtures.get(key)
+        if isinstance(row, kind):
+            return row
+        raise LookupError(f"unknown fixture record {key!r} of {kind.__tablename__}")
+
+    def tables(self) -> Sequence[tuple[str, Sequence[Row]]]:
+        """Rows by table name, in the order in which the tables are declared."""
+        return list(self._rows.items())
+
+
+def key_of(kind: type[Row]) -> str:
+    """Name of a table's primary key column."""
+    return str(next(iter(kind.__table__.primary_key)).name)
+
+
+def number_column(kind: type[Row]) -> str | None:
+    """Name of the column with the numbers that people use; None if the table has no such numbers."""
+    return next((name for name in NUMBER_COLUMNS if name in kind.__table__.columns), None)
+
+
+def last_digits(text: Any) -> int:
+    """The number at the end of an id or of a number with a prefix."""
+    (digits,) = re.findall(r"\d+$", str(text))
+    return int(digits)
+
+
+def table_of(kind: type[Row]) -> str:
+    """Name of a table for SQL; `user` is a reserved word and is quoted."""
+    return '"user"' if kind.__tablename__ == "user" else str(kind.__tablename__)

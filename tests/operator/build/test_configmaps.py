@@ -1,0 +1,60 @@
+"""ConfigMaps with the specs of Jobs, as whole manifests."""
+
+from __future__ import annotations
+
+import json
+
+from tests.operator.build.material import LABELS, OWNER, RUN, new_job, resources
+from tests.operator.fleet import CONFIG
+
+from opsgym_api.kinds.evalrun import Access, Agent, Limits
+from opsgym_operator.build.configmaps import job_spec_config_map
+from opsgym_operator.build.job_spec import job_spec
+from opsgym_operator.observe.labels import TASK
+
+
+def test_a_job_spec_config_map_whole() -> None:
+    config_map = job_spec_config_map(RUN, "nightly-abcdef-0", TASK, job_spec(RUN, new_job(), CONFIG))
+    content = config_map.pop("data")
+    assert config_map == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "nightly-abcdef-0",
+            "namespace": "team",
+            "labels": LABELS | {"opsgym.dev/role": "task"},
+            "ownerReferences": [OWNER],
+        },
+        "immutable": True,
+    }
+    assert json.loads(content["job.json"]) == {
+        "version": 1,
+        "run": "team.nightly.1234",
+        "cell": {"model": "gpt", "agent": "react", "mode": "oracle", "domain": "hybrid"},
+        "model": {
+            "name": "gpt",
+            "model": "openai/gpt-5",
+            "origin": "EvalModel gpt-5: spec",
+            "endpoints": [
+                {"url": "https://one/v1", "key_env": "OPSGYM_KEY_0"},
+                {"url": "https://two/v1", "key_env": "OPSGYM_KEY_1"},
+            ],
+            "parameters": {},
+            "max_concurrency": 4,
+            "prices": {"input_usd": 1.0, "output_usd": 2.0, "cached_input_usd": None, "cache_write_usd": None},
+            "allow_unpriced": False,
+        },
+        "planner": None,
+        "judge": None,
+        "agent": Agent(name="react").model_dump(),
+        "limits": Limits().model_dump(),
+        "access": Access.PUBLISHED.value,
+        "gyms": {"itsm": "http://127.0.0.1:8801", "csm": "http://127.0.0.1:8802"},
+        "trials": [{"task_id": "a", "trial": 0}, {"task_id": "b", "trial": 0}, {"task_id": "a", "trial": 1}],
+        "resources": {
+            "postgres": resources("postgres"),
+            "gym-itsm": resources("gym"),
+            "gym-csm": resources("gym"),
+            "agent": resources("agent"),
+        },
+    }

@@ -1,0 +1,23 @@
+"""Credentials and models of job specs."""
+
+from __future__ import annotations
+
+from tests.operator.build.material import MODEL
+
+from opsgym_api.kinds.evalmodel import ModelSpec
+from opsgym_operator.build.job_spec import job_model, key_envs
+
+
+def test_a_repeated_credential_is_one_variable() -> None:
+    models = [MODEL, ModelSpec.model_validate({"model": "x/y", "credentials": {"secret": "two", "key": "k"}})]
+    assert [(env.name, env.secret, env.key) for env in key_envs(models)] == [
+        ("OPSGYM_KEY_0", "openai", "api-key"),
+        ("OPSGYM_KEY_1", "two", "k"),
+    ]
+
+
+def test_a_model_without_endpoints_uses_its_key_at_the_provider() -> None:
+    keyed = ModelSpec.model_validate({"model": "openai/gpt-5", "credentials": {"secret": "openai"}})
+    [endpoint] = job_model("m", keyed, "here", key_envs([keyed])).endpoints
+    assert (endpoint.url, endpoint.key_env) == (None, "OPSGYM_KEY_0")
+    assert job_model("m", ModelSpec(model="replay/gold"), "here", []).endpoints == []

@@ -1,0 +1,243 @@
+"""Jobs of a run, as whole manifests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.operator.build.material import LABELS, OWNER, SECURITY, SPEC, TAPE, preflight, resources, task
+from tests.operator.fleet import CONFIG
+
+from opsgym_api.kinds.evalrun import Suite
+
+POD = {
+    "restartPolicy": "Never",
+    "terminationGracePeriodSeconds": 30,
+    "serviceAccountName": "opsgym-task",
+    "automountServiceAccountToken": False,
+    "enableServiceLinks": False,
+    "securityContext": {
+        "runAsNonRoot": True,
+        "runAsUser": 10001,
+        "runAsGroup": 10001,
+        "fsGroup": 10001,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    },
+}
+
+
+STORE_ENV = [
+    {"name": "OPSGYM_STORE", "value": "s3://bucket/prefix"},
+    {"name": "AWS_ENDPOINT_URL_S3", "value": "http://s3.test"},
+    {
+        "name": "AWS_ACCESS_KEY_ID",
+        "valueFrom": {"secretKeyRef": {"name": "opsgym-results", "key": "access-key-id"}},
+    },
+    {
+        "name": "AWS_SECRET_ACCESS_KEY",
+        "valueFrom": {"secretKeyRef": {"name": "opsgym-results", "key": "secret-access-key"}},
+    },
+]
+
+
+POSTGRES = ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"]
+
+
+def startup(**check: Any) -> dict[str, Any]:
+    return {**check, "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 120}
+
+
+def gym(domain: str, port: int) -> dict[str, Any]:
+    return {
+        "name": f"gym-{domain}",
+        "image": "domains:1",
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["python", "-m", "opsgym_domains.serve", domain, "--host", "0.0.0.0", "--port", str(port)],
+        "env": [
+            {"name": "OPSGYM_POSTGRES_HOST", "value": "/socket"},
+            {"name": "OPSGYM_POSTGRES_USER", "value": "postgres"},
+        ],
+        "restartPolicy": "Always",
+        "startupProbe": startup(httpGet={"path": "/health", "port": port}),
+        "resources": resources("gym"),
+        "securityContext": SECURITY,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": f"tmp-{domain}", "mountPath": "/tmp"},
+            {"name": "socket", "mountPath": "/socket"},
+        ],
+    }
+
+
+def test_a_task_job_whole() -> None:
+    labels = {"opsgym.dev/role": "task", "opsgym.dev/model": "gpt", "opsgym.dev/eval-model": "gpt-5"}
+    annotations = {"opsgym.dev/cell": "gpt_react_oracle_hybrid"}
+    assert task() == {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "nightly-abcdef-0",
+            "namespace": "team",
+            "labels": LABELS | labels,
+            "annotations": annotations,
+            "ownerReferences": [OWNER],
+        },
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": 3,
+            "parallelism": 2,
+            "suspend": False,
+            "backoffLimitPerIndex": 2,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": {
+                "rules": [
+                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+                    {
+                        "action": "Count",
+                        "onExitCodes": {
+                            "containerName": "agent",
+                            "operator": "In",
+                            "values": [100, 101, 102, 103, 104, 105, 106, 107, 108, 109],
+                        },
+                    },
+                ]
+            },
+            "template": {
+                "metadata": {"labels": LABELS | labels, "annotations": annotations},
+                "spec": POD
+                | {
+                    "initContainers": [
+                        {
+                            "name": "postgres",
+                            "image": "domains:1",
+                            "imagePullPolicy": "IfNotPresent",
+                            "command": POSTGRES,
+                            "restartPolicy": "Always",
+                            "startupProbe": startup(exec={"command": ["pg_isready", "-q", "-h", "/socket"]}),
+                            "resources": resources("postgres"),
+                            "securityContext": SECURITY,
+                            "terminationMessagePolicy": "FallbackToLogsOnError",
+                            "volumeMounts": [
+                                {"name": "data", "mountPath": "/data"},
+                                {"name": "socket", "mountPath": "/socket"},
+                            ],
+                        },
+                        gym("itsm", 8801),
+                        gym("csm", 8802),
+                    ],
+                    "containers": [
+                        {
+                            "name": "agent",
+                            "image": "runner:1",
+                            "imagePullPolicy": "IfNotPresent",
+                            "command": ["python", "-m", "opsgym_runner", "task"],
+                            "env": [
+                                {"name": "OPSGYM_JOB_SPEC", "value": "/etc/opsgym/job/job.json"},
+                                *STORE_ENV,
+                                {
+                                    "name": "OPSGYM_KEY_0",
+                                    "valueFrom": {"secretKeyRef": {"name": "openai", "key": "api-key"}},
+                                },
+                                {"name": "OPSGYM_KEY_1", "valueFrom": {"secretKeyRef": {"name": "two", "key": "k"}}},
+                            ],
+                            "resources": resources("agent"),
+                            "securityContext": SECURITY,
+                            "terminationMessagePolicy": "File",
+                            "volumeMounts": [
+                                {"name": "job-spec", "mountPath": "/etc/opsgym/job", "readOnly": True},
+                                {"name": "tmp-agent", "mountPath": "/tmp"},
+                            ],
+                        }
+                    ],
+                    "volumes": [
+                        {"name": "job-spec", "configMap": {"name": "nightly-abcdef-0"}},
+                        {"name": "tmp-agent", "emptyDir": {}},
+                        {"name": "tmp-itsm", "emptyDir": {}},
+                        {"name": "tmp-csm", "emptyDir": {}},
+                        {"name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "256Mi"}},
+                        {"name": "socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+                    ],
+                },
+            },
+        },
+    }
+
+
+def test_queued_jobs_are_suspended_and_labelled() -> None:
+    job = task(spec=SPEC.model_copy(update={"queue_name": "team-a"}), eval_model="")
+    assert job["spec"]["suspend"] is True
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
+    assert "opsgym.dev/eval-model" not in job["metadata"]["labels"]
+
+
+def test_a_preflight_exports_the_variant_of_the_suite() -> None:
+    pod = preflight(Suite(builtin="csm-core", variant=7))["spec"]["template"]["spec"]
+    assert pod["initContainers"][0]["command"][3:] == ["export", "csm-core", "/suite", "--variant", "7"]
+
+
+def test_a_preflight_job_whole() -> None:
+    labels = LABELS | {"opsgym.dev/role": "preflight"}
+    assert preflight(SPEC.suite, CONFIG, TAPE) == {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "nightly-preflight-1",
+            "namespace": "team",
+            "labels": labels,
+            "ownerReferences": [OWNER],
+        },
+        "spec": {
+            "backoffLimit": 0,
+            "ttlSecondsAfterFinished": 3600,
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": POD
+                | {
+                    "initContainers": [
+                        {
+                            "name": "suite",
+                            "image": "domains:1",
+                            "imagePullPolicy": "IfNotPresent",
+                            "command": ["python", "-m", "opsgym_domains.suites", "export", "quickstart", "/suite"],
+                            "resources": resources("gym"),
+                            "securityContext": SECURITY,
+                            "terminationMessagePolicy": "FallbackToLogsOnError",
+                            "volumeMounts": [{"name": "suite", "mountPath": "/suite"}],
+                        }
+                    ],
+                    "containers": [
+                        {
+                            "name": "preflight",
+                            "image": "runner:1",
+                            "imagePullPolicy": "IfNotPresent",
+                            "command": ["python", "-m", "opsgym_runner", "preflight"],
+                            "env": [
+                                {"name": "OPSGYM_JOB_SPEC", "value": "/etc/opsgym/job/job.json"},
+                                {"name": "OPSGYM_SUITE", "value": "/suite"},
+                                *STORE_ENV,
+                                {
+                                    "name": "OPSGYM_KEY_0",
+                                    "valueFrom": {"secretKeyRef": {"name": "openai", "key": "api-key"}},
+                                },
+                            ],
+                            "resources": resources("agent"),
+                            "securityContext": SECURITY,
+                            "terminationMessagePolicy": "File",
+                            "volumeMounts": [
+                                {"name": "job-spec", "mountPath": "/etc/opsgym/job", "readOnly": True},
+                                {"name": "tmp", "mountPath": "/tmp"},
+                                {"name": "suite", "mountPath": "/suite", "readOnly": True},
+                                {"name": "recordings-0", "mountPath": "/etc/opsgym/recordings/tapes", "readOnly": True},
+                            ],
+                        }
+                    ],
+                    "volumes": [
+                        {"name": "job-spec", "configMap": {"name": "nightly-preflight-1"}},
+                        {"name": "tmp", "emptyDir": {}},
+                        {"name": "suite", "emptyDir": {}},
+                        {"name": "recordings-0", "configMap": {"name": "tapes", "optional": True}},
+                    ],
+                },
+            },
+        },
+    }

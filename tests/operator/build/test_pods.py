@@ -1,0 +1,137 @@
+"""Pod templates of task Jobs and preflight Jobs."""
+
+from __future__ import annotations
+
+import json
+
+from tests.operator.build.material import FULL, RUN, SECURITY, SPEC, containers, new_job, preflight, task
+from tests.operator.fleet import CONFIG
+
+from opsgym_api.kinds.evalmodel import ModelSpec
+from opsgym_api.kinds.evalrun import EvalRunSpec, Suite
+from opsgym_operator.build.job_spec import job_spec, recordings
+from opsgym_operator.config import (
+    GymImage,
+    HeadersSecret,
+    TracingConfig,
+)
+
+TRACING = TracingConfig(endpoint="http://collector:4318", sampling_ratio=0.25)
+
+
+def test_only_agent_containers_get_tracing_variables() -> None:
+    secret = HeadersSecret(name="collector", key="otlp")
+    config = CONFIG.model_copy(update={"tracing": TRACING.model_copy(update={"headers_secret": secret})})
+    pod = task(config)["spec"]["template"]["spec"]
+    assert pod["containers"][0]["env"][-5:] == [
+        {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"},
+        {"name": "OTEL_TRACES_SAMPLER", "value": "parentbased_traceidratio"},
+        {"name": "OTEL_TRACES_SAMPLER_ARG", "value": "0.25"},
+        {"name": "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "value": "false"},
+        {
+            "name": "OTEL_EXPORTER_OTLP_HEADERS",
+            "valueFrom": {"secretKeyRef": {"name": "collector", "key": "otlp", "optional": True}},
+        },
+    ]
+    assert "OTEL_" not in json.dumps(pod["initContainers"])
+    bare = CONFIG.model_copy(update={"tracing": TRACING})
+    assert "OTEL_EXPORTER_OTLP_HEADERS" not in json.dumps(task(bare))
+
+
+def test_every_opsgym_container_gets_the_log_level() -> None:
+    config = CONFIG.model_copy(update={"log_level": "DEBUG"})
+    level = {"name": "OPSGYM_LOG_LEVEL", "value": "DEBUG"}
+    pod = task(config)["spec"]["template"]["spec"]
+    loud = [container["name"] for container in containers(pod) if level in container.get("env", [])]
+    assert loud == ["gym-itsm", "gym-csm", "agent"]
+    suite = Suite.model_validate({"configMap": {"name": "tasks"}})
+    assert level in preflight(suite, config)["spec"]["template"]["spec"]["containers"][0]["env"]
+
+
+def test_a_published_gym_image_needs_no_postgres() -> None:
+    config = CONFIG.model_copy(update={"gyms": {"csm": GymImage(image="published/csm:2", port=8005)}})
+    only = task(config, gyms=("csm",))["spec"]["template"]["spec"]
+    assert [container["name"] for container in only["initContainers"]] == ["gym-csm"]
+    assert {volume["name"] for volume in only["volumes"]} == {"job-spec", "tmp-agent", "tmp-csm"}
+    [server] = only["initContainers"]
+    assert server["image"] == "published/csm:2"
+    assert "command" not in server
+    assert server["securityContext"] == SECURITY | {"readOnlyRootFilesystem": False}
+    assert job_spec(RUN, new_job(("csm",)), config).gyms == {"csm": "http://127.0.0.1:8005"}
+    both = task(config, gyms=("itsm", "csm"))["spec"]["template"]["spec"]
+    assert [container["name"] for container in both["initContainers"]] == ["postgres", "gym-itsm", "gym-csm"]
+
+
+def test_recordings_are_mounted_where_the_runner_looks() -> None:
+    models = [ModelSpec(model=f"replay/{name}") for name in ("gold", "tapes/a.jsonl", "tapes/b.jsonl", "noop", "x.y/c")]
+    assert recordings(models) == ["tapes", "x.y"]
+    spec = EvalRunSpec.model_validate(
+        {
+            "suite": {"builtin": "quickstart"},
+            "models": [{"name": "gpt", "inline": {"model": "replay/tapes/a.jsonl"}}],
+            "supportingModels": [{"name": "jury", "inline": {"model": "replay/x.y/c"}}],
+            "judge": "jury",
+        }
+    )
+    resolved = {entry.name: entry.inline for entry in spec.all_models}
+    pod = task(spec=spec, models=resolved)["spec"]["template"]["spec"]
+    assert pod["volumes"][-2:] == [
+        {"name": "recordings-0", "configMap": {"name": "tapes", "optional": True}},
+        {"name": "recordings-1", "configMap": {"name": "x.y", "optional": True}},
+    ]
+    assert pod["containers"][0]["volumeMounts"][-1] == {
+        "name": "recordings-1",
+        "mountPath": "/etc/opsgym/recordings/x.y",
+        "readOnly": True,
+    }
+
+
+def test_pod_settings_of_the_chart_apply_to_every_pod() -> None:
+    for job in (task(FULL), preflight(SPEC.suite, FULL)):
+        pod = job["spec"]["template"]["spec"]
+        assert pod["imagePullSecrets"] == [{"name": "registry"}]
+        assert pod["nodeSelector"] == {"pool": "evals"}
+        assert pod["tolerations"] == [
+            {"key": "evals", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+        ]
+        assert (pod["priorityClassName"], pod["serviceAccountName"]) == ("low", "other")
+        assert {container["imagePullPolicy"] for container in containers(pod)} == {"Never"}
+
+
+def test_a_suite_config_map_is_an_optional_volume() -> None:
+    suite = Suite.model_validate({"configMap": {"name": "tasks"}})
+    pod = preflight(suite)["spec"]["template"]["spec"]
+    assert pod["initContainers"] == []
+    assert {"name": "suite", "configMap": {"name": "tasks", "optional": True}} in pod["volumes"]
+
+
+def test_a_suite_in_an_object_store_has_its_own_credentials() -> None:
+    suite = Suite.model_validate({"objectStore": {"store": "rows", "key": "tasks/"}})
+    pod = preflight(suite, FULL)["spec"]["template"]["spec"]
+    assert pod["initContainers"] == []
+    assert "suite" not in {volume["name"] for volume in pod["volumes"]}
+    assert pod["containers"][0]["env"][1:] == [
+        {"name": "OPSGYM_STORE", "value": "s3://b"},
+        {"name": "AWS_REGION", "value": "eu-1"},
+        {"name": "OPSGYM_SUITE_STORE", "value": "s3://rows"},
+        {"name": "OPSGYM_SUITE_AWS_ENDPOINT_URL_S3", "value": "http://rows"},
+        {"name": "OPSGYM_SUITE_AWS_REGION", "value": "r"},
+        {
+            "name": "OPSGYM_SUITE_AWS_ACCESS_KEY_ID",
+            "valueFrom": {"secretKeyRef": {"name": "rows-key", "key": "access-key-id"}},
+        },
+        {
+            "name": "OPSGYM_SUITE_AWS_SECRET_ACCESS_KEY",
+            "valueFrom": {"secretKeyRef": {"name": "rows-key", "key": "secret-access-key"}},
+        },
+    ]
+
+
+def test_only_postgres_and_gym_servers_see_the_databases() -> None:
+    pod = task()["spec"]["template"]["spec"]
+    seen = {
+        container["name"]: {mount["name"] for mount in container["volumeMounts"]} & {"data", "socket"}
+        for container in containers(pod)
+    }
+    assert seen == {"postgres": {"data", "socket"}, "gym-itsm": {"socket"}, "gym-csm": {"socket"}, "agent": set()}
+    assert "password" not in json.dumps(pod).lower()

@@ -1,0 +1,50 @@
+"""The episode path stays short: a model call is a dozen frames away from its trial."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.world import World, row
+
+from opsgym_runner.models.litellm_lib import load_litellm
+
+MAX_FRAMES = 12
+"""Frames of the project between the task of a trial and litellm."""
+
+
+def project_frames() -> list[str]:
+    """Functions of the project on the current stack, innermost first, up to the event loop."""
+    functions: list[str] = []
+    frame = sys._getframe(1)
+    while frame is not None and Path(frame.f_code.co_filename).parent.name != "asyncio":
+        if "/opsgym" in frame.f_code.co_filename:
+            functions.append(frame.f_code.co_qualname)
+        assert frame.f_back is not None
+        frame = frame.f_back
+    return functions
+
+
+def test_a_local_trial_reaches_litellm_within_a_dozen_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm = load_litellm()
+    complete = litellm.acompletion
+    stacks: list[list[str]] = []
+
+    async def recording(**arguments: Any) -> Any:
+        stacks.append(project_frames())
+        return await complete(**arguments)
+
+    monkeypatch.setattr(litellm, "acompletion", recording)
+    world = World(tmp_path)
+    world.write_suite([row("a")])
+    world.write_run({"gold": {"model": "replay/gold"}})
+
+    ended = world.inline("run", "run.yaml")
+
+    assert ended.returncode == 0, ended.stderr
+    assert stacks, "no model was called"
+    assert {stack[-1] for stack in stacks} == {"LocalRun._run_trials.<locals>.attempt"}
+    assert "Runner.run" in stacks[0]
+    assert max(map(len, stacks)) <= MAX_FRAMES, stacks[0]

@@ -1,0 +1,78 @@
+"""The SQL of exported tasks has the verdict of the `state_difference` verifiers that it stands for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from tests.suites.conftest import Gyms
+from tests.suites.episodes import Ending, Play, play_all, tools_of
+from tests.suites.proofs import Case, case_of, failing_plays, gold, right_plays, tasks
+
+from opsgym.taskexport.published import Exported, GymSeed, exported, seed_rows
+from opsgym_api.tasks.days import instant
+from opsgym_api.tasks.task import Task
+from opsgym_domains import registry
+
+EVERY = 25
+"""One task in so many is played; neighbours are similar."""
+NOW = instant("2026-11-16T10:00:00")
+
+
+@cache
+def seed_of(domain_name: str, name: str) -> GymSeed:
+    domain = registry.load(domain_name)
+    return GymSeed(domain, seed_rows(domain, domain.seeds[name](), NOW), f"{name}.sql")
+
+
+def export(task: Task) -> Exported:
+    (server,) = task.gym_servers_config
+    seed = seed_of(server.domain, server.seed_database_file.removeprefix("builtin:"))
+    return exported(task, {server.mcp_server_name: seed})
+
+
+def plays(case: Case) -> list[Play]:
+    """Right and wrong endings; among the wrong ones the solution without each of its first writes."""
+    writes = [place for place, call in enumerate(case.draft.gold) if tools_of(case.task)[call.name].writes]
+    without = [
+        Play(f"without call {place}", [*case.draft.gold[:place], *case.draft.gold[place + 1 :]], case.draft.answer)
+        for place in writes[:3]
+    ]
+    return [gold(case), *right_plays(case), *failing_plays(case), *without]
+
+
+def sampled(domain: str) -> list[str]:
+    return [task_id for task_id, (_, _, task) in tasks().items() if task.domain == domain and not task.events][::EVERY]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("task_id", [*sampled("itsm"), *sampled("csm")])
+def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: str) -> None:
+    case = case_of(task_id)
+    row = export(case.task).row
+    assert row is not None
+    both = [*(verifier.model_dump(mode="json") for verifier in case.task.verifiers), *row["verifiers"]]
+    judged = Task.model_validate({**case.task.model_dump(mode="json"), "verifiers": both})
+    endings = play_all(gyms(case.suite.server.domain).url, judged, plays(case))
+    assert [_passed(ending, "database_state") for ending in endings] == [
+        _passed(ending, "state_difference") for ending in endings
+    ], [ending.label for ending in endings]
+    assert _passed(endings[0], "database_state")
+
+
+def _passed(ending: Ending, kind: str) -> bool:
+    return all(result.passed for result in ending.results if result.verifier_type == kind)
+
+
+def test_what_the_published_form_cannot_say_is_named() -> None:
+    task = case_of("itsm-qs-010-report-sla-breaches").task
+    result = export(task)
+    assert result.row is None
+    assert any("regular expression" in missing for missing in result.left_out)
+
+
+def test_tasks_with_events_are_not_exported() -> None:
+    task = next(task for _, _, task in tasks().values() if task.events)
+    result = export(task)
+    assert result.row is None
+    assert result.left_out == [f"events: a published row has none, and the task has {len(task.events)}"]

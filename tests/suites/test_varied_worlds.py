@@ -1,0 +1,172 @@
+"""Variants of seeds and rows: deterministic, injective, without the original's names, in the original's order."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import DateTime
+
+from opsgym_api.kinds.evalrun import Suite
+from opsgym_domains import registry
+from opsgym_domains.kit import sqlite
+from opsgym_domains.variants.rewriting import Rewriting
+from opsgym_domains.variants.tasks import varied_rows
+from opsgym_domains.variants.words import COMPANY_WORDS, FAMILY_NAMES, GIVEN_NAMES, STREET_WORDS
+from opsgym_domains.variants.worlds import SeedScripts, World, read_world, rewriting, varied_script
+
+DOMAINS = ["csm", "itsm"]
+NOW = datetime(2026, 1, 1)  # noqa: DTZ001 - databases store UTC without time zone
+CHANGE = Rewriting(
+    words={"Grace": "Robin", "Grace Labs": "Onyx Labs", "Ines": "Alex", "G100": "Q100"},
+    parts={"ines": "alex", "gracelabs": "onyxlabs"},
+    codes={"G": "Q"},
+    offsets={"INC_": 1000, "CS-": 5000},
+    keys={"case_id": 5000, "assigned_to": 70},
+    years=11,
+    first_year=2024,
+    last_year=2028,
+    digits=105,
+)
+
+
+def _worlds(domain: str, variant: int) -> tuple[World, World]:
+    loaded = registry.load(domain)
+    script = loaded.seeds["desk"]()
+    return tuple(
+        read_world(loaded.metadata, text) for text in (script, varied_script(loaded.metadata, script, variant))
+    )  # type: ignore[return-value]
+
+
+def test_the_lists_of_words_have_no_word_in_common() -> None:
+    words = [*GIVEN_NAMES, *FAMILY_NAMES, *COMPANY_WORDS, *STREET_WORDS]
+    assert len({word.lower() for word in words}) == len(words)
+
+
+@pytest.mark.parametrize("seed", ["desk", "quickstart"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_varied_seed_has_no_name_of_the_original(domain: str, seed: str) -> None:
+    loaded = registry.load(domain)
+    script = loaded.seeds[seed]()
+    words = rewriting(loaded.metadata, script, 5).words
+    names = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(map(re.escape, words))})(?![A-Za-z0-9])")
+    assert {*names.findall(script)} == {*words}
+    assert names.findall(varied_script(loaded.metadata, script, 5)) == []
+    assert len({*words.values()}) == len(words)
+    assert {*words.values()} & {*re.findall(r"\w+", script)} == set()
+
+
+@pytest.mark.parametrize("variant", [3, 4, 8])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_keys_and_times_keep_their_order(domain: str, variant: int) -> None:
+    before, after = _worlds(domain, variant)
+    for (table, rows), (_, varied) in zip(before.tables, after.tables, strict=True):
+        for index, column in enumerate(table.columns):
+            is_key = column.primary_key and len(table.primary_key) == 1
+            if is_key or isinstance(column.type, DateTime):
+                assert _ranks(rows, index) == _ranks(varied, index), f"{table.name}.{column.name}"
+
+
+def _ranks(rows: Any, index: int) -> list[int | None]:
+    order = {value: rank for rank, value in enumerate(sorted({row[index] for row in rows if row[index] is not None}))}
+    return [order.get(row[index]) for row in rows]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_texts_that_were_distinct_remain_distinct(domain: str) -> None:
+    before, after = _worlds(domain, 6)
+    for (table, rows), (_, varied) in zip(before.tables, after.tables, strict=True):
+        for index, column in enumerate(table.columns):
+            distinct = [len({row[index] for row in of}) for of in (rows, varied)]
+            assert distinct[0] == distinct[1], f"{table.name}.{column.name}"
+
+
+def test_a_variant_is_the_same_each_time_and_differs_from_the_next_one() -> None:
+    loaded = registry.load("csm")
+    script = loaded.seeds["quickstart"]()
+    first, again, other = (varied_script(loaded.metadata, script, variant) for variant in (4, 4, 5))
+    assert first == again
+    assert first != other
+
+
+def test_a_varied_seed_is_read_by_its_name_and_states_a_time() -> None:
+    loaded = registry.load("itsm")
+    scripts = SeedScripts(loaded.metadata, loaded.seeds)
+    assert list(scripts) == list(loaded.seeds)
+    assert "desk@9" in scripts
+    assert sqlite.run_seed(loaded.metadata, scripts["desk@9"](), NOW).timeless
+    assert re.match(r"-- now: (1998|2037|2054)-11-16T10:00:00\n", scripts["desk@9"]())
+
+
+@pytest.mark.parametrize("name", ["desk@0", "desk@", "desk@07", "desk@10000", "desk@x", "nowhere@1", "nowhere"])
+def test_an_unknown_seed_or_variant_is_refused(name: str) -> None:
+    loaded = registry.load("itsm")
+    scripts = SeedScripts(loaded.metadata, loaded.seeds)
+    assert name not in scripts
+    with pytest.raises(KeyError):
+        scripts[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Grace of Grace Labs wrote on 16 November 2026.", "Robin of Onyx Labs wrote on 16 November 2037."),
+        ("Graceful Ineson, grace period", "Graceful Ineson, grace period"),
+        ("ines@gracelabs.example, '2026-11-16T10:00:00'", "alex@onyxlabs.example, '2037-11-16T10:00:00'"),
+        ("INC_494, CS-0003518 and CS-00035x", "INC_1494, CS-0008518 and CS-00035x"),
+        ("+44 20 5550 1999", "+44 20 5550 1104"),
+        ("the Gateway G100 with serial number G1-25-14110", "the Gateway Q100 with serial number Q1-25-17995"),
+        ("2028-02-29, 1999, 2026 or 2031", "2039-02-28, 1999, 2037 or 2031"),
+    ],
+)
+def test_texts_are_rewritten_by_words_and_forms(text: str, expected: str) -> None:
+    assert CHANGE.text(text) == expected
+
+
+def test_patterns_keep_their_syntax() -> None:
+    assert (
+        CHANGE.pattern(r"(?s)(?=.*\bGrace\b)(?=.*\b(ines|4)\b)\d{4}") == r"(?s)(?=.*\bRobin\b)(?=.*\b(alex|4)\b)\d{4}"
+    )
+
+
+def test_keys_are_shifted_where_their_column_is_named() -> None:
+    call = {"case_id": 7, "assigned_to_user_id": 3, "limit": 7, "name": "Ines", "active": True}
+    assert CHANGE.value(call) == {
+        "case_id": 5007,
+        "assigned_to_user_id": 73,
+        "limit": 7,
+        "name": "Alex",
+        "active": True,
+    }
+    expected = {"table": "t", "keys": [{"case_id": 7}], "values": {"assigned_to": {"any_of": [3, "4"]}}}
+    varied = {"table": "t", "keys": [{"case_id": 5007}], "values": {"assigned_to": {"any_of": [73, "74"]}}}
+    assert CHANGE.value(expected) == varied
+    assert CHANGE.value({"column": "case_id", "value": 7}) == {"column": "case_id", "value": 5007}
+
+
+def test_keys_in_statements_are_shifted() -> None:
+    update = "UPDATE t SET assigned_to = '3', steps = 3 WHERE case_id IN ('7', '8') AND note = 'Ines''s (7)'"
+    varied = "UPDATE t SET assigned_to = '73', steps = 3 WHERE case_id IN ('5007', '5008') AND note = 'Alex''s (7)'"
+    assert CHANGE.sql(update) == varied
+    insert = "INSERT INTO t (case_id, steps, note) VALUES ('7', 7, 'Ines, (7)'), (8, 8, NULL)"
+    assert CHANGE.sql(insert) == "INSERT INTO t (case_id, steps, note) VALUES ('5007', 7, 'Alex, (7)'), (5008, 8, NULL)"
+
+
+def test_a_variant_takes_the_wordings_of_a_prompt_in_turn() -> None:
+    row = registry.suite_rows("quickstart")[0] | {"user_prompt": "One.", "user_prompts": ["Two.", "Three."]}
+    prompts = [varied_rows([row], variant, registry.load)[0]["user_prompt"] for variant in (1, 2, 3, 4)]
+    assert prompts == ["Two.", "Three.", "One.", "Two."]
+
+
+def test_a_task_on_several_gym_servers_has_no_variants() -> None:
+    row = registry.suite_rows("quickstart")[0]
+    with pytest.raises(ValueError, match="one gym server and a built-in seed"):
+        varied_rows([row | {"gym_servers_config": row["gym_servers_config"] * 2}], 1, registry.load)
+
+
+@pytest.mark.parametrize("suite", [{"path": "tasks.json", "variant": 1}, {"builtin": "core", "variant": 0}])
+def test_only_built_in_suites_have_variants_and_they_are_counted_from_1(suite: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="variant"):
+        Suite.model_validate(suite)

@@ -1,0 +1,38 @@
+"""Values and settings that fuzz tests share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from tests.domains.declaration import SOAK
+
+
+def runs(number: int) -> settings:
+    """How often hypothesis tries: `number` of times, and 40 times as often when soaking."""
+    return settings(
+        max_examples=number * (40 if SOAK else 1),
+        derandomize=not SOAK,
+        deadline=None,
+        database=None,
+        # A failure names the call; making a batch of calls smaller would take minutes.
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+DEEP: Any = []
+for _ in range(80):
+    DEEP = [DEEP]
+
+NASTY = st.sampled_from(
+    [
+        None, "", " ", "\x00", "a\x00b", "\ud800", "x\udfffy", "🐘", "é\u0301", "%", "_", "\\",
+        "'", '"', "'; DROP TABLE users; --", "' OR '1'='1", "$1", ":name", "{}", "NULL", "INC_001 ", "inc_001",
+        "INC_" + "9" * 40, "x" * 121, "x" * 5000,
+        0, -1, 1, 2**31, 2**63, 10**400, -(10**400), 1.5, 5.0, 1e308, float("nan"), float("inf"), True, False,
+        [], {}, [None], [[]], ["x", 1], {"a": {"b": []}}, DEEP, "9999-12-31T23:59:59+14:00", "0001-01-01", "2025-02-30",
+    ]
+)  # fmt: skip
+TEXTS = st.text(max_size=30)

@@ -1,0 +1,62 @@
+"""`python -m tools.conformance`: replays recorded calls on our server and reports per tool what came of them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.gym import gym_server
+from tools.conformance.corpus import headers_of, recordings_of, replay_all, verdicts_of
+from tools.conformance.published import published_tasks, render_verdicts
+from tools.conformance.report import render
+from tools.conformance.sessions import Session, read_sessions, render_sessions, replay_session
+
+from opsgym_domains import registry
+
+
+def main() -> None:
+    """Prints the report, or writes it into a file."""
+    parser = argparse.ArgumentParser(prog="python -m tools.conformance", description=__doc__)
+    parser.add_argument("--domain", choices=registry.domains(), default="csm")
+    parser.add_argument(
+        "--upstream", type=Path, default=os.environ.get("OPSGYM_UPSTREAM"), help="facts of the benchmark"
+    )
+    parser.add_argument("--only", default=".*", help="pattern of the sessions to replay, where a domain has sessions")
+    parser.add_argument("--out", type=Path, help="file to write instead of printing")
+    options = parser.parse_args()
+    if options.upstream is None:
+        parser.error("say by --upstream or OPSGYM_UPSTREAM where the facts of the published benchmark are")
+    if sessions := read_sessions(Path(options.upstream), options.domain):
+        _write(_replayed(options.domain, [s for s in sessions if re.fullmatch(options.only, s.name)]), options.out)
+        return
+    recordings = recordings_of(Path(options.upstream), options.domain)
+    if not recordings:
+        parser.error(f"{options.upstream} has no recordings of {options.domain}")
+    tasks = published_tasks(Path(options.upstream) / "tasks" / options.domain)
+    with gym_server(options.domain) as gym:
+        known = headers_of(Path(options.upstream), options.domain)
+        judged = replay_all(gym, options.domain, recordings, known)
+        verdicts = asyncio.run(verdicts_of(gym, options.domain, recordings, known, tasks))
+    text = f"{render(options.domain, judged)}\n\n{render_verdicts(verdicts)}"
+    _write(text, options.out)
+
+
+def _replayed(domain: str, sessions: Sequence[Session]) -> str:
+    with gym_server(domain) as gym:
+        return render_sessions([replay_session(gym, registry.load(domain), session) for session in sessions])
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.write(f"{text}\n")
+    else:
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Measures failure analysis and writes the tables of docs/failures.md."""
