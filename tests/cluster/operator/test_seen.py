@@ -74,9 +74,10 @@ def opsgym(operator: Operator, folder: Path, *arguments: str) -> str:
 
 @contextmanager
 def console(operator: Operator) -> Iterator[Callable[[str], Any]]:
-    """A console with the operator's own configuration; asks it for the JSON at a path."""
+    """A console of the operator's namespace and stores; asks it for the JSON at a path."""
+    (operator.folder / "console.yaml").write_text(yaml.safe_dump(operator.console_config()))
     environment = {**os.environ, "KUBECONFIG": str(ADMIN), "OPSGYM_STORES": str(operator.folder / "stores")}
-    command = [str(Path(sys.executable).with_name("opsgym")), "serve", "--config", "config.yaml", "--port", "0"]
+    command = [str(Path(sys.executable).with_name("opsgym")), "serve", "--config", "console.yaml", "--port", "0"]
     with subprocess.Popen(command, cwd=operator.folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().partition(" at ")[2].partition(" ")[0]

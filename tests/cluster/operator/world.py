@@ -176,16 +176,22 @@ class Operator:
             seconds=seconds,
         )
 
-    def _config(self) -> dict[str, Any]:
+    def console_config(self) -> Mapping[str, Any]:
+        """Configuration of a console that shows the operator's namespace and stores."""
+        return {**self._stores(), "namespaces": [self.namespace]}
+
+    def _stores(self) -> Mapping[str, Any]:
         store = {
             "url": self.s3.url,
             "endpointUrl": self.s3.endpoint_url,
             "region": self.s3.region,
             "secret": self.s3.secret,
         }
+        return {"stores": [{"name": name, **store} for name in self.stores], "defaultStore": "results"}
+
+    def _config(self) -> dict[str, Any]:
         return {
-            "stores": [{"name": name, **store} for name in self.stores],
-            "defaultStore": "results",
+            **self._stores(),
             "images": {"runner": "localhost/opsgym-runner:dev", "domains": "localhost/opsgym-domains:dev"},
             "pods": {"resources": {"agent": SMALL, "gym": SMALL, "postgres": SMALL}},
             "watchNamespaces": [self.namespace],
