@@ -30,11 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="opsgym_suites", description="Writes the built-in seeds and suites.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     options = parser.parse_args(arguments)
-    suites = [suite for authored in DOMAINS for suite in authored.suites]
+    parts = [(authored.domain, part) for authored in DOMAINS for suite in authored.suites for part in suite.parts]
     broken = violations([task for authored in DOMAINS for task in authored.tasks()])
-    broken += (
-        f"{suite.server.domain} {suite.seed}: {text}" for suite in suites for text in seed_violations(suite.world())
-    )
+    broken += (f"{domain} {part.seed}: {text}" for domain, part in parts for text in seed_violations(part.world()))
     if broken:
         sys.stderr.write("".join(f"{violation}\n" for violation in broken))
         return 1

@@ -30,7 +30,7 @@ from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
 from opsgym_suites.kit.derived_verifiers import VerifierBuilder
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.effects import WrittenRow
-from opsgym_suites.kit.suite import Suite
+from opsgym_suites.kit.suite import SeedTasks, Suite
 
 AUTHORED = (ITSM, CSM, CALENDAR)
 BUILDERS = {"itsm": ITSM_VERIFIERS, "csm": CSM_VERIFIERS, "calendar": CALENDAR_VERIFIERS}
@@ -47,13 +47,14 @@ class Case:
 
     builder: VerifierBuilder
     suite: Suite
+    part: SeedTasks
     task: Task
     draft: Draft
 
     @cached_property
     def written(self) -> Sequence[WrittenRow]:
         """Rows that the reference solution writes."""
-        return self.builder.effects.written(self.suite.world(), self.draft.accepted_calls)
+        return self.builder.effects.written(self.part.world(), self.draft.accepted_calls)
 
     @cached_property
     def touched(self) -> dict[str, list[Any]]:
@@ -81,7 +82,8 @@ def case_of(task_id: str) -> Case:
     """A task with its draft, which is built when the first task of its suite is asked for."""
     name, number, task = tasks()[task_id]
     suite = SUITES[name]
-    return Case(BUILDERS[suite.server.domain], suite, task, suite.drafts[number])
+    part, draft = suite.written[number]
+    return Case(BUILDERS[suite.server.domain], suite, part, task, draft)
 
 
 def cases() -> list[Case]:
@@ -123,7 +125,7 @@ def _varied(case: Case, solved: Ending) -> Iterator[tuple[str, set[str]]]:
     expected = {
         index: check.state_difference for index, check in enumerate(checks) if check.verifier_type == "state_difference"
     }
-    for label, difference in variations(expected.values(), solved.difference, case.suite.world()):
+    for label, difference in variations(expected.values(), solved.difference, case.part.world()):
         findings = judge_difference(expected, difference)
         yield label, {checks[index].name for index, finding in findings.items() if finding.unmet or finding.unexpected}
 
@@ -236,15 +238,13 @@ def _by_other_tools(case: Case) -> list[ToolCall]:
 def _with_harmless_columns(case: Case) -> list[ToolCall]:
     """The solution with every column that policy or tool offers in addition."""
     refused = case.draft.refused
-    return [
-        call if place in refused else _with_columns(case.builder, call) for place, call in enumerate(case.draft.gold)
-    ]
+    return [call if place in refused else _with_columns(case, call) for place, call in enumerate(case.draft.gold)]
 
 
-def _with_columns(builder: VerifierBuilder, call: ToolCall) -> ToolCall:
+def _with_columns(case: Case, call: ToolCall) -> ToolCall:
     more = {
-        harmless.column: harmless.sample
-        for harmless in builder.harmless.get(call.name, ())
+        harmless.column: harmless.sample_in(case.part.world())
+        for harmless in case.builder.harmless.get(call.name, ())
         if harmless.column not in call.arguments
         and all(call.arguments.get(name) == value for name, value in harmless.when.items())
     }

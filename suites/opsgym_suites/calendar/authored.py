@@ -12,7 +12,7 @@ from opsgym_suites.calendar.seeds.company import COMPANY_NAME
 from opsgym_suites.calendar.seeds.world import DOMAIN, Colleague
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
-from opsgym_suites.kit.suite import GymServer, Suite
+from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
 from opsgym_suites.kit.world import World
 
 
@@ -30,5 +30,5 @@ def _introduction(actor: Person, _world: World) -> str:
 
 TIMES = "that time is UTC, and times of events are those of the time zone that stands beside them"
 SERVER = GymServer("calendar", "gym-calendar-mcp", "http://localhost:8002", _identity, _introduction, TIMES)
-CORE = Suite(SERVER, "calendar-core", "offices", offices_world, core.drafts)
+CORE = Suite(SERVER, "calendar-core", (SeedTasks("offices", offices_world, core.drafts),))
 AUTHORED = AuthoredDomain("calendar", {"offices": offices_sql}, (CORE,))

@@ -10,7 +10,7 @@ from opsgym_suites.csm.seeds import desk_sql, desk_world, quickstart_sql
 from opsgym_suites.csm.seeds.company import COMPANY_NAME
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
-from opsgym_suites.kit.suite import GymServer, Suite
+from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
 from opsgym_suites.kit.world import World
 
 
@@ -23,5 +23,5 @@ def _introduction(_actor: Person, _world: World) -> str:
 
 
 SERVER = GymServer("csm", "gym-csm-mcp", "http://localhost:8001", _identity, _introduction)
-CORE = Suite(SERVER, "csm-core", "desk", desk_world, core.drafts)
+CORE = Suite(SERVER, "csm-core", (SeedTasks("desk", desk_world, core.drafts),))
 AUTHORED = AuthoredDomain("csm", {"quickstart": quickstart_sql, "desk": desk_sql}, (CORE,))

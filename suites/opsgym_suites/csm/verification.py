@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from opsgym_domains.csm.tables import CaseSla, CustomerCase, Interaction, Knowledge, Notification
 from opsgym_suites.csm.calls import timestamp
 from opsgym_suites.csm.effects import EFFECTS
-from opsgym_suites.kit.derived_verifiers import Harmless, VerifierBuilder
-from opsgym_suites.kit.verifiers import Between, Present
-from opsgym_suites.kit.world import NOW
+from opsgym_suites.kit.derived_verifiers import Harmless, VerifierBuilder, during_the_work
+from opsgym_suites.kit.verifiers import Present
 
-DURING_THE_WORK = Between(NOW - timedelta(minutes=1), NOW + timedelta(days=31))
+ENDED = Harmless("ended_at", lambda world: timestamp(world.now), allowed=during_the_work, when={"status": "handled"})
 VERIFIERS = VerifierBuilder(
     EFFECTS,
     rules={
@@ -59,16 +56,14 @@ VERIFIERS = VerifierBuilder(
     free_text={"short_description", "body"},
     defaults={
         CustomerCase: {"number": Present(), "escalation": False, "reopen_count": 0},
-        CaseSla: {"has_breached": False, "start_time": DURING_THE_WORK},
-        Interaction: {"started_at": DURING_THE_WORK},
+        CaseSla: {"has_breached": False, "start_time": during_the_work},
+        Interaction: {"started_at": during_the_work},
         Knowledge: {"kb_number": Present()},
         Notification: {"status": "success"},
     },
     harmless={
-        "register_new_interaction": (
-            Harmless("ended_at", timestamp(NOW), DURING_THE_WORK, when={"status": "handled"}),
-        ),
-        "update_interaction": (Harmless("ended_at", timestamp(NOW), DURING_THE_WORK, when={"status": "handled"}),),
+        "register_new_interaction": (ENDED,),
+        "update_interaction": (ENDED,),
     },
 )
 with_verifiers, with_scenario_verifiers = VERIFIERS.with_verifiers, VERIFIERS.with_scenario_verifiers

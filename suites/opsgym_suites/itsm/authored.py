@@ -10,7 +10,7 @@ from opsgym_domains.itsm.tables import Organization
 from opsgym_suites.itsm import core, quickstart
 from opsgym_suites.itsm.seeds import desk_sql, desk_world, quickstart_sql, quickstart_world
 from opsgym_suites.kit.data_files import AuthoredDomain
-from opsgym_suites.kit.suite import GymServer, Suite
+from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
 from opsgym_suites.kit.world import World
 
 
@@ -24,6 +24,8 @@ def _introduction(actor: Any, world: World) -> str:
 
 
 SERVER = GymServer("itsm", "gym-itsm-mcp", "http://localhost:8006", _identity, _introduction)
-QUICKSTART = Suite(SERVER, "quickstart", "quickstart", quickstart_world, quickstart.drafts, numbered="itsm-qs")
-CORE = Suite(SERVER, "itsm-core", "desk", desk_world, core.drafts)
+QUICKSTART = Suite(
+    SERVER, "quickstart", (SeedTasks("quickstart", quickstart_world, quickstart.drafts),), numbered="itsm-qs"
+)
+CORE = Suite(SERVER, "itsm-core", (SeedTasks("desk", desk_world, core.drafts),))
 AUTHORED = AuthoredDomain("itsm", {"quickstart": quickstart_sql, "desk": desk_sql}, (QUICKSTART, CORE))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 
 from opsgym_domains.itsm.tables import (
     Change,
@@ -27,9 +26,8 @@ from opsgym_domains.itsm.tables import (
     UserRole,
 )
 from opsgym_suites.itsm.effects import EFFECTS
-from opsgym_suites.kit.derived_verifiers import Harmless, OfActor, VerifierBuilder
-from opsgym_suites.kit.verifiers import Between, May, Present
-from opsgym_suites.kit.world import NOW
+from opsgym_suites.kit.derived_verifiers import Harmless, OfActor, VerifierBuilder, during_the_work
+from opsgym_suites.kit.verifiers import May, Present
 
 FREE_TEXT = frozenset(
     {
@@ -59,7 +57,6 @@ OPERATED = {
 }
 TEXT = "Noted by the desk."
 """A text that says nothing that a record could contradict."""
-DURING_THE_WORK = Between(NOW, NOW + timedelta(days=31))
 VERIFIERS = VerifierBuilder(
     EFFECTS,
     rules={
@@ -110,7 +107,9 @@ VERIFIERS = VerifierBuilder(
         Notification: {**OWN, "status": "queued", "message": May()},
     },
     harmless={
-        "update_incident": (Harmless("resolved", NOW.isoformat(), DURING_THE_WORK, when={"status": "resolved"}),),
+        "update_incident": (
+            Harmless("resolved", lambda world: world.now.isoformat(), during_the_work, when={"status": "resolved"}),
+        ),
         "create_incident": (Harmless("description", TEXT),),
         "create_problem": (Harmless("short_description", TEXT), Harmless("worknotes", TEXT)),
         "create_change": (Harmless("description", TEXT),),

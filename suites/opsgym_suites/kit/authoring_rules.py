@@ -196,7 +196,8 @@ def _duplicates(tasks: Sequence[AuthoredTask]) -> Iterator[str]:
 
 def _solution(authored: AuthoredTask) -> str | None:
     writes = [call for call in authored.draft.accepted_calls if authored.writes(call.name)]
-    return repr(writes) if authored.task.feasible else None
+    seeds = [gym.seed_database_file for gym in authored.task.gym_servers_config]
+    return repr((seeds, writes)) if authored.task.feasible else None
 
 
 # --- rules of a seed -----------------------------------------------------------------------------------------------

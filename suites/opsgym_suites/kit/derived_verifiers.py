@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
@@ -27,7 +28,7 @@ from opsgym_suites.kit.expected_rows import (
     same,
 )
 from opsgym_suites.kit.scenarios import ScenarioEvent
-from opsgym_suites.kit.verifiers import Has, HasAll, May, Present, looked_up, state_difference
+from opsgym_suites.kit.verifiers import Between, Has, HasAll, May, Present, looked_up, state_difference
 from opsgym_suites.kit.world import World, key_of
 
 Conditions = Mapping[str, Any] | Callable[[WrittenRow], Mapping[str, Any]]
@@ -48,11 +49,24 @@ class Harmless:
 
     column: str
     sample: Any
-    """A value, as an argument of the tool; tests give it."""
+    """A value, as an argument of the tool; tests give it. It is computed from the world if it is a function."""
     allowed: Any = None
-    """Condition on the value; any value if None."""
+    """Condition on the value; any value if None. It is computed from the world if it is a function."""
     when: Mapping[str, Any] = field(default_factory=dict)
     """Values that the same row must get."""
+
+    def sample_in(self, world: World) -> Any:
+        """The value that tests give in a world."""
+        return _in_world(self.sample, world)
+
+    def allowed_in(self, world: World) -> Any:
+        """The condition in a world; None if any value is allowed."""
+        return _in_world(self.allowed, world)
+
+
+def during_the_work(world: World) -> Between:
+    """Condition: a time that an agent may give as that of its work, also on a later day of the task."""
+    return Between(world.now - timedelta(minutes=1), world.now + timedelta(days=31))
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,9 @@ class VerifierBuilder:
     numbers_in: tuple[str, re.Pattern[str]] | None = None
     """A free-text column that must contain the record numbers of the solution's text, and the pattern of a number."""
     defaults: Mapping[RowType, Mapping[str, Any]] = field(default_factory=dict)
-    """Values that the server gives new rows in columns that calls do not set, by table."""
+    """Values that the server gives new rows in columns that calls do not set, by table; a function computes one from
+    the world.
+    """
     harmless: Mapping[str, Sequence[Harmless]] = field(default_factory=dict)
     """Columns that policy or tool offers and a solution may omit, by tool."""
     shown_keys: Mapping[RowType, str] | None = None
@@ -228,11 +244,11 @@ class _Solution:
 
     def _defaults(self, row: WrittenRow) -> dict[str, Any]:
         defaults = self.builder.defaults.get(row.kind, {})
-        return {name: _of(self.draft.actor, value) for name, value in defaults.items()}
+        return {name: _default(value, self.draft.actor, self.seed) for name, value in defaults.items()}
 
     def _harmless(self, row: WrittenRow) -> dict[str, Any]:
         return {
-            harmless.column: May(harmless.allowed)
+            harmless.column: May(harmless.allowed_in(self.seed))
             for tool, values in row.calls
             for harmless in self.builder.harmless.get(tool, ())
             if all(values.get(name) == value for name, value in harmless.when.items())
@@ -258,8 +274,15 @@ class _Solution:
         return getattr(rows[0], column) if rows else None
 
 
-def _of(actor: Person, value: Any) -> Any:
-    return getattr(actor, value.column) if isinstance(value, OfActor) else value
+def _default(value: Any, actor: Person, world: World) -> Any:
+    if isinstance(value, OfActor):
+        return getattr(actor, value.column)
+    return _in_world(value, world)
+
+
+def _in_world(value: Any, world: World) -> Any:
+    """A value that may be given as a function of the world."""
+    return value(world) if callable(value) else value
 
 
 def _place(row: WrittenRow | Difference) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Suites, and the rows that their drafts become.
 
-Invariant: a row is derived from its draft and the seed alone, and its selected tools include every tool that its gold
+Invariant: a row is derived from its draft and its seed alone, and its selected tools include every tool that its gold
 actions call.
 """
 
@@ -44,16 +44,24 @@ class GymServer:
 
 
 @dataclass(frozen=True)
+class SeedTasks:
+    """The tasks of a suite that start from one seed."""
+
+    seed: str
+    world: Callable[[], Any]
+    """The seed's rows; made once."""
+    write: Callable[[Any], Sequence[Draft]]
+    """Writes the tasks for the seed's rows."""
+
+
+@dataclass(frozen=True)
 class Suite:
-    """A built-in suite: its name, its seed and its drafts."""
+    """A built-in suite: its name, and its tasks by seed."""
 
     server: GymServer
     name: str
-    seed: str
-    world: Callable[[], Any]
-    """The seed's rows."""
-    write: Callable[[Any], Sequence[Draft]]
-    """Writes the tasks for the seed's rows."""
+    parts: tuple[SeedTasks, ...]
+    """The suite's tasks are those of each part in turn; each seed occurs once."""
     numbered: str = ""
     """Prefix of task ids that contain the task's position; if empty, ids do not depend on the position."""
 
@@ -62,9 +70,14 @@ class Suite:
         return f"{self.numbered}-{number:03d}-{draft.slug}" if self.numbered else f"{self.name}-{draft.slug}"
 
     @cached_property
+    def written(self) -> Sequence[tuple[SeedTasks, Draft]]:
+        """The tasks as their authors write them, in order, each with the part that it belongs to."""
+        return [(part, draft) for part in self.parts for draft in part.write(part.world())]
+
+    @property
     def drafts(self) -> Sequence[Draft]:
         """The tasks as their authors write them, in order."""
-        return self.write(self.world())
+        return [draft for _part, draft in self.written]
 
     @cached_property
     def rows(self) -> Sequence[dict[str, Any]]:
@@ -73,21 +86,21 @@ class Suite:
         Raises:
             ValidationError: A row is not a valid task.
         """
-        world = self.world()
         return [
-            self._row(self.task_id(number, draft), draft, world) for number, draft in enumerate(self.drafts, start=1)
+            self._row(self.task_id(number, draft), draft, part)
+            for number, (part, draft) in enumerate(self.written, start=1)
         ]
 
-    def _row(self, name: str, draft: Draft, world: World) -> dict[str, Any]:
+    def _row(self, name: str, draft: Draft, part: SeedTasks) -> dict[str, Any]:
         tools = dict.fromkeys([*(action.name for action in draft.gold), *draft.tools])
         fields: dict[str, Any] = {
             "task_id": name,
             "domain": self.server.domain,
-            "system_prompt": "\n\n".join([self._preamble(draft, world), *map(included, POLICIES[draft.access])]),
+            "system_prompt": "\n\n".join([self._preamble(draft, part.world()), *map(included, POLICIES[draft.access])]),
             "user_prompt": draft.prompt,
             "selected_tools": list(tools),
             "restricted_tools": [],
-            "gym_servers_config": [self._gym(draft.actor)],
+            "gym_servers_config": [self._gym(draft.actor, part.seed)],
             "verifiers": [self._verifier(verifier) for verifier in draft.verifiers],
             "number_of_runs": 1,
             "reset_database_between_runs": True,
@@ -119,11 +132,11 @@ class Suite:
             "The following policy applies to everything you do."
         )
 
-    def _gym(self, actor: Person) -> Mapping[str, Any]:
+    def _gym(self, actor: Person, seed: str) -> Mapping[str, Any]:
         return {
             "mcp_server_name": self.server.gym,
             "mcp_server_url": self.server.url,
-            "seed_database_file": f"builtin:{self.seed}",
+            "seed_database_file": f"builtin:{seed}",
             "context": dict(self.server.identity(actor)),
             "user_info": {"user_id": actor.user_id, "name": full_name(actor), "email": actor.email},
         }

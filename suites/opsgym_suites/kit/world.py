@@ -43,13 +43,17 @@ class World:
         metadata: The domain's tables.
         deadlines: What time does to the rows by itself.
         now: The time at which databases of the seed stand; no time in the seed is later.
+
+    Args:
+        now: The time at which this world stands; that of its class if None.
     """
 
     metadata: ClassVar[MetaData]
     deadlines: ClassVar[Sequence[Deadline]] = ()
-    now: ClassVar[datetime] = NOW
+    now: datetime = NOW
 
-    def __init__(self) -> None:
+    def __init__(self, now: datetime | None = None) -> None:
+        self.now = now or type(self).now
         self._rows: dict[str, list[Row]] = {name: [] for name in self.metadata.tables}
         self._fixtures: dict[str, Row] = {}
 
