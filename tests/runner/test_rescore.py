@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from math import inf
 from typing import Any
 
+import apsw
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.cli.runs import CELL, put_trial
 from tests.cli.world import row
@@ -91,9 +93,10 @@ values = st.one_of(
 
 
 @given(st.lists(st.tuples(values, values)))
+@example([(1.3232992044880377e-303, -0.1), (inf, -inf), (1e308, 5e-324)])
 def test_a_state_comes_back_from_its_script_row_for_row(rows: list[tuple[Any, ...]]) -> None:
+    """Gym servers read scripts by APSW's SQLite; Python's own may be older and read some numbers inexactly."""
     script = script_of(state_of(TABLE, rows=rows))
-    with closing(sqlite3.connect(":memory:")) as db:
-        db.execute(TABLE)
-        db.executescript(script)
+    with closing(apsw.Connection(":memory:")) as db:
+        db.execute(f"{TABLE};\n{script}")
         assert db.execute("SELECT * FROM t ORDER BY rowid").fetchall() == rows

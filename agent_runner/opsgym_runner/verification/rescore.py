@@ -256,9 +256,20 @@ def _inserts(db: sqlite3.Connection) -> Iterator[str]:
     for table in tables:
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({_quoted(table)})")]
         names = ", ".join(map(_quoted, columns))
-        values = " || ', ' || ".join(f"quote({_quoted(column)})" for column in columns)
-        for (row,) in db.execute(f"SELECT {values} FROM {_quoted(table)} ORDER BY rowid"):  # noqa: S608 names from the file's own schema
-            yield f"INSERT INTO {_quoted(table)} ({names}) VALUES ({row});"  # noqa: S608 quoted by SQLite
+        values = ", ".join(map(_literal_in_sql, columns))
+        for row in db.execute(f"SELECT {values} FROM {_quoted(table)} ORDER BY rowid"):  # noqa: S608 names from the file's own schema
+            literals = ", ".join(_real(value) if isinstance(value, float) else value for value in row)
+            yield f"INSERT INTO {_quoted(table)} ({names}) VALUES ({literals});"  # noqa: S608 quoted by SQLite
+
+
+def _literal_in_sql(column: str) -> str:
+    """A column's values as SQL literals, real numbers as they are: `quote` rounds some of them."""
+    return f"CASE typeof({_quoted(column)}) WHEN 'real' THEN {_quoted(column)} ELSE quote({_quoted(column)}) END"
+
+
+def _real(value: float) -> str:
+    """The shortest literal that is exactly this number; SQLite has no word for infinity, and reads 9e999 as it."""
+    return repr(value).replace("inf", "9e999")
 
 
 def _quoted(name: str) -> str:
