@@ -176,8 +176,8 @@ WRITE = call("update_case", {"case_id": 423}, case_id="423", status="closed")
         ([call("find_cases", {"case_id": "423"}), WRITE], True),
         ([call("find_cases", {"case_id": 424, "parent": 423}), WRITE], False),
         ([call("find_cases", "case_id 423"), WRITE], False),
-        ([READ, call("link_cases", cases=[{"id": 423}])], True),
-        ([call("link_cases", cases=[{"id": 423}])], False),
+        ([READ, call("link_cases", cases=[{"case_id": 423}])], True),
+        ([call("link_cases", cases=[{"case_id": 423}])], False),
         ([call("count_cases", case_id=423), READ, WRITE], True),
         ([ToolCallResult("find_cases", {}, json.dumps({"structuredContent": {"case_id": 423}}), is_error=False), WRITE],
             True),
@@ -200,9 +200,29 @@ async def test_without_writing_tools_a_row_must_have_been_looked_up_at_all(
     assert (not_looked_up(check, calls) == []) == passes
 
 
+@pytest.mark.parametrize(
+    ("value", "arguments", "named"),
+    [
+        (7, {"case_id": 7}, True),
+        (7, {"caseId": "7"}, True),
+        (7, {"parent_case_ids": [3, 7]}, True),
+        ("7", {"links": {"caseIds": [7]}}, True),
+        (7, {"case_id": 3, "limit": 7, "group_id": 7, "showcase_id": 7, "case_id_of": 7}, False),
+        ("CASE_7", {"anything": "CASE_7"}, True),
+        ("7a", {"anything": ["7A", "7a"]}, True),
+    ],
+)
+async def test_a_number_names_a_row_only_in_an_argument_that_is_named_after_its_column(
+    value: str | int, arguments: dict[str, Any], named: bool
+) -> None:
+    config = {"rows": [{"column": "case_id", "value": value}], "writing_tools": ["update_case"]}
+    missing = not_looked_up(LookedUp.model_validate(config), [call("update_case", **arguments)])
+    assert bool(missing) == named
+
+
 async def test_a_boolean_identifies_no_row() -> None:
     check = LookedUp.model_validate({"rows": [{"column": "case_id", "value": 1}], "writing_tools": ["update_case"]})
-    assert not_looked_up(check, [call("update_case", case_id=2, active=True)]) == []
+    assert not_looked_up(check, [call("update_case", case_id=True)]) == []
 
 
 async def test_looking_up_is_judged_from_the_calls_of_the_episode(store: MemoryStore, gym_url: str) -> None:

@@ -7,6 +7,7 @@ and only if a verifier needs it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,9 @@ from typing import Any
 
 from opsgym_api.tasks.verifiers import LookedUp, LookedUpRow
 from opsgym_runner.verification.comparison import equal
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word of a name in camel case begins."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +66,30 @@ def not_looked_up(check: LookedUp, calls: Sequence[ToolCallResult]) -> list[str]
 
 
 def _first_write(row: LookedUpRow, tools: Sequence[str], calls: Sequence[ToolCallResult]) -> int | None:
-    """Position of the first successful call of a writing tool with the row's value among its arguments."""
+    """Position of the first successful call of a writing tool that names the row."""
     return next(
         (
             position
             for position, call in enumerate(calls)
-            if call.tool in tools
-            and not call.is_error
-            and any(_same(value, row.value) for value in _values_in(call.arguments))
+            if call.tool in tools and not call.is_error and _names(call.arguments, row)
         ),
         None,
     )
+
+
+def _names(arguments: Mapping[str, Any], row: LookedUpRow) -> bool:
+    """Whether arguments name the row: a number does so only in an argument that is named after the row's column."""
+    is_number = str(row.value).isdecimal()
+    return any(
+        _same(value, row.value) and (not is_number or _is_named_after(name, row.column))
+        for name, value in _named_values(arguments)
+    )
+
+
+def _is_named_after(argument: str, column: str) -> bool:
+    """Whether an argument holds values of a column: `case_id`, `parent_case_id`, `caseIds` for the column `case_id`."""
+    name, named_after = (_CAPITAL.sub("_", text).lower() for text in (argument, column))
+    return f"_{name}".removesuffix("s").endswith(f"_{named_after}".removesuffix("s"))
 
 
 def _shows(call: ToolCallResult, row: LookedUpRow, writing_tools: Sequence[str]) -> bool:
@@ -89,14 +106,19 @@ def _same(value: Any, expected: str | int) -> bool:
 
 def _values_in(value: Any) -> Iterator[Any]:
     """A JSON value and every value inside it, names of fields left out."""
-    pending = [value]
+    return (one for _name, one in _named_values(value))
+
+
+def _named_values(value: Any) -> Iterator[tuple[str, Any]]:
+    """A JSON value and every value inside it, each with the name of the innermost field that it is in, or ''."""
+    pending = [("", value)]
     while pending:
-        one = pending.pop()
-        yield one
+        name, one = pending.pop()
+        yield name, one
         if isinstance(one, Mapping):
-            pending += one.values()
+            pending += one.items()
         elif isinstance(one, list):
-            pending += one
+            pending += ((name, item) for item in one)
 
 
 def _parsed(text: object) -> Any:

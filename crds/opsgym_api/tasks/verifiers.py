@@ -103,7 +103,8 @@ class LookedUp(BaseModel):
 
     Before the first successful call of a writing tool with a row's value among its arguments, at any depth, a
     successful call of another tool must have returned an object with that column and value. A row that no such call
-    names passes.
+    names passes. A number counts only in an argument that is named after the column, as `caseIds` or `parent_case_id`
+    are after `case_id`: small numbers mean different things in different arguments.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
