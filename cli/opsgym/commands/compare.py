@@ -124,10 +124,10 @@ def _formatted(comparison: Comparison, checks: Sequence[GateCheck], form: str) -
     screen = console()
     with screen.capture() as captured:
         screen.print(f"{_headline(comparison)}\n")
-        screen.print(cells.for_console())
+        cells.for_console().print(screen)
         if flips.rows:
             screen.print("\ntasks that changed, losses first\n")
-            screen.print(flips.for_console())
+            flips.for_console().print(screen)
         for note in ("", *_notes(comparison, checks)):
             screen.print(note)
     return captured.get()

@@ -12,8 +12,9 @@ import click
 
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
+from opsgym.formats.grid import grid
 from opsgym.formats.numbers import cell_name
-from opsgym.formats.score_table import console, plain_table
+from opsgym.formats.score_table import console
 from opsgym_api.errors import InputError, Problem
 from opsgym_console.analysis.failures import Evidence, Finding, Mode
 from opsgym_console.analysis.failures.stored import TrialAnalysis, analyse_run
@@ -71,15 +72,15 @@ def _parse_trial(trial: str) -> tuple[str, int]:
 
 
 def _print_all(analysed: Sequence[TrialAnalysis], out: Console) -> None:
-    table = plain_table("trial", "cell", "primary", "also", "evidence")
+    table = grid("trial", "cell", "primary", prose=("also", "evidence"))
     for trial in analysed:
         table.add_row(_name(trial), cell_name(trial.record.cell), *_modes_and_evidence(trial))
-    out.print(table)
+    table.print(out)
     out.print()
-    counts = plain_table("mode", right=("primary", "in all"))
+    counts = grid("mode", right=("primary", "in all"))
     for name, (primary, in_all) in _counts(analysed).items():
         counts.add_row(name, str(primary), str(in_all))
-    out.print(counts)
+    counts.print(out)
 
 
 def _modes_and_evidence(trial: TrialAnalysis) -> tuple[str, str, str]:

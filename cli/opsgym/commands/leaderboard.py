@@ -39,7 +39,7 @@ def leaderboard(runs: Sequence[str], form: str, out: Path | None, locator: RunLo
     else:
         screen = console()
         with screen.capture() as captured:
-            screen.print(table.for_console())
+            table.for_console().print(screen)
             for note in ("", *_notes(rows, domains)):
                 screen.print(note)
         write_out(captured.get(), out)

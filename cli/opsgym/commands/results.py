@@ -12,8 +12,9 @@ import click
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures
+from opsgym.formats.grid import grid
 from opsgym.formats.numbers import dollars, not_scored_text, percent
-from opsgym.formats.score_table import console, plain_table, print_summary
+from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Table, write_out
 from opsgym_api.records.run import RunRecord, variant_of
 from opsgym_core.results.load import list_runs, load_rows
@@ -90,7 +91,7 @@ def _print(run_results: Results, by: str | None, out: Path | None) -> None:
         if by is None:
             print_summary(run_results.summary, screen)
         else:
-            screen.print(BREAKDOWNS[by](run_results).for_console())
+            BREAKDOWNS[by](run_results).for_console().print(screen)
     write_out(captured.get(), out)
 
 
@@ -121,11 +122,11 @@ def _list(store: Store) -> None:
     if not runs:
         click.echo(f"{store.name} has no runs")
         return
-    table = plain_table("run", "started", right=("scored", "passed", "rate", "not scored", "cost"))
+    table = grid("run", "started", right=("scored", "passed", "rate", "not scored", "cost"))
     for run in reversed(runs):
         total = summarise(load_rows(store, run.run)).total
         scored = f"{total.scored}/{total.total}"
         unscored = not_scored_text(total.not_scored) or "0"
         cells = (str(total.passed), percent(total.success_rate), unscored, dollars(total.cost_usd))
         table.add_row(run.run, run.created_at, scored, *cells)
-    console().print(table)
+    table.print(console())

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opsgym.formats.grid import Grid, grid
 from opsgym.formats.numbers import NOTHING, dollars, not_scored_text, number, percent, seconds
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.outcomes import Outcome
@@ -15,10 +16,9 @@ from opsgym_core.results.statistics import Interval
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-PIPE_WIDTH = 200
-"""Width of output that is not a terminal: wide enough that no table is folded."""
+PIPE_WIDTH = 10_000
+"""Width of output that is not a terminal: a row of a table is one line there."""
 
 
 def console() -> Console:
@@ -30,9 +30,9 @@ def console() -> Console:
 
 def print_summary(summary: Summary, out: Console) -> None:
     """Prints scores by cell, both averages, and if there are any: pass@k, horizons and verifier categories."""
-    out.print(_cells(summary))
+    _cells(summary).print(out)
     out.print()
-    out.print(_averages(summary))
+    _averages(summary).print(out)
     for table, rows in (
         (_repeats(summary), summary.total.repeats),
         (_horizons(summary), summary.total.horizons.keys() - {NO_HORIZON}),
@@ -40,19 +40,20 @@ def print_summary(summary: Summary, out: Console) -> None:
     ):
         if rows:
             out.print()
-            out.print(table)
+            table.print(out)
 
 
-def _cells(summary: Summary) -> Table:
+def _cells(summary: Summary) -> Grid:
     judged = summary.total.judge_cost_usd != 0 or summary.total.judge_usage.model_calls > 0
     rows = [(_names(cell.cell), _numbers(cell.score)) for cell in summary.cells]
+    columns = [name for name in rows[0][1] if judged or name != "judge"] if rows else []
+    table = grid("model", "agent", "mode", "domain", right=columns)
+    for names, numbers in rows:
+        table.add_row(*names, *(numbers[name] for name in columns))
     if len(summary.cells) > 1:
         # Without a rate: several cells have two means, which the next table shows.
-        rows.append((["total", "", "", ""], {**_numbers(summary.total), "success": "", "95 % interval": ""}))
-    columns = [name for name in rows[0][1] if judged or name != "judge"] if rows else []
-    table = plain_table("model", "agent", "mode", "domain", right=columns)
-    for names, numbers in rows:
-        table.add_row(*names, *(numbers[name] for name in columns), style="bold" if names[0] == "total" else None)
+        total = {**_numbers(summary.total), "success": "", "95 % interval": ""}
+        table.total = ["total", "", "", "", *(total[name] for name in columns)]
     return table
 
 
@@ -83,8 +84,8 @@ def _per(cost: float | None, trials: int, score: Score) -> str:
     return dollars(cost) if trials or score.agent_cost_usd is None else NOTHING
 
 
-def _averages(summary: Summary) -> Table:
-    table = plain_table(
+def _averages(summary: Summary) -> Grid:
+    table = grid(
         "model", "agent", "mode",
         right=(
             "mean over tasks", "95 % interval", "mean over domains", "95 % interval", "published rules", "not scored",
@@ -101,7 +102,7 @@ def _averages(summary: Summary) -> Table:
     return table
 
 
-def _repeats(summary: Summary) -> Table:
+def _repeats(summary: Summary) -> Grid:
     """pass@k and pass^k, for each k that a cell has trials for."""
     by_k = [{repeat.k: repeat for repeat in cell.score.repeats} for cell in summary.cells]
     ks = sorted({k for repeats in by_k for k in repeats})
@@ -113,7 +114,7 @@ def _repeats(summary: Summary) -> Table:
     return _by_cell(summary, columns, values)
 
 
-def _horizons(summary: Summary) -> Table:
+def _horizons(summary: Summary) -> Grid:
     """Success by the number of gold steps of the task."""
     names = list(summary.total.horizons)
     horizons = [[cell.score.horizons.get(name) for name in names] for cell in summary.cells]
@@ -121,16 +122,16 @@ def _horizons(summary: Summary) -> Table:
     return _by_cell(summary, [f"{name} gold steps" for name in names], values)
 
 
-def _categories(summary: Summary) -> Table:
+def _categories(summary: Summary) -> Grid:
     """Passed verifiers by category."""
     names = list(summary.total.categories)
     values = [[ratio(cell.score.categories.get(name, Ratio(0, 0))) for name in names] for cell in summary.cells]
     return _by_cell(summary, names, values)
 
 
-def _by_cell(summary: Summary, columns: Sequence[str], values: Sequence[Sequence[str]]) -> Table:
+def _by_cell(summary: Summary, columns: Sequence[str], values: Sequence[Sequence[str]]) -> Grid:
     """A table with one row for each cell."""
-    table = plain_table("model", "agent", "mode", "domain", right=columns)
+    table = grid("model", "agent", "mode", "domain", right=columns)
     for cell, row in zip(summary.cells, values, strict=True):
         table.add_row(*_names(cell.cell), *row)
     return table
@@ -144,23 +145,6 @@ def ratio(share: Ratio) -> str:
 def interval(bounds: Interval | None) -> str:
     """A confidence interval of a share, in percent; a dash for None."""
     return NOTHING if bounds is None else f"{100 * bounds.low:.1f}–{percent(bounds.high)}"
-
-
-def plain_table(*left: str, right: Sequence[str] = ()) -> Table:
-    """A table without borders.
-
-    Args:
-        left: Names of left-aligned columns.
-        right: Names of the right-aligned columns after them.
-    """
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in left:
-        table.add_column(name, overflow="fold")
-    for name in right:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
 
 
 def summary_json(summary: Summary) -> str:

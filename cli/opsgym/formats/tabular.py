@@ -12,16 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from opsgym.formats.grid import Grid, GridColumn
 from opsgym.formats.numbers import NOTHING, dollars, number, percent, seconds
-from opsgym.formats.score_table import plain_table
 from opsgym_api.errors import InputError, Problem
-
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
 
 EXTRA = "pip install 'opsgym[data]'"
 """Command that installs what writes Parquet."""
@@ -62,14 +59,13 @@ class Table:
     rows: Sequence[Mapping[str, Any]]
     """Values by column key; None for a missing value."""
 
-    def for_console(self) -> RichTable:
+    def for_console(self) -> Grid:
         """The table for the terminal."""
-        table = plain_table()
-        for column in self._text_columns:
-            table.add_column(column.label, justify="left" if column.kind is Kind.TEXT else "right", overflow="fold")
-        for row in self.rows:
-            table.add_row(*(value_text(column.kind, row[column.key]) for column in self._text_columns))
-        return table
+        columns = [GridColumn(column.label, right=column.kind is not Kind.TEXT) for column in self._text_columns]
+        rows: list[Sequence[str]] = [
+            [value_text(column.kind, row[column.key]) for column in self._text_columns] for row in self.rows
+        ]
+        return Grid(columns, rows)
 
     def markdown(self) -> str:
         """The table as Markdown."""

@@ -162,9 +162,9 @@ class TableDisplay:
         )
         table.caption, table.caption_justify = requests_line(self._limits()), "left"
         for name in ("model", "agent", "mode", "domain"):
-            table.add_column(name, overflow="fold")
+            table.add_column(name, no_wrap=True, overflow="ellipsis")
         for name in ("done", "running", "passed", "failed", "not scored", "cost"):
-            table.add_column(name, justify="left" if name == "not scored" else "right")
+            table.add_column(name, justify="left" if name == "not scored" else "right", no_wrap=name != "not scored")
         for cell, total in progress.cells.items():
             table.add_row(*_table_row(progress, cell, total))
         return table
