@@ -185,10 +185,10 @@ async def _run_agent(
     """Runs the agent's loop to its end; the message says why it was stopped, and is empty if it ended by itself."""
     limit = job.limits.task_timeout_seconds
     try:
-        async with session.timeout:
+        async with session.clock.timeout:
             return await orchestrator(session), ""
     except TimeoutError:
-        if not session.timeout.expired():
+        if not session.clock.timeout.expired():
             raise
         _require_responsive_model(models, session, limit)
         return AgentResult(session.last_reply, FailReason.TASK_TIMEOUT), f"the task's time of {limit} s was over"
@@ -202,7 +202,7 @@ def _require_responsive_model(models: EpisodeModels, session: EpisodeSession, li
     """Checks that a task timeout is the agent's failure and not that of a model which does not answer.
 
     Raises:
-        NotScored: A model request was failing or waiting for a slot, or the model never answered.
+        NotScored: A model request was failing, or the model never answered.
     """
     if models.pending_failure is not None:
         raise models.pending_failure.final()

@@ -1,19 +1,18 @@
 """The session of an episode: model calls and tool calls of the agent, limited, counted and recorded.
 
 Invariant: a step is taken only while the gate is open and steps are left. Every model call and tool call is counted and
-in the transcript. Limits hold over all days of a task. The task timeout measures the agent: it is suspended while the
-harness waits for its store.
+in the transcript. Limits hold over all days of a task.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from opsgym_api.records.outcomes import FailReason
+from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import AgentFailed
@@ -97,9 +96,8 @@ class EpisodeSession:
         self._notices = Notices()
         self.day_answers: list[str] = []
         """The agent's answers on the days that it has ended."""
-        self._deadline = context.clock.monotonic() + job.limits.task_timeout_seconds
-        self.timeout = asyncio.timeout(job.limits.task_timeout_seconds)
-        """The task timeout; the agent's loop runs inside it."""
+        self.clock = AgentClock(job.limits.task_timeout_seconds)
+        """Clock of the task's time limit; the agent's loop runs inside its timeout."""
         self.calls: list[ToolCallResult] = []
         """Every tool call by its gym's own name, in order, failed calls included."""
         self.last_reply = ""
@@ -152,7 +150,7 @@ class EpisodeSession:
         if not self.days_left:
             return None
         day = self._job.task.days[len(self.day_answers)]
-        with self._timeout_suspended():
+        with self.clock.stopped():
             await self._events.begin_day(day.begins_at, self._context.journal.steps)
         self.day_answers.append(answer)
         self._context.transcript.day = len(self.day_answers) + 1
@@ -194,7 +192,7 @@ class EpisodeSession:
         context, journal = self._context, self._context.journal
         if journal.steps >= self.max_steps:
             raise AgentFailed(FailReason.STEP_LIMIT, f"all {self.max_steps} steps are used up")
-        with self._timeout_suspended():
+        with self.clock.stopped():
             control = await context.gate.control()
         require_open(control, starting=False)
         await self._events.apply_due(journal.steps)
@@ -204,10 +202,11 @@ class EpisodeSession:
         for notice in new:
             context.transcript.message("user", notice.text, journal.steps, by, notice.origin)
         client = self._models.planner if by == PLANNER else self._models.agent
-        shown = [dict(tool) for tool in (self.tools if tools is None else tools)]
+        # A deep copy: litellm changes schemas in place, and the next step has to send the same tools.
+        shown = [dict(copy.deepcopy(tool)) for tool in (self.tools if tools is None else tools)]
         started = context.clock.monotonic()
         with journal.phase("model_s"), journal.count_requests(client):
-            reply = await client.complete(read, shown, self._deadline)
+            reply = await client.complete(read, shown, agent=self.clock)
         seconds = context.clock.monotonic() - started
         journal.add_reply(reply, PLANNER if by == PLANNER else "")
         journal.steps += 1
@@ -215,7 +214,7 @@ class EpisodeSession:
             self.last_reply = reply.text
         requests = tuple(self._episode_tools.with_own_name(request) for request in reply.requests)
         context.transcript.reply(journal.steps, replace(reply, requests=requests), seconds, by)
-        with self._timeout_suspended():
+        with self.clock.stopped():
             await journal.step()
         return reply
 
@@ -230,22 +229,6 @@ class EpisodeSession:
                 content = str(message.get("content") or "")
                 self._context.transcript.message(kind, content, self._context.journal.steps, by)
         self._transcribed[by] = len(messages)
-
-    @contextmanager
-    def _timeout_suspended(self) -> Iterator[None]:
-        """Suspends the task timeout inside the block, and moves it by the time that the block took."""
-        end = self.timeout.when()
-        if end is None or self.timeout.expired():
-            yield
-            return
-        loop, clock = asyncio.get_running_loop(), self._context.clock
-        started, started_in_loop = clock.monotonic(), loop.time()
-        self.timeout.reschedule(None)
-        try:
-            yield
-        finally:
-            self._deadline += clock.monotonic() - started
-            self.timeout.reschedule(end + loop.time() - started_in_loop)
 
     async def call(self, request: ToolRequest, *, by: str = "") -> str:
         """Executes a tool call and returns its result as the model reads it.

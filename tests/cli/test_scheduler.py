@@ -181,6 +181,23 @@ def test_a_trial_that_used_up_its_retries_does_not_stop_the_others() -> None:
     asyncio.run(scenario())
 
 
+def test_a_used_up_quota_ends_the_run_without_retries() -> None:
+    def end_attempt(planned: PlannedTrial, attempt: int) -> AttemptRecord:
+        return make_attempt(planned, attempt, Outcome.INFRA_ERROR, reason="model_quota", message="no credit")
+
+    async def scenario() -> None:
+        harness = Harness(end_attempt, total=2)
+        planned = trials(6)
+        unstarted = await harness.scheduler.run(planned)
+        assert [number for _, number in harness.attempts] == [0, 0]
+        assert keys(unstarted) == keys(planned) - {key for key, _ in harness.attempts}
+        assert harness.observer.outcomes.keys() == {key for key, _ in harness.attempts}
+        assert harness.scheduler.stopped_by is not None
+        assert harness.scheduler.stopped_by.message == "no credit"
+
+    asyncio.run(scenario())
+
+
 def test_only_infra_errors_are_retried() -> None:
     async def attempts_of(outcome: Outcome) -> int:
         harness = Harness(lambda planned, attempt: make_attempt(planned, attempt, outcome))

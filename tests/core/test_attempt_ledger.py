@@ -198,6 +198,14 @@ def test_many_infra_errors_open_the_breaker_for_a_pause() -> None:
     assert [breaker.closes_in(now) for now in (100, 130, 170)] == [60, 30, 0]
 
 
+def test_one_used_up_quota_opens_the_breaker() -> None:
+    breaker = Breaker()
+    faults(breaker, 9, fault=None)
+    faults(breaker, 1, fault=Fault("model_quota", "no credit"))
+    assert (breaker.is_open(0), breaker.cause.reason) == (True, "model_quota")
+    assert breaker.cause.message.endswith("no credit")
+
+
 def test_old_scores_leave_the_window_of_the_breaker() -> None:
     breaker = Breaker()
     faults(breaker, 50, fault=None)

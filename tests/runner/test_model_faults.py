@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.responses import Response
 from tests.runner.jobs import KEY, KEYS, NO_JITTER, FakeTime, MemoryStore, make_job, make_task, notes_equal, stub_model
 from tests.runner.servers import serving
@@ -16,7 +17,9 @@ from tests.runner.stub_model import CutConnection, StubModel, calls, completion,
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import Agent, Limits
 from opsgym_api.records.attempt import AttemptRecord
+from opsgym_core.common.backoff import Backoff
 from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -91,7 +94,9 @@ async def test_a_429_is_retried_after_its_retry_after(store: MemoryStore, gym_ur
     assert (record.outcome, record.model_retries, time.slept) == ("passed", 1, [2.0])
 
 
-async def test_a_retry_after_beyond_the_tasks_time_ends_the_attempt_at_once(store: MemoryStore, gym_url: str) -> None:
+async def test_a_retry_after_beyond_the_policys_total_wait_ends_the_attempt_at_once(
+    store: MemoryStore, gym_url: str
+) -> None:
     time = FakeTime()
     model = StubModel(refuses(429, headers={"Retry-After": "3600"}))
 
@@ -101,14 +106,16 @@ async def test_a_retry_after_beyond_the_tasks_time_ends_the_attempt_at_once(stor
     assert "3600" in record.message
 
 
-async def test_a_persistent_429_is_an_infra_error_within_the_task_timeout(store: MemoryStore, gym_url: str) -> None:
+async def test_a_persistent_429_is_an_infra_error_after_the_policys_total_wait(
+    store: MemoryStore, gym_url: str
+) -> None:
     time = FakeTime()
 
     record = await attempt(store, gym_url, StubModel(refuses(429)), time, limits=Limits(task_timeout_seconds=100))
 
     assert (record.outcome, record.reason) == ("infra_error", "model_rate_limited")
-    assert time.slept == [0.5, 1, 2, 4, 8, 16, 30, 30]
-    assert record.model_retries == 8
+    assert time.slept == [0.5, 1, 2, 4, 8, 16, *[30] * 18]
+    assert record.model_retries == 24
 
 
 async def test_server_errors_are_retried_with_growing_waits(store: MemoryStore, gym_url: str) -> None:
@@ -188,6 +195,36 @@ async def test_a_tasks_time_that_ran_out_on_a_failing_endpoint_is_an_infra_error
     assert "overloaded" in record.message
 
 
+async def test_a_providers_rate_limit_decides_no_trial(store: MemoryStore, gym_url: str) -> None:
+    """Eight agents of 0.9 s of model time each, at a provider that bears two of them, within a limit of 3 s."""
+    in_flight = 0
+
+    async def answer(messages: int) -> Response:
+        nonlocal in_flight
+        if in_flight == 2:
+            return refuses(429)
+        in_flight += 1
+        await asyncio.sleep(0.15)
+        in_flight -= 1
+        step = messages // 2
+        return calls(("rename_note", {"id": 1, "text": "done"})) if step < 5 else SOLUTION[step - 5]
+
+    class Throttled(StubModel):
+        async def _complete(self, request: Request) -> Response:
+            return await answer(len((await request.json())["messages"]))
+
+    swift = RetryPolicy(Backoff(initial_s=0.05, maximum_s=0.1))
+    with serving(Throttled().app) as url:
+        model = stub_model(url)
+        async with Runner(store, retry=swift) as runner:
+            jobs = [make_job(gym_url, model=model, trial=n, limits=Limits(task_timeout_seconds=3)) for n in range(8)]
+            records = await asyncio.gather(*map(runner.run, jobs))
+
+    assert [record.outcome for record in records] == ["passed"] * 8
+    assert sum(record.rate_limits for record in records) > 0
+    assert max(record.timings.total_s for record in records) > 3
+
+
 async def test_a_task_whose_time_is_over_fails_and_its_verifiers_still_run(store: MemoryStore, gym_url: str) -> None:
     async def never() -> Response:
         await asyncio.Event().wait()
@@ -209,7 +246,7 @@ async def test_a_task_whose_time_is_over_fails_and_its_verifiers_still_run(store
     [
         (400, "model_refused_request"),
         (401, "model_auth"),
-        (402, "model_auth"),
+        (402, "model_quota"),
         (403, "model_auth"),
         (404, "model_not_found"),
         (422, "model_refused_request"),

@@ -10,11 +10,14 @@ from tests.runner.jobs import NO_JITTER, FakeTime
 
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_core.common.backoff import Backoff
+from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter
-from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier, RetryPolicy, parse_retry_after
+from opsgym_runner.models.provider_errors import ProviderError
+from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier, RetryPolicy
+from opsgym_runner.models.retry_hints import parse_retry_after, retry_after_s
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +43,37 @@ FAR = 1e9
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
     assert parse_retry_after(header, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"retry-after-ms": "1500", "retry-after": "9"}, None, 1.5),
+        ({"retry-after": "9", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s"}, None, 9.0),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m2.5s"}, None, 62.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, None, 0.12),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "7.5"}, None, 7.5),
+        ({"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "1h"}, None, None),
+        (
+            {
+                "anthropic-ratelimit-requests-remaining": "49",
+                "anthropic-ratelimit-requests-reset": "2026-01-05T09:00:00Z",
+                "anthropic-ratelimit-input-tokens-remaining": "0",
+                "anthropic-ratelimit-input-tokens-reset": "2026-01-05T08:00:40Z",
+            },
+            None,
+            40.0,
+        ),
+        ({}, {"error": {"details": [{"@type": "…/Help"}, {"@type": "…/RetryInfo", "retryDelay": "34.07s"}]}}, 34.07),
+        ({}, [{"error": {"details": [{"retryDelay": "3s"}]}}], 3.0),
+        ({"retry-after-ms": "soon"}, {"error": {"details": [{"retryDelay": "soon"}]}}, None),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "later"}, {"error": "no"}, None),
+    ],
+)
+def test_a_provider_names_the_time_in_headers_or_body(
+    headers: dict[str, str], body: object, seconds: float | None
+) -> None:
+    assert retry_after_s(ProviderError(429, frozenset(), "", headers, body), NOW) == seconds
 
 
 def failure(retry_after_s: float | None = None) -> ModelFailure:
@@ -167,18 +201,20 @@ async def test_a_permanent_failure_leaves_the_limit_unchanged() -> None:
     assert (limiter.state.allowed, limiter.state.in_flight) == (8, 0)
 
 
-async def test_waiting_for_a_slot_is_a_pending_failure_of_the_model() -> None:
-    time, limiter = FakeTime(), ConcurrencyLimiter(1)
-    calls = retrier(pool(time, "a"), time, limiter=limiter)
+async def test_waits_and_failed_requests_are_taken_off_the_agents_clock() -> None:
+    time, limiter, agent = FakeTime(), ConcurrencyLimiter(1), AgentClock(0.05)
 
-    async with limiter.slot():
-        waiting = asyncio.create_task(calls.call(Scripted(time), FAR))
-        await asyncio.sleep(0)
-        assert calls.pending_failure is not None
-        assert "1 requests in flight, 1 of at most 1 allowed" in str(calls.pending_failure)
+    async def slow(endpoint: ModelEndpoint) -> str:
+        await asyncio.sleep(0.04)
+        if time.slept:
+            return "answer"
+        raise failure()
 
-    assert await waiting == "answer"
-    assert calls.pending_failure is None
+    async with agent.timeout:
+        async with limiter.slot():
+            waiting = asyncio.create_task(retrier(pool(time, "a"), time, limiter=limiter).call(slow, agent=agent))
+            await asyncio.sleep(0.1)
+        assert await waiting == "answer"
 
 
 async def test_a_call_checks_again_for_pauses_after_it_waited_for_a_slot() -> None:
@@ -240,7 +276,7 @@ async def test_giving_up_for_lack_of_time_is_not_counted_as_a_rate_limit() -> No
     time = FakeTime()
     calls = retrier(pool(time, "a"), time)
 
-    with pytest.raises(ModelFailure, match="the task's time would be over"):
+    with pytest.raises(ModelFailure, match="the call's time would be over"):
         await calls.call(Scripted(time, a=[failure(retry_after_s=30)]), deadline=time.seconds + 10)
 
     assert calls.statistics == RequestStatistics(rate_limits=1)

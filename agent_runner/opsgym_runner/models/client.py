@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 from opsgym_api.records.attempt import Usage
 from opsgym_api.records.outcomes import FailReason, InfraReason
 from opsgym_core.common.scrub import scrub
+from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
@@ -25,7 +27,9 @@ from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.prices import cost_of, mapped_cost, usage_of
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
-from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier, parse_retry_after
+from opsgym_runner.models.provider_errors import ErrorKind, error_kind, read_error
+from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier
+from opsgym_runner.models.retry_hints import retry_after_s
 from opsgym_runner.tracing.spans import (
     REQUEST,
     chat_attributes,
@@ -45,6 +49,7 @@ _UNKNOWN_PARAMETER = (
     "- The provider does not support a parameter of the model: remove it from its parameters, or add "
     "drop_params: true to them, which leaves out unsupported parameters."
 )
+_QUOTA = "- The account cannot pay for the request: raise its quota or credit, then run the same command again."
 
 Message = dict[str, Any]
 
@@ -115,13 +120,20 @@ class ModelClient:
         """Waits until litellm is imported, which takes seconds the first time."""
         await asyncio.to_thread(load_litellm)
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Message], deadline: float) -> Reply:
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Message],
+        deadline: float = math.inf,
+        agent: AgentClock | None = None,
+    ) -> Reply:
         """Sends a conversation and returns the model's reply.
 
         Args:
             messages: The conversation in OpenAI's format.
             tools: The tools in OpenAI's format.
-            deadline: Monotonic time of the task's end.
+            deadline: Monotonic time after which no retry starts.
+            agent: See `Retrier.call`.
 
         Raises:
             AgentFailed: The conversation exceeds the model's context, or the provider's content filter stopped it.
@@ -134,7 +146,7 @@ class ModelClient:
             if chat.content:
                 chat.set(chat_content(messages))
             send = partial(self._send, self._arguments(messages, tools), chat, count(1))
-            response = await self._retrier.call(send, deadline)
+            response = await self._retrier.call(send, deadline, agent)
             reply = self._reply(response)
             if chat.recording:
                 chat.set(reply_attributes(reply, response))
@@ -221,21 +233,23 @@ class ModelClient:
     def _explained(self, litellm: Any, error: Exception) -> Exception:
         """The exception that litellm's error becomes, without credentials in its message."""
         message = f"model {self._target.model.name}: {scrub(str(error), self._target.model.secrets)}"
-        if isinstance(error, litellm.ContextWindowExceededError):
+        answer = read_error(error)
+        kind = error_kind(answer)
+        if kind is ErrorKind.QUOTA:
+            return ModelFailure(InfraReason.MODEL_QUOTA, f"{message} {_QUOTA}", transient=False)
+        if kind is ErrorKind.OVERFLOW or isinstance(error, litellm.ContextWindowExceededError):
             return AgentFailed(FailReason.CONTEXT_OVERFLOW, message)
-        if isinstance(error, litellm.ContentPolicyViolationError):
+        if kind is ErrorKind.FILTERED or isinstance(error, litellm.ContentPolicyViolationError):
             return AgentFailed(FailReason.CONTENT_FILTER, message)
         if isinstance(error, litellm.UnsupportedParamsError):
             return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, f"{message} {_UNKNOWN_PARAMETER}", transient=False)
         reason, transient = _classified(litellm, error)
-        headers = getattr(error, "litellm_response_headers", None) or {}
-        retry_after = parse_retry_after(headers.get("retry-after"), self._clock.now()) if transient else None
+        retry_after = retry_after_s(answer, self._clock.now()) if transient else None
         return ModelFailure(reason, message, transient=transient, retry_after_s=retry_after)
 
 
 _REASON_OF_STATUS = {
     401: InfraReason.MODEL_AUTH,
-    402: InfraReason.MODEL_AUTH,
     403: InfraReason.MODEL_AUTH,
     404: InfraReason.MODEL_NOT_FOUND,
     408: InfraReason.MODEL_UNAVAILABLE,

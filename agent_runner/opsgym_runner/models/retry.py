@@ -1,7 +1,8 @@
 """The one retry loop around model calls; litellm's and its Router's own retries are off.
 
-Invariant: no request is sent before the time that a `Retry-After` named, and no wait exceeds the task's deadline or the
-policy's total: the call then fails with its latest failure. A waiting call holds no slot.
+Invariant: no request is sent before the time that the provider named, and no wait exceeds the call's deadline or the
+policy's total: the call then fails with its latest failure. A waiting call holds no slot. Only the request that is
+answered, or is in flight, runs on the agent's clock.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_core.common.backoff import Backoff
+from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored, infra_error
 from opsgym_runner.job import ModelEndpoint
@@ -32,7 +32,7 @@ class ModelFailure(Exception):
     Attributes:
         reason: Reason in the record if the failure persists.
         transient: Whether the same request may succeed later.
-        retry_after_s: Seconds of the response's `Retry-After`; None if it had none.
+        retry_after_s: Seconds after which the provider takes the request again; None if it did not say.
     """
 
     def __init__(
@@ -75,11 +75,12 @@ class RetryPolicy:
     """How long a call is retried."""
 
     backoff: Backoff = BACKOFF
-    """Waits after failures without `Retry-After`, by number of failures of the call."""
+    """Waits after failures for which the provider named no time, by number of failures of the call."""
     total_wait_s: float = 600.0
     """Maximum seconds that one call spends waiting."""
     retry_after_jitter: Callable[[], float] = random.random
-    """Draws from [0, 1); up to a tenth is added to a `Retry-After`, so that episodes do not come back together."""
+    """Draws from [0, 1); up to a tenth is added to a time that the provider named, so that episodes do not come back
+    together."""
 
     def wait_s(self, failure: ModelFailure, failures: int) -> float:
         """Seconds to wait after a failure of a call.
@@ -111,20 +112,26 @@ class Retrier:
         self.statistics = RequestStatistics()
         """Sums over all calls so far."""
         self.pending_failure: ModelFailure | None = None
-        """Why the call in progress has no answer yet, if its last request failed or it waits for a slot; otherwise
-        None."""
+        """Why the call in progress has no answer yet, if its last request failed; otherwise None."""
 
-    async def call(self, request: Callable[[ModelEndpoint], Awaitable[T]], deadline: float) -> T:
+    async def call(
+        self,
+        request: Callable[[ModelEndpoint], Awaitable[T]],
+        deadline: float = math.inf,
+        agent: AgentClock | None = None,
+    ) -> T:
         """Sends a request, again after transient failures, and returns the answer.
 
         Args:
             request: Sends the request to one endpoint, once.
             deadline: Monotonic time after which no retry starts.
+            agent: The agent's clock, on which neither waits nor failed requests run; None for a support model's call.
 
         Raises:
             ModelFailure: A failure is not transient, or the next wait would exceed the deadline or the policy's total.
         """
         self.pending_failure = None
+        agent = agent or AgentClock(None)
         idle = _IdleTimer(self._clock)
         failures, waited, backoff = 0, 0.0, 0.0
         try:
@@ -132,18 +139,21 @@ class Retrier:
                 wait = self._pool.wait_s(backoff)
                 if wait > 0:
                     self._require_time(wait, waited, deadline)
-                    await self._clock.sleep(wait)
+                    with agent.stopped():
+                        await self._clock.sleep(wait)
                     waited, backoff = waited + wait, 0.0
                     continue  # other episodes may have paused every endpoint meanwhile
-                async with self._slot() as slot:
+                async with self._slot(agent) as slot:
                     if self._pool.wait_s(backoff) > 0:
                         continue  # they did while this call waited for its slot
                     self._count(retries=int(failures > 0))
                     endpoint = self._pool.pick()
+                    sent = agent.now
                     try:
                         with endpoint.busy() as address, idle.interrupted():
                             answer = await request(address)
                     except ModelFailure as failure:
+                        agent.turn_back(sent)
                         failures += 1
                         backoff = self._failed(failure, failures, endpoint, slot)
                     else:
@@ -161,17 +171,11 @@ class Retrier:
         )
 
     @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[RequestSlot]:
-        """Waits for a slot. A task timeout during the wait is the harness's doing, so the wait counts as a failure."""
-        before = self.pending_failure
-        if self._limiter.full and before is None:
-            state = self._limiter.state
-            load = f"{state.in_flight} requests in flight, {state.allowed} of at most {state.ceiling} allowed"
-            self.pending_failure = ModelFailure(
-                InfraReason.MODEL_RATE_LIMITED, f"waiting for a slot: {load}", transient=True
-            )
-        async with self._limiter.slot() as slot:
-            self.pending_failure = before
+    async def _slot(self, agent: AgentClock) -> AsyncIterator[RequestSlot]:
+        """Waits for a slot while the agent's clock is stopped."""
+        async with AsyncExitStack() as stack:
+            with agent.stopped():
+                slot = await stack.enter_async_context(self._limiter.slot())
             yield slot
 
     def _failed(self, failure: ModelFailure, failures: int, endpoint: Endpoint, slot: RequestSlot) -> float:
@@ -197,7 +201,7 @@ class Retrier:
         in_time = self._clock.monotonic() + wait < deadline
         if in_time and waited + wait <= self._policy.total_wait_s:
             return
-        bound = f"waited {waited:.0f} s already" if in_time else "the task's time would be over"
+        bound = f"waited {waited:.0f} s already" if in_time else "the call's time would be over"
         failure = self.pending_failure or ModelFailure(
             InfraReason.MODEL_RATE_LIMITED, "every endpoint is paused", transient=True
         )
@@ -229,23 +233,3 @@ class _IdleTimer:
             self._seconds += self._clock.monotonic() - self._since
             self._since = None
         return self._seconds
-
-
-def parse_retry_after(value: str | None, now: datetime) -> float | None:
-    """Seconds that a `Retry-After` header names; None if it is missing or not valid.
-
-    Args:
-        value: Seconds, or an HTTP date.
-        now: Time of day that an HTTP date is compared with.
-    """
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-    return max(seconds, 0.0) if math.isfinite(seconds) else None

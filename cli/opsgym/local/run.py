@@ -136,8 +136,11 @@ class LocalRun:
                 scheduler = Scheduler(
                     attempt, self._concurrency, self._ledger, budget_gate, self._display, self._publish
                 )
-                skipped = await scheduler.run(self._plan.pending)
-        await self._record_unrunnable([self._budget_skipped(planned) for planned in skipped])
+                unstarted = await scheduler.run(self._plan.pending)
+        if (cause := scheduler.stopped_by) is not None:
+            self._display.note(f"the run stops, {len(unstarted)} trials have not started: {cause.message}")
+        else:
+            await self._record_unrunnable([self._budget_skipped(planned) for planned in unstarted])
 
     def _on_event(self, event: RunnerEvent) -> None:
         self._note(event.record)

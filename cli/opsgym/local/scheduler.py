@@ -1,8 +1,8 @@
 """Runs pending trials: starts those that may start, and retries infrastructure errors.
 
 Invariant: `opsgym_core.planning` alone decides which trial may start; the number of running trials never exceeds the
-ceilings, and none starts past the budget. A trial is settled once. Every attempt that was started has ended when `run`
-returns or raises.
+ceilings, and none starts past the budget or after an error that no other attempt can escape. A trial is settled once.
+Every attempt that was started has ended when `run` returns or raises.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from opsgym.local.budget_gate import BudgetGate
 from opsgym_api.records.attempt import AttemptRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control
+from opsgym_core.accounting.breaker import STOPS_RUN
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.planning.trials import PlannedTrial, TrialQueue
@@ -89,12 +90,14 @@ class Scheduler:
         """Trials that wait for their retry."""
         self._published: Control | None = None
         self._closing = False
+        self.stopped_by: AttemptRecord | None = None
+        """The attempt whose error no other attempt can escape, so that nothing starts after it; None without one."""
 
     async def run(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-        """Runs trials until each is settled or the budget is spent.
+        """Runs trials until each is settled, the budget is spent or an error stops the run.
 
         Returns:
-            The trials that did not start because of the budget.
+            The trials that did not start, because of the budget or of `stopped_by`.
 
         Raises:
             asyncio.CancelledError: The scheduler was cancelled, and with it every running attempt.
@@ -113,6 +116,8 @@ class Scheduler:
 
     async def _start_trials(self) -> None:
         """Starts the trials that ceilings and budget allow."""
+        if self.stopped_by is not None:
+            return
         running = list(self._running.values())
         ceilings, total = self._concurrency.ceilings, self._concurrency.total
         for planned in self._pending.startable(running, ceilings, total):
@@ -134,7 +139,10 @@ class Scheduler:
             self._settle_or_retry(self._running.pop(ended), ended.result())
 
     def _settle_or_retry(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or self._closing:
+        if record.outcome is Outcome.INFRA_ERROR and record.reason in STOPS_RUN:
+            self.stopped_by = self.stopped_by or record
+        ended = self._closing or self.stopped_by is not None
+        if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or ended:
             self._observer.settled(planned, record)
             return
         delay = RETRY.delay(self._ledger.state(planned.key).infra_errors)

@@ -156,7 +156,8 @@ class Limits(Document):
     """What an episode may take before something is wrong."""
 
     task_timeout_seconds: Annotated[int, Field(ge=1)] = 900
-    """Wall-clock seconds an episode may take; past it the trial fails with `task_timeout`."""
+    """Seconds that the agent's model, tools and own work may take; past it the trial fails with `task_timeout`. Waits
+    for a slot, a rate limit or a retry do not count."""
     infra_retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Further attempts at a trial that ended in `infra_error`."""
     pending_seconds: Annotated[int, Field(ge=1)] = 600

@@ -37,6 +37,7 @@ class InfraReason(StrEnum):
     MODEL_AUTH = "model_auth"
     MODEL_NOT_FOUND = "model_not_found"
     MODEL_RATE_LIMITED = "model_rate_limited"
+    MODEL_QUOTA = "model_quota"
     MODEL_UNAVAILABLE = "model_unavailable"
     MODEL_REFUSED_REQUEST = "model_refused_request"
     GYM_LOST = "gym_lost"
