@@ -22,8 +22,9 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.gates.baseline import find_baseline, find_last_good
 from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, Judgement, RunScores, judge, judged_run, run_scores
 from opsgym_core.results.load import load_record, load_rows
+from opsgym_core.results.paired import difference_interval
 from opsgym_core.results.score import summarise
-from opsgym_core.results.statistics import difference_interval, mean_interval
+from opsgym_core.results.statistics import mean_interval
 from opsgym_core.store.local import LocalStore
 
 OTHER = Cell(model="m", agent="react", mode="oracle", domain="hr")
@@ -200,7 +201,7 @@ def test_the_interval_of_paired_differences_decides_a_regression(
     judgement = judge(REGRESSION.model_copy(update={"max_regression": most}), standing(now), Baseline(then))
     assert only(judgement).verdict == verdict
     differences = [float(n < after) - float(n < before) for n in range(total)]
-    interval = difference_interval(differences)
+    interval = difference_interval(differences, total)
     assert interval is not None
     assert (verdict == "GO") == (interval.low >= -most)
     assert (verdict == "NO-GO") == (interval.high < -most)

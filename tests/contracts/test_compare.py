@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from tests.contracts.test_scores import CSM, ITSM, run, trial
 
 from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import Cell, TrialRecord
 from opsgym_core.results.compare import Change, compare, rename_cells
+from opsgym_core.results.paired import difference_interval, sign_flip
 from opsgym_core.results.rows import RunRows, rows_of_records
-from opsgym_core.results.statistics import difference_interval, mcnemar
 
 OLD = ITSM.model_copy(update={"model": "old"})
 
@@ -51,8 +53,8 @@ def test_trials_are_paired_by_task_and_number() -> None:
             before=0.5,
             after=2 / 3,
             difference=0.5 / 3,
-            interval=difference_interval([-0.5, 0.0, 1.0]),
-            p_value=mcnemar(2, 2),
+            interval=difference_interval([-0.5, 0.0, 1.0], 5),
+            p_value=sign_flip([Fraction(-1, 2), Fraction(0), Fraction(1)]),
             only_before=1,
             only_after=2,
         )
@@ -110,3 +112,24 @@ def test_two_cells_cannot_get_the_same_name() -> None:
     both = rows({OLD: ["a"], ITSM: ["a"]}, [])
     with pytest.raises(InputError, match="would give several cells the name m_react_oracle_itsm"):
         rename_cells(both, {"model": {"old": "m"}})
+
+
+def test_the_total_counts_a_task_once_however_many_cells_have_it() -> None:
+    """A change of one task in all of 8 cells is one change, not eight."""
+    cells = [ITSM.model_copy(update={"model": f"m{number}"}) for number in range(8)]
+    tasks = [f"t{number}" for number in range(20)]
+    before, after = (
+        rows(
+            dict.fromkeys(cells, tasks),
+            [trial(task, int(number >= lost), cell=cell) for cell in cells for number, task in enumerate(tasks)],
+        )
+        for lost in (0, 4)
+    )
+    comparison = compare(before, after)
+    single = comparison.cells[0].change
+    total = comparison.total
+    assert (total.tasks, total.trials, total.lost) == (20, 160, 32)
+    assert (total.difference, total.p_value) == (single.difference, single.p_value)
+    assert (total.difference, total.p_value) == pytest.approx((-0.2, 0.125))
+    assert total.interval is not None
+    assert total.interval.high > -0.05

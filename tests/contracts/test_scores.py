@@ -289,4 +289,52 @@ def test_the_mean_over_domains_has_an_interval_of_its_own() -> None:
     over_tasks, over_domains = agent.score.success.interval, agent.domains_interval
     assert over_tasks is not None
     assert over_domains is not None
-    assert over_domains.high - over_domains.low > 1.5 * (over_tasks.high - over_tasks.low)
+    assert over_domains.high - over_domains.low > 1.4 * (over_tasks.high - over_tasks.low)
+
+
+def test_a_total_counts_a_task_once_however_many_cells_have_it() -> None:
+    """8 cells of the same 10 tasks prove no more about other tasks than one cell does."""
+    cells = [ITSM.model_copy(update={"model": f"m{number}"}) for number in range(8)]
+    tasks = [f"t{number}" for number in range(10)]
+    trials = [trial(task, int(position < 5), cell=cell) for cell in cells for position, task in enumerate(tasks)]
+    summary = summarise(RunResults(run(dict.fromkeys(cells, tasks)), trials))
+    total, single = summary.total.success, summary.cells[0].score.success
+    assert (total.tasks, total.trials) == (10, Ratio(40, 80))
+    assert total.rate == 0.5
+    assert total.interval is not None
+    assert single.interval is not None
+    width = single.interval.high - single.interval.low
+    assert total.interval.high - total.interval.low == pytest.approx(width, rel=0.2)
+
+
+def test_a_total_weighs_the_cells_of_a_task_alike() -> None:
+    other = ITSM.model_copy(update={"model": "n"})
+    trials = [trial("a", 1), trial("a", 1, number=1), trial("a", 0, cell=other)]
+    total = summarise(RunResults(run({ITSM: ["a"], other: ["a"]}, trials=2), trials)).total
+    assert (total.success_rate, total.worst_rate, total.best_rate) == (0.5, 0.5, 0.75)
+
+
+def test_rates_have_a_worst_and_a_best_case() -> None:
+    """20 of 100 tasks pass, 30 have no score: the rate is between 20 % and 50 %, whatever the scored ones say."""
+    tasks = [f"t{number}" for number in range(100)]
+    trials = [trial(task, int(number < 20)) for number, task in enumerate(tasks[:70])]
+    attempts = [
+        attempt(task, Outcome.INFRA_ERROR, number=number, reason="gym_lost")
+        for task in tasks[70:]
+        for number in range(3)
+    ]
+    summary = summarise(RunResults(run({ITSM: tasks}), trials, attempts))
+    (cell,), (agent,) = summary.cells, summary.agents
+    assert cell.score.success_rate == pytest.approx(20 / 70)
+    assert (cell.score.worst_rate, cell.score.best_rate) == pytest.approx((0.2, 0.5))
+    assert (agent.worst_over_domains, agent.best_over_domains) == pytest.approx((0.2, 0.5))
+    assert (cell.score.attempts, cell.score.attempts_per_scored) == (160, 160 / 70)
+
+
+def test_the_interval_of_100_and_2_tasks_admits_how_little_two_tasks_say() -> None:
+    many, few = [f"t{number}" for number in range(100)], ["x", "y"]
+    trials = [trial(task, number % 2) for number, task in enumerate(many)] + [trial(task, 1, cell=CSM) for task in few]
+    (agent,) = summarise(RunResults(run({ITSM: many, CSM: few}), trials)).agents
+    assert agent.success_over_domains == 0.75
+    assert agent.domains_interval is not None
+    assert agent.domains_interval.low < 0.45

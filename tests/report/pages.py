@@ -193,6 +193,9 @@ def score(rows: Sequence[Trial]) -> Score:
         fail_reasons=dict(Counter(row.reason for row in rows if row.outcome == "failed")),
         not_scored={"infra_error/gym_lost": lost} if lost else {},
         success=success(scored),
+        worst_rate=ended["passed"] / len(rows) if rows else None,
+        best_rate=(ended["passed"] + lost) / len(rows) if rows else None,
+        attempts=len(rows),
         published_rate=success(scored).rate,
         horizons=_horizons(scored),
         verifiers=Ratio(passed=sum(row.checked for row in scored), total=sum(row.checks for row in scored)),
@@ -240,6 +243,8 @@ def _agent(agent: tuple[str, str, str], cells: Sequence[Cell], rows: Sequence[Tr
         mode=mode,
         score=got,
         success_over_domains=got.success.rate,
+        worst_over_domains=got.worst_rate,
+        best_over_domains=got.best_rate,
         domains_interval=got.success.interval,
     )
 

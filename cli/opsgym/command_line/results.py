@@ -78,7 +78,7 @@ def results(run: str | None, form: str, by: str | None, out: Path | None, locato
 @out_option
 @locates_run
 def compare(locator: RunLocator, **options: Any) -> int:
-    """Compare two runs trial by trial: change of success, exact McNemar test, tasks that changed.
+    """Compare two runs trial by trial: change of success, exact permutation test, tasks that changed.
 
     Only trials that are scored in both runs are compared, in the cells that both runs have. Runs are named as for
     `opsgym results`.

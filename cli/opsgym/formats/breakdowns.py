@@ -34,6 +34,10 @@ FIGURES = (
     Column("not_scored_rate", Kind.SHARE),
     Column("tasks", Kind.COUNT),
     *SUCCESS,
+    Column("success_worst", Kind.SHARE),
+    Column("success_best", Kind.SHARE),
+    Column("attempts", Kind.COUNT),
+    Column("attempts_per_scored", Kind.NUMBER),
     Column("published_success_rate", Kind.SHARE),
     Column("k", Kind.COUNT),
     Column("pass_at_k", Kind.SHARE),
@@ -59,6 +63,8 @@ DOMAINS = (
     Column("success_over_domains", Kind.SHARE, "over domains"),
     Column("domains_low", Kind.SHARE, "95 % from"),
     Column("domains_high", Kind.SHARE, "to"),
+    Column("domains_worst", Kind.SHARE),
+    Column("domains_best", Kind.SHARE),
 )
 PHASES = ("seed_s", "connect_s", "model_s", "tools_s", "verify_s", "total_s")
 
@@ -248,6 +254,10 @@ def figures(score: Score) -> dict[str, Any]:
         "not_scored": sum(score.not_scored.values()),
         "not_scored_rate": score.not_scored_rate,
         **_success(score.success),
+        "success_worst": score.worst_rate,
+        "success_best": score.best_rate,
+        "attempts": score.attempts,
+        "attempts_per_scored": score.attempts_per_scored,
         "published_success_rate": score.published_rate,
         "k": most.k if most else None,
         "pass_at_k": most.any_passes if most else None,
@@ -295,6 +305,8 @@ def _agent_row(agent: AgentScore) -> Row:
         "success_over_domains": agent.success_over_domains,
         "domains_low": low,
         "domains_high": high,
+        "domains_worst": agent.worst_over_domains,
+        "domains_best": agent.best_over_domains,
         **figures(agent.score),
     }
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 10_000
 """Width of output that is not a terminal: a row of a table is one line there."""
 
+WORST_BEST = "worst–best"
+"""Column of the rates that trials without a score could make."""
+
 
 def console() -> Console:
     """The console that tables are printed on."""
@@ -46,13 +49,14 @@ def print_summary(summary: Summary, out: Console) -> None:
 def _cells(summary: Summary) -> Grid:
     judged = summary.total.judge_cost_usd != 0 or summary.total.judge_usage.model_calls > 0
     rows = [(_names(cell.cell), _numbers(cell.score)) for cell in summary.cells]
-    columns = [name for name in rows[0][1] if judged or name != "judge"] if rows else []
+    shown = {"judge": judged, WORST_BEST: bool(summary.total.not_scored), "attempts": _tried_again(summary.total)}
+    columns = [name for name in rows[0][1] if shown.get(name, True)] if rows else []
     table = grid("model", "agent", "mode", "domain", right=columns)
     for names, numbers in rows:
         table.add_row(*names, *(numbers[name] for name in columns))
     if len(summary.cells) > 1:
         # Without a rate: several cells have two means, which the next table shows.
-        total = {**_numbers(summary.total), "success": "", "95 % interval": ""}
+        total = {**_numbers(summary.total), **dict.fromkeys(("success", "95 % interval", WORST_BEST), "")}
         table.total = ["total", "", "", "", *(total[name] for name in columns)]
     return table
 
@@ -65,9 +69,11 @@ def _numbers(score: Score) -> dict[str, str]:
     return {
         "success": percent(score.success_rate),
         "95 % interval": interval(score.success.interval),
+        WORST_BEST: worst_best(score.worst_rate, score.best_rate),
         "passed": str(score.passed),
         "failed": str(score.failed),
         "not scored": not_scored_text(score.not_scored) or "0",
+        "attempts": number(score.attempts_per_scored),
         "verifiers": ratio(score.verifiers),
         "steps": number(score.mean_steps),
         "time": NOTHING if score.mean_seconds is None else seconds(score.mean_seconds),
@@ -79,16 +85,24 @@ def _numbers(score: Score) -> dict[str, str]:
     }
 
 
+def _tried_again(score: Score) -> bool:
+    """Whether a scored trial had more than one attempt, or an unscored one any."""
+    return score.attempts > score.scored
+
+
 def _per(cost: float | None, trials: int, score: Score) -> str:
     """A cost per trial; a dash if there are no such trials."""
     return dollars(cost) if trials or score.agent_cost_usd is None else NOTHING
 
 
 def _averages(summary: Summary) -> Grid:
+    unscored = bool(summary.total.not_scored)
+    worst = (WORST_BEST,) if unscored else ()
     table = grid(
         "model", "agent", "mode",
         right=(
-            "mean over tasks", "95 % interval", "mean over domains", "95 % interval", "published rules", "not scored",
+            "mean over tasks", "95 % interval", *worst, "mean over domains", "95 % interval", *worst,
+            "published rules", "not scored",
         ),
     )  # fmt: skip
     for agent in summary.agents:
@@ -96,7 +110,9 @@ def _averages(summary: Summary) -> Grid:
         table.add_row(
             agent.model, agent.agent, agent.mode,
             percent(score.success_rate), interval(score.success.interval),
+            *([worst_best(score.worst_rate, score.best_rate)] if unscored else []),
             percent(agent.success_over_domains), interval(agent.domains_interval),
+            *([worst_best(agent.worst_over_domains, agent.best_over_domains)] if unscored else []),
             percent(score.published_rate), f"{sum(score.not_scored.values())} of {score.total}",
         )  # fmt: skip
     return table
@@ -140,6 +156,11 @@ def _by_cell(summary: Summary, columns: Sequence[str], values: Sequence[Sequence
 def ratio(share: Ratio) -> str:
     """A ratio as `passed/total share`; a dash if the total is 0."""
     return f"{share.passed}/{share.total} {percent(share.rate)}" if share.total else NOTHING
+
+
+def worst_best(worst: float | None, best: float | None) -> str:
+    """The rates if every trial without a score failed, and if it passed; a dash if nothing is planned."""
+    return NOTHING if worst is None or best is None else f"{100 * worst:.1f}–{percent(best)}"
 
 
 def interval(bounds: Interval | None) -> str:
@@ -190,6 +211,8 @@ def _cell_json(cell: CellScore) -> dict[str, Any]:
         "fail_reasons": dict(score.fail_reasons),
         "not_scored": dict(score.not_scored),
         "success_rate": score.success_rate,
+        "success_worst": score.worst_rate,
+        "success_best": score.best_rate,
         "published_success_rate": score.published_rate,
         "verifier_pass_rate": score.verifiers.rate,
         "categories": {name: share.rate for name, share in score.categories.items()},

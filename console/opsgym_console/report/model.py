@@ -23,12 +23,13 @@ from opsgym_core.results.statistics import Interval
 PAGE_VERSION = 1
 
 
-def _with_costs(score: Score, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-    return {**dump(score), "cost_per_task": score.cost_per_task, "cost_per_success": score.cost_per_success}
+def _with_derived(score: Score, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    names = ("cost_per_task", "cost_per_success", "attempts_per_scored")
+    return {**dump(score), **{name: getattr(score, name) for name in names}}
 
 
-PageScore = Annotated[Score, WrapSerializer(_with_costs)]
-"""A score as JSON, with the costs that it derives from its fields."""
+PageScore = Annotated[Score, WrapSerializer(_with_derived)]
+"""A score as JSON, with the numbers that it derives from its fields."""
 
 
 class CellView(Stored):
@@ -47,6 +48,10 @@ class AgentView(Stored):
     score: PageScore
     success_over_domains: float | None
     """Mean over domains of the success rate; `score.success` is the mean over tasks."""
+    worst_over_domains: float | None
+    """That mean if every trial without a score failed."""
+    best_over_domains: float | None
+    """That mean if every trial without a score passed."""
     domains_interval: Interval | None
 
 

@@ -19,9 +19,10 @@ from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import cell_name, dollars, percent
 from opsgym_core.results.compare import Scores, pair_tasks, scores_of
+from opsgym_core.results.paired import difference_interval
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary
-from opsgym_core.results.statistics import Interval, difference_interval, mean, mean_interval
+from opsgym_core.results.statistics import Interval, mean, mean_interval
 
 TOLERANCE = 1e-9
 """Allowance for rounding errors of floats: a drop of exactly the allowed size passes."""
@@ -245,7 +246,9 @@ def _regression(
     for cell_scores in compared:
         pairs = pair_tasks(cell_scores.cell, before[cell_scores.cell.key], cell_scores.scores)
         if pairs:
-            samples.append(_sample_of_drop(cell_scores.cell, [pair.difference for pair in pairs], most, confidence))
+            differences = [pair.difference for pair in pairs]
+            trials = sum(pair.before.total for pair in pairs)
+            samples.append(_sample_of_drop(cell_scores.cell, differences, trials, most, confidence))
         else:
             without.append(cell_name(cell_scores.cell))
     worst = max(samples, key=_worst_first, default=None)
@@ -259,11 +262,11 @@ def _regression(
     return _check("maxRegression", "INCONCLUSIVE", message), drop
 
 
-def _sample_of_drop(cell: Cell, differences: Sequence[float], most: float, confidence: float) -> _Sample:
+def _sample_of_drop(cell: Cell, differences: Sequence[float], trials: int, most: float, confidence: float) -> _Sample:
     def verdict(sample: Sequence[float]) -> Verdict:
-        return _side(difference_interval(sample, confidence), -most)
+        return _side(difference_interval(sample, trials * len(sample) // len(differences), confidence), -most)
 
-    interval = difference_interval(differences, confidence)
+    interval = difference_interval(differences, trials, confidence)
     drop, decision = -(mean(differences) or 0.0), verdict(differences)
     ends = f"{_change(-interval.low)} to {_change(-interval.high)}" if interval else ""
     return _Sample(

@@ -6,17 +6,20 @@ the result counts the trials that are scored in one run only.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TypeAlias
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.run import PlannedCell
+from opsgym_core.results.paired import paired_mean, sign_flip
 from opsgym_core.results.rows import CellRows, RunRows
 from opsgym_core.results.score import Ratio
-from opsgym_core.results.statistics import Interval, difference_interval, mcnemar, mean
+from opsgym_core.results.statistics import Interval, mean
 
 NAMED = ("model", "agent", "mode")
 """Parts of a cell whose names may differ between two runs."""
@@ -42,12 +45,17 @@ class TaskPair:
     @property
     def difference(self) -> float:
         """Change of the task's success, from -1 to 1."""
-        return (self.after.passed - self.before.passed) / self.before.total
+        return float(self.change)
+
+    @property
+    def change(self) -> Fraction:
+        """`difference` as a fraction."""
+        return Fraction(self.after.passed - self.before.passed, self.before.total)
 
 
 @dataclass(frozen=True)
 class Change:
-    """Change between two runs, over the trials that are scored in both."""
+    """Change between two runs, over the trials that are scored in both. A task counts once, in however many cells."""
 
     tasks: int
     trials: int
@@ -63,7 +71,7 @@ class Change:
     interval: Interval | None
     """Interval of the difference; tasks are the unit."""
     p_value: float
-    """Exact McNemar test of lost against won trials."""
+    """Permutation test of the differences of tasks; with one trial per task, McNemar's exact test."""
     only_before: int
     """Trials that are scored in the first run only."""
     only_after: int
@@ -187,18 +195,54 @@ def _left_out(before: CellRows, after: CellRows) -> Counter[str]:
 
 
 def _change(pairs: Sequence[TaskPair], left_out: Counter[str]) -> Change:
-    lost, won = sum(pair.lost for pair in pairs), sum(pair.won for pair in pairs)
-    differences = [pair.difference for pair in pairs]
+    tasks = over_cells(pairs)
+    differences = [task.difference for task in tasks]
+    trials = sum(pair.before.total for pair in pairs)
+    estimate = paired_mean(by_domain(tasks), trials)
     return Change(
-        tasks=len(pairs),
-        trials=sum(pair.before.total for pair in pairs),
-        lost=lost,
-        won=won,
-        before=mean(pair.before.passed / pair.before.total for pair in pairs),
-        after=mean(pair.after.passed / pair.after.total for pair in pairs),
-        difference=mean(differences),
-        interval=difference_interval(differences),
-        p_value=mcnemar(lost, won),
+        tasks=len(tasks),
+        trials=trials,
+        lost=sum(pair.lost for pair in pairs),
+        won=sum(pair.won for pair in pairs),
+        before=mean(task.before for task in tasks),
+        after=mean(task.after for task in tasks),
+        difference=mean(map(float, differences)),
+        interval=None if estimate is None else estimate.interval(),
+        p_value=sign_flip(differences),
         only_before=left_out["before"],
         only_after=left_out["after"],
     )
+
+
+@dataclass(frozen=True)
+class TaskChange:
+    """Change of a task, as the mean over the cells that have it."""
+
+    domain: str
+    before: float
+    after: float
+    difference: Fraction
+
+
+def over_cells(pairs: Sequence[TaskPair]) -> list[TaskChange]:
+    """Every task once, sorted by domain and id."""
+    grouped: dict[tuple[str, str], list[TaskPair]] = {}
+    for pair in pairs:
+        grouped.setdefault((pair.cell.domain, pair.task_id), []).append(pair)
+    return [
+        TaskChange(
+            domain=domain,
+            before=math.fsum(pair.before.passed / pair.before.total for pair in same) / len(same),
+            after=math.fsum(pair.after.passed / pair.after.total for pair in same) / len(same),
+            difference=sum((pair.change for pair in same), Fraction(0)) / len(same),
+        )
+        for (domain, _), same in sorted(grouped.items())
+    ]
+
+
+def by_domain(tasks: Sequence[TaskChange]) -> list[list[float]]:
+    """Differences of tasks, by domain."""
+    domains: dict[str, list[float]] = {}
+    for task in tasks:
+        domains.setdefault(task.domain, []).append(float(task.difference))
+    return list(domains.values())

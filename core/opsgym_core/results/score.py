@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -102,6 +102,10 @@ class Score:
     not_scored: Mapping[str, int]
     """Trials without a score by `outcome` or `outcome/reason`, and `pending`."""
     success: Success
+    worst_rate: float | None
+    """Success rate if every trial without a score failed; None without a planned trial."""
+    best_rate: float | None
+    """Success rate if every trial without a score passed."""
     published_rate: float | None
     """Success rate by the rules of the published harness."""
     repeats: Sequence[Repeat]
@@ -118,6 +122,8 @@ class Score:
     """The planner's part of `usage`."""
     judge_usage: Usage
     """Tokens of the judge."""
+    attempts: int
+    """Number of attempts of all trials, scored or not."""
     cost_usd: float | None
     """Spend of every attempt, including the judge; None if the cost of any is unknown."""
     judge_cost_usd: float | None
@@ -145,6 +151,11 @@ class Score:
     def not_scored_rate(self) -> float | None:
         """Share of planned trials without a score; None without a planned trial."""
         return Ratio(sum(self.not_scored.values()), self.total).rate
+
+    @property
+    def attempts_per_scored(self) -> float | None:
+        """Attempts per scored trial; above 1, scores are of trials that were tried again. None without a score."""
+        return self.attempts / self.scored if self.scored else None
 
     @property
     def agent_cost_usd(self) -> float | None:
@@ -190,6 +201,9 @@ class AgentScore:
     """Score over all domains; its success rate is the mean over tasks."""
     success_over_domains: float | None
     """Mean of the domains' success rates; None without a scored trial."""
+    worst_over_domains: float | None
+    """Mean of the domains' worst cases, see `Score.worst_rate`."""
+    best_over_domains: float | None
     domains_interval: Interval | None
     """Interval of the mean over domains; tasks are the unit."""
 
@@ -217,18 +231,22 @@ class RunResults:
 
 @dataclass(frozen=True)
 class _TaskTally:
-    """Counts of the scored trials of a task in a cell."""
+    """Success of a task in a cell, or in several cells together."""
 
+    key: tuple[str, str]
+    """Domain and id: the same in every cell that has the task."""
     trials: Ratio
-    published: int
-    """Number of trials that passed by the rules of the published harness."""
+    """Passed of scored trials."""
+    rate: float | None
+    """Share of passed trials, as the mean over cells; None without a scored trial."""
+    published: float | None
+    """Share of trials that passed by the rules of the published harness."""
+    worst: float
+    """Share if every trial without a score failed."""
+    best: float
+    """Share if every trial without a score passed."""
     horizon: str
-    """Bin of the task's horizon."""
-
-    @property
-    def rate(self) -> float:
-        """Share of passed trials."""
-        return self.trials.passed / self.trials.total
+    """Bin of the task's horizon; `NO_HORIZON` without a scored trial."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +267,7 @@ class _Tally:
     tool_calls: int
     seconds: Sequence[float]
     """Duration of each scored trial."""
+    attempts: int
 
 
 def rows_of(results: RunResults) -> RunRows:
@@ -268,7 +287,7 @@ def summarise(results: RunResults | RunRows) -> Summary:
 
 def score_of(cell: Cell, trials: Sequence[ScoredAttempt]) -> Score:
     """Score of a subset of a cell's scored trials."""
-    return _score([_tally(CellRows(cell, tuple(trials), ()), len(trials))])
+    return _score([_tally(CellRows(cell, tuple(trials), ()), (), 0)])
 
 
 def horizon_bin(horizon: int | None) -> str:
@@ -299,7 +318,7 @@ def _tallies(rows: RunRows) -> list[tuple[Cell, _Tally]]:
     planned = {plan.cell.key: plan for plan in rows.run.cells}
     empty = {key: CellRows(plan.cell, (), ()) for key, plan in planned.items()}
     return [
-        (cell.cell, _tally(cell, len(planned[key].task_ids) * rows.run.trials if key in planned else 0))
+        (cell.cell, _tally(cell, planned[key].task_ids if key in planned else (), rows.run.trials))
         for key, cell in (empty | with_rows).items()
     ]
 
@@ -313,24 +332,34 @@ def _agents(tallies: Sequence[tuple[Cell, _Tally]]) -> list[AgentScore]:
 
 def _agent(model: str, agent: str, mode: str, domains: Sequence[_Tally]) -> AgentScore:
     score = _score(domains)
-    rates = [[task.rate for task in domain.tasks] for domain in domains]
+    rates = [[task.rate for task in domain.tasks if task.rate is not None] for domain in domains]
+    tasks = [domain.tasks for domain in domains if domain.tasks]
     return AgentScore(
         model=model,
         agent=agent,
         mode=mode,
         score=score,
         success_over_domains=mean(rate for domain in rates if (rate := mean(domain)) is not None),
+        worst_over_domains=mean(mean(task.worst for task in domain) or 0.0 for domain in tasks),
+        best_over_domains=mean(mean(task.best for task in domain) or 0.0 for domain in tasks),
         domains_interval=stratified_interval(rates, score.scored),
     )
 
 
-def _tally(rows: CellRows, planned: int) -> _Tally:
+def _tally(rows: CellRows, task_ids: Sequence[str], planned: int) -> _Tally:
+    """Tally of a cell.
+
+    Args:
+        rows: Rows of the cell.
+        task_ids: Planned tasks.
+        planned: Planned trials of each of them.
+    """
     trials = rows.trials
     spend = rows.all
     return _Tally(
-        tasks=_by_task(trials),
+        tasks=_by_task(rows, task_ids, planned),
         fail_reasons=Counter(trial.reason for trial in trials if trial.outcome is Outcome.FAILED),
-        not_scored=_not_scored(rows, planned),
+        not_scored=_not_scored(rows, len(task_ids) * planned),
         verifiers=Counter(
             (result.category, result.passed) for trial in trials for result in trial.verifiers if result.executed
         ),
@@ -342,21 +371,54 @@ def _tally(rows: CellRows, planned: int) -> _Tally:
         steps=sum(trial.steps for trial in trials),
         tool_calls=sum(trial.tool_calls for trial in trials),
         seconds=[trial.timings.total_s for trial in trials],
+        attempts=len(spend),
     )
 
 
-def _by_task(trials: Sequence[ScoredAttempt]) -> list[_TaskTally]:
-    grouped: defaultdict[str, list[ScoredAttempt]] = defaultdict(list)
-    for trial in trials:
-        grouped[trial.task_id].append(trial)
+def _by_task(rows: CellRows, task_ids: Sequence[str], planned: int) -> list[_TaskTally]:
+    grouped: dict[str, list[ScoredAttempt]] = {task_id: [] for task_id in task_ids}
+    known = set(task_ids)
+    for trial in rows.trials:
+        grouped.setdefault(trial.task_id, []).append(trial)
     return [
-        _TaskTally(
-            trials=Ratio(sum(trial.score for trial in trials), len(trials)),
-            published=sum(trial.published_score for trial in trials),
-            horizon=horizon_bin(trials[0].horizon),
-        )
-        for trials in grouped.values()
+        _task((rows.cell.domain, task_id), trials, max(len(trials), planned if task_id in known else 0))
+        for task_id, trials in grouped.items()
     ]
+
+
+def _task(key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int) -> _TaskTally:
+    passed, scored = sum(trial.score for trial in trials), len(trials)
+    return _TaskTally(
+        key=key,
+        trials=Ratio(passed, scored),
+        rate=passed / scored if scored else None,
+        published=sum(trial.published_score for trial in trials) / scored if scored else None,
+        worst=passed / planned,
+        best=(passed + planned - scored) / planned,
+        horizon=horizon_bin(trials[0].horizon) if trials else NO_HORIZON,
+    )
+
+
+def _over_cells(tallies: Sequence[_Tally]) -> list[_TaskTally]:
+    """Every task once: with the mean of its shares over the cells that have it."""
+    grouped: dict[tuple[str, str], list[_TaskTally]] = {}
+    for tally in tallies:
+        for task in tally.tasks:
+            grouped.setdefault(task.key, []).append(task)
+    return [_merged(parts) if len(parts) > 1 else parts[0] for parts in grouped.values()]
+
+
+def _merged(parts: Sequence[_TaskTally]) -> _TaskTally:
+    scored = [part for part in parts if part.trials.total]
+    return _TaskTally(
+        key=parts[0].key,
+        trials=Ratio(sum(part.trials.passed for part in parts), sum(part.trials.total for part in parts)),
+        rate=mean(part.rate for part in scored if part.rate is not None),
+        published=mean(part.published for part in scored if part.published is not None),
+        worst=math.fsum(part.worst for part in parts) / len(parts),
+        best=math.fsum(part.best for part in parts) / len(parts),
+        horizon=scored[0].horizon if scored else NO_HORIZON,
+    )
 
 
 def _not_scored(rows: CellRows, planned: int) -> Counter[str]:
@@ -368,7 +430,8 @@ def _not_scored(rows: CellRows, planned: int) -> Counter[str]:
 
 
 def _score(tallies: Sequence[_Tally]) -> Score:
-    tasks = [task for tally in tallies for task in tally.tasks]
+    planned = _over_cells(tallies)
+    tasks = [task for task in planned if task.trials.total]
     success = _success(tasks)
     not_scored = _sum_counters(tally.not_scored for tally in tallies)
     verifiers = _sum_counters(tally.verifiers for tally in tallies)
@@ -381,8 +444,10 @@ def _score(tallies: Sequence[_Tally]) -> Score:
         fail_reasons=_sum_counters(tally.fail_reasons for tally in tallies),
         not_scored={ending: not_scored[ending] for ending in sorted(not_scored, key=lambda ending: ending == PENDING)},
         success=success,
-        published_rate=mean(task.published / task.trials.total for task in tasks),
-        repeats=list(_repeats([task.trials for task in tasks])),
+        worst_rate=mean(task.worst for task in planned),
+        best_rate=mean(task.best for task in planned),
+        published_rate=mean(task.published for task in tasks if task.published is not None),
+        repeats=list(_repeats([task for tally in tallies for task in tally.tasks])),
         horizons={
             name: _success(in_bin)
             for name in (*HORIZONS, NO_HORIZON)
@@ -396,6 +461,7 @@ def _score(tallies: Sequence[_Tally]) -> Score:
         usage=_sum_usage(tally.usage for tally in tallies),
         planner_usage=_sum_usage(tally.planner_usage for tally in tallies),
         judge_usage=_sum_usage(tally.judge_usage for tally in tallies),
+        attempts=sum(tally.attempts for tally in tallies),
         cost_usd=_sum_known(tally.cost_usd for tally in tallies),
         judge_cost_usd=_sum_known(tally.judge_cost_usd for tally in tallies),
         mean_steps=sum(tally.steps for tally in tallies) / scored if scored else None,
@@ -407,20 +473,22 @@ def _score(tallies: Sequence[_Tally]) -> Score:
 
 
 def _success(tasks: Sequence[_TaskTally]) -> Success:
-    rates = [task.rate for task in tasks]
+    rates = [task.rate for task in tasks if task.rate is not None]
     trials = Ratio(sum(task.trials.passed for task in tasks), sum(task.trials.total for task in tasks))
     return Success(len(tasks), trials, mean(rates), mean_interval(rates, trials.total))
 
 
-def _repeats(tasks: Sequence[Ratio]) -> Iterator[Repeat]:
-    most = max((task.total for task in tasks), default=0)
+def _repeats(tasks: Sequence[_TaskTally]) -> Iterator[Repeat]:
+    """pass@k and pass^k over tasks in cells; trials of different cells are not drawn together."""
+    most = max((task.trials.total for task in tasks), default=0)
     for k in sorted({2**power for power in range(1, most.bit_length())} | {most} if most > 1 else ()):
-        able = [task for task in tasks if task.total >= k]
+        able = [task for task in tasks if task.trials.total >= k]
+        counts = [task.trials for task in able]
         yield Repeat(
             k,
-            len(able),
-            any_passes=math.fsum(pass_at(k, task.passed, task.total) for task in able) / len(able),
-            all_pass=math.fsum(pass_all(k, task.passed, task.total) for task in able) / len(able),
+            len({task.key for task in able}),
+            any_passes=math.fsum(pass_at(k, count.passed, count.total) for count in counts) / len(counts),
+            all_pass=math.fsum(pass_all(k, count.passed, count.total) for count in counts) / len(counts),
         )
 
 

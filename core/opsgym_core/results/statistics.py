@@ -7,7 +7,7 @@ Sources:
     pass@k: Chen et al. 2021, Evaluating Large Language Models Trained on Code, section 2.1.
     pass^k: Yao et al. 2024, tau-bench, section 4.
     Score interval: Wilson 1927. On an effective sample size: Korn & Graubard 1998; compared by Franco et al. 2019.
-    Paired difference: Bonett & Price 2012. Exact paired test: McNemar 1947.
+    Mean of several means: MOVER, Zou, Huang & Zhang 2009; degrees of freedom: Satterthwaite 1946.
     Student's distribution: Abramowitz & Stegun 1964, 26.7.3, 26.7.4 and 26.7.5.
 """
 
@@ -21,6 +21,10 @@ from statistics import NormalDist
 
 CONFIDENCE = 0.95
 """Default confidence level of intervals."""
+_DOMINANT = 0.5
+"""Share of the summed squared widths of the groups' intervals above which one group dominates a mean of means."""
+_PRIOR_TASKS = 2
+"""Number of tasks with the variance of all groups that are added to the variance of each group."""
 _LARGE_SAMPLE = 50
 """Degrees of freedom above which the series for Student's quantile is exact to six digits."""
 
@@ -81,9 +85,10 @@ def stratified_interval(
 ) -> Interval | None:
     """Interval of the mean of several groups' means over tasks, each group with the same weight.
 
-    Wilson's interval, with the number of independent trials that would vary as much as the tasks' rates do. With one
-    group and one trial per task that is the number of tasks, so the interval is the ordinary Wilson interval. If tasks
-    have several trials, the variance is an estimate and Student's quantile replaces the normal one.
+    If no group dominates the variance, it is Wilson's interval for the number of independent trials that would vary as
+    much; otherwise the Wilson intervals of the groups are combined by the method of variance estimates recovery
+    (MOVER). Simulated, neither holds its confidence in both cases. If tasks have several trials, variances are
+    estimates and Student's quantile replaces the normal one.
 
     Args:
         strata: Success rate of each task, by group; empty groups are ignored.
@@ -93,59 +98,71 @@ def stratified_interval(
     Returns:
         None without a task.
     """
-    groups = [rates for rates in strata if rates]
-    if not groups:
+    samples = [_Sample.of(rates) for rates in strata if rates]
+    if not samples:
         return None
-    means = [math.fsum(rates) / len(rates) for rates in groups]
-    tasks = sum(map(len, groups))
-    center = min(1.0, max(0.0, math.fsum(means) / len(groups)))
-    variance = (
-        math.fsum(
-            math.fsum((rate - middle) ** 2 for rate in rates) / len(rates) ** 2
-            for rates, middle in zip(groups, means, strict=True)
-        )
-        / len(groups) ** 2
-    )
-    freedom = tasks - len(groups)
-    estimated = trials > tasks and freedom > 0
-    quantile_used = _student(freedom, confidence) if estimated else _normal(confidence)
-    return _wilson(center, _effective(center, variance, tasks, trials), quantile_used)
+    per_task = trials / sum(sample.tasks for sample in samples)
+    intervals = [sample.interval(per_task, confidence) for sample in samples]
+    if len(samples) == 1:
+        return intervals[0]
+    squares = [(interval.high - interval.low) ** 2 for interval in intervals]
+    if max(squares) > _DOMINANT * math.fsum(squares):
+        return _mover(samples, intervals)
+    return _pooled_wilson(samples, per_task, confidence)
 
 
-def difference_interval(differences: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Interval of the mean of paired differences, one per task, each from -1 to 1.
+@dataclass(frozen=True)
+class _Sample:
+    """Success rates of a group of tasks."""
 
-    One won and one lost task are added, so that an interval over few or no discordant tasks is not too narrow. With one
-    trial per task this is the interval of Bonett and Price.
+    tasks: int
+    mean: float
+    squares: float
+    """Sum of the squared deviations from the mean."""
 
-    Args:
-        differences: Success rate of each task in one run minus that in the other.
-        confidence: Confidence level, between 0 and 1.
+    @classmethod
+    def of(cls, rates: Sequence[float]) -> _Sample:
+        middle = min(1.0, max(0.0, math.fsum(rates) / len(rates)))
+        return cls(len(rates), middle, math.fsum((rate - middle) ** 2 for rate in rates))
 
-    Returns:
-        None without a task.
-    """
-    if not differences:
-        return None
-    count = len(differences) + 2
-    center = math.fsum(differences) / count
-    variance = (math.fsum(value * value for value in differences) + 2) / count - center * center
-    half = _normal(confidence) * math.sqrt(max(0.0, variance) / count)
-    return Interval(max(-1.0, center - half), min(1.0, center + half))
-
-
-def mcnemar(lost: int, won: int) -> float:
-    """Two-sided exact p-value of discordant pairs, under equal odds of lost and won; 1 without such pairs."""
-    pairs = lost + won
-    # Integers throughout: floats would overflow from a thousand discordant pairs on.
-    term = tail = 1
-    for count in range(min(lost, won)):
-        term = term * (pairs - count) // (count + 1)
-        tail += term
-    return 1.0 if 2 * tail >= 2**pairs else 2 * tail / 2**pairs
+    def interval(self, per_task: float, confidence: float) -> Interval:
+        """Wilson's interval for the effective number of trials, with `per_task` trials of each task."""
+        estimated = per_task > 1 and self.tasks > 1
+        quantile_used = student(self.tasks - 1, confidence) if estimated else normal(confidence)
+        count = _effective(self.mean, self.squares / self.tasks**2, self.tasks, self.tasks * per_task)
+        return _wilson(self.mean, count, quantile_used)
 
 
-def _effective(center: float, variance: float, tasks: int, trials: int) -> float:
+def _mover(samples: Sequence[_Sample], intervals: Sequence[Interval]) -> Interval:
+    """Interval of the mean of means, from the distances of each mean to the ends of its interval."""
+    center = math.fsum(sample.mean for sample in samples) / len(samples)
+    pairs = list(zip(samples, intervals, strict=True))
+    below = math.sqrt(math.fsum((sample.mean - interval.low) ** 2 for sample, interval in pairs)) / len(samples)
+    above = math.sqrt(math.fsum((interval.high - sample.mean) ** 2 for sample, interval in pairs)) / len(samples)
+    return Interval(max(0.0, center - below), min(1.0, center + above))
+
+
+def _pooled_wilson(samples: Sequence[_Sample], per_task: float, confidence: float) -> Interval:
+    """Wilson's interval of the mean of means; the variance of each group is drawn towards that of all groups."""
+    tasks, groups = sum(sample.tasks for sample in samples), len(samples)
+    center = math.fsum(sample.mean for sample in samples) / groups
+    common = (math.fsum(sample.squares for sample in samples) + center * (1 - center)) / (tasks - groups + 1)
+    freedoms = [sample.tasks - 1 + _PRIOR_TASKS for sample in samples]
+    variances = [
+        (sample.squares + _PRIOR_TASKS * common) / freedom / sample.tasks
+        for sample, freedom in zip(samples, freedoms, strict=True)
+    ]
+    variance = math.fsum(variances)
+    quantile_used = normal(confidence)
+    if per_task > 1 and variance > 0:
+        # Satterthwaite's degrees of freedom of a sum of estimated variances.
+        parts = zip(variances, freedoms, strict=True)
+        freedom = variance**2 / math.fsum(value**2 / freedom for value, freedom in parts)
+        quantile_used = student(max(1, round(freedom)), confidence)
+    return _wilson(center, _effective(center, variance / groups**2, tasks, tasks * per_task), quantile_used)
+
+
+def _effective(center: float, variance: float, tasks: int, trials: float) -> float:
     """Number of independent trials whose mean would have the same variance.
 
     At most the number of trials. Without variance, the number of tasks: agreement of a few tasks proves little about
@@ -162,20 +179,28 @@ def _wilson(center: float, count: float, quantile_used: float) -> Interval:
     return Interval(max(0.0, middle - half) if center > 0 else 0.0, min(1.0, middle + half) if center < 1 else 1.0)
 
 
-def _normal(confidence: float) -> float:
+def normal(confidence: float) -> float:
     """Two-sided quantile of the normal distribution."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 @lru_cache(maxsize=1024)
-def _student(freedom: int, confidence: float) -> float:
+def student(freedom: int, confidence: float) -> float:
     """Two-sided quantile of Student's distribution; exact up to `_LARGE_SAMPLE` degrees of freedom."""
     if freedom > _LARGE_SAMPLE:
-        return _student_series(freedom, _normal(confidence))
+        return _student_series(freedom, normal(confidence))
     low, high = 0.0, math.pi / 2
     while (middle := (low + high) / 2) not in (low, high):
         low, high = (middle, high) if _student_share(freedom, middle) < confidence else (low, middle)
     return math.tan(low) * math.sqrt(freedom)
+
+
+def student_below(value: float, freedom: int | None) -> float:
+    """Probability that Student's distribution, or the normal one for None, is below a value."""
+    if freedom is None or freedom > _LARGE_SAMPLE**2:
+        return NormalDist().cdf(value)
+    inside = _student_share(freedom, math.atan(abs(value) / math.sqrt(freedom)))
+    return (1 - inside) / 2 if value < 0 else (1 + inside) / 2
 
 
 def _student_share(freedom: int, angle: float) -> float:

@@ -58,13 +58,16 @@ function card(label, value, ...rest) {
 
 function successCard({ total, run, cells }) {
   const { success } = total;
+  const notScored = sum(total.not_scored);
   const differs = total.published_rate != null && success.rate != null
     && Math.abs(total.published_rate - success.rate) >= 0.0005;
   return card("Success", percent(success.rate),
     rateBar(success.rate, success.interval),
     h("p", { class: "quiet" }, success.interval ? `95% interval ${interval(success.interval)}, ` : "",
-      `mean over ${plural(success.tasks, "task")}${cells.length > 1 ? " of all cells" : ""}`,
+      `mean over ${plural(success.tasks, "task")}${cells.length > 1 ? " and their cells" : ""}`,
       run.trials > 1 && `, ${shareOf(success.trials)} trials`),
+    notScored > 0 && h("p", { class: "quiet" },
+      `between ${percent(total.worst_rate)} and ${percent(total.best_rate)} if what is not scored all failed or all passed`),
     differs && h("p", { class: "quiet" }, `published harness: ${percent(total.published_rate)}`));
 }
 
@@ -78,7 +81,8 @@ function outcomesCard({ total }) {
   ];
   return card("Trials", count(total.total), partsFigure(parts, count),
     Object.keys(total.fail_reasons).length > 0 && h("p", { class: "quiet" }, `failed: ${words(reasonCounts(total.fail_reasons))}`),
-    notScored > 0 && h("p", { class: "quiet" }, `not scored: ${words(reasonCounts(total.not_scored))}`));
+    notScored > 0 && h("p", { class: "quiet" }, `not scored: ${words(reasonCounts(total.not_scored))}`),
+    total.attempts_per_scored > 1 && h("p", { class: "quiet" }, `${total.attempts_per_scored.toFixed(2)} attempts per scored trial`));
 }
 
 function verifiersCard({ total }) {

@@ -8,19 +8,24 @@ const HEADS = [
 function numbersOf(score) {
   const { verifiers } = score;
   return [
-    rateCell(score.success), count(score.passed), count(score.failed), reasonCounts(score.not_scored),
+    rateCell(score.success), count(score.passed), count(score.failed),
+    unscored(score.not_scored, score.worst_rate, score.best_rate),
     verifiers.total ? percent(verifiers.passed / verifiers.total) : NOTHING, number(score.mean_steps),
     seconds(score.mean_seconds), dollars(score.cost_usd), score.cost_per_task == null ? NOTHING : dollars(score.cost_per_task),
     score.cost_per_success == null ? NOTHING : dollars(score.cost_per_success),
   ];
 }
 
+/** Trials without a score, and the rates if all of them failed or passed. */
+const unscored = (reasons, worst, best) => Object.keys(reasons).length > 0
+  ? [reasonCounts(reasons), ` (rate ${percent(worst)} to ${percent(best)})`] : reasonCounts(reasons);
+
 function scores({ data }) {
   const names = ({ model, agent, mode, domain }) => [model, agent, mode, domain];
   const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
   const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.mode,
     rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval }),
-    reasonCounts(agent.score.not_scored), dollars(agent.score.cost_usd)]);
+    unscored(agent.score.not_scored, agent.worst_over_domains, agent.best_over_domains), dollars(agent.score.cost_usd)]);
   return [
     tableOf("Scores by cell", ["model", "agent", "mode", "domain", ...HEADS], cells),
     averages.length > 0 && [h("h3", {}, "Averages"),

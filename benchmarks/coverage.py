@@ -1,0 +1,188 @@
+"""Coverage of the intervals and power of the gates, by simulation.
+
+Invariant: every table is a function of its scenarios, the number of rounds and a fixed seed. A task is drawn with a
+rate of its own, then its trials; the truth is the mean of the distribution that rates are drawn from.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from opsgym_core.results.paired import paired_mean, sign_flip
+from opsgym_core.results.statistics import Interval, mean_interval, stratified_interval
+
+ROUNDS = 4000
+PUBLISHED_SIZES = (61, 103, 67, 103, 61, 102, 64, 88)
+"""Tasks of the domains of the published public split."""
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Domains of a run."""
+
+    groups: Sequence[tuple[int, float]]
+    """Number of tasks and mean success rate of each domain."""
+    trials: int = 1
+    certainty: float = 1.0
+    """Sum of the parameters of the beta distribution of tasks' rates: near 0, a task always passes or always fails."""
+
+
+STRATA: Mapping[str, Strata] = {
+    "1 × 20, rate 0.05": Strata([(20, 0.05)]),
+    "1 × 20, 3 trials": Strata([(20, 0.3)], 3),
+    "1 × 60, 8 trials": Strata([(60, 0.3)], 8),
+    "published sizes": Strata([(tasks, 0.35) for tasks in PUBLISHED_SIZES]),
+    "published sizes, 3 trials": Strata([(tasks, 0.35) for tasks in PUBLISHED_SIZES], 3),
+    "8 × 10": Strata([(10, 0.3)] * 8),
+    "8 × 10, rate 0.1": Strata([(10, 0.1)] * 8),
+    "8 × 10, rates 0.1 to 0.9": Strata([(10, rate) for rate in (0.1, 0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 0.9)]),
+    "8 × 10, 4 trials": Strata([(10, 0.3)] * 8, 4, 0.7),
+    "8 × 5": Strata([(5, 0.5)] * 8),
+    "8 × 5, 3 trials": Strata([(5, 0.3)] * 8, 3),
+    "8 × 1": Strata([(1, 0.3)] * 8),
+    "100 and 2": Strata([(100, 0.5), (2, 0.6)]),
+    "60 and 4": Strata([(60, 0.3), (4, 0.3)]),
+    "60 and 4, 8 trials": Strata([(60, 0.3), (4, 0.6)], 8),
+    "7 and 1": Strata([(7, 0.3), (1, 0.3)]),
+    "100 and 10, 3 trials": Strata([(100, 0.5), (10, 0.2)], 3),
+    "40, 20, 10, 5, 3": Strata([(40, 0.3), (20, 0.2), (10, 0.5), (5, 0.4), (3, 0.6)]),
+    "7 × 12 and 2": Strata([*[(12, 0.3)] * 7, (2, 0.3)]),
+    "20 and 5, 20 trials": Strata([(20, 0.5), (5, 0.5)], 20),
+}
+"""Domains of unequal sizes; several of them are what `suite.limit` or lost trials leave."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two runs of the same tasks."""
+
+    tasks: int
+    trials: int
+    change: Callable[[random.Random], tuple[float, float]]
+    """Draws the rates of a task in the two runs."""
+    truth: float
+    """Mean difference."""
+    cells: int = 1
+    """Cells that have the same tasks and the same change of each task."""
+
+
+def _unchanged(draw: random.Random) -> tuple[float, float]:
+    rate = draw.betavariate(1 / 3, 1 / 3)
+    return rate, rate
+
+
+def _improved(draw: random.Random) -> tuple[float, float]:
+    return draw.betavariate(1, 1), draw.betavariate(2, 1)
+
+
+def _worse(draw: random.Random) -> tuple[float, float]:
+    rate = draw.betavariate(1, 1)
+    return rate, 0.8 * rate
+
+
+def _swapped(draw: random.Random) -> tuple[float, float]:
+    """One task in ten is lost for good, as many are won."""
+    chance = draw.random()
+    return (1.0, 0.0) if chance < 0.1 else (0.0, 1.0) if chance < 0.2 else (1.0, 1.0)
+
+
+PAIRS: Mapping[str, Pairs] = {
+    "60 tasks, unchanged": Pairs(60, 1, _unchanged, 0.0),
+    "60 tasks, a fifth worse": Pairs(60, 1, _worse, -0.1),
+    "160 tasks, a fifth worse": Pairs(160, 1, _worse, -0.1),
+    "20 tasks × 3, a fifth worse": Pairs(20, 3, _worse, -0.1),
+    "20 tasks × 20, a fifth worse": Pairs(20, 20, _worse, -0.1),
+    "40 tasks × 3, other rates": Pairs(40, 3, _improved, 2 / 3 - 1 / 2),
+    "60 tasks × 8, unchanged": Pairs(60, 8, _unchanged, 0.0),
+    "100 tasks × 20, unchanged": Pairs(100, 20, _unchanged, 0.0),
+    "50 tasks in 4 cells, swapped": Pairs(50, 1, _swapped, 0.0, 4),
+    "50 tasks in 8 cells, swapped": Pairs(50, 1, _swapped, 0.0, 8),
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Result of a simulation."""
+
+    covered: float
+    """Share of rounds in which the interval holds the truth."""
+    width: float
+    """Mean width of the interval."""
+    rejected: float | None = None
+    """Share of rounds in which the test rejects equality at 5 %; None without a test."""
+
+
+def coverage_of_means(strata: Strata, rounds: int) -> Coverage:
+    """Coverage of the interval of the mean over domains."""
+    truth = sum(rate for _, rate in strata.groups) / len(strata.groups)
+    draw = random.Random(5)
+    return _covered([_interval_of_mean(strata, draw) for _ in range(rounds)], truth)
+
+
+def coverage_of_differences(pairs: Pairs, rounds: int) -> Coverage:
+    """Coverage of the paired interval, and rejections of the permutation test."""
+    draw = random.Random(6)
+    samples = [[_difference(pairs, draw) for _ in range(pairs.tasks)] for _ in range(rounds)]
+    trials = pairs.tasks * pairs.trials * pairs.cells
+    estimates = [paired_mean([list(map(float, sample))], trials) for sample in samples]
+    covered = _covered([estimate.interval() for estimate in estimates if estimate], pairs.truth)
+    rejected = sum(sign_flip(sample) <= 0.05 for sample in samples) / rounds
+    return Coverage(covered.covered, covered.width, rejected)
+
+
+def _interval_of_mean(strata: Strata, draw: random.Random) -> Interval:
+    shares = [[_share(draw, rate, strata) for _ in range(tasks)] for tasks, rate in strata.groups]
+    trials = strata.trials * sum(map(len, shares))
+    result = mean_interval(shares[0], trials) if len(shares) == 1 else stratified_interval(shares, trials)
+    assert result is not None
+    return result
+
+
+def _share(draw: random.Random, rate: float, strata: Strata) -> float:
+    own = draw.betavariate(rate * strata.certainty, (1 - rate) * strata.certainty)
+    return _passed(draw, own, strata.trials) / strata.trials
+
+
+def _difference(pairs: Pairs, draw: random.Random) -> Fraction:
+    before, after = pairs.change(draw)
+    trials = pairs.trials * pairs.cells
+    return Fraction(_passed(draw, after, trials) - _passed(draw, before, trials), trials)
+
+
+def _passed(draw: random.Random, rate: float, trials: int) -> int:
+    return sum(draw.random() < rate for _ in range(trials))
+
+
+def _covered(intervals: Sequence[Interval], truth: float) -> Coverage:
+    # Bounds at the truth itself differ from it by rounding.
+    held = sum(one.low - 1e-9 <= truth <= one.high + 1e-9 for one in intervals)
+    width = sum(one.high - one.low for one in intervals)
+    return Coverage(held / len(intervals), width / len(intervals))
+
+
+async def measure() -> list[str]:
+    """Lines of the report."""
+    return [*_means(), "", *_differences()]
+
+
+def _means() -> Iterator[str]:
+    yield f"Mean over domains, 95 % interval, {ROUNDS:,} rounds each:"
+    yield ""
+    yield "| tasks of the domains | holds | mean width |"
+    yield "| --- | --- | --- |"
+    for name, strata in STRATA.items():
+        result = coverage_of_means(strata, ROUNDS)
+        yield f"| {name} | {result.covered:.1%} | {result.width:.3f} |"
+
+
+def _differences() -> Iterator[str]:
+    yield f"Difference of two runs, 95 % interval and permutation test at 5 %, {ROUNDS:,} rounds each:"
+    yield ""
+    yield "| runs | holds | mean width | rejects equality |"
+    yield "| --- | --- | --- | --- |"
+    for name, pairs in PAIRS.items():
+        result = coverage_of_differences(pairs, ROUNDS)
+        yield f"| {name} | {result.covered:.1%} | {result.width:.3f} | {result.rejected or 0:.1%} |"
