@@ -66,8 +66,8 @@ generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, wha
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 	$(RUN) python -m benchmarks
 
-soak: .venv/.dev ## Fuzz tests at length, the rules of the kit on every tool, ten thousand flaky episodes
-	OPSGYM_SOAK=1 $(RUN) pytest -n auto tests/domains tests/kit/test_fuzz.py tests/soak
+soak: .venv/.dev ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes
+	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak
 
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 -m tools.image.build .images

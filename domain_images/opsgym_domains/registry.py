@@ -32,8 +32,9 @@ def domains() -> list[str]:
     return sorted(_declared(DOMAINS))
 
 
+@cache
 def load(name: str) -> Domain:
-    """A domain by name.
+    """A domain by name; reading what is installed again takes longer than many a call of a tool.
 
     Raises:
         KeyError: No installed distribution declares the domain.

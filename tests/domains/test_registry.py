@@ -59,4 +59,4 @@ def test_two_distributions_with_the_same_domain_name_are_refused(diary: Path) ->
 
 def test_an_unknown_domain_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        registry.load("diary")
+        registry.load("herbarium")

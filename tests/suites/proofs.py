@@ -94,8 +94,15 @@ def cases() -> list[Case]:
 # --- what a task proves --------------------------------------------------------------------------------------------
 
 
+def unsolved(case: Case, url: str) -> Iterator[str]:
+    """What the reference solution does not prove of a task on a gym server."""
+    (solved,) = play_all(url, case.task, [gold(case)])
+    yield from _reference_solution(case, solved)
+    yield from _wordings(case)
+
+
 def unproved(case: Case, url: str) -> Iterator[str]:
-    """What is not proved of a task on a gym server."""
+    """What is not proved of a task on a gym server, by everything that must pass or must not."""
     right, wrong = [gold(case), *right_plays(case)], failing_plays(case)
     solved, *endings = play_all(url, case.task, [*right, *wrong])
     passing, failing = endings[: len(right) - 1], endings[len(right) - 1 :]

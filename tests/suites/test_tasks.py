@@ -3,17 +3,22 @@
 The reference solution passes, and so do the draft's other solutions and those that are made by machine: another
 order of writes, other tools with the same effect, harmless columns, other wordings of the answer. No call at all, a
 mistake in addition, negative trajectories, and an end state that differs in one row or column do not; and every
-verifier is able to fail. The rules that need no server are in `opsgym_suites.kit.authoring_rules`.
+verifier is able to fail. A run does the latter for a part of the tasks (`tests.suites.rotation`), and plays the
+reference solution of each. The rules that need no server are in `opsgym_suites.kit.authoring_rules`.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
+import zstandard
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import tools_of
-from tests.suites.proofs import Case, case_of, cases, tasks, unproved
+from tests.suites.proofs import Case, case_of, cases, tasks, unproved, unsolved
+from tests.suites.rotation import PARTS, changed, in_full, is_turn
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
@@ -29,8 +34,21 @@ def cases_of(suite: str) -> list[Case]:
 @pytest.mark.parametrize("task_id", tasks())
 def test_a_task_accepts_what_is_right_and_nothing_else(gyms: Gyms, task_id: str) -> None:
     case = case_of(task_id)
-    problems = list(unproved(case, gyms(case.suite.server.domain).url))
+    prove = unproved if in_full(case) else unsolved
+    problems = list(prove(case, gyms(case.suite.server.domain).url))
     assert not problems, "\n".join(problems)
+
+
+def test_each_task_is_proved_in_full_on_one_day_of_the_rotation() -> None:
+    days = [{task_id for task_id in tasks() if is_turn(task_id, day)} for day in range(700_000, 700_000 + PARTS)]
+    assert sum(map(len, days)) == len(set().union(*days)) == len(tasks())
+    assert max(map(len, days)) < 2 * len(tasks()) / PARTS
+
+
+def test_every_task_of_a_suite_counts_as_changed_where_no_revision_has_its_file(tmp_path: Path) -> None:
+    row = {"task_id": "one"}
+    (tmp_path / "new.jsonl.zst").write_bytes(zstandard.compress(json.dumps(row).encode()))
+    assert changed(str(tmp_path / "new.jsonl.zst")) == {"one"}
 
 
 @pytest.mark.parametrize("suite", SUITES)

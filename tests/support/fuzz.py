@@ -8,11 +8,14 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from tests.domains.declaration import SOAK
 
+SOAK_FACTOR = 200
+"""How much longer soaking takes: a test run tries little, since most faults are found by the first calls of a tool."""
+
 
 def runs(number: int) -> settings:
-    """How often hypothesis tries: `number` of times, and 40 times as often when soaking."""
+    """How often hypothesis tries: `number` of times, and 200 times as often when soaking."""
     return settings(
-        max_examples=number * (40 if SOAK else 1),
+        max_examples=number * (SOAK_FACTOR if SOAK else 1),
         derandomize=not SOAK,
         deadline=None,
         database=None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -66,6 +67,16 @@ def same_value(actual: Any, expected: Any) -> bool:
         times = _time(actual), _time(expected)
         return None not in times and times[0] == times[1]
     return equal(actual, expected)
+
+
+def alike(value: Any) -> Hashable:
+    """What values have in common that are equal by `same_value`, so that they can be looked for in a dictionary."""
+    number = _number(value)
+    if number is not None:
+        return number
+    if isinstance(value, str):
+        return _time(value) or value
+    return value if isinstance(value, Hashable) else type(value).__name__
 
 
 def meets(value: Any, condition: Condition, referenced: Any = None) -> bool:

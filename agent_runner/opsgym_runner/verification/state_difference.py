@@ -7,14 +7,14 @@ share candidates or names; components are independent, so each is solved exactly
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
 
 from opsgym_api.records.state_difference import RowDifference, StateDifference
 from opsgym_api.tasks.expected_difference import Condition, ExpectedDifference, ExpectedRow
-from opsgym_runner.verification.comparison import meets, same_value, shown, shown_condition
+from opsgym_runner.verification.comparison import alike, meets, same_value, shown, shown_condition
 
 MAX_ASSIGNMENTS = 5_000
 """Combinations of alternatives and named rows that are tried for a component; one or two seconds of computing."""
@@ -104,6 +104,13 @@ class _Judgement:
     def __init__(self, expected: Mapping[int, ExpectedDifference], difference: StateDifference) -> None:
         self._expected = expected
         self._rows = [_Actual(table.table, row) for table in difference.tables for row in table.rows]
+        self._by_kind: dict[tuple[str, str], list[_Actual]] = {}
+        self._by_key: dict[tuple[str, str, Hashable], list[_Actual]] = {}
+        """Rows that can have a key, by kind and what is alike in equal keys: difference and solution may be long."""
+        for row in self._rows:
+            kind = row.table, row.row.change
+            self._by_kind.setdefault(kind, []).append(row)
+            self._by_key.setdefault((*kind, _alike(row.row.key)), []).append(row)
         self._ignored = _ignored_columns(expected.values())
         self._known_faults: dict[tuple[_Slot, _Actual], list[str]] = {}
         """Of pairs whose comparison depends on no reference: a search compares them many times."""
@@ -130,12 +137,13 @@ class _Judgement:
     def _candidates_of(self, slot: _Slot) -> list[_Actual]:
         """Rows that the slot is about: those with its key, or the added ones that meet all but its references."""
         if slot.key is not None:
-            return [row for row in self._rows_like(slot) if _has_key(row.row, slot.key)]
+            kind = slot.row.table, slot.row.change
+            alike = [row for key in (slot.key, {}) for row in self._by_key.get((*kind, _alike(key)), [])]
+            return [row for row in alike if _has_key(row.row, slot.key)]
         return [row for row in self._rows_like(slot) if not self._faults(slot, row, None)]
 
-    def _rows_like(self, slot: _Slot) -> Iterator[_Actual]:
-        kind = slot.row.table, slot.row.change
-        return (row for row in self._rows if (row.table, row.row.change) == kind)
+    def _rows_like(self, slot: _Slot) -> Sequence[_Actual]:
+        return self._by_kind.get((slot.row.table, slot.row.change), [])
 
     def _faults(self, slot: _Slot, actual: _Actual, bound: _Binding | None) -> list[str]:
         """Columns that differ from the expectation, in words.
@@ -381,6 +389,11 @@ def _occurrences(verifier: int, row: ExpectedRow, alternatives: int) -> list[_Sl
 
 def _slots(item: _Item) -> Iterator[_Slot]:
     return (slot for alternative in item for slot in alternative)
+
+
+def _alike(key: Mapping[str, Any]) -> Hashable:
+    """What equal keys have in common; empty for a row of a table without a primary key."""
+    return frozenset((column, alike(value)) for column, value in key.items())
 
 
 def _has_key(row: RowDifference, key: Mapping[str, Any]) -> bool:

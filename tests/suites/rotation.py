@@ -1,0 +1,51 @@
+"""Which tasks a test run proves in full: those whose turn it is today, and those whose row has just changed.
+
+Invariant: within `PARTS` days every task is proved in full, and with OPSGYM_SOAK=1 all of them at once. The reference
+solutions and the wordings of their answers are tried in every run.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import zstandard
+from tests.domains.declaration import SOAK
+from tests.suites.proofs import Case
+
+PARTS = 5
+"""Days until it is a task's turn again."""
+ROOT = Path(__file__).parents[2]
+BEFORE = "HEAD~1"
+"""Revision with which rows are compared: what the last commit changes, and what is not committed, is new."""
+
+
+def in_full(case: Case) -> bool:
+    """Whether this run tries everything that must pass or must not of a task."""
+    file = f"domain_images/opsgym_domains/{case.suite.server.domain}/data/{case.suite.name}.jsonl.zst"
+    return SOAK or is_turn(case.task.task_id, datetime.now(UTC).toordinal()) or case.task.task_id in changed(file)
+
+
+def is_turn(task_id: str, day: int) -> bool:
+    """Whether a day, counted from any day, is a task's."""
+    return zlib.crc32(task_id.encode()) % PARTS == day % PARTS
+
+
+@cache
+def changed(file: str) -> frozenset[str]:
+    """Tasks whose row in a suite's file is not that of the revision before; all of them if there is none."""
+    shown = subprocess.run(["git", "show", f"{BEFORE}:{file}"], cwd=ROOT, capture_output=True, check=False)
+    before = rows(shown.stdout) if shown.returncode == 0 else {}
+    return frozenset(task_id for task_id, row in rows((ROOT / file).read_bytes()).items() if row != before.get(task_id))
+
+
+def rows(content: bytes) -> Mapping[str, Any]:
+    """The rows of a suite's file, by task."""
+    parsed = map(json.loads, zstandard.decompress(content).splitlines())
+    return {row["task_id"]: row for row in parsed}
