@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,15 @@ def problems(world: World) -> list[str]:
     with pytest.raises(InputError) as caught:
         read(world)
     return str(caught.value).splitlines()
+
+
+def install_orchestrator(site: Path, name: str, code: str) -> None:
+    """Leaves a package of one module with an orchestrator `act` in a folder, as an installer does."""
+    (site / f"{name}.py").write_text(code)
+    metadata = site / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[opsgym.orchestrators]\n{name} = {name}:act\n")
 
 
 def with_seed(task_id: str, seed: str, **fields: Any) -> dict[str, Any]:
@@ -68,6 +78,24 @@ def test_a_recording_that_changed_makes_another_run(world: World) -> None:
     first = read(world).run_id
     (world.folder / "taken.jsonl").write_text('{"task_id": "a", "answer": "not done"}\n')
     assert read(world).run_id != first
+
+
+def test_an_orchestrator_whose_code_changed_makes_another_run(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delitem(sys.modules, "thorough", raising=False)
+    code = "async def act(session, request):\n    return None\n"
+    install_orchestrator(site, "thorough", code)
+    world.write_suite([row("a")])
+    world.write_run(GOLD, agents=[{"name": "a", "orchestrator": "thorough"}])
+    first = read(world)
+    assert first.versions["orchestrator:thorough"].startswith("thorough 1.0 ")
+    assert read(world).run_id == first.run_id
+    (site / "thorough.py").write_text(f"{code}\n# does the same\n")
+    assert read(world).run_id != first.run_id
 
 
 def test_rows_that_cannot_run_are_set_aside_with_their_reason(world: World) -> None:

@@ -109,8 +109,30 @@ def test_a_finished_run_is_not_run_again(finished: tuple[World, str, str]) -> No
     world, out, _ = finished
     again = world.inline("run", "run.yaml", "--json")
     assert again.returncode == 0
-    assert "0 of 4 trials to run, 4 already have a score" in again.stderr
+    assert "nothing to run, all 4 trials have a score; --fresh runs them again" in again.stderr
     assert again.stdout == out
+
+
+def test_a_fresh_run_repeats_the_work_and_the_same_command_resumes_the_last(world: World) -> None:
+    world.write_suite([row("a")])
+    world.write_run({"noop": {"model": "replay/noop"}})
+    first, second, third = (
+        json.loads(world.inline("run", "run.yaml", "--json", *options).stdout)["run"]
+        for options in ([], ["--fresh"], [])
+    )
+    assert (second, third) == (f"{first}-2", f"{first}-2")
+
+
+def test_a_run_takes_the_name_of_the_option(world: World) -> None:
+    world.write_suite([row("a")])
+    world.write_run({"noop": {"model": "replay/noop"}})
+    done = world.inline("run", "run.yaml", "--name", "tuesday")
+    assert done.returncode == 0, done.stderr
+    assert world.run.startswith("tuesday.")
+    assert "opsgym results tuesday" in done.stdout
+    refused = world.inline("run", "run.yaml", "--name", "Tuesday evening")
+    assert refused.returncode == 2
+    assert "--name: name: " in refused.stderr
 
 
 @shares_a_run

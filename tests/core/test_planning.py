@@ -20,7 +20,7 @@ from opsgym_api.records.run import Control
 from opsgym_api.tasks.task import Task
 from opsgym_core.planning.budget import budget_gate
 from opsgym_core.planning.cells import CellPlan, plan_cells
-from opsgym_core.planning.run_id import run_id, suite_digest
+from opsgym_core.planning.run_id import numbered_run_id, run_id, suite_digest
 from opsgym_core.planning.select import select_tasks
 from opsgym_core.planning.trials import PlannedTrial, TrialQueue, plan_trials
 
@@ -387,6 +387,17 @@ def test_a_run_id_depends_on_the_evaluated_spec() -> None:
         run_id("nightly", spec(), digest, {"opsgym": "0.2.0"}),
     ]
     assert len({name, *others}) == 6
+
+
+@pytest.mark.parametrize(
+    ("existing", "resumed", "fresh"),
+    [((), "n.a", "n.a"), (("n.a",), "n.a", "n.a-2"), (("n.a", "n.a-2", "n.a-3"), "n.a-3", "n.a-4")],
+)
+def test_a_command_resumes_the_last_run_of_its_work_or_starts_the_next(
+    existing: Sequence[str], resumed: str, fresh: str
+) -> None:
+    assert numbered_run_id("n.a", existing.__contains__, fresh=False) == resumed
+    assert numbered_run_id("n.a", existing.__contains__, fresh=True) == fresh
 
 
 def test_a_run_id_requires_resolved_models() -> None:

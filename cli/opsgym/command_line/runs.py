@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from opsgym.command_line.group import EXIT_CODES, STORE, cli, store_option
 from opsgym_console.command import serve_command
 
-_WITH_FILE = frozenset({"metrics_port", "metrics_file", "webhook"})
+_WITH_FILE = frozenset({"name", "fresh", "metrics_port", "metrics_file", "webhook"})
 """Options of `opsgym run FILE` only."""
 _WITH_FROM = frozenset({"from_store", "trial", "cell", "step", "recorded"})
 """Options of `opsgym run --from RUN` only."""
@@ -20,6 +20,8 @@ _WITH_FROM = frozenset({"from_store", "trial", "cell", "step", "recorded"})
 @cli.command(epilog=EXIT_CODES)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @store_option
+@click.option("--name", metavar="NAME", help="Name of the run, instead of the EvalRun's name.")
+@click.option("--fresh", is_flag=True, help="Start another run of the same FILE, instead of resuming the last one.")
 @click.option(
     "--concurrency",
     type=click.IntRange(1, 1000),
@@ -69,7 +71,8 @@ def run(file: Path | None, store: str, source: str | None, **options: Any) -> in
     """Run the EvalRun in FILE on this machine.
 
     Starts a gym server with its own Postgres for each domain of the tasks, runs every trial that has no score yet, and
-    prints the score table. After an interruption, the same command runs the trials that are still without a score.
+    prints the score table. After an interruption, the same command runs the trials that are still without a score;
+    with --fresh it starts another run of the same FILE.
     With spec.suspend nothing starts; the exit code says whether all trials have a score already.
 
     With --from, runs one trial of a stored run again, also of a run in a cluster, and prints its transcript as it
@@ -88,7 +91,9 @@ def run(file: Path | None, store: str, source: str | None, **options: Any) -> in
             raise click.UsageError("name the FILE with the EvalRun, or the RUN to repeat a trial --from")
         return _run_file(file, store, options)
     if given & _WITH_FILE:
-        raise click.UsageError("--metrics-port, --metrics-file and --webhook-env go with FILE, not with --from")
+        raise click.UsageError(
+            "--name, --fresh, --metrics-port, --metrics-file and --webhook-env go with FILE, not with --from"
+        )
     if file is not None:
         raise click.UsageError("give FILE or --from, not both")
     if options["trial"] is None:
@@ -107,6 +112,8 @@ def _run_file(file: Path, store: str, options: dict[str, Any]) -> int:
         as_json=options["as_json"],
         metrics=MetricsOptions(options["metrics_port"], options["metrics_file"]),
         log_file=options["log_file"],
+        name=options["name"],
+        fresh=options["fresh"],
         webhook=options["webhook"],
     )
     return run(request)

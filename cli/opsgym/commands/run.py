@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from opsgym_core.common.clock import now_text
 from opsgym_core.gates.baseline import find_baseline
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.gates.stored_run import judge_stored_run
+from opsgym_core.planning.run_id import numbered_run_id
 from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
@@ -57,6 +58,10 @@ class RunRequest:
     metrics: MetricsOptions
     log_file: Path | None = None
     """File that log lines are appended to."""
+    name: str | None = None
+    """Name of the run instead of the EvalRun's."""
+    fresh: bool = False
+    """Whether to start another run of the same work instead of resuming the last one."""
     webhook: str | None = None
     """Name of the environment variable that holds the URL of the webhook to notify."""
 
@@ -68,7 +73,8 @@ class RunRequest:
     @property
     def command(self) -> str:
         """The command that continues the run."""
-        return f"opsgym run {shlex.quote(str(self.file))}{self.store_option}"
+        name = "" if self.name is None else f" --name {shlex.quote(self.name)}"
+        return f"opsgym run {shlex.quote(str(self.file))}{name}{self.store_option}"
 
 
 def run(request: RunRequest) -> int:
@@ -79,7 +85,11 @@ def run(request: RunRequest) -> int:
         StoreError: The store cannot be used.
     """
     store = open_store(request.store)
-    inputs = read_inputs(request.file, os.environ, known_prices, missing_key)
+    inputs = read_inputs(request.file, os.environ, known_prices, missing_key, request.name)
+    run_id = numbered_run_id(
+        inputs.run_id, lambda run: store.get(RunKeys(run).run_json) is not None, fresh=request.fresh
+    )
+    inputs = replace(inputs, run_id=run_id)
     ledger = AttemptLedger(inputs.spec.limits.infra_retries)
     metrics = RunMetrics(inputs, store, ledger)
     with exposed(metrics, request.metrics):
@@ -201,5 +211,9 @@ def _announce(inputs: RunInputs, plan: LocalPlan, display: Display) -> None:
     """Shows how many trials run, and which rows cannot."""
     for row in dict.fromkeys((trial.task_id, trial.reason, trial.message) for trial in plan.unrunnable):
         display.note("{}  {}  {}: {}".format(Outcome.CONFIG_ERROR.value, *row))
+    if plan.scored == plan.total:
+        message = f"nothing to run, all {plan.total} trials have a score; --fresh runs them again"
+        display.note(f"run {inputs.run_id}: {message}")
+        return
     scored = f", {plan.scored} already have a score" if plan.scored else ""
     display.note(f"run {inputs.run_id}: {len(plan.pending)} of {plan.total} trials to run{scored}")

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.kinds.evalrun import EvalRunSpec, Suite
+from opsgym_api.kinds.evalmodel import ObjectMeta
+from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec, Suite
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.reading import BadRow, read_tasks
 from opsgym_api.tasks.task import Task
+from opsgym_api.validation import problems_of
 from opsgym_core.planning.documents import Documents, inline_models, load_documents
 from opsgym_core.planning.run_id import run_id as planned_run_id
 from opsgym_core.planning.run_id import suite_digest as planned_suite_digest
@@ -32,6 +36,7 @@ from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.models.checks import KnownPrices, MissingKey
 from opsgym_runner.models.prices import REPLAY
+from opsgym_runner.orchestrators.code_version import code_version
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,19 @@ class RunInputs:
     seeds: Mapping[str, Mapping[str, Seed]]
     """By task id, then by name of the gym server."""
     suite_digest: str
+    versions: Mapping[str, str]
+    """See `RunRecord.versions`."""
     run_id: str
     notes: Sequence[str]
     """Warnings about fields that have no effect in local mode."""
 
 
 def read_inputs(
-    file: Path, environment: Mapping[str, str], known_prices: KnownPrices, missing_key: MissingKey
+    file: Path,
+    environment: Mapping[str, str],
+    known_prices: KnownPrices,
+    missing_key: MissingKey,
+    name: str | None = None,
 ) -> RunInputs:
     """Reads the documents in a file and everything they refer to.
 
@@ -75,11 +86,14 @@ def read_inputs(
         environment: Environment variables, which hold credentials.
         known_prices: See `ModelResolver`.
         missing_key: See `ModelResolver`.
+        name: Name of the run instead of the EvalRun's.
 
     Raises:
         InputError: The run cannot start.
     """
     documents = load_documents(file)
+    if name is not None:
+        documents = replace(documents, run=_renamed(documents.run, name))
     _require_resolvable_agents(str(file), documents.run.spec)
     suite = documents.run.spec.suite
     rows, bad_rows = _read_suite(str(file), documents)
@@ -94,6 +108,7 @@ def read_inputs(
     spec = inline_models(documents.run, documents.models)
     digest = planned_suite_digest(tasks)
     name = documents.run.metadata.name
+    versions = _versions(spec, seeds, models.values())
     return RunInputs(
         name=name,
         spec=spec,
@@ -103,9 +118,19 @@ def read_inputs(
         models=models,
         seeds=seeds,
         suite_digest=digest,
-        run_id=planned_run_id(name, spec, digest, _versions(seeds, models.values())),
+        versions=versions,
+        run_id=planned_run_id(name, spec, digest, versions),
         notes=[*_ignored_fields(documents), *_unpriced_models(spec, models.values())],
     )
+
+
+def _renamed(run: EvalRun, name: str) -> EvalRun:
+    """The run under another name."""
+    try:
+        metadata = ObjectMeta.model_validate({**run.metadata.model_dump(by_alias=True), "name": name})
+    except ValidationError as error:
+        raise InputError("--name", problems_of(error, model=ObjectMeta)) from None
+    return run.model_copy(update={"metadata": metadata})
 
 
 def _require_resolvable_agents(source: str, spec: EvalRunSpec) -> None:
@@ -172,12 +197,16 @@ def _resolve_seeds(
     return seeds, unrunnable
 
 
-def _versions(seeds: Mapping[str, Mapping[str, Seed]], models: Iterable[ResolvedModel]) -> dict[str, str]:
-    """Versions that influence scores besides spec and rows: this release, the seeds and the recordings."""
+def _versions(
+    spec: EvalRunSpec, seeds: Mapping[str, Mapping[str, Seed]], models: Iterable[ResolvedModel]
+) -> dict[str, str]:
+    """What affects scores besides spec and rows: this release, orchestrators, seeds and recordings."""
     texts = {seed.sql for by_server in seeds.values() for seed in by_server.values() if seed.sql is not None}
     recordings = {Path(model.model.removeprefix(REPLAY)) for model in models if model.model.startswith(REPLAY)}
+    code = {agent.orchestrator: code_version(agent.orchestrator) for agent in spec.agents}
     return {
         "opsgym": version("opsgym"),
+        **{f"orchestrator:{name}": text for name, text in code.items() if text is not None},
         "seeds": digest_of(sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)),
         "recordings": digest_of(
             sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in recordings if file.is_file())

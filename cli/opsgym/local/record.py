@@ -35,6 +35,7 @@ def run_record(inputs: RunInputs, plan: LocalPlan) -> RunRecord:
         trials=inputs.spec.trials,
         suite_digest=inputs.suite_digest,
         opsgym=version("opsgym"),
+        versions=dict(inputs.versions),
         created_at=now_text(),
     )
 

@@ -1,11 +1,13 @@
 """Digest of a suite, and the id of a run on one machine.
 
-Invariant: the same work has the same id, so repeating a command resumes its run.
+Invariant: the same work has the same id, so repeating a command resumes its run. Further runs of the same work are
+numbered from 2, and the command resumes the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain, count
 
 from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.tasks.digest import digest_of, task_digest
@@ -40,3 +42,19 @@ def run_id(name: str, spec: EvalRunSpec, suite_digest: str, versions: Mapping[st
         raise ValueError(f"models must be inlined, these are refs: {', '.join(refs)}")
     content = spec.model_dump(mode="json", by_alias=True, exclude={"suspend", "budget", "notify"})
     return f"{name}.{digest_of({'spec': content, 'suite': suite_digest, 'versions': dict(versions)})[:12]}"
+
+
+def numbered_run_id(first: str, exists: Callable[[str], bool], *, fresh: bool) -> str:
+    """Id of the run that an invocation works on, among the runs of the same work: `nightly.3f2a`, `nightly.3f2a-2`.
+
+    Args:
+        first: Id of the first run (`run_id`).
+        exists: Whether a run of this id was started.
+        fresh: Whether to start another run instead of resuming the last one.
+    """
+    ids = chain([first], (f"{first}-{number}" for number in count(2)))
+    last = first
+    candidate = next(ids)
+    while exists(candidate):
+        last, candidate = candidate, next(ids)
+    return candidate if fresh else last

@@ -47,6 +47,9 @@ class RunRecord(Stored):
     """Trials that count, for every task in every cell."""
     suite_digest: str
     opsgym: str
+    versions: dict[str, str] = {}
+    """What affects scores besides spec and rows, by name: the version of opsgym, digests of seeds and recordings, and
+    `orchestrator:NAME` for code of installed packages."""
     created_at: str
     schedule: str = ""
     """EvalSchedule that created the run; empty for a run that a user created."""
