@@ -45,7 +45,7 @@ from opsgym_runner.verification.verifiers import (
 log = structlog.get_logger()
 
 _JUDGED_BY_STATE = ("answer", FailReason.STEP_LIMIT)
-"""Values of `stopped_by` after which the final state alone decides, as in the published harness."""
+"""Values of `stopped_by` after which the final state alone decides."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,15 @@ class EpisodeResult:
         return FailReason.VERIFIERS if self.agent.stopped_by == "answer" else self.agent.stopped_by
 
     @property
-    def published_score(self) -> int:
-        """Score by the published rules, which do not define a score for an agent that was stopped: 0 here."""
-        return published_score(self.verifiers) if self.agent.stopped_by in _JUDGED_BY_STATE else 0
+    def published_score(self) -> int | None:
+        """Score by the published rules: the state is judged after a filtered reply too, which ends the published loop;
+        an exception there, such as a context overflow, is 0. None for a task timeout, which has no counterpart.
+        """
+        stopped_by = self.agent.stopped_by
+        if stopped_by == FailReason.TASK_TIMEOUT:
+            return None
+        judged = stopped_by in (*_JUDGED_BY_STATE, FailReason.CONTENT_FILTER)
+        return published_score(self.verifiers) if judged else 0
 
 
 @dataclass(frozen=True)
@@ -157,9 +163,10 @@ async def run_episode(
             events = ScenarioEvents(job.task, gyms, context.transcript)
             await events.check()
         await models.agent.ready()  # before the task's time begins
-        catalogue = build_catalogue(servers, job.task, job.mode, job.agent.tool_names)
+        catalogue = build_catalogue(servers, job.task, job.mode, job.agent.tool_names, job.agent.tool_schemas)
         plan = await plans.plan_for(job, models.planner, _plannable(servers, job), agent.prompts, context)
-        session = EpisodeSession(job, models, EpisodeTools(catalogue, gyms), events, context, agent.prompts, plan)
+        tools = EpisodeTools(catalogue, gyms, job.agent)
+        session = EpisodeSession(job, models, tools, events, context, agent.prompts, plan)
         result, message = await _run_agent(agent.orchestrator, session, models, job)
         _require_all_days(session, result, job)
         events.close()

@@ -7,20 +7,23 @@ in the transcript. Limits hold over all days of a task.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_api.records.outcomes import FailReason
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import AgentFailed
-from opsgym_runner.gyms.catalogue import Catalogue
+from opsgym_runner.gyms.catalogue import Catalogue, ToolRef
 from opsgym_runner.gyms.client import GymClient, ToolResult, error_result
 from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.job import PLANNER, Job
 from opsgym_runner.models.client import Message, Reply, ToolRequest
+from opsgym_runner.models.published import first_text, without_malformed_calls
 from opsgym_runner.models.registry import EpisodeModels
 from opsgym_runner.notices import Notices
 from opsgym_runner.plans import request_with_plan
@@ -38,20 +41,33 @@ class EpisodeTools:
     catalogue: Catalogue
     gyms: Mapping[str, GymClient]
     """By gym server name."""
+    switches: Switches = OPSGYM
+    """How malformed calls, unknown tools and failed calls are answered."""
 
     async def execute(self, request: ToolRequest) -> ToolResult:
-        """Executes a tool call; a malformed call or an unknown tool gives an error result.
+        """Executes a tool call; a malformed call gives an error result, an unknown tool what the switches say.
 
         Raises:
             NotScored: The gym is lost.
+            AgentFailed: The tool is unknown, which fails the trial of this agent.
         """
         if request.problem:
             return error_result(f"Error: {request.problem}. Send the call again.")
         ref = self.catalogue.refs.get(request.name)
-        if ref is None:
-            known = ", ".join(self.catalogue.names) or "none"
-            return error_result(f"Error: there is no tool {request.name!r}. Tools: {known}")
-        return await self.gyms[ref.gym].call_tool(ref.name, request.arguments)
+        if ref is not None:
+            return await self._sent(ref, request)
+        known = ", ".join(self.catalogue.names) or "none"
+        if self.switches.unknown_tools == "fail":
+            message = f"the agent called the unknown tool {request.name!r}; tools: {known}"
+            raise AgentFailed(FailReason.UNKNOWN_TOOL, message)
+        if self.switches.unknown_tools == "first_gym":
+            return await self._sent(ToolRef(next(iter(self.gyms)), request.name), request)
+        return error_result(f"Error: there is no tool {request.name!r}. Tools: {known}")
+
+    async def _sent(self, ref: ToolRef, request: ToolRequest) -> ToolResult:
+        gym = self.gyms[ref.gym]
+        call = gym.call_tool_as_published if self.switches.tool_errors == "published" else gym.call_tool
+        return await call(ref.name, request.arguments)
 
     def gym_of(self, request: ToolRequest) -> str | None:
         """Gym server of the requested tool; None for an unknown tool."""
@@ -96,12 +112,16 @@ class EpisodeSession:
         self._notices = Notices()
         self.day_answers: list[str] = []
         """The agent's answers on the days that it has ended."""
-        self.clock = AgentClock(job.limits.task_timeout_seconds)
+        limit = job.limits.task_timeout_seconds if job.agent.time_limit == "enforced" else None
+        self.clock = AgentClock(limit)
         """Clock of the task's time limit; the agent's loop runs inside its timeout."""
         self.calls: list[ToolCallResult] = []
         """Every tool call by its gym's own name, in order, failed calls included."""
         self.last_reply = ""
-        """Text of the agent's latest reply; empty before the first."""
+        """Text of the agent's latest reply; empty before the first. With `answers: published` that of its latest
+        message, which may be a tool result."""
+        self._steps: Counter[str] = Counter()
+        """Number of model calls by conversation."""
         self._transcribed: dict[str, int] = {}
         """Number of messages in the transcript, by conversation."""
         context.transcript.set_tools(tools.catalogue.names)
@@ -127,7 +147,7 @@ class EpisodeSession:
 
     @property
     def max_steps(self) -> int:
-        """Maximum number of model calls, the planner's included."""
+        """Maximum number of model calls: of the episode, the planner's included, or of each conversation."""
         return self._job.agent.max_steps
 
     @property
@@ -190,8 +210,9 @@ class EpisodeSession:
                 stopped it.
         """
         context, journal = self._context, self._context.journal
-        if journal.steps >= self.max_steps:
-            raise AgentFailed(FailReason.STEP_LIMIT, f"all {self.max_steps} steps are used up")
+        agent = self._job.agent
+        if (journal.steps if agent.step_limit == "episode" else self._steps[by]) >= agent.max_steps:
+            raise AgentFailed(FailReason.STEP_LIMIT, f"all {agent.max_steps} steps are used up")
         with self.clock.stopped():
             control = await context.gate.control()
         require_open(control, starting=False)
@@ -210,6 +231,8 @@ class EpisodeSession:
         seconds = context.clock.monotonic() - started
         journal.add_reply(reply, PLANNER if by == PLANNER else "")
         journal.steps += 1
+        self._steps[by] += 1
+        reply = self._as_switched(reply)
         if by != PLANNER:
             self.last_reply = reply.text
         requests = tuple(self._episode_tools.with_own_name(request) for request in reply.requests)
@@ -217,6 +240,17 @@ class EpisodeSession:
         with self.clock.stopped():
             await journal.step()
         return reply
+
+    def _as_switched(self, reply: Reply) -> Reply:
+        """The reply as the agent's switches read it: its text, and its malformed calls."""
+        if self._job.agent.answers == "published":
+            reply = replace(reply, text=first_text(reply.message["content"]))
+        if self._job.agent.malformed_calls == "answered" or not any(request.problem for request in reply.requests):
+            return reply
+        for request in reply.requests:
+            if request.problem:
+                self._context.transcript.note(f"malformed call of {request.name} dropped: {request.problem}")
+        return without_malformed_calls(reply)
 
     def _transcribe(self, messages: Sequence[Message], by: str) -> None:
         """Appends the messages added since the conversation's previous call to the transcript.
@@ -255,6 +289,8 @@ class EpisodeSession:
             if result.is_error:
                 tool_span.fail(TOOL_ERROR)
         rendered = result.rendered
+        if self._job.agent.answers == "published":
+            self.last_reply = rendered
         self.calls.append(ToolCallResult(own.name, own.arguments, rendered, result.is_error))
         journal.tool_errors += result.is_error
         if gym is not None and not result.is_error:

@@ -97,6 +97,19 @@ def test_the_formula_of_the_published_harness_gives_our_published_rate(world: Wo
     assert sum(record["published_score"] for record in records if record["published_score"] is not None) == 2
 
 
+def test_a_trial_without_a_published_score_is_not_exported_to_the_published_harness(world: World) -> None:
+    put_trial(world.store, RUN, "three", Outcome.FAILED, trial=1, published_score=None, reason="task_timeout")
+    key = RunKeys(RUN).trial(CELL, "three", 1).transcript
+    world.store.put(key, zstandard.compress(conversation("three").model_dump_json().encode()))
+
+    done = world.inline("export", RUN, "--format", "eops", "--out", "out")
+
+    assert (
+        "5 scored trials of run demo.1 in 4 files; 1 trials without a score and 1 trials without a published score"
+        in done.stdout
+    )
+
+
 def test_eops_files_have_the_layout_of_the_published_harness(world: World) -> None:
     out = exported(world, "eops")
     assert sorted(str(file.relative_to(out / "m/react/oracle")) for file in out.rglob("*.json")) == [

@@ -5,15 +5,18 @@ The numbers are those of docs/fidelity.md, section Scoring.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 from tests.runner.jobs import MemoryStore, make_job, make_task, notes_equal, stub_model
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import Answer, StubModel, calls, refuses, says
 
+from opsgym_api.kinds.evalrun import Limits
 from opsgym_api.records.attempt import AttemptRecord, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.tasks.reading import BadRow, parse_row
@@ -120,6 +123,49 @@ async def test_a_failing_query_is_not_a_failed_verifier(store: MemoryStore, gym_
     record = await run(store, gym_url, *SOLVED, task=make_task(verifiers=[SEEN, notes_equal("SELECT nothing", 1)]))
 
     assert (record.outcome, record.reason, store.trial()) == (Outcome.CONFIG_ERROR, "invalid_row", None)
+
+
+# Agents that were stopped
+
+
+async def test_a_filtered_reply_ends_the_published_loop_and_the_state_is_judged(
+    store: MemoryStore, gym_url: str
+) -> None:
+    record = await run(store, gym_url, SOLVED[0], says("", finish_reason="content_filter"), task=make_task())
+
+    assert record.reason == "content_filter"
+    assert (scored(store).score, scored(store).published_score) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        (
+            refuses(400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"),
+            "context_overflow",
+        ),
+        (refuses(400, "blocked", type="invalid_request_error", code="content_policy_violation"), "request_filter"),
+    ],
+)
+async def test_an_exception_of_the_published_harness_is_0_whatever_the_state(
+    store: MemoryStore, gym_url: str, refused: Response, reason: str
+) -> None:
+    record = await run(store, gym_url, SOLVED[0], refused, task=make_task())
+
+    assert record.reason == reason
+    assert all(verifier.passed for verifier in scored(store).verifiers)
+    assert (scored(store).score, scored(store).published_score) == (0, 0)
+
+
+async def test_a_task_timeout_has_no_published_score(store: MemoryStore, gym_url: str) -> None:
+    async def never() -> Response:
+        await asyncio.sleep(20)
+        return says("?")
+
+    record = await run(store, gym_url, SOLVED[0], never, task=make_task(), limits=Limits(task_timeout_seconds=1))
+
+    assert (record.outcome, record.reason) == (Outcome.FAILED, "task_timeout")
+    assert (scored(store).score, scored(store).published_score) == (0, None)
 
 
 # Tasks that cannot be done

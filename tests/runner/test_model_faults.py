@@ -238,7 +238,7 @@ async def test_a_task_whose_time_is_over_fails_and_its_verifiers_still_run(store
     trial = store.trial()
     assert trial is not None
     assert [result.passed for result in trial.verifiers] == [True, True]
-    assert (trial.score, trial.published_score, trial.stopped_by) == (0, 0, "task_timeout")
+    assert (trial.score, trial.published_score, trial.stopped_by) == (0, None, "task_timeout")
 
 
 @pytest.mark.parametrize(

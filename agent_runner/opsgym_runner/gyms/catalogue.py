@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from opsgym_api.kinds.evalrun import Mode
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.task import Task
+from opsgym_runner.gyms.published_schema import simplified
 
+ToolSchemas = Literal["gym", "published"]
+"""See `opsgym_api.kinds.profiles.Switches.tool_schemas`."""
 ToolNames = Literal["published", "qualified"]
 """See `opsgym_api.kinds.evalrun.Agent.tool_names`."""
 LONGEST_NAME = 64
@@ -50,7 +53,7 @@ class Catalogue:
     """The tools shown to a model."""
 
     tools: tuple[dict[str, Any], ...]
-    """In OpenAI's format, each with the gym's own schema, unchanged."""
+    """In OpenAI's format."""
     refs: Mapping[str, ToolRef]
     """Tools by the name shown to the model."""
     missing: tuple[str, ...]
@@ -74,7 +77,11 @@ _Candidates = Mapping[str, tuple[str, Mapping[str, Any]]]
 
 
 def build_catalogue(
-    servers: Sequence[ServerTools], task: Task, mode: Mode, tool_names: ToolNames = "published"
+    servers: Sequence[ServerTools],
+    task: Task,
+    mode: Mode,
+    tool_names: ToolNames = "published",
+    tool_schemas: ToolSchemas = "gym",
 ) -> Catalogue:
     """Selects the tools that a mode shows for a task.
 
@@ -84,12 +91,14 @@ def build_catalogue(
         mode: How many distractors are shown beside the selected tools.
         tool_names: `published`: the first gym with a tool of a name gets its calls. `qualified`: tools of the same name
             each get a name of their own.
+        tool_schemas: `gym`: each tool has the gym's own schema. `published`: simplified as the published harness does.
     """
     candidates = dict(_first_of_each(servers) if tool_names == "published" else _qualified(servers))
     own = {shown: str(tool["name"]) for shown, (_, tool) in candidates.items()}
     names = _shown({name: own[name] for name in own if own[name] not in task.restricted_tools}, task, mode)
     chosen = {name: entry for name, entry in candidates.items() if name in names}
-    tools = tuple(_openai_tool(name, tool) for name, (_, tool) in chosen.items())
+    simplify = simplified if tool_schemas == "published" else dict
+    tools = tuple(_openai_tool(name, tool, simplify) for name, (_, tool) in chosen.items())
     available = set(own.values())
     return Catalogue(
         tools=tools,
@@ -146,11 +155,13 @@ def _shown(allowed: Mapping[str, str], task: Task, mode: Mode) -> set[str]:
     return selected | set(others[: _DISTRACTORS[mode]])
 
 
-def _openai_tool(name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+def _openai_tool(
+    name: str, tool: Mapping[str, Any], simplify: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
     schema = tool.get("inputSchema") or {"type": "object", "properties": {}}
     return {
         "type": "function",
-        "function": {"name": name, "description": tool.get("description") or "", "parameters": schema},
+        "function": {"name": name, "description": tool.get("description") or "", "parameters": simplify(schema)},
     }
 
 

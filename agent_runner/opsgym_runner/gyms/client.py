@@ -17,7 +17,7 @@ import httpx
 from pydantic import ValidationError
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_api.records.outcomes import ConfigReason, InfraReason
+from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.tasks.task import GymServer
 from opsgym_core.results.frozen_suite import Seed
@@ -46,14 +46,20 @@ def http_client(timeout_s: float = CALL_TIMEOUT_S) -> httpx.AsyncClient:
 class ToolResult:
     """Result of a tool call."""
 
-    raw: Mapping[str, Any]
-    """The JSON-RPC result object as the gym sent it."""
+    raw: Mapping[str, Any] | None
+    """The JSON-RPC result object as the gym sent it; None where the published harness shows `null`."""
     is_error: bool
 
     @property
     def rendered(self) -> str:
         """The result as the published harness shows it to a model."""
         return json.dumps(self.raw)
+
+
+NO_RESULT = ToolResult(None, is_error=True)
+"""What the published harness shows of a call with a JSON-RPC error: `null`."""
+EMPTY_RESULT = ToolResult({}, is_error=True)
+"""What the published harness shows of a call that ended in an HTTP error or a timeout: `{}`."""
 
 
 def error_result(message: str) -> ToolResult:
@@ -64,6 +70,10 @@ def error_result(message: str) -> ToolResult:
     """
     content = [{"type": "text", "text": message, "annotations": None, "meta": None}]
     return ToolResult({"meta": None, "content": content, "structuredContent": None, "isError": True}, is_error=True)
+
+
+class GymTimeoutError(NotScored):
+    """The gym server did not answer a request in time."""
 
 
 class QueryRefusedError(Exception):
@@ -179,6 +189,23 @@ class GymClient:
         if not isinstance(result, dict):
             raise self._lost(f"answered {name} without a result")
         return ToolResult(result, is_error=bool(result.get("isError")))
+
+    async def call_tool_as_published(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Calls a tool and reads failures as the published harness does, which shows none of their texts.
+
+        Raises:
+            NotScored: The gym is lost.
+        """
+        try:
+            response = await self._post_rpc("tools/call", {"name": name, "arguments": arguments})
+        except GymTimeoutError:
+            return EMPTY_RESULT
+        if self.database_id in response.text:
+            await self._require_database()
+        if response.status_code != 200:
+            return EMPTY_RESULT
+        result = self._reply(response).get("result")
+        return ToolResult(result, is_error=bool(result.get("isError"))) if isinstance(result, dict) else NO_RESULT
 
     async def run_sql(self, query: str, dialect: str) -> list[Mapping[str, Any]]:
         """Runs a query on the database and returns its rows.
@@ -321,7 +348,8 @@ class GymClient:
         try:
             return await self._http.request(method, self._base + path, content=content, headers=headers, timeout=limit)
         except httpx.TimeoutException:
-            raise self._lost(f"did not answer {method} {path} within {limit.read:.0f} s") from None
+            message = f"{self._place} did not answer {method} {path} within {limit.read:.0f} s"
+            raise GymTimeoutError(Outcome.INFRA_ERROR, InfraReason.GYM_LOST, message) from None
         except httpx.HTTPError as error:
             raise self._lost(f"cannot be reached ({type(error).__name__}: {error})") from None
 
@@ -361,7 +389,11 @@ class GymClient:
             raise self._lost(f"answered HTTP {response.status_code}: {_detail(response)}")
 
     def _lost(self, problem: str) -> NotScored:
-        return infra_error(InfraReason.GYM_LOST, f"gym {self.name} at {self._base} {problem}")
+        return infra_error(InfraReason.GYM_LOST, f"{self._place} {problem}")
+
+    @property
+    def _place(self) -> str:
+        return f"gym {self.name} at {self._base}"
 
 
 def _events(text: str) -> list[str]:

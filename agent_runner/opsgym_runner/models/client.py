@@ -90,6 +90,8 @@ class Target:
     """Extra headers of every request."""
     role: str = ""
     """`PLANNER`, `JUDGE`, or empty for the agent."""
+    strict_disabled: bool = False
+    """Whether tools are sent with `strict: false`."""
 
 
 class ModelClient:
@@ -203,7 +205,7 @@ class ModelClient:
             "max_retries": 0,
         }
         if tools:
-            fixed["tools"] = list(tools)
+            fixed["tools"] = [_with_strict_disabled(tool) for tool in tools] if target.strict_disabled else list(tools)
         if target.headers:
             fixed["extra_headers"] = dict(target.headers)
         return {"timeout": REQUEST_TIMEOUT_S, **target.model.parameters, **fixed}
@@ -240,7 +242,7 @@ class ModelClient:
         if kind is ErrorKind.OVERFLOW or isinstance(error, litellm.ContextWindowExceededError):
             return AgentFailed(FailReason.CONTEXT_OVERFLOW, message)
         if kind is ErrorKind.FILTERED or isinstance(error, litellm.ContentPolicyViolationError):
-            return AgentFailed(FailReason.CONTENT_FILTER, message)
+            return AgentFailed(FailReason.REQUEST_FILTER, message)
         if isinstance(error, litellm.UnsupportedParamsError):
             return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, f"{message} {_UNKNOWN_PARAMETER}", transient=False)
         reason, transient = _classified(litellm, error)
@@ -304,6 +306,11 @@ def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
     if not isinstance(raw, dict):
         return ToolRequest(call_id, name, {}, f"the arguments must be a JSON object, not {type(raw).__name__}")
     return ToolRequest(call_id, name, raw)
+
+
+def _with_strict_disabled(tool: Message) -> Message:
+    """A tool whose optional arguments may be left out: OpenAI's Responses API requires all of them otherwise."""
+    return {**tool, "function": {**tool["function"], "strict": False}}
 
 
 def _history_call(request: ToolRequest) -> Message:

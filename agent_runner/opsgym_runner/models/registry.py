@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
+from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Target
@@ -18,6 +19,7 @@ from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter, LimitLogger, LimitState
 from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
 from opsgym_runner.models.prices import REPLAY
+from opsgym_runner.models.published import litellm_id, reasons_on_openai, sampling_parameters
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
 from opsgym_runner.replay.flaky import FLAKY, faults_of
 from opsgym_runner.replay.scripts import script_for
@@ -48,6 +50,15 @@ class _Shared:
 
     pool: EndpointPool
     limiter: ConcurrencyLimiter
+
+
+def _target(model: ResolvedModel, role: str, switches: Switches) -> Target:
+    """Target of a provider's model, with the id, parameters and tools that the switches ask for."""
+    called = litellm_id(model.model, model.parameters, switches)
+    added = sampling_parameters(model.model, model.parameters) if switches.sampling == "published" else {}
+    disabled = switches.strict_tools == "disabled" and reasons_on_openai(called, model.parameters)
+    sent = replace(model, parameters={**added, **model.parameters})
+    return Target(sent, called, role=role, strict_disabled=disabled)
 
 
 class ModelRegistry:
@@ -95,7 +106,7 @@ class ModelRegistry:
             NotScored: The replay model has no script for the task.
         """
         if not model.model.startswith(REPLAY):
-            target = Target(model, model.model, role=role)
+            target = _target(model, role, OPSGYM if role == JUDGE else job.agent)
             yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
             return
         faults = faults_of(model, job, role) if model.model == FLAKY else None

@@ -36,7 +36,9 @@ class Session(Protocol):
 
     @property
     def max_steps(self) -> int:
-        """Maximum number of model calls, the planner's included. One more call ends the trial."""
+        """Maximum number of model calls, the planner's included, or with `stepLimit: conversation` of each
+        conversation. One more call raises `AgentFailed`.
+        """
         ...
 
     def prompt(self, name: str, **values: str) -> str:

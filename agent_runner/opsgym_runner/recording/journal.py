@@ -146,6 +146,7 @@ class Journal:
             "task_id": self._job.task.task_id,
             "trial": self._job.trial,
             "attempt": self._job.attempt,
+            "profile": self._job.agent.profile_label,
             "timings": self.timings(),
             **{name: getattr(self, name) for name in COUNTED},
         }

@@ -195,7 +195,7 @@ def reply_content(message: Mapping[str, Any], finish_reason: str) -> Attributes:
     return {"gen_ai.output.messages": [{**_message_parts(message), "finish_reason": finish_reason}]}
 
 
-def tool_content(arguments: Mapping[str, Any], result: Mapping[str, Any]) -> Attributes:
+def tool_content(arguments: Mapping[str, Any], result: Mapping[str, Any] | None) -> Attributes:
     """Arguments and result of a tool call."""
     return {"gen_ai.tool.call.arguments": arguments, "gen_ai.tool.call.result": result}
 

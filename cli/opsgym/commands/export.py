@@ -40,15 +40,25 @@ def export(run: str, kind: Format, out: Path, locator: RunLocator) -> int:
         count = _eops(store, results, out) if kind == "eops" else _inspect(store, results, out)
     except OSError as error:
         raise InputError(str(out), [Problem("--out", f"cannot be written: {error.strerror}")]) from None
-    omitted = sum(_missing(results).values())
-    unscored = f"; {omitted} trials without a score are left out" if omitted else ""
-    click.echo(f"{out}: {len(trials)} scored trials of run {results.run.run} in {count} files{unscored}")
+    click.echo(
+        f"{out}: {len(trials)} scored trials of run {results.run.run} in {count} files{_left_out(results, kind)}"
+    )
     return Exit.OK
+
+
+def _left_out(results: RunResults, kind: Format) -> str:
+    """Which trials are not in the files; empty if all are."""
+    unpublished = sum(trial.published_score is None for trial in results.trials) if kind == "eops" else 0
+    counts = {"a score": sum(_missing(results).values()), "a published score (task_timeout)": unpublished}
+    parts = [f"{count} trials without {what}" for what, count in counts.items() if count]
+    return f"; {' and '.join(parts)} are left out" if parts else ""
 
 
 def _eops(store: Store, results: RunResults, out: Path) -> int:
     files = set()
     for scored in read_scored_trials(store, results):
+        if scored.record.published_score is None:
+            continue
         file = out / file_of(scored)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(result_of(scored), indent=2, default=str), encoding="utf-8")

@@ -107,7 +107,8 @@ class Score:
     best_rate: float | None
     """Success rate if every trial without a score passed."""
     published_rate: float | None
-    """Success rate by the rules of the published harness."""
+    """Success rate by the rules of the published harness, over trials for which it has a score; None if there is none.
+    """
     repeats: Sequence[Repeat]
     """For k = 2, 4, 8 … and the largest number of scored trials of a task; empty if no task has two."""
     horizons: Mapping[str, Success]
@@ -240,7 +241,7 @@ class _TaskTally:
     rate: float | None
     """Share of passed trials, as the mean over cells; None without a scored trial."""
     published: float | None
-    """Share of trials that passed by the rules of the published harness."""
+    """Share of trials that passed by the rules of the published harness, of those for which it has a score."""
     worst: float
     """Share if every trial without a score failed."""
     best: float
@@ -392,7 +393,7 @@ def _task(key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int) -
         key=key,
         trials=Ratio(passed, scored),
         rate=passed / scored if scored else None,
-        published=sum(trial.published_score for trial in trials) / scored if scored else None,
+        published=mean(score for trial in trials if (score := trial.published_score) is not None),
         worst=passed / planned,
         best=(passed + planned - scored) / planned,
         horizon=horizon_bin(trials[0].horizon) if trials else NO_HORIZON,

@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from opsgym_api.kinds.evalmodel import GROUP, VERSION, EvalModel
 from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec
 from opsgym_api.kinds.evalschedule import EvalSchedule
+from opsgym_api.kinds.profiles import Switches
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -126,6 +127,9 @@ _CARRIED = frozenset({
 _FIRST = ("description", "type", "default")
 """What a reader wants to see before the rest."""
 
+_SWITCHES = frozenset(field.alias for field in Switches.model_fields.values())
+"""Fields without a default of their own: their profile decides."""
+
 _EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 """Bounds that are numbers in JSON Schema, and flags beside the bound in a structural schema."""
 
@@ -158,7 +162,7 @@ def _structural(node: Schema, defs: Mapping[str, Schema]) -> Schema:
 def _keyword(keyword: str, value: Any, defs: Mapping[str, Schema]) -> Schema:
     """What one keyword of JSON Schema becomes."""
     if keyword == "default":
-        return {} if value is None else {keyword: _without_nulls(value)}
+        return {} if value is None else {keyword: _without_nulls(_without_switches(value))}
     if keyword in _CARRIED:
         return {keyword: value}
     if keyword in _EXCLUSIVE:
@@ -194,6 +198,14 @@ def _present(choices: Sequence[Schema]) -> Schema:
 
 def _without(node: Schema, keyword: str) -> Schema:
     return {key: value for key, value in node.items() if key != keyword}
+
+
+def _without_switches(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_switches(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: item for name, item in value.items() if name not in _SWITCHES}
 
 
 def _without_nulls(value: Any) -> Any:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, model_validator
 
 from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
+from opsgym_api.kinds.profiles import Profile, Switches, switches_of, with_defaults
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",
@@ -122,11 +123,13 @@ class ModelEntry(Document):
         return self
 
 
-class Agent(Document):
+class Agent(Switches):
     """A named way to act."""
 
     name: Name
     """Name of the agent in tables, metrics and store keys."""
+    profile: Profile = "opsgym"
+    """Defaults of the switches: opsgym's, or the behaviour of the published harness; see docs/fidelity.md."""
     orchestrator: Annotated[str, Field(pattern=r"^[a-z0-9]([-_a-z0-9.]*[a-z0-9])?$", max_length=63)] = "react"
     """How model calls and tool calls are arranged: `react`, `planner_react`, `decomposing`, or one that an installed
     package adds."""
@@ -140,8 +143,24 @@ class Agent(Document):
     tool_names: Literal["published", "qualified"] = "published"
     """What a tool is called that several of a task's gym servers have: by its name, which reaches the first of them as
     in the published harness, or by names of its own such as `email_create_label`, which reach each."""
-    max_steps: Annotated[int, Field(ge=1, le=1000)] = 50
-    """Model calls an episode may make."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_profile(cls, values: Any) -> Any:
+        return with_defaults(values) if isinstance(values, dict) else values
+
+    @property
+    def profile_label(self) -> str:
+        """The profile as records and tables name it: followed by the switches that differ from it, if any, for instance
+        `published, toolErrors: shown`.
+        """
+        defaults = switches_of(self.profile, self.orchestrator)
+        own = [
+            f"{field.alias}: {getattr(self, name)}"
+            for name, field in Switches.model_fields.items()
+            if getattr(self, name) != getattr(defaults, name)
+        ]
+        return ", ".join([self.profile, *own])
 
     @model_validator(mode="after")
     def _planner_has_work(self) -> Agent:

@@ -113,6 +113,8 @@ class Attempt(Record):
     """Number of the trial, counted from 0."""
     attempt: int
     """Number of the attempt of this trial, counted from 0."""
+    profile: str = ""
+    """The agent's profile and the switches that differ from it (`Agent.profile_label`); empty if no agent was run."""
     outcome: Outcome | None = None
     """None while it runs, and forever if it was killed and never finalized."""
     reason: str = ""
@@ -203,8 +205,8 @@ class ScoredAttempt(Attempt):
 
     outcome: Outcome
     score: Annotated[int, Field(ge=0, le=1)]
-    published_score: Annotated[int, Field(ge=0, le=1)]
-    """Score under the published harness's rules; differs only where they are faulty."""
+    published_score: Annotated[int, Field(ge=0, le=1)] | None
+    """Score under the published harness's rules; None where it has no counterpart, as for a task timeout."""
     feasible: bool = True
     """False if the right answer is to refuse the task."""
     horizon: int | None = None

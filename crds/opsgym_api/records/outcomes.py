@@ -29,6 +29,11 @@ class FailReason(StrEnum):
     TASK_TIMEOUT = "task_timeout"
     CONTEXT_OVERFLOW = "context_overflow"
     CONTENT_FILTER = "content_filter"
+    """The provider's content filter stopped a reply."""
+    REQUEST_FILTER = "request_filter"
+    """The provider's content filter refused a request."""
+    UNKNOWN_TOOL = "unknown_tool"
+    """The agent called a tool that does not exist, and its switch `unknownTools` is `fail`."""
 
 
 class InfraReason(StrEnum):

@@ -2,6 +2,7 @@
 
 Invariant: scores in these files are those of the published rules, so that scripts written for the published harness
 compute our `published_score`: the last of several verifiers of one name stands for all, and `equals` is Python's.
+Trials without a published score are left out.
 
 Source: result files and writer of ServiceNow/EnterpriseOps-Gym (`benchmark/executor.py`, `evaluate.py`). Its scripts
 take each folder below the one they are given as a mode, and each file as one task of one run.
