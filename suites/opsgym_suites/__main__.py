@@ -1,6 +1,6 @@
-"""Writes the built-in seeds and suites into the domains' packages, and the recording that the examples replay.
+"""Writes the built-in seeds and suites into the domains' packages, the examples' recording, and a table of the docs.
 
-Invariant: every generated file of the repository that contains tasks or a seed is written here, and only if all tasks
+Invariant: every generated file of the repository that depends on tasks or a seed is written here, and only if all tasks
 keep the authoring rules; `--check` fails if a file is stale.
 """
 
@@ -16,12 +16,14 @@ from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.authored import QUICKSTART
 from opsgym_suites.itsm.recording import recording
-from opsgym_suites.kit.authoring_rules import seed_violations, violations
+from opsgym_suites.kit.authoring_rules import AuthoredTask, seed_violations, violations
 from opsgym_suites.kit.data_files import json_lines, stale, write
+from opsgym_suites.kit.difficulty_table import with_table
 
 DOMAINS = (ITSM, CSM, CALENDAR)
 ROOT = Path(__file__).parents[2]
 """The checkout."""
+PAGE = ROOT / "docs" / "domains.md"
 RECORDING = ROOT / "examples" / "recordings" / "mixed.jsonl"
 
 
@@ -31,12 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     options = parser.parse_args(arguments)
     parts = [(authored.domain, part) for authored in DOMAINS for suite in authored.suites for part in suite.parts]
-    broken = violations([task for authored in DOMAINS for task in authored.tasks()])
+    tasks = {name: of_suite for authored in DOMAINS for name, of_suite in authored.tasks_by_suite().items()}
+    broken = violations([task for of_suite in tasks.values() for task in of_suite])
     broken += (f"{domain} {part.seed}: {text}" for domain, part in parts for text in seed_violations(part.world()))
     if broken:
         sys.stderr.write("".join(f"{violation}\n" for violation in broken))
         return 1
-    outdated = {path: text for path, text in generated().items() if stale(path, text)}
+    outdated = {path: text for path, text in generated(tasks).items() if stale(path, text)}
     for path, text in outdated.items():
         if options.check:
             sys.stderr.write(f"{path} is stale; `make generate` writes it\n")
@@ -46,14 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if options.check and outdated else 0
 
 
-def generated() -> Mapping[Path, str]:
-    """The text that each generated file must hold, by path."""
+def generated(tasks: Mapping[str, Sequence[AuthoredTask]]) -> Mapping[Path, str]:
+    """The text that each generated file must hold, by path.
+
+    Args:
+        tasks: The tasks of each suite, by its name.
+    """
     data = {
         ROOT / "domain_images" / "opsgym_domains" / authored.domain / "data" / f"{name}.zst": text
         for authored in DOMAINS
         for name, text in authored.texts().items()
     }
-    return data | {RECORDING: json_lines(list(recording(QUICKSTART, QUICKSTART.drafts)))}
+    page = with_table(PAGE.read_text(encoding="utf-8"), tasks)
+    return data | {RECORDING: json_lines(list(recording(QUICKSTART, QUICKSTART.drafts))), PAGE: page}
 
 
 if __name__ == "__main__":

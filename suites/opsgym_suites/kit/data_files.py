@@ -37,14 +37,20 @@ class AuthoredDomain:
         seeds = {f"{name}.sql": make() for name, make in self.seeds.items()}
         return seeds | {f"{suite.name}.jsonl": json_lines(suite.rows) for suite in self.suites}
 
+    def tasks_by_suite(self) -> dict[str, list[AuthoredTask]]:
+        """The tasks of each suite in order, by the suite's name."""
+        return {suite.name: list(self._tasks(suite)) for suite in self.suites}
+
     def tasks(self) -> Iterator[AuthoredTask]:
         """The tasks of all suites, in order."""
+        return (task for suite in self.suites for task in self._tasks(suite))
+
+    def _tasks(self, suite: Suite) -> Iterator[AuthoredTask]:
         domain = registry.load(self.domain)
-        for suite in self.suites:
-            for row, draft in zip(suite.rows, suite.drafts, strict=True):
-                prompt = complete(row["system_prompt"], f"opsgym_domains.{self.domain}")
-                task = Task.model_validate(row | {"system_prompt": prompt})
-                yield AuthoredTask(domain, task, draft)
+        for row, draft in zip(suite.rows, suite.drafts, strict=True):
+            prompt = complete(row["system_prompt"], f"opsgym_domains.{self.domain}")
+            task = Task.model_validate(row | {"system_prompt": prompt})
+            yield AuthoredTask(domain, task, draft)
 
 
 def json_lines(rows: Sequence[Mapping[str, object]]) -> str:
