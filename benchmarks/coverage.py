@@ -11,10 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from opsgym_api.kinds.evalrun import Gate
+from opsgym_api.records.attempt import Cell
+from opsgym_core.gates.power import Assumptions, Design, verdict_shares
 from opsgym_core.results.paired import paired_mean, sign_flip
 from opsgym_core.results.statistics import Interval, mean_interval, stratified_interval
 
 ROUNDS = 4000
+NIGHTS = 500
+"""Simulated nights of each gate."""
 PUBLISHED_SIZES = (61, 103, 67, 103, 61, 102, 64, 88)
 """Tasks of the domains of the published public split."""
 
@@ -165,7 +170,7 @@ def _covered(intervals: Sequence[Interval], truth: float) -> Coverage:
 
 async def measure() -> list[str]:
     """Lines of the report."""
-    return [*_means(), "", *_differences()]
+    return [*_means(), "", *_differences(), "", *_powers()]
 
 
 def _means() -> Iterator[str]:
@@ -186,3 +191,32 @@ def _differences() -> Iterator[str]:
     for name, pairs in PAIRS.items():
         result = coverage_of_differences(pairs, ROUNDS)
         yield f"| {name} | {result.covered:.1%} | {result.width:.3f} | {result.rejected or 0:.1%} |"
+
+
+DESIGNS: Mapping[str, tuple[Sequence[int], int, float]] = {
+    "8 × 10": ((10,) * 8, 1, 0.1),
+    "8 × 20": ((20,) * 8, 1, 0.1),
+    "8 × 60": ((60,) * 8, 1, 0.06),
+    "published sizes": (PUBLISHED_SIZES, 1, 0.05),
+    "8 × 10, 3 trials": ((10,) * 8, 3, 0.1),
+    "1 × 127": ((127,), 1, 0.1),
+}
+"""Tasks of the domains, trials and `maxRegression` of nightly runs of one model."""
+
+
+def _powers() -> Iterator[str]:
+    yield f"Verdicts of gates with 20 % flips, {NIGHTS:,} nights each, by true change:"
+    yield ""
+    yield "| tasks of the domains | maxRegression | none: GO | none: NO-GO | the allowed drop: GO | twice that: NO-GO |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, (sizes, trials, most) in DESIGNS.items():
+        cells = {
+            Cell(model="m", agent="react", mode="oracle", domain=f"d{number}"): [f"t{n}" for n in range(size)]
+            for number, size in enumerate(sizes)
+        }
+        gate, design = Gate(last_good=True, max_regression=most), Design(cells, trials)
+        same, limit, worse = (
+            verdict_shares(gate, design, change, Assumptions(), NIGHTS) for change in (0.0, -most, -2 * most)
+        )
+        shares = (same["GO"], same["NO-GO"], limit["GO"], worse["NO-GO"])
+        yield f"| {name} | {most} | {' | '.join(f'{share:.0%}' for share in shares)} |"

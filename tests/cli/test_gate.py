@@ -21,6 +21,7 @@ from opsgym_api.records.run import PlannedCell
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.gates.baseline import find_baseline, find_last_good
 from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, Judgement, RunScores, judge, judged_run, run_scores
+from opsgym_core.gates.power import Assumptions, Design, tasks_needed, verdict_shares
 from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.results.paired import difference_interval
 from opsgym_core.results.score import summarise
@@ -50,7 +51,15 @@ def standing(scores_of_run: RunScores, **fields: Any) -> JudgedRun:
 
 
 def only(judgement: Judgement) -> GateCheck:
-    (check,) = judgement.checks
+    """The only condition besides infra errors, which every gate judges, and the guard of cells."""
+    (check,) = [
+        check for check in judgement.checks if check.condition not in {"maxInfraErrorRate", "maxCellRegression"}
+    ]
+    return check
+
+
+def named(judgement: Judgement, condition: str) -> GateCheck:
+    (check,) = [check for check in judgement.checks if check.condition == condition]
     return check
 
 
@@ -60,31 +69,32 @@ def only(judgement: Judgement) -> GateCheck:
 @pytest.mark.parametrize(
     ("passed", "total", "least", "verdict"),
     [
-        (20, 20, 0.83, "GO"),
-        (20, 20, 0.84, "INCONCLUSIVE"),
-        (0, 20, 0.16, "INCONCLUSIVE"),
-        (0, 20, 0.17, "NO-GO"),
-        (50, 100, 0.40, "GO"),
-        (50, 100, 0.41, "INCONCLUSIVE"),
-        (50, 100, 0.59, "INCONCLUSIVE"),
-        (50, 100, 0.60, "NO-GO"),
+        (20, 20, 0.88, "GO"),
+        (20, 20, 0.89, "INCONCLUSIVE"),
+        (0, 20, 0.11, "INCONCLUSIVE"),
+        (0, 20, 0.12, "NO-GO"),
+        (50, 100, 0.41, "GO"),
+        (50, 100, 0.42, "INCONCLUSIVE"),
+        (50, 100, 0.58, "INCONCLUSIVE"),
+        (50, 100, 0.59, "NO-GO"),
         (1, 1, 0.0, "GO"),
         (1, 1, 0.9, "INCONCLUSIVE"),
         (0, 1, 1.0, "NO-GO"),
     ],
 )
-def test_the_interval_of_a_success_rate_decides(passed: int, total: int, least: float, verdict: Verdict) -> None:
+def test_the_bounds_of_a_success_rate_decide(passed: int, total: int, least: float, verdict: Verdict) -> None:
+    """Each bound has the confidence of the gate: together they are an interval of 90 %."""
     check = only(judge(Gate(min_success_rate=least), standing(scores(itsm=(passed, total))), None))
     assert check.verdict == verdict
-    interval = mean_interval([1.0] * passed + [0.0] * (total - passed), total)
+    interval = mean_interval([1.0] * passed + [0.0] * (total - passed), total, 0.9)
     assert interval is not None
     assert (check.verdict == "GO") == (interval.low >= least)
     assert (check.verdict == "NO-GO") == (interval.high < least)
 
 
 @pytest.mark.parametrize("ends", ["low", "high"])
-def test_an_interval_that_ends_exactly_at_the_minimum_meets_it(ends: str) -> None:
-    interval = mean_interval([1.0] * 7 + [0.0] * 3, 10)
+def test_a_bound_that_is_exactly_the_minimum_meets_it(ends: str) -> None:
+    interval = mean_interval([1.0] * 7 + [0.0] * 3, 10, 0.9)
     measured = standing(scores(itsm=(7, 10)))
     verdict = only(judge(Gate(min_success_rate=getattr(interval, ends)), measured, None)).verdict
     assert verdict == {"low": "GO", "high": "INCONCLUSIVE"}[ends]
@@ -94,31 +104,57 @@ def test_a_lower_confidence_needs_fewer_tasks_for_a_verdict() -> None:
     measured = standing(scores(itsm=(9, 10)))
     sure, fair = (judge(Gate(min_success_rate=0.7, confidence=share), measured, None) for share in (0.95, 0.8))
     assert (sure.verdict, fair.verdict) == ("INCONCLUSIVE", "GO")
-    assert "(80% interval " in only(fair).message
+    assert "(80% bounds " in only(fair).message
 
 
 def test_ten_trials_of_a_task_widen_the_interval_compared_with_ten_tasks() -> None:
     often = {(f"t{n}", trial): int(n < 9) for n in range(10) for trial in range(10)}
     measured = standing(RunScores("demo.1", "s", [CellScores(CELL, often)]))
-    assert judge(Gate(min_success_rate=0.7), measured, None).verdict == "INCONCLUSIVE"
-    assert judge(Gate(min_success_rate=0.7), standing(scores(itsm=(90, 100))), None).verdict == "GO"
+    assert judge(Gate(min_success_rate=0.75), measured, None).verdict == "INCONCLUSIVE"
+    assert judge(Gate(min_success_rate=0.75), standing(scores(itsm=(90, 100))), None).verdict == "GO"
 
 
-def test_the_cell_with_the_lowest_success_rate_decides_the_verdict() -> None:
+def test_the_mean_over_the_tasks_of_all_cells_decides() -> None:
     measured = standing(scores(itsm=(95, 100), hr=(5, 10)))
     check = only(judge(Gate(min_success_rate=0.8), measured, None))
     assert check == GateCheck(
         condition="minSuccessRate",
-        verdict="NO-GO",
-        message="success rate 50.0% in m/react/oracle/hr (95% interval 23.7% to 76.3%, 10 tasks); "
-        "at least 80.0% is required",
+        verdict="GO",
+        message="success rate 90.9% (95% bounds 85.4% and 94.5%, 110 tasks); at least 80.0% is required",
     )
-    assert "m/react/oracle/hr" in only(judge(Gate(min_success_rate=0.2), measured, None)).message
 
 
-def test_a_no_go_cell_takes_precedence_over_an_inconclusive_cell() -> None:
-    measured = standing(scores(itsm=(0, 100), hr=(0, 1)))
-    assert "in m/react/oracle/itsm (" in only(judge(Gate(min_success_rate=0.5), measured, None)).message
+def test_cells_are_guarded_by_tests_that_are_corrected_for_their_number() -> None:
+    gate = Gate(min_cell_success_rate=0.8)
+    measured = standing(scores(itsm=(95, 100), hr=(5, 10)))
+    check = only(judge(gate, measured, None))
+    assert (check.verdict, check.condition) == ("NO-GO", "minCellSuccessRate")
+    assert check.message.startswith("success rate 50.0% in m/react/oracle/hr (p = 0.018); at least 80.0%")
+    assert only(judge(gate, standing(scores(itsm=(95, 100), hr=(7, 10))), None)).verdict == "GO"
+
+
+def test_a_chance_low_of_one_of_many_cells_is_no_no_go() -> None:
+    """A cell that alone would be significant is not among 32."""
+    cells = [Cell(model=f"m{number}", agent="react", mode="oracle", domain="itsm") for number in range(32)]
+    passed = dict.fromkeys(cells, 50) | {cells[0]: 41}
+    results = {
+        count: judge(
+            Gate(min_cell_success_rate=0.5),
+            standing(
+                RunScores(
+                    "demo.1",
+                    "s",
+                    [
+                        CellScores(cell, {(f"t{n}", 0): int(n < passed[cell]) for n in range(100)})
+                        for cell in cells[:count]
+                    ],
+                )
+            ),
+            None,
+        ).verdict
+        for count in (1, 32)
+    }
+    assert results == {1: "NO-GO", 32: "GO"}
 
 
 def test_a_cell_without_scored_trials_is_never_a_go() -> None:
@@ -129,13 +165,14 @@ def test_a_cell_without_scored_trials_is_never_a_go() -> None:
     )
     assert judge(Gate(min_success_rate=0), standing(scores()), None).verdict == "INCONCLUSIVE"
     assert judge(Gate(min_success_rate=0.5), standing(scores(itsm=(0, 99), hr=(0, 0))), None).verdict == "NO-GO"
+    assert only(judge(Gate(min_cell_success_rate=0.5), standing(scores(itsm=(0, 0))), None)).verdict == "GO"
 
 
 def estimated_tasks(message: str) -> int:
     return int(message.partition("; about ")[2].split()[0])
 
 
-@pytest.mark.parametrize(("passed", "total", "least"), [(12, 12, 0.9), (40, 50, 0.75), (6, 10, 0.5)])
+@pytest.mark.parametrize(("passed", "total", "least"), [(12, 12, 0.9), (40, 50, 0.75), (60, 100, 0.55)])
 def test_the_estimated_number_of_further_tasks_reaches_a_verdict(passed: int, total: int, least: float) -> None:
     gate = Gate(min_success_rate=least)
     estimate = estimated_tasks(only(judge(gate, standing(scores(itsm=(passed, total))), None)).message)
@@ -171,10 +208,16 @@ def test_the_infra_error_rate_is_a_share_of_all_trials(store: LocalStore) -> Non
     put_attempt(store, "demo.1", "d", Outcome.INFRA_ERROR, reason="gym_lost")
     rows = load_rows(store, "demo.1")
     measured = judged_run(rows, summarise(rows))
-    check = only(judge(Gate(max_infra_error_rate=0.25), measured, None))
+    check = named(judge(Gate(max_infra_error_rate=0.25), measured, None), "maxInfraErrorRate")
     assert (check.verdict, check.message) == ("GO", "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
     assert judge(Gate(max_infra_error_rate=0.2), measured, None).verdict == "NO-GO"
     assert judge(Gate(max_infra_error_rate=0), standing(scores(), total=0), None).verdict == "GO"
+
+
+def test_a_gate_tolerates_2_percent_infra_errors_unless_it_says_otherwise() -> None:
+    verdicts = [judge(Gate(), standing(scores(), total=100, infra_errors=count), None).verdict for count in (2, 3)]
+    assert verdicts == ["GO", "NO-GO"]
+    assert judge(Gate(max_infra_error_rate=1), standing(scores(), total=3, infra_errors=3), None).verdict == "GO"
 
 
 # Regression
@@ -190,7 +233,7 @@ REGRESSION = Gate(baseline="demo.0", max_regression=0.1)
         (50, 70, 100, 0.0, "GO"),
         (100, 80, 100, 0.1, "NO-GO"),
         (100, 90, 100, 0.1, "INCONCLUSIVE"),
-        (100, 97, 100, 0.1, "GO"),
+        (100, 95, 100, 0.1, "GO"),
         (100, 0, 100, 1.0, "GO"),
     ],
 )
@@ -201,7 +244,7 @@ def test_the_interval_of_paired_differences_decides_a_regression(
     judgement = judge(REGRESSION.model_copy(update={"max_regression": most}), standing(now), Baseline(then))
     assert only(judgement).verdict == verdict
     differences = [float(n < after) - float(n < before) for n in range(total)]
-    interval = difference_interval(differences, total)
+    interval = difference_interval(differences, total, 0.9)
     assert interval is not None
     assert (verdict == "GO") == (interval.low >= -most)
     assert (verdict == "NO-GO") == (interval.high < -most)
@@ -216,15 +259,37 @@ def test_equal_means_are_inconclusive_when_other_tasks_fail() -> None:
     assert judge(REGRESSION, standing(swapped), Baseline(then)).verdict == "INCONCLUSIVE"
 
 
-def test_the_cell_with_the_largest_drop_decides_a_regression() -> None:
+def test_the_mean_over_the_tasks_of_all_cells_decides_a_regression() -> None:
+    then = scores("demo.0", itsm=(80, 100), hr=(50, 100))
+    judgement = judge(REGRESSION, standing(scores(itsm=(75, 100), hr=(52, 100))), Baseline(then))
+    assert only(judgement).message == (
+        "success rate down 1.5 points (95% bounds down 3.9 points and up 0.9 points, 200 tasks) against demo.0; "
+        "a drop of 10.0 points is allowed"
+    )
+    assert (judgement.verdict, judgement.baseline) == ("GO", "demo.0")
+    assert judgement.regression == pytest.approx(0.015)
+
+
+def test_a_cell_that_is_shown_to_have_fallen_is_a_no_go() -> None:
     then = scores("demo.0", itsm=(80, 100), hr=(50, 100))
     judgement = judge(REGRESSION, standing(scores(itsm=(40, 100), hr=(90, 100))), Baseline(then))
-    assert only(judgement).message == (
-        "success rate down 40.0 points in m/react/oracle/itsm (95% interval down 49.1 points to down 29.4 points, "
-        "100 tasks) against demo.0; a drop of 10.0 points is allowed"
-    )
-    assert (judgement.verdict, judgement.baseline) == ("NO-GO", "demo.0")
-    assert judgement.regression == pytest.approx(0.4)
+    assert (only(judgement).verdict, judgement.verdict) == ("GO", "NO-GO")
+    guard = named(judgement, "maxCellRegression")
+    assert guard.message.startswith("success rate down 40.0 points in m/react/oracle/itsm (p = ")
+    loose = REGRESSION.model_copy(update={"max_cell_regression": 0.5})
+    assert judge(loose, standing(scores(itsm=(40, 100), hr=(90, 100))), Baseline(then)).verdict == "GO"
+
+
+def test_a_task_of_many_cells_counts_once() -> None:
+    cells = [Cell(model=f"m{number}", agent="react", mode="oracle", domain="itsm") for number in range(8)]
+
+    def run(name: str, passed: int) -> RunScores:
+        return RunScores(
+            name, "s", [CellScores(cell, {(f"t{n}", 0): int(n < passed) for n in range(20)}) for cell in cells]
+        )
+
+    judgement = judge(REGRESSION, standing(run("demo.1", 20)), Baseline(run("demo.0", 20)))
+    assert "20 tasks)" in only(judgement).message
 
 
 def test_only_common_tasks_are_compared_and_the_message_notes_different_suites() -> None:
@@ -321,8 +386,9 @@ PLAN = [PlannedCell(cell=CELL, task_ids=["a", "b"])]
 
 def put_judged(store: LocalStore, run: str, verdict: Verdict, day: int, **fields: Any) -> None:
     at = f"2026-01-{day:02}T00:00:00Z"
+    judged = {name: fields.pop(name) for name in ("success", "anchor") if name in fields}
     put_run(store, run, fields.pop("plan", PLAN), created_at=at, **fields)
-    record = GateRecord(run=run, verdict=verdict, checks=[], decided_at=at)
+    record = GateRecord(run=run, verdict=verdict, checks=[], decided_at=at, **judged)
     store.put(RunKeys(run).gate_json, record.model_dump_json().encode())
 
 
@@ -363,6 +429,45 @@ def test_a_good_run_without_common_tasks_is_not_a_baseline(store: LocalStore) ->
     assert last_good(store, "demo.own") == "demo.a"
 
 
+def test_the_best_of_the_last_good_runs_is_chosen_by_its_recorded_success_rate(store: LocalStore) -> None:
+    for day, success in enumerate((0.9, 0.6, 0.7, 0.5), 1):
+        put_judged(store, f"demo.{day}", "GO", day, success=success)
+    put_run(store, "demo.own", PLAN)
+    record = load_record(store, "demo.own")
+    assert [chosen(find_last_good(store, record, best_of)) for best_of in (1, 2, 3, 9)] == [
+        "demo.4", "demo.3", "demo.3", "demo.1",
+    ]  # fmt: skip
+
+
+def test_drift_is_counted_from_the_first_good_run_of_the_series(store: LocalStore) -> None:
+    put_judged(store, "demo.1", "GO", 1)
+    put_judged(store, "demo.2", "GO", 2, anchor="demo.1")
+    put_run(store, "demo.own", PLAN)
+    baseline = find_last_good(store, load_record(store, "demo.own"))
+    assert (chosen(baseline), baseline.anchor and baseline.anchor.run) == ("demo.2", "demo.1")
+    put_judged(store, "demo.3", "GO", 3, anchor="demo.gone")
+    baseline = find_last_good(store, load_record(store, "demo.own"))
+    assert (chosen(baseline), baseline.anchor) == ("demo.3", None)
+    assert baseline.note == "drift is counted from demo.3, since demo.gone cannot be compared any more"
+
+
+def test_small_losses_cannot_add_up_unnoticed() -> None:
+    """Each night loses 3 points, which a gate of 10 points allows; the sum of them is a NO-GO."""
+    gate = Gate(last_good=True, max_regression=0.1)
+    first = previous = scores("demo.0", itsm=(180, 200))
+    verdicts = []
+    for night in range(1, 8):
+        now = scores(f"demo.{night}", itsm=(180 - 6 * night, 200))
+        anchor = None if previous is first else first
+        judgement = judge(gate, standing(now), Baseline(previous, anchor))
+        verdicts.append(judgement.verdict)
+        assert judgement.anchor == "demo.0"
+        if judgement.verdict == "GO":
+            previous = now
+    assert verdicts[:4] == ["GO"] * 4
+    assert verdicts[4:] == ["NO-GO"] * 3
+
+
 def test_only_records_of_the_chosen_baseline_are_read(store: LocalStore) -> None:
     read: list[str] = []
 
@@ -387,7 +492,7 @@ def test_only_records_of_the_chosen_baseline_are_read(store: LocalStore) -> None
 # The command
 
 
-PASSED = "success rate 90.0% in m/react/oracle/itsm (95% interval 69.9% to 97.2%, 20 tasks); at least 50.0% is required"
+PASSED = "success rate 90.0% (95% bounds 73.8% and 96.6%, 20 tasks); at least 50.0% is required"
 RUN = """
 apiVersion: opsgym.dev/v1alpha1
 kind: EvalRun
@@ -436,7 +541,11 @@ def test_a_finished_run_is_judged_by_its_own_gate_and_nothing_is_written(
     code, out, _ = finished()
     assert (code, out.splitlines()) == (
         0,
-        ["gate: GO", f"  GO            {PASSED}"],
+        [
+            "gate: GO",
+            f"  GO            {PASSED}",
+            "  GO            infra errors 0 of 20 trials, 0.0%; at most 2.0% is allowed",
+        ],
     )
     assert store.get(RunKeys("demo.1").gate_json) is None
 
@@ -516,23 +625,74 @@ def test_the_page_states_the_tasks_needed_for_a_success_rate() -> None:
             assert judge(gate, standing(scores(itsm=(tasks - 1, tasks - 1))), None).verdict == "INCONCLUSIVE"
 
 
-def changed_both_ways(share: float, tasks: int) -> tuple[RunScores, RunScores]:
-    """Two runs in which a share of tasks changed their outcome, half of them in each direction."""
-    each = round(share * tasks / 2)
-    then = {(f"t{n}", 0): int(each <= n < 2 * each) for n in range(tasks)}
-    now = {(f"t{n}", 0): int(n < each) for n in range(tasks)}
-    return RunScores("demo.0", "s", [CellScores(CELL, then)]), RunScores("demo.1", "s", [CellScores(CELL, now)])
-
-
 def test_the_page_states_the_tasks_needed_for_a_regression() -> None:
     head, *rows = table("regression")
-    shares = [0.0 if text == "none" else float(text.removesuffix("%")) / 100 for text in head[1:]]
-    assert len(rows) == 5
-    for most, *counts in rows:
-        gate = Gate(baseline="demo.0", max_regression=float(most))
-        for share, count in zip(shares, counts, strict=True):
-            verdicts = []
-            for tasks in (int(count) - 1, int(count)):
-                then, now = changed_both_ways(share, tasks)
-                verdicts.append(judge(gate, standing(now), Baseline(then)).verdict)
-            assert verdicts == ["INCONCLUSIVE", "GO"], (most, share, count)
+    assert head[1:] == ["10 %, 80 %", "10 %, 90 %", "20 %, 80 %", "20 %, 90 %", "40 %, 80 %", "40 %, 90 %"]
+    columns = [(flips, power) for flips in (0.1, 0.2, 0.4) for power in (0.8, 0.9)]
+    assert len(rows) == 6
+    stated = {most: [int(count.replace(",", "")) for count in counts] for most, *counts in rows}
+    assert stated == {
+        most: [tasks_needed(float(most), power, flips, 0.95) for flips, power in columns] for most in stated
+    }
+
+
+# Power
+
+
+def domains(*sizes: int) -> dict[Cell, list[str]]:
+    return {
+        Cell(model="m", agent="react", mode="oracle", domain=f"d{number}"): [f"t{n}" for n in range(size)]
+        for number, size in enumerate(sizes)
+    }
+
+
+@pytest.mark.parametrize(("sizes", "most"), [((20,) * 8, 0.1), ((60,) * 8, 0.06), ((5,) * 8, 0.2)])
+def test_an_unchanged_nightly_over_8_domains_is_a_go_in_four_of_five_nights(
+    sizes: tuple[int, ...], most: float
+) -> None:
+    gate = Gate(last_good=True, max_regression=most)
+    shares = verdict_shares(gate, Design(domains(*sizes), 1), 0.0, Assumptions(), 200)
+    assert shares["GO"] >= 0.8
+    assert shares["NO-GO"] <= 0.05
+
+
+def test_a_drop_of_the_allowed_size_passes_in_one_of_twenty_nights() -> None:
+    gate = Gate(last_good=True, max_regression=0.1)
+    shares = verdict_shares(gate, Design(domains(*(20,) * 8), 1), -0.1, Assumptions(), 300)
+    assert shares["GO"] <= 0.08
+    assert shares["NO-GO"] <= 0.08
+
+
+def test_the_number_of_tasks_for_a_power_gives_that_power_when_simulated() -> None:
+    tasks = tasks_needed(0.1, 0.8, 0.2, 0.95)
+    assert tasks is not None
+    shares = verdict_shares(
+        Gate(last_good=True, max_regression=0.1), Design(domains(tasks), 1), 0.0, Assumptions(), 400
+    )
+    assert shares["GO"] == pytest.approx(0.8, abs=0.06)
+
+
+def test_trials_reduce_the_tasks_needed() -> None:
+    once, often = (tasks_needed(0.1, 0.8, 0.2, 0.95, trials) for trials in (1, 4))
+    assert once is not None
+    assert often is not None
+    assert often < once / 3
+    assert tasks_needed(0.0, 0.8, 0.2, 0.95) is None
+
+
+def test_the_power_of_a_gate_is_printed_before_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "run.yaml"
+    text = RUN.replace("builtin: q", "builtin: csm-core")
+    file.write_text(f"{text}  gate: {{lastGood: true, maxRegression: 0.1}}\n")
+    assert invoke(["gate", "--plan", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("power of the gate over ")
+    assert [line.split()[0] for line in lines[3:8]] == ["none", "-5.0", "-10.0", "-15.0", "-20.0"]
+    assert "for an unchanged agent with 80 % power from 127 tasks, with 90 % from 173 tasks" in lines[-1]
+
+
+def test_a_gate_without_a_condition_on_scores_has_no_power(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(f"{RUN}  gate: {{maxCostUsd: 2}}\n")
+    assert invoke(["gate", "--plan", str(file)]) == 2
+    assert "add maxRegression or minSuccessRate" in capsys.readouterr().err

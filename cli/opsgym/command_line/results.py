@@ -72,8 +72,8 @@ def results(run: str | None, form: str, by: str | None, out: Path | None, locato
     "--max-regression",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Exit with 3 if the success rate of a cell fell by more than SHARE, for example 0.05, and with 4 if there are"
-    " too few tasks to decide.",
+    help="Exit with 3 if the success rate fell by more than SHARE, for example 0.05, or that of a cell is shown to, and"
+    " with 4 if there are too few tasks to decide.",
 )
 @out_option
 @locates_run
@@ -98,14 +98,39 @@ def compare(locator: RunLocator, **options: Any) -> int:
     help="YAML with the fields of a gate, or with an EvalRun that has a gate. Default: the run's own gate.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON line.")
+@click.option(
+    "--plan",
+    is_flag=True,
+    help="Judge nothing: RUN is the file of an EvalRun, whose gate is simulated on its suite to print its power.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="With --plan: assumed success rate of the baseline.",
+)
+@click.option(
+    "--flips",
+    type=click.FloatRange(0, 0.5),
+    default=0.2,
+    show_default=True,
+    help="With --plan: assumed share of tasks with another result in a second, unchanged run of one trial per task.",
+)
 @locates_run
-def gate(run: str, file: Path | None, as_json: bool, locator: RunLocator) -> int:
+def gate(run: str, file: Path | None, as_json: bool, plan: bool, rate: float, flips: float, locator: RunLocator) -> int:
     """Judge the finished RUN by its gate, or by another one: GO, NO-GO (exit code 3) or INCONCLUSIVE (4).
 
     docs/gates.md defines the conditions. RUN is named as for `opsgym results`.
-    """
-    from opsgym.commands.gate import judge_run
 
+    \b
+      opsgym gate nightly
+      opsgym gate --plan evalrun.yaml
+    """
+    from opsgym.commands.gate import judge_run, plan_gate
+
+    if plan:
+        return plan_gate(Path(run), file, rate, flips)
     return judge_run(run, file, locator, as_json=as_json)
 
 

@@ -64,7 +64,7 @@ class CompareRequest:
     names: Sequence[str]
     """Values of `--map`, each PART:BEFORE=AFTER."""
     max_regression: float | None
-    """Largest allowed drop of a cell's success rate; None does not judge."""
+    """Largest allowed drop of the success rate; None does not judge."""
     out: Path | None
     """File to write to; None for stdout."""
 
@@ -110,7 +110,7 @@ def _no_common_cell(comparison: Comparison) -> str:
 def _judge(before: RunRows, after: RunRows, max_regression: float | None) -> Judgement:
     if max_regression is None:
         return Judgement(())
-    gate = Gate(baseline=before.run.run, max_regression=max_regression)
+    gate = Gate(baseline=before.run.run, max_regression=max_regression, max_infra_error_rate=1)
     return judge(gate, judged_run(after, summarise(after)), Baseline(run_scores(before)))
 
 

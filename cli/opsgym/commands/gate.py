@@ -1,7 +1,9 @@
-"""`opsgym gate`: judges a run by a gate."""
+"""`opsgym gate`: judges a run by a gate, or simulates a gate before a run."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,14 +11,23 @@ import click
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.gate_text import gate_text
+from opsgym.formats.numbers import percent
+from opsgym.local.inputs import read_inputs
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import EvalRunSpec, Gate
 from opsgym_api.records.run import RunRecord
 from opsgym_core.common.strict_yaml import model_of, parts_of, value_of
 from opsgym_core.gates.baseline import find_baseline
+from opsgym_core.gates.power import Assumptions, Design, tasks_needed, verdict_shares
 from opsgym_core.gates.stored_run import judge_stored_run
+from opsgym_core.planning.cells import plan_cells
 from opsgym_core.planning.documents import load_documents, text_of
 from opsgym_core.results.score import PENDING, summarise
+from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.prices import known_prices
+
+ROUNDS = 200
+"""Simulated runs for each true change: a share of one half has a standard error of 3.5 points."""
 
 
 def judge_run(run: str, file: Path | None, locator: RunLocator, *, as_json: bool) -> int:
@@ -43,6 +54,52 @@ def judge_run(run: str, file: Path | None, locator: RunLocator, *, as_json: bool
         click.echo(f"{pending} trials of {rows.run.run} have not ended; judging the others", err=True)
     click.echo(record.model_dump_json() if as_json else gate_text(record))
     return Exit.of_gate(record.verdict)
+
+
+def plan_gate(run_file: Path, gate_file: Path | None, rate: float, flips: float) -> int:
+    """Prints how often a gate would say GO, INCONCLUSIVE and NO-GO on the tasks of an EvalRun; nothing is run.
+
+    Args:
+        run_file: File with the EvalRun.
+        gate_file: File with another gate; None for the EvalRun's own.
+        rate: Assumed success rate of the baseline.
+        flips: Assumed share of tasks with another result in a second, unchanged run of one trial per task.
+
+    Raises:
+        InputError: The run, its suite or the gate does not exist, or the gate judges no scores.
+    """
+    gate = read_gate(run_file if gate_file is None else gate_file)
+    if gate.max_regression is None and gate.min_success_rate is None:
+        message = "has no condition on scores, so it has no power; add maxRegression or minSuccessRate"
+        raise InputError(str(gate_file or run_file), [Problem("spec.gate", message)])
+    inputs = read_inputs(run_file, os.environ, known_prices, missing_key)
+    cells = {plan.cell: [task.task_id for task in plan.tasks] for plan in plan_cells(inputs.spec, inputs.tasks)}
+    design = Design(cells, inputs.spec.trials)
+    click.echo("\n".join(_power_lines(gate, design, Assumptions(rate, flips))))
+    return Exit.OK
+
+
+def _power_lines(gate: Gate, design: Design, assumptions: Assumptions) -> Iterator[str]:
+    counts = f"{design.tasks} tasks, {len(design.cells)} cells, trials: {design.trials}"
+    yield f"power of the gate over {counts}"
+    assumed = f"success rate {percent(assumptions.rate)}, {percent(assumptions.flips)} flips"
+    yield f"assumed: {assumed}; {ROUNDS} simulated runs"
+    yield f"{'true change':>14}  {'GO':>6}  {'INCONCLUSIVE':>12}  {'NO-GO':>6}"
+    bound = 0.1 if gate.max_regression is None else gate.max_regression
+    for change in dict.fromkeys((0.0, -bound / 2, -bound, -1.5 * bound, -2 * bound)):
+        if assumptions.rate + change < 0:
+            continue
+        shares = verdict_shares(gate, design, change, assumptions, ROUNDS)
+        name = "none" if change == 0 else f"{100 * change:+.1f} points"
+        go, open_, no_go = (f"{shares[verdict]:.0%}" for verdict in ("GO", "INCONCLUSIVE", "NO-GO"))
+        yield f"{name:>14}  {go:>6}  {open_:>12}  {no_go:>6}"
+    if gate.max_regression:
+        needed = [
+            tasks_needed(gate.max_regression, power, assumptions.flips, gate.confidence, design.trials)
+            for power in (0.8, 0.9)
+        ]
+        few, many = ("more than a suite has" if count is None else f"{count} tasks" for count in needed)
+        yield f"maxRegression says GO for an unchanged agent with 80 % power from {few}, with 90 % from {many}"
 
 
 def read_gate(file: Path) -> Gate:

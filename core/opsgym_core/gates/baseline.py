@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -18,18 +18,6 @@ from opsgym_core.gates.judge import Baseline, run_scores
 from opsgym_core.results.load import find_run, list_runs, load_rows
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
-
-
-def look_up(store: Store, gate: Gate, own: RunRecord) -> Baseline | None:
-    """Baseline of a gate for a run; None if the gate has no baseline.
-
-    Raises:
-        InputError: The store has no run that `gate.baseline` names.
-        StoreError: The store cannot be read.
-    """
-    if gate.last_good:
-        return find_last_good(store, own)
-    return find_baseline(store, gate.baseline, own.run) if gate.baseline is not None else None
 
 
 def find_baseline(store: Store, reference: str, own: str) -> Baseline:
@@ -47,23 +35,44 @@ def find_baseline(store: Store, reference: str, own: str) -> Baseline:
     return Baseline(run_scores(load_rows(store, run)))
 
 
-def find_last_good(store: Store, own: RunRecord) -> Baseline:
-    """The latest run of the same schedule or, without one, of the same name, with verdict GO and a common task.
+def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
+    """The best of the latest good runs of the same schedule or, without one, of the same name.
 
-    A run without a common task, because models or suite were replaced, cannot be compared and is skipped.
+    A run is good if its gate said GO. One without a common task, because models or suite were replaced, cannot be
+    compared and is skipped. The anchor is the first good run of the series, which the latest good run names.
+
+    Args:
+        store: The store.
+        own: The run that is judged.
+        best_of: Number of latest good runs of which the one with the highest success rate is chosen.
 
     Raises:
         InputError: A record of such a run cannot be read.
         StoreError: The store cannot be read.
     """
-    for run in _good_runs(store, own):
-        record = read_object(store, RunKeys(run).run_json, RunRecord)
-        if record is not None and _same_series(record, own) and _has_common_task(record, own):
-            return Baseline(run_scores(load_rows(store, run)))
-    return Baseline(None)
+    latest = list(islice(_comparable(store, own), best_of))
+    if not latest:
+        return Baseline(None)
+    best = max(latest, key=lambda gate: -1.0 if gate.success is None else gate.success)
+    first, note = latest[0].anchor or latest[0].run, ""
+    if first != best.run and not _is_comparable(store, first, own):
+        note = f"drift is counted from {best.run}, since {first} cannot be compared any more"
+        first = best.run
+    anchor = None if first == best.run else run_scores(load_rows(store, first))
+    return Baseline(run_scores(load_rows(store, best.run)), anchor, note)
 
 
-def _good_runs(store: Store, own: RunRecord) -> Iterator[str]:
+def _comparable(store: Store, own: RunRecord) -> Iterator[GateRecord]:
+    """Good runs of the same series with a common task, latest verdict first."""
+    return (gate for gate in _good_runs(store, own) if _is_comparable(store, gate.run, own))
+
+
+def _is_comparable(store: Store, run: str, own: RunRecord) -> bool:
+    record = read_object(store, RunKeys(run).run_json, RunRecord)
+    return record is not None and _same_series(record, own) and _has_common_task(record, own)
+
+
+def _good_runs(store: Store, own: RunRecord) -> Iterator[GateRecord]:
     """Other runs with verdict GO whose id allows the same schedule or name, latest verdict first."""
     # The name of a scheduled run is its schedule and a time; its id begins with its namespace, if it has one.
     namespace = _namespace(own)
@@ -72,9 +81,8 @@ def _good_runs(store: Store, own: RunRecord) -> Iterator[str]:
     with ThreadPoolExecutor(READERS) as pool:
         keys = [RunKeys(run).gate_json for run in names]
         gates = [gate for gate in pool.map(partial(read_object, store, kind=GateRecord), keys) if gate is not None]
-    yield from (
-        gate.run for gate in sorted(gates, key=lambda gate: gate.decided_at, reverse=True) if gate.verdict == "GO"
-    )
+    latest_first = sorted(gates, key=lambda gate: gate.decided_at, reverse=True)
+    yield from (gate for gate in latest_first if gate.verdict == "GO")
 
 
 def _namespace(own: RunRecord) -> str:

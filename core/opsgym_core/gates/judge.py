@@ -1,15 +1,17 @@
 """Decides GO, NO-GO or INCONCLUSIVE. docs/gates.md defines how each condition is judged.
 
-Invariant: an unknown value (an unknown cost, a cell without a score, an interval that contains the bound) is never a
-GO. A success rate is an estimate, however many tasks the suite has, and is judged by its interval; cost and infra
-errors are exact. Pure; `baseline` finds the run to compare with.
+Invariant: an unknown value (an unknown cost, a cell without a score, a bound that the interval does not clear) is never
+a GO. One mean over all tasks decides, since a verdict that needs every cell could hardly ever be a GO; cells are
+guarded by tests that are corrected for their number. Pure; `baseline` finds the run to compare with.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalrun import Gate
@@ -18,11 +20,11 @@ from opsgym_api.records.gate import GateCheck, GateRecord, Verdict
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import cell_name, dollars, percent
-from opsgym_core.results.compare import Scores, pair_tasks, scores_of
-from opsgym_core.results.paired import difference_interval
+from opsgym_core.results.compare import Scores, TaskPair, by_domain, over_cells, pair_tasks, scores_of
+from opsgym_core.results.paired import holm, paired_mean
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary
-from opsgym_core.results.statistics import Interval, mean, mean_interval
+from opsgym_core.results.statistics import Interval, mean, mean_interval, p_mean_below
 
 TOLERANCE = 1e-9
 """Allowance for rounding errors of floats: a drop of exactly the allowed size passes."""
@@ -50,6 +52,20 @@ class RunScores:
     cells: Sequence[CellScores]
     """Every planned cell, including those without a score."""
 
+    @cached_property
+    def task_rates(self) -> list[float]:
+        """Success of each task, as the mean over the cells that scored it."""
+        shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        for cell_scores in self.cells:
+            for task_id, rate in _rates(cell_scores.scores).items():
+                shares[cell_scores.cell.domain, task_id].append(rate)
+        return [sum(rates) / len(rates) for _, rates in sorted(shares.items())]
+
+    @property
+    def trials(self) -> int:
+        """Number of scored trials."""
+        return sum(len(cell_scores.scores) for cell_scores in self.cells)
+
 
 @dataclass(frozen=True)
 class JudgedRun:
@@ -70,6 +86,10 @@ class Baseline:
 
     scores: RunScores | None
     """Scores of the baseline; None if no earlier run is good."""
+    anchor: RunScores | None = None
+    """Scores of the good run from which drift is counted, if it is another run than the baseline."""
+    note: str = ""
+    """What limits the search, for messages; empty if nothing does."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +100,12 @@ class Judgement:
     """Result of every condition of the gate."""
     baseline: str = ""
     """Id of the baseline; empty without one."""
+    anchor: str = ""
+    """Id of the run from which drift is counted; empty without a baseline."""
     regression: float | None = None
-    """Largest drop of a cell's success rate against the baseline, negative if none dropped; None without a baseline."""
+    """Drop of the mean over tasks against the baseline, negative if it rose; None without a baseline."""
+    success: float | None = None
+    """Mean over tasks of the success rate; None without a score."""
 
     @property
     def verdict(self) -> Verdict:
@@ -95,33 +119,11 @@ class Judgement:
             verdict=self.verdict,
             checks=list(self.checks),
             baseline=self.baseline,
+            anchor=self.anchor,
             regression=self.regression,
+            success=self.success,
             decided_at=decided_at,
         )
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """Estimate of one cell against a bound."""
-
-    verdict: Verdict
-    badness: float
-    """The worst cell has the highest value."""
-    message: str
-    """Estimate, cell and interval."""
-    tasks_to_decide: Callable[[], int | None]
-    """Computes the number of further tasks that would probably decide; None above `MAX_TASKS`. Costly, so it is called
-    for the worst cell only."""
-
-    @property
-    def advice(self) -> str:
-        """How many more tasks would decide; empty unless the verdict is INCONCLUSIVE."""
-        if self.verdict != "INCONCLUSIVE":
-            return ""
-        tasks = self.tasks_to_decide()
-        if tasks is None:
-            return "; that is too near to be distinguished by more tasks"
-        return f"; about {_count(tasks)} more in this cell would probably decide"
 
 
 def judge(gate: Gate, run: JudgedRun, baseline: Baseline | Problem | None) -> Judgement:
@@ -132,23 +134,23 @@ def judge(gate: Gate, run: JudgedRun, baseline: Baseline | Problem | None) -> Ju
         run: The run.
         baseline: The baseline, or why it cannot be used; None only if the gate has no baseline.
     """
-    checks: list[GateCheck] = []
-    if gate.min_success_rate is not None:
-        checks.append(_success(gate.min_success_rate, gate.confidence, run.scores))
+    checks = [*_success_checks(gate, run.scores)]
     if gate.max_cost_usd is not None:
         checks.append(_cost(gate.max_cost_usd, run))
-    if gate.max_infra_error_rate is not None:
-        checks.append(_infra(gate.max_infra_error_rate, run))
+    checks.append(_infra(gate.max_infra_error_rate, run))
+    success = mean(run.scores.task_rates)
     if gate.max_regression is None or baseline is None:
-        return Judgement(tuple(checks))
+        return Judgement(tuple(checks), success=success)
     if isinstance(baseline, Problem):
         checks.append(_check("maxRegression", "NO-GO", str(baseline)))
-        return Judgement(tuple(checks))
+        return Judgement(tuple(checks), success=success)
     if baseline.scores is None:
         checks.append(_check("maxRegression", "GO", "no earlier run is good, so there is nothing to compare with yet"))
-        return Judgement(tuple(checks))
-    check, drop = _regression(gate.max_regression, gate.confidence, run.scores, baseline.scores)
-    return Judgement((*checks, check), baseline.scores.run, drop)
+        return Judgement(tuple(checks), success=success)
+    change = _Change.of(baseline.scores, run.scores)
+    checks += _regression_checks(gate, gate.max_regression, change, baseline)
+    anchor = baseline.anchor or baseline.scores
+    return Judgement(tuple(checks), baseline.scores.run, anchor.run, change.drop, success)
 
 
 def judged_run(rows: RunRows, summary: Summary) -> JudgedRun:
@@ -174,6 +176,14 @@ def run_scores(rows: RunRows) -> RunScores:
     return RunScores(rows.run.run, rows.run.suite_digest, cells)
 
 
+def _rates(scores: Scores) -> dict[str, float]:
+    """Share of passed trials of each task of a cell."""
+    by_task: defaultdict[str, list[int]] = defaultdict(list)
+    for (task_id, _), score in scores.items():
+        by_task[task_id].append(score)
+    return {task_id: sum(passed) / len(passed) for task_id, passed in by_task.items()}
+
+
 def _check(condition: str, verdict: Verdict, message: str) -> GateCheck:
     return GateCheck(condition=condition, verdict=verdict, message=message)
 
@@ -196,110 +206,206 @@ def _infra(most: float, run: JudgedRun) -> GateCheck:
 # Success
 
 
+def _success_checks(gate: Gate, scores: RunScores) -> Iterator[GateCheck]:
+    if gate.min_success_rate is not None:
+        yield _success(gate.min_success_rate, gate.confidence, scores)
+    if gate.min_cell_success_rate is not None:
+        yield _success_guard(gate.min_cell_success_rate, gate.confidence, scores)
+
+
 def _success(least: float, confidence: float, scores: RunScores) -> GateCheck:
+    rates, trials = scores.task_rates, scores.trials
     without = [cell_name(cell_scores.cell) for cell_scores in scores.cells if not cell_scores.scores]
-    samples = [_sample_of_success(cell_scores, least, confidence) for cell_scores in scores.cells if cell_scores.scores]
-    worst = max(samples, key=_worst_first, default=None)
-    if worst is not None and (worst.verdict == "NO-GO" or not without):
-        message = f"success rate {worst.message}; at least {percent(least)} is required"
-        return _check("minSuccessRate", worst.verdict, f"{message}{worst.advice}")
-    message = f"success rate is not known: nothing is scored in {', '.join(without) or 'any cell'}"
-    return _check("minSuccessRate", "INCONCLUSIVE", message)
 
+    def verdict(sample: Sequence[float]) -> Verdict:
+        return _side(mean_interval(sample, trials * len(sample) // len(rates), _two_sided(confidence)), least)
 
-def _sample_of_success(cell_scores: CellScores, least: float, confidence: float) -> _Sample:
-    by_task: defaultdict[str, list[int]] = defaultdict(list)
-    for (task_id, _), score in cell_scores.scores.items():
-        by_task[task_id].append(score)
-    rates = [sum(scores) / len(scores) for _, scores in sorted(by_task.items())]
-    trials = len(cell_scores.scores)
-
-    def interval(sample: Sequence[float]) -> Interval | None:
-        return mean_interval(sample, trials * len(sample) // len(rates), confidence)
-
-    rate, verdict = mean(rates) or 0.0, _side(interval(rates), least)
-    return _Sample(
-        verdict,
-        badness=-rate,
-        message=f"{percent(rate)} in {cell_name(cell_scores.cell)} "
-        f"({_shares(interval(rates), confidence, len(rates))})",
-        tasks_to_decide=lambda: _tasks_to_decide(rates, lambda sample: _side(interval(sample), least)),
-    )
-
-
-def _shares(interval: Interval | None, confidence: float, tasks: int) -> str:
+    decided = verdict(rates) if rates else "INCONCLUSIVE"
+    if not rates or (without and decided != "NO-GO"):
+        message = f"success rate is not known: nothing is scored in {', '.join(without) or 'any cell'}"
+        return _check("minSuccessRate", "INCONCLUSIVE", message)
+    interval = mean_interval(rates, trials, _two_sided(confidence))
     low, high = (percent(interval.low), percent(interval.high)) if interval else ("", "")
-    return f"{100 * confidence:g}% interval {low} to {high}, {_count(tasks)}"
+    ends = f"{100 * confidence:g}% bounds {low} and {high}, {_count(len(rates))}"
+    message = f"success rate {percent(mean(rates))} ({ends}); at least {percent(least)} is required"
+    if decided == "INCONCLUSIVE":
+        message += _advice(_tasks_to_decide(rates, verdict))
+    return _check("minSuccessRate", decided, message)
+
+
+def _success_guard(least: float, confidence: float, scores: RunScores) -> GateCheck:
+    """NO-GO if the rate of a cell is shown to be below the bound."""
+    cells = {one.cell: _rates(one.scores) for one in scores.cells if one.scores}
+    p_values = [
+        p_mean_below(list(rates.values()), sum(len(one.scores) for one in scores.cells if one.cell == cell), least)
+        for cell, rates in cells.items()
+    ]
+    lowest = {cell: mean(rates.values()) or 0.0 for cell, rates in cells.items()}
+    message = f"at least {percent(least)} is required of each cell"
+    texts = {cell: f"{percent(rate)} in {cell_name(cell)}" for cell, rate in lowest.items()}
+    ranked = sorted(texts, key=lowest.__getitem__)
+    return _guard("minCellSuccessRate", dict(zip(cells, p_values, strict=True)), ranked, texts, confidence, message)
+
+
+def _guard(
+    condition: str,
+    p_values: Mapping[Cell, float],
+    ranked: Sequence[Cell],
+    texts: Mapping[Cell, str],
+    confidence: float,
+    requirement: str,
+) -> GateCheck:
+    """NO-GO if the tests of cells, corrected for their number, reject for any.
+
+    Args:
+        condition: Name of the condition.
+        p_values: One-sided p-value of each cell.
+        ranked: The same cells, the worst first.
+        texts: Estimate of each cell.
+        confidence: Confidence of the gate.
+        requirement: What is required or allowed.
+    """
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    shown = [cell for cell in ranked if adjusted[cell] <= 1 - confidence + TOLERANCE]
+    if shown:
+        cells = ", ".join(f"{texts[cell]} (p = {adjusted[cell]:.2g})" for cell in shown)
+        return _check(condition, "NO-GO", f"success rate {cells}; {requirement}, p-values corrected for their number")
+    worst = f"lowest: {texts[ranked[0]]}" if ranked else "no cell is scored"
+    return _check(condition, "GO", f"no cell is shown to miss it: {worst}; {requirement}")
 
 
 # Regression
 
 
-def _regression(
-    most: float, confidence: float, scores: RunScores, baseline: RunScores
-) -> tuple[GateCheck, float | None]:
-    """The check, and the largest drop; None without a common task."""
-    before = {cell_scores.cell.key: cell_scores.scores for cell_scores in baseline.cells}
-    compared = [cell_scores for cell_scores in scores.cells if cell_scores.cell.key in before]
-    samples: list[_Sample] = []
-    without: list[str] = []
-    for cell_scores in compared:
-        pairs = pair_tasks(cell_scores.cell, before[cell_scores.cell.key], cell_scores.scores)
-        if pairs:
-            differences = [pair.difference for pair in pairs]
-            trials = sum(pair.before.total for pair in pairs)
-            samples.append(_sample_of_drop(cell_scores.cell, differences, trials, most, confidence))
-        else:
-            without.append(cell_name(cell_scores.cell))
-    worst = max(samples, key=_worst_first, default=None)
-    drop = max((sample.badness for sample in samples), default=None)
-    notes = "".join(f"; {note}" for note in _notes(scores, baseline, before))
-    if worst is not None and (worst.verdict == "NO-GO" or not without):
-        message = f"success rate {worst.message} against {baseline.run}; a drop of {_points(most)} is allowed{notes}"
-        return _check("maxRegression", worst.verdict, f"{message}{worst.advice}"), drop
-    where = f"no task of {', '.join(without)}" if without else "no cell"
-    message = f"regression is not known: {where} is scored here and in {baseline.run}{notes}"
-    return _check("maxRegression", "INCONCLUSIVE", message), drop
+@dataclass(frozen=True)
+class _Change:
+    """Paired differences of a run against an earlier one."""
+
+    before: RunScores
+    after: RunScores
+    pairs: Mapping[Cell, Sequence[TaskPair]]
+    """Common tasks of each cell that both runs have."""
+
+    @classmethod
+    def of(cls, before: RunScores, after: RunScores) -> _Change:
+        earlier = {one.cell.key: one.scores for one in before.cells}
+        common = [one for one in after.cells if one.cell.key in earlier]
+        return cls(
+            before,
+            after,
+            {one.cell: pair_tasks(one.cell, earlier[one.cell.key], one.scores) for one in common},
+        )
+
+    @cached_property
+    def strata(self) -> list[list[float]]:
+        """Difference of each task, as the mean over cells, by domain."""
+        return by_domain(over_cells([pair for pairs in self.pairs.values() for pair in pairs]))
+
+    @cached_property
+    def trials(self) -> int:
+        """Number of paired trials."""
+        return sum(pair.before.total for pairs in self.pairs.values() for pair in pairs)
+
+    @property
+    def drop(self) -> float | None:
+        """Drop of the mean over tasks; None without a common task."""
+        change = mean(value for values in self.strata for value in values)
+        return None if change is None else -change
 
 
-def _sample_of_drop(cell: Cell, differences: Sequence[float], trials: int, most: float, confidence: float) -> _Sample:
-    def verdict(sample: Sequence[float]) -> Verdict:
-        return _side(difference_interval(sample, trials * len(sample) // len(differences), confidence), -most)
+def _regression_checks(gate: Gate, most: float, change: _Change, baseline: Baseline) -> Iterator[GateCheck]:
+    yield _regression(most, gate.confidence, change, baseline.note)
+    compared = {cell: pairs for cell, pairs in change.pairs.items() if pairs}
+    if len(compared) > 1 or gate.max_cell_regression is not None:
+        bound = most if gate.max_cell_regression is None else gate.max_cell_regression
+        yield _regression_guard(bound, gate.confidence, compared, change.before.run)
+    if baseline.anchor is not None:
+        yield _drift(most, gate.confidence, _Change.of(baseline.anchor, change.after))
 
-    interval = difference_interval(differences, trials, confidence)
-    drop, decision = -(mean(differences) or 0.0), verdict(differences)
-    ends = f"{_change(-interval.low)} to {_change(-interval.high)}" if interval else ""
-    return _Sample(
-        decision,
-        badness=drop,
-        message=f"{_change(drop)} in {cell_name(cell)} "
-        f"({100 * confidence:g}% interval {ends}, {_count(len(differences))})",
-        tasks_to_decide=lambda: _tasks_to_decide(differences, verdict),
+
+def _regression(most: float, confidence: float, change: _Change, note: str) -> GateCheck:
+    strata, trials, earlier = change.strata, change.trials, change.before.run
+    without = [cell_name(cell) for cell, pairs in change.pairs.items() if not pairs]
+    notes = "".join(f"; {text}" for text in _notes(change, note))
+    interval = _paired_interval(strata, trials, confidence)
+    decided = _side(interval, -most)
+    if interval is None or (without and decided != "NO-GO"):
+        where = f"no task of {', '.join(without)}" if without else "no cell"
+        message = f"regression is not known: {where} is scored here and in {earlier}{notes}"
+        return _check("maxRegression", "INCONCLUSIVE", message)
+    tasks, drop = sum(map(len, strata)), change.drop or 0.0
+    message = (
+        f"success rate {_down(drop)} ({100 * confidence:g}% bounds {_down(-interval.low)} and {_down(-interval.high)}, "
+        f"{_count(tasks)}) "
+        f"against {earlier}; a drop of {_points(most)} is allowed{notes}"
     )
+    if decided == "INCONCLUSIVE":
+        message += _advice(_tasks_to_narrow(tasks, (interval.high - interval.low) / 2, abs(drop - most)))
+    return _check("maxRegression", decided, message)
 
 
-def _notes(scores: RunScores, baseline: RunScores, before: Container[str]) -> Iterator[str]:
+def _paired_interval(strata: Sequence[Sequence[float]], trials: int, confidence: float) -> Interval | None:
+    estimate = paired_mean(strata, trials)
+    return None if estimate is None else estimate.interval(_two_sided(confidence))
+
+
+def _regression_guard(
+    most: float, confidence: float, compared: Mapping[Cell, Sequence[TaskPair]], earlier: str
+) -> GateCheck:
+    """NO-GO if the rate of a cell is shown to have fallen by more than the bound."""
+    p_values, drops = {}, {}
+    for cell, pairs in compared.items():
+        estimate = paired_mean([[pair.difference for pair in pairs]], sum(pair.before.total for pair in pairs))
+        p_values[cell] = 1.0 if estimate is None else estimate.p_below(-most)
+        drops[cell] = -(mean(pair.difference for pair in pairs) or 0.0)
+    texts = {cell: f"{_down(drop)} in {cell_name(cell)}" for cell, drop in drops.items()}
+    ranked = sorted(drops, key=lambda cell: -drops[cell])
+    requirement = f"a drop of {_points(most)} of each cell against {earlier} is allowed"
+    return _guard("maxCellRegression", p_values, ranked, texts, confidence, requirement)
+
+
+def _drift(most: float, confidence: float, change: _Change) -> GateCheck:
+    """NO-GO if the rate is shown to have fallen by more than the bound since the run that the series started from."""
+    estimate, first = paired_mean(change.strata, change.trials), change.before.run
+    if estimate is None or change.drop is None:
+        return _check("drift", "GO", f"no task is scored here and in {first}, the first good run of the series")
+    fell = estimate.p_below(-most) <= 1 - confidence + TOLERANCE
+    message = (
+        f"success rate {_down(change.drop)} since {first}, the first good run of the series; "
+        f"a drop of {_points(most)} is allowed"
+    )
+    return _check("drift", "NO-GO" if fell else "GO", message)
+
+
+def _notes(change: _Change, note: str) -> Iterator[str]:
     """Limits of a comparison, for its message."""
-    if scores.suite_digest != baseline.suite_digest:
+    if note:
+        yield note
+    if change.after.suite_digest != change.before.suite_digest:
         yield "the runs' suites differ, and only tasks of both count"
-    new = [cell_name(cell_scores.cell) for cell_scores in scores.cells if cell_scores.cell.key not in before]
+    new = _new_cells(change.after, {one.cell.key for one in change.before.cells})
     if new:
         yield f"not compared, since that run does not have it: {', '.join(new)}"
+
+
+def _new_cells(scores: RunScores, before: Container[str]) -> list[str]:
+    return [cell_name(one.cell) for one in scores.cells if one.cell.key not in before]
 
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f} points"
 
 
-def _change(drop: float) -> str:
+def _down(drop: float) -> str:
     return f"{'down' if drop > 0 else 'up'} {_points(abs(drop))}"
 
 
 # Samples
 
 
-def _worst_first(sample: _Sample) -> tuple[int, float]:
-    return _SEVERITY[sample.verdict], sample.badness
+def _two_sided(confidence: float) -> float:
+    """Confidence of the interval whose either end is a bound with the given confidence."""
+    return 2 * confidence - 1
 
 
 def _count(tasks: int) -> str:
@@ -311,6 +417,20 @@ def _side(interval: Interval | None, bound: float) -> Verdict:
     if interval is None or interval.low < bound - TOLERANCE <= interval.high:
         return "INCONCLUSIVE"
     return "GO" if interval.low >= bound - TOLERANCE else "NO-GO"
+
+
+def _advice(tasks: int | None) -> str:
+    """What would decide a condition: the number of further tasks, None if they are too many."""
+    if tasks is None:
+        return "; that is too near to be distinguished by more tasks"
+    return f"; about {_count(tasks)} more would probably decide"
+
+
+def _tasks_to_narrow(tasks: int, half_width: float, distance: float) -> int | None:
+    """Number of further tasks that would narrow an interval to its distance from a bound; None above `MAX_TASKS`."""
+    if distance * math.sqrt(MAX_TASKS) <= half_width * math.sqrt(tasks):
+        return None
+    return max(1, math.ceil(tasks * (half_width / distance) ** 2) - tasks)
 
 
 def _tasks_to_decide(sample: Sequence[float], verdict: Callable[[Sequence[float]], Verdict]) -> int | None:

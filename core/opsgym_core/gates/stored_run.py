@@ -29,5 +29,5 @@ def judge_stored_run(
         StoreError: The store cannot be read.
     """
     if gate.last_good:
-        baseline = find_last_good(store, rows.run)
+        baseline = find_last_good(store, rows.run, gate.best_of)
     return judge(gate, judged_run(rows, summary), baseline).record(rows.run.run, now_text())

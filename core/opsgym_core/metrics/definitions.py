@@ -149,7 +149,7 @@ RUN_GATE = Metric(
 RUN_REGRESSION = Metric(
     "opsgym_run_regression_ratio",
     "gauge",
-    "Drop of the success rate in the worst cell against the gate's baseline; absent until the gate is decided.",
+    "Drop of the success rate, as the mean over tasks, against the gate's baseline; absent until the gate is decided.",
     "-1 to 1",
     RUN,
 )

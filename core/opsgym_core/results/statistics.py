@@ -80,6 +80,22 @@ def mean_interval(rates: Sequence[float], trials: int, confidence: float = CONFI
     return stratified_interval([rates], trials, confidence)
 
 
+def p_mean_below(rates: Sequence[float], trials: int, bound: float) -> float:
+    """One-sided p-value of the test whether a mean over tasks is below a bound; small if it is.
+
+    Args:
+        rates: Success rate of each task; not empty.
+        trials: Number of trials of all tasks together.
+        bound: The bound, from 0 to 1.
+    """
+    sample = _Sample.of(rates)
+    if not 0 < bound < 1:
+        return 0.0 if sample.mean < bound else 1.0
+    count = _effective(sample.mean, sample.squares / sample.tasks**2, sample.tasks, trials)
+    freedom = sample.tasks - 1 if trials > sample.tasks > 1 else None
+    return student_below((sample.mean - bound) / math.sqrt(bound * (1 - bound) / count), freedom)
+
+
 def stratified_interval(
     strata: Sequence[Sequence[float]], trials: int, confidence: float = CONFIDENCE
 ) -> Interval | None:

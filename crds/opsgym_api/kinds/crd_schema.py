@@ -78,6 +78,11 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "(has(self.baseline) || (has(self.lastGood) && self.lastGood)) == has(self.maxRegression)",
             "maxRegression goes with baseline or lastGood, and they with it",
         ),
+        _rule("!has(self.maxCellRegression) || has(self.maxRegression)", "maxCellRegression goes with maxRegression"),
+        _rule(
+            "!has(self.bestOf) || self.bestOf == 1 || (has(self.lastGood) && self.lastGood)",
+            "bestOf goes with lastGood",
+        ),
     ],
     "EvalRunSpec": [
         _rule(

@@ -196,21 +196,30 @@ class Gate(Document):
     """
 
     min_success_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Lowest success rate (mean over tasks) of the worst cell; its confidence interval is judged."""
+    """Lowest success rate: the mean over tasks of all cells; its lower bound is judged."""
+    min_cell_success_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Lowest success rate of each cell: NO-GO if one is shown to be below it, corrected for the number of cells."""
     max_cost_usd: Annotated[float, Field(ge=0)] | None = None
     """Highest total cost."""
-    max_infra_error_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Highest share of trials that ended in `infra_error`."""
+    max_infra_error_rate: Annotated[float, Field(ge=0, le=1)] = 0.02
+    """Highest share of trials that ended in `infra_error`; they are not lost at random, so many make a rate doubtful.
+    1 allows any."""
     baseline: Annotated[str, Field(min_length=1)] | None = None
-    """Run to compare with."""
+    """Run to compare with: its id, which pins it, or a name, which means the newest other run of that name."""
     last_good: bool = False
     """Compare with the last run of the same EvalSchedule whose gate said GO; of the same name, for a run that no
-    schedule made. While there is none, `maxRegression` holds."""
+    schedule made. While there is none, `maxRegression` holds. The run must also keep within `maxRegression` of the
+    first good run, so that small losses cannot add up."""
+    best_of: Annotated[int, Field(ge=1, le=100)] = 1
+    """With `lastGood`, compare with the best of that many last good runs."""
     max_regression: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Largest drop of a cell's success rate against `baseline` or the last good run, over the tasks of both; the
-    confidence interval of the difference is judged."""
+    """Largest drop of the success rate, the mean over tasks of all cells, against `baseline` or the last good run, over
+    the tasks of both; the lower bound of the paired difference is judged."""
+    max_cell_regression: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Largest drop of each cell: NO-GO if one is shown to have fallen by more, corrected for the number of cells;
+    `maxRegression` if absent."""
     confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
-    """Confidence of the intervals. The higher, the more tasks it takes to tell."""
+    """Confidence of each bound. The higher, the more tasks it takes to tell."""
 
     @model_validator(mode="after")
     def _one_baseline(self) -> Gate:
@@ -222,6 +231,10 @@ class Gate(Document):
     def _regression_goes_with_baseline(self) -> Gate:
         if (self.baseline is not None or self.last_good) != (self.max_regression is not None):
             raise ValueError("maxRegression goes with baseline or lastGood, and they with it")
+        if self.max_cell_regression is not None and self.max_regression is None:
+            raise ValueError("maxCellRegression goes with maxRegression")
+        if self.best_of > 1 and not self.last_good:
+            raise ValueError("bestOf goes with lastGood")
         return self
 
 

@@ -31,7 +31,11 @@ class GateRecord(Stored):
     checks: list[GateCheck]
     baseline: str = ""
     """Run it was compared with, by id; empty for none."""
+    anchor: str = ""
+    """First good run of the series, by id, from which drift is counted; empty without a baseline."""
     regression: float | None = None
-    """Largest drop of a cell's success rate against the baseline, negative if none dropped; None without one."""
+    """Drop of the success rate, as the mean over tasks, against the baseline; negative if it rose. None without one."""
+    success: float | None = None
+    """Success rate, as the mean over tasks of all cells; None without a score."""
     decided_at: str
     """UTC, RFC 3339."""

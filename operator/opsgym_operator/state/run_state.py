@@ -283,6 +283,6 @@ def _baseline(store: Store, gate: Gate, own: str, record: RunRecord | None) -> B
     try:
         if gate.baseline is not None:
             return find_baseline(store, gate.baseline, own)
-        return find_last_good(store, record) if gate.last_good and record is not None else None
+        return find_last_good(store, record, gate.best_of) if gate.last_good and record is not None else None
     except InputError as error:
         return Problem("spec.gate", error.problems[0].message)

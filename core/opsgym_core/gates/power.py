@@ -1,0 +1,134 @@
+"""Power of a gate: how often it says GO, INCONCLUSIVE and NO-GO, before anything is run.
+
+Invariant: the verdicts are those of `judge.judge` on simulated runs, so every condition on scores counts; cost and
+infra errors are assumed to hold. The result depends on the arguments and a fixed seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from opsgym_api.kinds.evalrun import Gate
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.gate import Verdict
+from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, RunScores, judge
+from opsgym_core.results.statistics import normal
+
+MAX_TASKS = 100_000
+"""Upper bound of the search for a number of tasks."""
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What is assumed of tasks and agents."""
+
+    rate: float = 0.5
+    """Success rate of the baseline."""
+    flips: float = 0.2
+    """Share of tasks with another result in a second, unchanged run of one trial per task."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a gate judges."""
+
+    cells: Mapping[Cell, Sequence[str]]
+    """Ids of the tasks of each cell."""
+    trials: int
+    """Trials of each task in each cell."""
+
+    @property
+    def tasks(self) -> int:
+        """Number of different tasks."""
+        return len({(cell.domain, task_id) for cell, task_ids in self.cells.items() for task_id in task_ids})
+
+
+def verdict_shares(
+    gate: Gate, design: Design, change: float, assumptions: Assumptions, rounds: int
+) -> Mapping[Verdict, float]:
+    """Shares of the verdicts of a gate over simulated pairs of runs.
+
+    Args:
+        gate: The gate.
+        design: Cells and trials.
+        change: True change of the success rate of every cell.
+        assumptions: Success rate and noise.
+        rounds: Number of pairs.
+    """
+    draw, verdicts = random.Random(7), Counter[Verdict]()  # noqa: S311 - a simulation
+    # Never decided by what a run costs or loses.
+    on_scores = gate.model_copy(update={"max_cost_usd": None, "max_infra_error_rate": 1.0})
+    for _ in range(rounds):
+        before, after = _runs(design, change, assumptions, draw)
+        run = JudgedRun(after, total=1, infra_errors=0, cost_usd=0.0)
+        verdicts[judge(on_scores, run, Baseline(before)).verdict] += 1
+    return {verdict: verdicts[verdict] / rounds for verdict in ("GO", "INCONCLUSIVE", "NO-GO")}
+
+
+def tasks_needed(most: float, power: float, flips: float, confidence: float, trials: int = 1) -> int | None:
+    """Number of common tasks with which `maxRegression` says GO with a given power if nothing changed.
+
+    Args:
+        most: The allowed drop.
+        power: Probability of GO, for example 0.8.
+        flips: As in `Assumptions`.
+        confidence: Confidence of the gate.
+        trials: Trials per task.
+
+    Returns:
+        None above `MAX_TASKS`.
+    """
+    low, high = 0, MAX_TASKS
+    if _power(high, most, flips, confidence, trials) < power:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power(middle, most, flips, confidence, trials) >= power else (middle, high)
+    return high
+
+
+def _power(tasks: int, most: float, flips: float, confidence: float, trials: int) -> float:
+    """Probability that the lower bound of the paired mean clears the allowed drop, by the normal distribution."""
+    deviation = math.sqrt(tasks * flips / trials) / (tasks + 2)
+    error = math.sqrt((tasks * flips + 2) / trials) / (tasks + 2)
+    return NormalDist().cdf((most - normal(2 * confidence - 1) * error) / deviation)
+
+
+def _runs(design: Design, change: float, assumptions: Assumptions, draw: random.Random) -> tuple[RunScores, RunScores]:
+    before, after = [], []
+    for cell, task_ids in design.cells.items():
+        first: dict[tuple[str, int], int] = {}
+        second: dict[tuple[str, int], int] = {}
+        for task_id in task_ids:
+            rate = _task_rate(assumptions, draw)
+            changed = _changed(rate, change, assumptions.rate)
+            for trial in range(design.trials):
+                first[task_id, trial] = int(draw.random() < rate)
+                second[task_id, trial] = int(draw.random() < changed)
+        before.append(CellScores(cell, first))
+        after.append(CellScores(cell, second))
+    return RunScores("before", "", before), RunScores("after", "", after)
+
+
+def _task_rate(assumptions: Assumptions, draw: random.Random) -> float:
+    """Success rate of a task: beta distributed with the assumed mean, and flips of 2·E[p(1-p)]."""
+    rate = assumptions.rate
+    share = assumptions.flips / (2 * rate * (1 - rate)) if 0 < rate < 1 else 1.0
+    if share >= 1:
+        return rate
+    if share <= 0:
+        return float(draw.random() < rate)
+    size = share / (1 - share)
+    return draw.betavariate(rate * size, (1 - rate) * size)
+
+
+def _changed(rate: float, change: float, mean: float) -> float:
+    """Rate of a task after a change of the mean: every passed or failed trial is turned with the same probability."""
+    if change < 0:
+        return rate * max(0.0, 1 + change / mean)
+    return rate + (1 - rate) * min(1.0, change / (1 - mean)) if change else rate
