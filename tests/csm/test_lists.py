@@ -94,8 +94,3 @@ def test_a_limit_shortens_the_list(unchanged: GymDatabase) -> None:
     assert ids("retrieve_knowledge", unchanged, limit=2) == [2, 3]
     assert ids("retrieve_knowledge", unchanged, limit=100) == [2, 3, 1, 6]
     assert unchanged.call("retrieve_knowledge", limit=-1).code == "VALUE_TOO_SMALL"
-
-
-def test_the_key_of_a_deleted_row_is_not_used_again(database: GymDatabase) -> None:
-    assert database.call("delete_case_knowledge_linkages", case_kb_id=5).data == {"deleted": 1}
-    assert database.call("link_case_knowledge", case_id=9, knowledge_id=2, used_as="applied").data["case_kb_id"] == 6

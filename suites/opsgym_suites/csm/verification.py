@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import CaseSla, CustomerCase, Interaction, Knowledge, Notification
 from opsgym_suites.csm.calls import timestamp
 from opsgym_suites.csm.effects import EFFECTS
-from opsgym_suites.kit.derived_verifiers import Harmless, VerifierBuilder, during_the_work
-from opsgym_suites.kit.verifiers import Present
+from opsgym_suites.csm.seeds.world import World
+from opsgym_suites.kit.derived_verifiers import Expected, Harmless, VerifierBuilder, during_the_work
+from opsgym_suites.kit.drafts import Draft
+from opsgym_suites.kit.effects import WrittenRow
+from opsgym_suites.kit.scenarios import ScenarioEvent
+from opsgym_suites.kit.verifiers import Between, Present
 
 ENDED = Harmless("ended_at", lambda world: timestamp(world.now), allowed=during_the_work, when={"status": "handled"})
 VERIFIERS = VerifierBuilder(
@@ -66,4 +75,47 @@ VERIFIERS = VerifierBuilder(
         "update_interaction": (ENDED,),
     },
 )
-with_verifiers, with_scenario_verifiers = VERIFIERS.with_verifiers, VERIFIERS.with_scenario_verifiers
+
+
+def around(time: datetime) -> Between:
+    """Condition: a time that a solution gives as the current one; an agent may round it, or count its own work in."""
+    return Between(time - timedelta(minutes=1), time + timedelta(hours=1))
+
+
+def _current_time(column: str) -> Callable[[WrittenRow], Mapping[str, Any]]:
+    """Condition on a column that holds the current time, in rows that a solution gives it."""
+    return lambda row: {column: around(row.values[column])} if row.values.get(column) else {}
+
+
+CURRENT_TIMES: Expected = {
+    "update_case": _current_time("closed_on"),
+    "update_case_sla_details": _current_time("completed_time"),
+}
+"""Columns that the policy sets to the current time [CAS-8, SLA-5], by tool."""
+
+
+def with_verifiers(
+    world: World,
+    draft: Draft,
+    event: ScenarioEvent[World] | None = None,
+    *,
+    rules: Mapping[str, str] | None = None,
+    expect: Expected | None = None,
+    optional: Sequence[ToolCall] = (),
+) -> Draft:
+    """A draft with derived verifiers in addition to its own; see `VerifierBuilder.with_verifiers`."""
+    conditions = {**CURRENT_TIMES, **(expect or {})}
+    return VERIFIERS.with_verifiers(world, draft, event, rules=rules, expect=conditions, optional=optional)
+
+
+def with_scenario_verifiers(
+    draft: Draft,
+    event: ScenarioEvent[World] | None = None,
+    *,
+    world: World,
+    rules: Mapping[str, str] | None = None,
+    expect: Expected | None = None,
+    optional: Sequence[ToolCall] = (),
+) -> Draft:
+    """`with_verifiers` for a scenario."""
+    return with_verifiers(world, draft, event, rules=rules, expect=expect, optional=optional)

@@ -47,7 +47,7 @@ def _covered_call(world: World) -> Draft:
     records, acting, firm = DeskRecords(world), world.user("Asha Nair"), world.account("Calder Pharmacies")
     caller, product = records.contacts(firm)[1], world.product("Humidity Probe H2")
     device = records.devices(product, account_id=firm.account_id, status="in_use")[0]
-    summary = "Probe in the vaccine room shows no humidity since Sunday"
+    summary = "Probe in the label store shows no humidity since Sunday"
     made = world.next_id(CustomerCase)
     contract = records.contract(firm)
     draft = Draft(
@@ -56,7 +56,7 @@ def _covered_call(world: World) -> Draft:
         prompt=(
             f"{full_name(records.user_of(caller))} of Calder Pharmacies has just phoned me; the call is over. The "
             "device "
-            f'{device.serial_number} is in trouble, and three people there cannot release goods: "{summary}". Please '
+            f'{device.serial_number} is in trouble, and three people there cannot print labels: "{summary}". Please '
             "register the case in these words, and put my call on record with it. A colleague will take it up later."
         ),
         plan=(

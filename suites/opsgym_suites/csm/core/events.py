@@ -6,9 +6,10 @@ Invariant: an agent that reads again where the request says so, or that reads th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import (
     CustomerCase,
     Interaction,
@@ -36,9 +37,9 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords, registered_at
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_scenario_verifiers
-from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
+from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent, answer_admits, days
-from opsgym_suites.kit.verifiers import Present, answer_says, count
+from opsgym_suites.kit.verifiers import answer_says, count
 from opsgym_suites.kit.world import NOW
 
 # --- people and teams ----------------------------------------------------------------------------------------------
@@ -446,7 +447,7 @@ def _quiet_days(world: World) -> Draft:
     sent = f"SELECT COUNT(*) FROM notification WHERE case_id = {case.case_id} AND type = 'next_steps'"  # noqa: S608
     before = (find_user(acting), find_case(case), find_case_slas(case), find_contact_user(contact))
     notifications = notify(case, user, "next_steps")
-    closed = update_case(case, state="closed", closed_on=timestamp(NOW + days(3)))
+    closed = _closed(case, NOW + days(3))
     later = ScenarioEvent(world, days(3))
     return with_scenario_verifiers(
         Draft(
@@ -468,27 +469,46 @@ def _quiet_days(world: World) -> Draft:
             tools=("find_notifications", "count_interaction_by_status", "find_contacts"),
             access=Access.STRICT,
             events=(later.happens_when(sent),),
+            also={
+                "counts its own work in": Solution(
+                    (*before, notifications, find_case(case), _closed(case, NOW + days(3) + timedelta(minutes=5)))
+                ),
+            },
             mistakes={"tells them twice": (notify(case, user, "update"),)},
             negative_trajectories={
                 "closes it at once": NegativeTrajectory(
-                    (*before, update_case(case, state="closed", closed_on=timestamp(NOW)), notifications),
+                    (*before, _closed(case, NOW), notifications),
                     f"{case.number} is done.",
                     "CAS-8",
                 ),
                 "only sends the message": NegativeTrajectory(
                     (*before, notifications), f"{case.number}: the contact is informed."
                 ),
+                "closes it with the time of its message": NegativeTrajectory(
+                    (*before, notifications, find_case(case), _closed(case, NOW)), f"{case.number} is closed."
+                ),
+                "closes it with any time": NegativeTrajectory(
+                    (*before, notifications, find_case(case), _closed(case, datetime(1999, 1, 1))),  # noqa: DTZ001
+                    f"{case.number} is closed.",
+                ),
             },
         ),
         later,
         world=world,
         rules={"update_case": "CAS-8", "send_notification": "NTF-3"},
-        expect={"update_case": {"closed_on": Present()}},
     )
 
 
+def _closed(case: CustomerCase, time: datetime) -> ToolCall:
+    return update_case(case, state="closed", closed_on=timestamp(time))
+
+
 def _colleague_is_faster(world: World) -> Draft:
-    """A colleague takes one of the cases after the agent has listed them."""
+    """A colleague takes one of the cases after the agent's first step; the request says when to look again.
+
+    Who lists the cases in the first step sees it new, whoever lists them later does not: only a look directly before
+    the assignment settles it in both plays.
+    """
     records, acting, group = DeskRecords(world), world.user("Asha Nair"), world.group("Sensor Support")
     product = world.product("Frost Sensor F1")
     cases = world.all(CustomerCase, assignment_group_id=group.group_id, product_id=product.product_id, state="new")
@@ -498,51 +518,93 @@ def _colleague_is_faster(world: World) -> Draft:
     covered = [case for case in own if records.covered(case)]
     accounts = list(dict.fromkeys(case.account_id for case in own))
     priorities = list(dict.fromkeys(case.priority for case in covered))
+    queue = call("search_cases", product_id=product.product_id, state="new")
     looked = (
         find_team(group),
         find_user(acting),
         find_product(product),
-        call("search_cases", product_id=product.product_id, state="new"),
         *(call("find_entitlements", account_id=key, active=True) for key in accounts),
         *(find_sla_definitions(priority) for priority in priorities),
     )
+    again = tuple(map(find_case, cases))
     steps = tuple(update_case(case, state="in_progress", assigned_to=acting.user_id) for case in own)
     tracked = tuple(
         track(case, definition, registered_at(case))
         for case in covered
         for definition in records.sla_definitions(case.priority)
     )
-    stolen = update_case(taken, assigned_to=acting.user_id)
+    bare = [case for case in own if case not in covered]
+    hints = tuple(notify(case, records.user_of(records.contact_of(case)), "next_steps") for case in bare)
+    contacts = tuple(find_contact_user(records.contact_of(case)) for case in bare)
+    stolen = update_case(taken, state="in_progress", assigned_to=acting.user_id)
+    answer = f"Yours are {numbers(own)}. {taken.number} was taken up by Yuki Tanabe before."
     return with_scenario_verifiers(
         Draft(
             slug="colleague-was-faster",
             actor=acting,
             prompt=(
                 f"I saw {numbers(cases)} in the queue this morning, all new and about the Frost Sensor F1. I take "
-                "them up, SLAs included where there is cover. Should a colleague have been faster with one of "
-                "them, it is theirs and stays so. Tell me which ones are mine."
+                "them up, SLAs included where there is cover. My colleagues are in the same queue, so open each case "
+                "once more right before you give it to me: what somebody has by then is theirs and stays as it is. "
+                "Tell me which ones are mine."
             ),
             plan=(
-                "Look up Asha and the group, and the cases as they are now: Yuki has taken one up.",
+                "Look up Asha, the group, the product, the cover and the SLA definitions.",
+                "Directly before the assignment read each case: Yuki has taken one up.",
                 "Take up the others, assigned in the same call (CAS-5).",
                 "Link both SLAs on covered cases as of registration (CAS-4, SLA-1).",
             ),
-            gold=(*looked, *steps, *tracked),
-            answer=f"Yours are {numbers(own)}. {taken.number} was taken up by Yuki Tanabe before.",
+            gold=(*looked, *again, *steps, *tracked),
+            answer=answer,
             verifiers=(
                 answer_says("names_the_rest", "The answer names the case that is not Asha's [REF-3]", taken.number),
             ),
-            tools=("get_cases_assigned_to", "assign_case_to_user", "find_contracts", "list_group_members"),
+            tools=(
+                "search_cases",
+                "get_cases_assigned_to",
+                "assign_case_to_user",
+                "find_contracts",
+                "list_group_members",
+                *(["find_contacts", "send_notification"] if bare else []),
+            ),
             events=(event.happens_after(FIRST_LOOK),),
+            also={
+                "lists them in the first step and looks again": Solution((queue, *looked, *again, *steps, *tracked)),
+                "lists them directly before": Solution((*looked, queue, *steps, *tracked)),
+                **(
+                    {
+                        "tells the contacts without cover": Solution(
+                            (*looked, *again, *contacts, *steps, *tracked, *hints)
+                        )
+                    }
+                    if bare
+                    else {}
+                ),
+            },
             mistakes={"takes the colleague's too": (stolen,)},
             negative_trajectories={
-                "takes all of them": NegativeTrajectory(
-                    (*looked, *steps, *tracked, stolen), f"{numbers(cases)} are yours."
-                )
+                "relies on the list of the first step": NegativeTrajectory(
+                    (queue, *looked, *steps, stolen, *tracked), f"{numbers(cases)} are yours."
+                ),
+                "starts the SLAs of the colleague's case": NegativeTrajectory(
+                    (
+                        *looked,
+                        *again,
+                        *steps,
+                        *tracked,
+                        *(
+                            track(taken, definition, registered_at(taken))
+                            for definition in records.sla_definitions(taken.priority)
+                        ),
+                    ),
+                    answer,
+                ),
+                "leaves them all": NegativeTrajectory((*looked, *again), answer),
             },
         ),
         event,
         world=world,
+        optional=hints,
     )
 
 

@@ -82,6 +82,7 @@ def _recall(world: World, *, slug: str, actor: str, product: str, summary: str, 
     accounts = [world.one(Account, account_id=key) for key in dict.fromkeys(row.account_id for row in devices)]
     contacts = [records.primary_contact(account) for account in accounts]
     first = world.next_id(CustomerCase)
+    numbers = [rf"CS-{first + place:07d}" for place in range(len(accounts))]
     spared = [row for row in records.devices(item) if row.status not in {"in_use", "repair"}]
     cases = [
         call(
@@ -124,7 +125,7 @@ def _recall(world: World, *, slug: str, actor: str, product: str, summary: str, 
             *(notify(first + place, records.user_of(contact), "alert") for place, contact in enumerate(contacts)),
         ),
         answer=f"{len(devices)} devices are in repair; {len(cases)} cases are registered, from CS-{first:07d} on.",
-        verifiers=(answer_says("counts_devices", "The answer names a case [REF-3]", rf"CS-{first:07d}"),),
+        verifiers=(answer_says("names_a_case", "The answer names a case [REF-3]", *numbers),),
         tools=("find_installed_product_by_serial", "update_product", "count_installed_product_by_status"),
         mistakes=wrong,
     )
@@ -269,7 +270,7 @@ def _renew(
         tools=("update_contract", "add_new_entitlement", "count_contract_by_status"),
         mistakes={
             "ends the old one": (call("update_contract", contract_id=old.contract_id, status="expired"),),
-            "makes them premium": (
+            "allows more cases a month": (
                 call(
                     "update_entitlement",
                     entitlement_id=moving[0].entitlement_id,
@@ -585,11 +586,10 @@ def _new_sla_definition(world: World) -> Draft:
         slug="critical-response-in-ten-minutes",
         actor=acting,
         prompt=(
-            "We answer critical cases within ten minutes from now on: replace the definition in use for the response "
-            "of critical "
-            'cases out of use and make a new one, "Critical response 2027", 10 minutes, which does not pause on '
-            "pending. Cases keep the SLAs that they have. How many target minutes were defined for critical so far, in "
-            "all that is defined?"
+            "We answer critical cases within ten minutes from now on. Take the definition for the response of "
+            'critical cases out of use and make a new one, "Critical response 2027", 10 minutes, which does not pause '
+            "on pending. Cases keep the SLAs that they have. How many target minutes were defined for critical so far, "
+            "in all that is defined?"
         ),
         plan=(
             "Look up Ruth, the definitions for critical, and their sum.",

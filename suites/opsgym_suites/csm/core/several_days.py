@@ -226,7 +226,7 @@ def _waits_overnight(world: World, scene: Overnight) -> Draft:
             events=tuple(amended),
             days=(morning(scene.then.format(contact=full_name(contact)), end),),
             mistakes={
-                "closes it at once": on_day(2, notify(case, contact, "update")),
+                "sends an update as well": on_day(2, notify(case, contact, "update")),
                 "raises it": on_day(1, update_case(case, priority="high" if case.priority != "high" else "moderate"))
                 if scene.access is Access.PUBLISHED
                 else on_day(1, update_case(case, escalation=True, escalation_reason="urgency")),
