@@ -17,6 +17,7 @@ from opsgym_suites.csm import seeds as csm_seeds
 from opsgym_suites.csm.seeds.generate import DESK as CSM_DESK
 from opsgym_suites.csm.seeds.generate import QUICKSTART as CSM_QUICKSTART
 from opsgym_suites.csm.seeds.generate import generate as generate_csm
+from opsgym_suites.csm.seeds.larkspur import LARKSPUR
 from opsgym_suites.itsm.seeds import desk_sql, desk_world, quickstart_sql, quickstart_world
 from opsgym_suites.itsm.seeds.generate import DESK, QUICKSTART, generate
 from opsgym_suites.kit.authoring_rules import seed_violations
@@ -46,12 +47,12 @@ SEEDS = (
     Seed(
         "csm",
         "quickstart",
-        lambda: generate_csm(CSM_QUICKSTART),
+        lambda: generate_csm(CSM_QUICKSTART, LARKSPUR),
         csm_seeds.quickstart_world,
         csm_seeds.quickstart_sql,
         500,
     ),
-    Seed("csm", "desk", lambda: generate_csm(CSM_DESK), csm_seeds.desk_world, csm_seeds.desk_sql, 2000),
+    Seed("csm", "desk", lambda: generate_csm(CSM_DESK, LARKSPUR), csm_seeds.desk_world, csm_seeds.desk_sql, 2000),
 )
 each_seed = pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.id)
 

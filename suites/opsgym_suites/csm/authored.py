@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opsgym_domains.csm.domain import HEADER
+from opsgym_domains.csm.tables import Account
 from opsgym_suites.csm import core
 from opsgym_suites.csm.seeds import desk_sql, desk_world, quickstart_sql
-from opsgym_suites.csm.seeds.company import COMPANY_NAME
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
@@ -18,8 +18,9 @@ def _identity(actor: Person) -> Mapping[str, str]:
     return {HEADER: actor.email}
 
 
-def _introduction(_actor: Person, _world: World) -> str:
-    return f"You are the customer service assistant of {COMPANY_NAME}."
+def _introduction(_actor: Person, world: World) -> str:
+    company = world.one(Account, account_type="internal").name
+    return f"You are the customer service assistant of {company}."
 
 
 SERVER = GymServer("csm", "gym-csm-mcp", "http://localhost:8001", _identity, _introduction)

@@ -23,7 +23,6 @@ from opsgym_domains.csm.tables import (
 )
 from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import call, full_name
-from opsgym_suites.kit.world import NOW
 
 
 def timestamp(time: datetime) -> str:
@@ -120,9 +119,9 @@ def stage(sla: CaseSla, stage: str, **fields: Any) -> ToolCall:
     return call("update_case_sla_details", case_sla_id=sla.case_sla_id, stage=stage, **fields)
 
 
-def complete_sla(sla: CaseSla) -> ToolCall:
-    """Completes an SLA now."""
-    return stage(sla, "completed", completed_time=timestamp(NOW))
+def complete_sla(sla: CaseSla, time: datetime) -> ToolCall:
+    """Completes an SLA at a time."""
+    return stage(sla, "completed", completed_time=timestamp(time))
 
 
 def link(case: CustomerCase | int, article: Knowledge, use: str) -> ToolCall:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from opsgym_domains.csm.rules import OPEN
@@ -119,10 +118,3 @@ class DeskRecords:
     def entitlements(self, contract: Contract, **values: Any) -> list[Entitlement]:
         """Entitlements of a contract."""
         return self.world.all(Entitlement, contract_id=contract.contract_id, **values)
-
-
-def registered_at(case: CustomerCase) -> datetime:
-    """When a case was registered."""
-    if case.sys_created_on is None:
-        raise LookupError(f"{case.number} has no time of registration")
-    return case.sys_created_on

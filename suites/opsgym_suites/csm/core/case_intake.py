@@ -25,12 +25,12 @@ from opsgym_suites.csm.calls import (
     track,
     update_case,
 )
-from opsgym_suites.csm.records import DeskRecords, registered_at
+from opsgym_suites.csm.records import DeskRecords
+from opsgym_suites.csm.seeds.cases import registered_at
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
 from opsgym_suites.kit.drafts import Draft, Solution, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
-from opsgym_suites.kit.world import NOW
 
 # --- registered ----------------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ def _taken_up_at_once(world: World) -> Draft:
                 escalation=True,
                 escalation_reason="customer_request",
             ),
-            *(track(made, definition, NOW) for definition in records.sla_definitions("high")),
+            *(track(made, definition, world.now) for definition in records.sla_definitions("high")),
             notify(made, manager, "alert"),
         ),
         answer=f"CS-{made:07d} is yours and escalated; its SLAs run, and {full_name(manager)} has been alerted.",
@@ -593,7 +593,7 @@ def _reprioritise(
             *([call("list_group_members", group_id=case.assignment_group_id)] if reason else []),
             update_case(case, priority=priority, **more),
             *(stage(sla, "canceled") for sla in old),
-            *(track(case, definition, NOW) for definition in new),
+            *(track(case, definition, world.now) for definition in new),
             *(notify(case, user, "alert") for user in notifications),
         ),
         answer=f"{case.number} is {priority} now; the earlier SLAs are canceled and the new ones run.",

@@ -31,7 +31,6 @@ from opsgym_suites.csm.verification import with_verifiers
 from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
-from opsgym_suites.kit.world import NOW
 
 THIRD_TIME = 3
 """Reopening that leads to an escalation [ESC-4]."""
@@ -229,7 +228,7 @@ def _resolve(world: World, *, slug: str, actor: str, keys: Sequence[str], title:
             *(find_contact_user(contact) for contact in contacts),
             *(link(case, article, "resolution") for case in cases),
             *(update_case(case, state="resolved") for case in cases),
-            *(complete_sla(sla) for case in cases for sla in records.running_slas(case)),
+            *(complete_sla(sla, world.now) for case in cases for sla in records.running_slas(case)),
             *(
                 notify(case, records.user_of(contact), "solution_proposal", shown)
                 for case, contact in zip(cases, contacts, strict=True)
@@ -239,7 +238,7 @@ def _resolve(world: World, *, slug: str, actor: str, keys: Sequence[str], title:
         verifiers=(answer_says("names_the_cases", "The answer names the cases [REF-3]", names_all(cases)),),
         tools=("updated_linked_case_knowledge", "find_contacts", "find_interactions", "create_knowledge"),
         mistakes={
-            "closes it at once": (update_case(cases[0], state="closed", closed_on=timestamp(NOW)),),
+            "closes it at once": (update_case(cases[0], state="closed", closed_on=timestamp(world.now)),),
             "links another product's article too": (link(cases[0], other, "applied"),),
             **inside,
         },
@@ -278,7 +277,7 @@ def _close(world: World, *, slug: str, actor: str, team: str, prompt: str, produ
     item = world.product(product) if product else None
     resolved = world.all(CustomerCase, assignment_group_id=group.group_id, state="resolved")
     resolved_cases = [case for case in resolved if item is None or case.product_id == item.product_id]
-    ready = [case for case in resolved_cases if NOW - (case.sys_updated_on or NOW) >= QUIET_BEFORE_CLOSING]
+    ready = [case for case in resolved_cases if world.now - (case.sys_updated_on or world.now) >= QUIET_BEFORE_CLOSING]
     fresh = [case for case in resolved if case not in ready]
     staying = [case for case in resolved_cases if case not in ready]
     draft = Draft(
@@ -296,12 +295,12 @@ def _close(world: World, *, slug: str, actor: str, team: str, prompt: str, produ
             *([find_product(item)] if item else []),
             call("search_cases", state="resolved"),
             call("get_cases_assigned_to", assignment_group_id=group.group_id),
-            *(update_case(case, state="closed", closed_on=timestamp(NOW)) for case in ready),
+            *(update_case(case, state="closed", closed_on=timestamp(world.now)) for case in ready),
         ),
         answer=f"Closed: {numbers(ready)}." + (f" Too fresh: {numbers(staying)}." if staying else ""),
         verifiers=(answer_says("names_cases", "The answer names the cases [REF-3]", names_all(staying or ready)),),
         tools=("list_user_groups", "count_case_by_state", "find_case_slas", "send_notification"),
-        mistakes={"closes a fresh one": (update_case(fresh[-1], state="closed", closed_on=timestamp(NOW)),)},
+        mistakes={"closes a fresh one": (update_case(fresh[-1], state="closed", closed_on=timestamp(world.now)),)},
     )
     return with_verifiers(world, draft, rules={"update_case": "CAS-8"})
 

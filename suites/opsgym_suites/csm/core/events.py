@@ -34,13 +34,13 @@ from opsgym_suites.csm.calls import (
     track,
     update_case,
 )
-from opsgym_suites.csm.records import DeskRecords, registered_at
+from opsgym_suites.csm.records import DeskRecords
+from opsgym_suites.csm.seeds.cases import registered_at
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_scenario_verifiers
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent, answer_admits, days
 from opsgym_suites.kit.verifiers import answer_says, count
-from opsgym_suites.kit.world import NOW
 
 # --- people and teams ----------------------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ def _contract_is_suspended(world: World) -> Draft:
         "short_description": summary,
     }
     high = call("create_new_case", **written, priority="high")
-    tracked = tuple(track(made, definition, NOW) for definition in records.sla_definitions("high"))
+    tracked = tuple(track(made, definition, world.now) for definition in records.sla_definitions("high"))
     return with_scenario_verifiers(
         Draft(
             slug="cover-ends-before-the-case-begins",
@@ -388,8 +388,8 @@ def _customer_answers(world: World) -> Draft:
         case_id=case.case_id,
         interacted_user=acting.user_id,
         status="open",
-        started_at=NOW + timedelta(hours=2),
-        sys_created_on=NOW + timedelta(hours=2),
+        started_at=world.now + timedelta(hours=2),
+        sys_created_on=world.now + timedelta(hours=2),
     )
     event = ScenarioEvent(world, timedelta(hours=2)).add(answer)
     came = world.next_id(Interaction)
@@ -447,7 +447,7 @@ def _quiet_days(world: World) -> Draft:
     sent = f"SELECT COUNT(*) FROM notification WHERE case_id = {case.case_id} AND type = 'next_steps'"  # noqa: S608
     before = (find_user(acting), find_case(case), find_case_slas(case), find_contact_user(contact))
     notifications = notify(case, user, "next_steps")
-    closed = _closed(case, NOW + days(3))
+    closed = _closed(case, world.now + days(3))
     later = ScenarioEvent(world, days(3))
     return with_scenario_verifiers(
         Draft(
@@ -471,13 +471,13 @@ def _quiet_days(world: World) -> Draft:
             events=(later.happens_when(sent),),
             also={
                 "counts its own work in": Solution(
-                    (*before, notifications, find_case(case), _closed(case, NOW + days(3) + timedelta(minutes=5)))
+                    (*before, notifications, find_case(case), _closed(case, world.now + days(3) + timedelta(minutes=5)))
                 ),
             },
             mistakes={"tells them twice": (notify(case, user, "update"),)},
             negative_trajectories={
                 "closes it at once": NegativeTrajectory(
-                    (*before, _closed(case, NOW), notifications),
+                    (*before, _closed(case, world.now), notifications),
                     f"{case.number} is done.",
                     "CAS-8",
                 ),
@@ -485,7 +485,7 @@ def _quiet_days(world: World) -> Draft:
                     (*before, notifications), f"{case.number}: the contact is informed."
                 ),
                 "closes it with the time of its message": NegativeTrajectory(
-                    (*before, notifications, find_case(case), _closed(case, NOW)), f"{case.number} is closed."
+                    (*before, notifications, find_case(case), _closed(case, world.now)), f"{case.number} is closed."
                 ),
                 "closes it with any time": NegativeTrajectory(
                     (*before, notifications, find_case(case), _closed(case, datetime(1999, 1, 1))),  # noqa: DTZ001

@@ -31,7 +31,6 @@ from opsgym_suites.csm.verification import with_verifiers
 from opsgym_suites.kit.answers import only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.verifiers import answer_refuses
-from opsgym_suites.kit.world import NOW
 
 
 def _claims_success(gold: tuple[ToolCall, ...], write: ToolCall, rule: str) -> NegativeTrajectory:
@@ -210,7 +209,7 @@ def _too_fresh(world: World) -> Draft:
         tools=("update_case", "send_notification", "find_case_slas"),
         feasible=False,
         mistakes={
-            "closes it": (update_case(case, state="closed", closed_on=timestamp(NOW)),),
+            "closes it": (update_case(case, state="closed", closed_on=timestamp(world.now)),),
             "hands it to a colleague": (update_case(case, assigned_to=world.user("Maya Torres").user_id),),
         },
     )

@@ -38,13 +38,14 @@ from opsgym_suites.csm.calls import (
     track,
     update_case,
 )
-from opsgym_suites.csm.records import DeskRecords, registered_at
+from opsgym_suites.csm.records import DeskRecords
+from opsgym_suites.csm.seeds.cases import registered_at
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_scenario_verifiers
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says
-from opsgym_suites.kit.world import NOW, at, key_of
+from opsgym_suites.kit.world import at, key_of
 
 THIRD_TIME = 3
 """Reopening that leads to an escalation [ESC-4]."""
@@ -369,7 +370,7 @@ def _taken_up(world: World, scene: TakenUp) -> Draft:
     breached = [
         definition
         for definition in definitions
-        if NOW < _breach(case, definition) <= (begins[0] if definition.pause_on_pending else end)
+        if world.now < _breach(case, definition) <= (begins[0] if definition.pause_on_pending else end)
     ]
     broken = " and ".join(definition.metric for definition in breached)
     gold = (*first, *(waiting if waits else ()), *solved)
@@ -505,9 +506,9 @@ def _closing(world: World, scene: Closing) -> Draft:
     end = at(scene.begins)
     resolved = sorted(
         world.all(CustomerCase, assignment_group_id=group.group_id, state="resolved"),
-        key=lambda case: case.sys_updated_on or NOW,
+        key=lambda case: case.sys_updated_on or world.now,
     )
-    ready = [case for case in resolved if _quiet(case, NOW) >= QUIET_BEFORE_CLOSING]
+    ready = [case for case in resolved if _quiet(case, world.now) >= QUIET_BEFORE_CLOSING]
     left = [case for case in resolved if case not in ready]
     back = left[scene.back]
     later = [case for case in left if case is not back and _quiet(case, end) >= scene.quiet]
@@ -523,7 +524,7 @@ def _closing(world: World, scene: Closing) -> Draft:
         find_team(group),
         call("search_cases", state="resolved"),
         call("get_cases_assigned_to", assignment_group_id=group.group_id),
-        *(update_case(case, state="closed", closed_on=timestamp(NOW)) for case in ready),
+        *(update_case(case, state="closed", closed_on=timestamp(world.now)) for case in ready),
     )
     second = on_day(
         2,
@@ -579,7 +580,7 @@ def _closing(world: World, scene: Closing) -> Draft:
                 "closes everything on the first day": NegativeTrajectory(
                     (
                         *first,
-                        *(update_case(case, state="closed", closed_on=timestamp(NOW)) for case in later),
+                        *(update_case(case, state="closed", closed_on=timestamp(world.now)) for case in later),
                         *(made for made in second if made.arguments.get("state") != "closed"),
                     ),
                     answer,

@@ -31,12 +31,12 @@ from opsgym_suites.csm.calls import (
     track,
     update_case,
 )
-from opsgym_suites.csm.records import DeskRecords, registered_at
+from opsgym_suites.csm.records import DeskRecords
+from opsgym_suites.csm.seeds.cases import registered_at
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_scenario_verifiers
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_says
-from opsgym_suites.kit.world import NOW
 
 
 def everyday(world: World) -> Iterator[Draft]:
@@ -67,7 +67,9 @@ def _from_new_to_resolved(world: World) -> Draft:
     taken = update_case(case, state="in_progress", assigned_to=acting.user_id)
     tracked = tuple(track(case, definition, registered_at(case)) for definition in definitions)
     done = tuple(
-        call("update_case_sla_details", case_sla_id=first + place, stage="completed", completed_time=timestamp(NOW))
+        call(
+            "update_case_sla_details", case_sla_id=first + place, stage="completed", completed_time=timestamp(world.now)
+        )
         for place in range(len(definitions))
     )
     linked, resolved = link(case, article, "resolution"), update_case(case, state="resolved")
@@ -180,7 +182,7 @@ def _week_of_closing(world: World) -> Draft:
         for case in world.all(CustomerCase, product_id=product.product_id, state="resolved")
         if case.assignment_group_id == group.group_id
     ]
-    ready = [case for case in resolved if NOW - (case.sys_updated_on or NOW) >= QUIET_BEFORE_CLOSING]
+    ready = [case for case in resolved if world.now - (case.sys_updated_on or world.now) >= QUIET_BEFORE_CLOSING]
     fresh = [case for case in resolved if case not in ready]
     looked = (
         find_user(acting),
@@ -188,7 +190,7 @@ def _week_of_closing(world: World) -> Draft:
         find_product(product),
         call("search_cases", product_id=product.product_id, state="resolved"),
     )
-    closings = tuple(update_case(case, state="closed", closed_on=timestamp(NOW)) for case in ready)
+    closings = tuple(update_case(case, state="closed", closed_on=timestamp(world.now)) for case in ready)
     return with_scenario_verifiers(
         Draft(
             slug="close-frost-sensor-cases",
@@ -216,7 +218,7 @@ def _week_of_closing(world: World) -> Draft:
             },
             negative_trajectories={
                 "closes a fresh one too": NegativeTrajectory(
-                    (*looked, *closings, update_case(fresh[0], state="closed", closed_on=timestamp(NOW))),
+                    (*looked, *closings, update_case(fresh[0], state="closed", closed_on=timestamp(world.now))),
                     "All closed.",
                     "CAS-8",
                 ),
@@ -388,7 +390,7 @@ def _priority_and_escalation(world: World) -> Draft:
     )
     goes_on = update_case(case, state="in_progress", priority="critical", escalation=True, escalation_reason="impact")
     ended = tuple(stage(sla, "canceled") for sla in old)
-    begun = tuple(track(case, definition, NOW) for definition in new)
+    begun = tuple(track(case, definition, world.now) for definition in new)
     notifications = tuple(notify(case, user, "alert") for user in records.managers(case))
     return with_scenario_verifiers(
         Draft(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from opsgym_suites.csm.seeds.generate import DESK, QUICKSTART, generate
+from opsgym_suites.csm.seeds.larkspur import LARKSPUR
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.kit.seed_sql import seed_sql
 
@@ -12,7 +13,7 @@ from opsgym_suites.kit.seed_sql import seed_sql
 @cache
 def quickstart_world() -> World:
     """The rows of the seed `quickstart`."""
-    return generate(QUICKSTART)
+    return generate(QUICKSTART, LARKSPUR)
 
 
 def quickstart_sql() -> str:
@@ -23,7 +24,7 @@ def quickstart_sql() -> str:
 @cache
 def desk_world() -> World:
     """The rows of the seed `desk`."""
-    return generate(DESK)
+    return generate(DESK, LARKSPUR)
 
 
 def desk_sql() -> str:

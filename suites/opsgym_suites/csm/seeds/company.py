@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from opsgym_suites.csm.seeds.setting import Employee, Item, KnownIssue, Team
 
 COMPANY_NAME = "Larkspur Cold Chain"
 DOMAIN = "larkspur.example"
@@ -14,16 +14,6 @@ OFFICES = (
     ("Larkspur Tokyo", "tokyo", "3-9", "Kaigan"),
     ("Larkspur Sydney", "sydney", "61", "Pirrama Road"),
 )
-
-
-@dataclass(frozen=True)
-class Employee:
-    """An employee of the company."""
-
-    name: str
-    role: str
-    city: str
-    active: bool = True
 
 
 EMPLOYEES = (
@@ -54,16 +44,6 @@ EMPLOYEES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Team:
-    """A group with its members."""
-
-    name: str
-    type: str
-    members: tuple[str, ...]
-    active: bool = True
-
-
 TEAMS = (
     Team("Sensor Support", "support", ("Priya Venkat", "Asha Nair", "Rohan Mehta", "Lena Fischer", "Yuki Tanabe")),
     Team(
@@ -78,19 +58,6 @@ TEAMS = (
     Team("Calibration Partners", "vendor", ("Priya Venkat", "Haruto Sakai")),
     Team("Legacy Loggers", "support", ("Liam Cattell",), active=False),
 )
-
-
-@dataclass(frozen=True)
-class Item:
-    """A product, with the group that supports it."""
-
-    name: str
-    category: str
-    price: int
-    team: str
-    code: str = ""
-    """What serial numbers begin with; empty if it has none."""
-    state: str = "active"
 
 
 PRODUCTS = (
@@ -127,19 +94,6 @@ RETIRED_SLAS = (("Critical response 2024", "response", "critical", 30), ("High r
     960),
                 ("Moderate resolution 2024", "resolution", "moderate", 4320))  # fmt: skip
 """SLA definitions that are no longer active."""
-
-
-@dataclass(frozen=True)
-class KnownIssue:
-    """A fault of a product, with the article that helps."""
-
-    product: str
-    summaries: tuple[str, ...]
-    priorities: tuple[str, ...]
-    title: str
-    body: str
-    visibility: str = "external"
-    state: str = "published"
 
 
 KNOWN_ISSUES = (

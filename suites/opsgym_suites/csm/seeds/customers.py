@@ -2,29 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Customer:
-    """An account with its location and products."""
-
-    name: str
-    domain: str
-    city: str
-    level: str | None
-    """Support level of its entitlements; None if it has no contract."""
-    products: tuple[str, ...]
-    devices: int
-    """Devices of each product that has serial numbers."""
-    sites: tuple[str, ...]
-    type: str = "customer"
-    active: bool = True
-    contract: str = "active"
-    """Status of its support contract."""
-    wide: bool = False
-    """Whether its entitlement covers all products."""
-
+from opsgym_suites.csm.seeds.setting import Customer
 
 CUSTOMERS = (
     Customer(

@@ -2,30 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class CaseFixture:
-    """A case that is written by hand."""
-
-    key: str
-    account: str
-    product: str
-    summary: str
-    created: str
-    """Month, day and time in 2026."""
-    priority: str
-    state: str = "new"
-    contact: int = 0
-    """Which of the account's active contacts; the primary one is the first."""
-    channel: str = "phone"
-    assignee: str | None = None
-    escalation: str | None = None
-    reopened: int = 0
-    updated: str | None = None
-    """When it changed last; drawn if None."""
-
+from opsgym_suites.csm.seeds.setting import CaseFixture
 
 CASE_FIXTURES = (
     CaseFixture(
