@@ -506,8 +506,8 @@ def _closed(case: CustomerCase, time: datetime) -> ToolCall:
 def _colleague_is_faster(world: World) -> Draft:
     """A colleague takes one of the cases after the agent's first step; the request says when to look again.
 
-    Who lists the cases in the first step sees it new, whoever lists them later does not: only a look directly before
-    the assignment settles it in both plays.
+    An agent that lists the cases in its first step sees it new, one that lists them later does not: only a look
+    directly before the assignment settles it in both plays.
     """
     records, acting, group = DeskRecords(world), world.user("Asha Nair"), world.group("Sensor Support")
     product = world.product("Frost Sensor F1")
@@ -545,7 +545,7 @@ def _colleague_is_faster(world: World) -> Draft:
             prompt=(
                 f"I saw {numbers(cases)} in the queue this morning, all new and about the Frost Sensor F1. I take "
                 "them up, SLAs included where there is cover. My colleagues are in the same queue, so open each case "
-                "once more right before you give it to me: what somebody has by then is theirs and stays as it is. "
+                "once more right before you give it to me: what a colleague has by then is theirs and stays as it is. "
                 "Tell me which ones are mine."
             ),
             plan=(
