@@ -238,15 +238,55 @@ def test_a_leaderboard_has_the_best_first_and_domains_in_the_published_order(
     put_run(store, "third.1", [PlannedCell(cell=cell, task_ids=["h"]) for cell in (OTHER, HR)])
     passed(store, "third.1", OTHER.model_copy(update={"domain": "csm"}), {"h": (1,)})
     lines = stdout_of(capsys, "leaderboard", "new", "third", "--format", "markdown").splitlines()
-    assert lines[0].startswith("| model | run | csm | itsm | hr | mean over domains |")
-    assert [line.split(" | ")[0] for line in lines[2:5]] == ["| other", "| m", "| m"]
-    assert "not comparable, because their means cover fewer domains: other, m" in lines[-1]
+    assert lines[0].startswith("| rank | model | run | csm | itsm | hr | mean over tasks |")
+    assert [line.split(" | ")[:2] for line in lines[2:5]] == [["| 1–3", "other"], ["| 1–3", "m"], ["| 1–3", "m"]]
+    assert "not comparable, because their means cover fewer domains: other, m" in lines
+    assert "mean over domains: as in the published full leaderboard" in lines
     rows = records(stdout_of(capsys, "leaderboard", "new", "third", "--format", "csv"))
     assert [(row["model"], row["success_csm"], row["domains"]) for row in rows] == [
         ("other", "1.0", "1"),
         ("m", "", "1"),
         ("m", "", "0"),
     ]
+
+
+def test_a_leaderboard_tests_models_pairwise_and_gives_rank_intervals(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = [f"t{n}" for n in range(40)]
+    cells = {name: CELL.model_copy(update={"model": name}) for name in ("strong", "similar", "weak")}
+    put_run(store, "race.1", [PlannedCell(cell=cell, task_ids=tasks) for cell in cells.values()])
+    for name, count in (("strong", 30), ("similar", 28), ("weak", 8)):
+        passed(store, "race.1", cells[name], {task: (int(n < count),) for n, task in enumerate(tasks)})
+    document = json.loads(stdout_of(capsys, "leaderboard", "race", "race.1", "--format", "json"))
+    assert [(row["model"], row["rank"]) for row in document["rows"]] == [
+        ("strong", "1–2"), ("similar", "1–2"), ("weak", "3"),
+    ]  # fmt: skip
+    pairs = {(pair["first"]["model"], pair["second"]["model"]): pair for pair in document["pairs"]}
+    assert pairs["strong", "similar"]["p_value"] == 0.5
+    assert pairs["strong", "weak"]["p_value"] == pytest.approx(3 * 2 * 0.5**22)
+    assert {pair["tasks"] for pair in document["pairs"]} == {40}
+
+
+def test_a_leaderboard_leaves_out_rows_that_are_known_to_be_faulty(
+    store: LocalStore, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    put_run(store, "race.1", [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
+    passed(store, "race.1", CELL, {"a": (1,), "b": (1,), "c": (0,)})
+    faults = [
+        ("oracle", "a", "needs_no_action"),
+        ("oracle", "c", "passes_untouched"),
+        ("all_tools", "b", "relative_time"),
+    ]
+    file = folder / "faults.json"
+    file.write_text(json.dumps([{"mode": mode, "task_id": task, "kind": kind} for mode, task, kind in faults]))
+    document = json.loads(stdout_of(capsys, "leaderboard", "race", "--format", "json", "--faults", str(file)))
+    (row,) = document["rows"]
+    assert (row["scored"], row["mean_over_tasks"]) == (2, 0.5)
+    assert f"left out, because {file} lists them as faulty: 1 needs_no_action, 1 relative_time" in document["notes"]
+    file.write_text("{}x")
+    assert invoke(["leaderboard", "race", "--store", str(store.root), "--faults", str(file)]) == 2
+    assert "is not the faults.json of `opsgym tasks import`" in capsys.readouterr().err
 
 
 def test_a_compacted_run_has_the_same_results(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:

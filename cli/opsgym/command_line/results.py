@@ -137,17 +137,23 @@ def gate(run: str, file: Path | None, as_json: bool, plan: bool, rate: float, fl
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @_format("table", "markdown", "csv", "json")
+@click.option(
+    "--faults",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="faults.json of `opsgym tasks import`: rows whose score it makes doubtful are left out.",
+)
 @out_option
 @locates_run
-def leaderboard(runs: tuple[str, ...], form: str, out: Path | None, locator: RunLocator) -> int:
+def leaderboard(runs: tuple[str, ...], form: str, faults: Path | None, out: Path | None, locator: RunLocator) -> int:
     """Print success rates of models by domain, in the form of the published leaderboard.
 
-    Every model, agent and mode of every RUN is a row; the highest mean over domains comes first. Runs are named as for
-    `opsgym results`.
+    Every model, agent and mode of every RUN is a row; the highest mean over tasks comes first. Ranks come from paired
+    tests of each two rows; docs/scores.md defines them. Runs are named as for `opsgym results`.
     """
     from opsgym.commands.leaderboard import leaderboard as command
 
-    return command(runs, form, out, locator)
+    return command(runs, form, out, locator, faults)
 
 
 @cli.command()

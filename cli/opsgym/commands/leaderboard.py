@@ -1,9 +1,14 @@
-"""`opsgym leaderboard`: success rates of models by domain."""
+"""`opsgym leaderboard`: success rates of models by domain.
+
+Invariant: rows are ordered by the mean over tasks, which is also what the paired tests behind the ranks compare.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,43 +16,157 @@ from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.score_table import console
 from opsgym.formats.tabular import Column, Kind, Table, write_out
+from opsgym.taskimport.faults import FaultKind
+from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
+from opsgym_core.planning.documents import text_of
+from opsgym_core.results.frozen_suite import task_digests
+from opsgym_core.results.ranking import PairTest, TaskShares, pair_tests, rank_intervals, task_shares
+from opsgym_core.results.rows import CellRows, RunRows
 from opsgym_core.results.score import AgentScore, Summary, summarise
 
 PUBLISHED_ORDER = ("teams", "csm", "email", "itsm", "calendar", "hr", "drive", "hybrid")
 """Domains in the order of the published table; other domains follow by name."""
 NAMES = ("model", "agent", "mode", "run")
+DISTRUSTED = (FaultKind.NEEDS_NO_ACTION, FaultKind.RELATIVE_TIME, FaultKind.TEXT_FOR_NUMBER)
+"""Faults with which a row's score says little about the agent."""
+AVERAGES = (
+    "mean over tasks: as in the published table of the public split and in the paper; rows are ordered by it",
+    "mean over domains: as in the published full leaderboard",
+)
+RANKS = (
+    "ranks: all true ranks are within them with 95 % confidence; from paired tests of each two rows over their common"
+    " tasks, corrected for their number (Holm)"
+)
 
 
-def leaderboard(runs: Sequence[str], form: str, out: Path | None, locator: RunLocator) -> int:
-    """Prints success rates of models by domain, highest mean over domains first.
+@dataclass(frozen=True)
+class _Entry:
+    """A row of the table and what its tests need."""
+
+    row: dict[str, Any]
+    shares: TaskShares
+
+
+def leaderboard(
+    runs: Sequence[str], form: str, out: Path | None, locator: RunLocator, faults: Path | None = None
+) -> int:
+    """Prints success rates of models by domain, highest mean over tasks first.
+
+    Args:
+        runs: Runs, as for `opsgym results`; a run that is named twice counts once.
+        form: `table`, `markdown`, `csv` or `json`.
+        out: File to write to; None for stdout.
+        locator: Location of the runs.
+        faults: `faults.json` of an import, whose rows with `DISTRUSTED` faults are left out; None leaves out none.
 
     Raises:
-        InputError: A run does not exist, or the file cannot be written.
+        InputError: A run does not exist, a file cannot be read, or the file cannot be written.
         StoreError: The store cannot be read.
         ClusterError: The cluster cannot be queried.
     """
-    rows = sorted((row for run in runs for row in _rows(summarise(locator.load_rows(run)[1]))), key=_rank)
+    faulty = {} if faults is None else _read_faults(faults)
+    loaded = {rows.run.run: (store, rows) for store, rows in map(locator.load_rows, runs)}
+    entries = sorted(
+        (
+            entry
+            for store, rows in loaded.values()
+            for entry in _entries(_without(rows, faulty), task_digests(store, rows.run.run))
+        ),
+        key=lambda entry: _order(entry.row),
+    )
+    tests = pair_tests([entry.shares for entry in entries])
+    ranks = rank_intervals(len(entries), tests)
+    rows = [{**entry.row, "rank": str(rank)} for entry, rank in zip(entries, ranks, strict=True)]
+    notes = [*_notes(rows, {domain for row in rows for domain in row["domains"]}), *_fault_notes(faulty, faults)]
     domains = _in_order({domain for row in rows for domain in row["domains"]})
     table = _table(rows, domains)
     if form == "json":
-        write_out(json.dumps({"domains": domains, "rows": table.records()}) + "\n", out)
+        document = {"domains": domains, "rows": table.records(), "pairs": _pairs(rows, tests), "notes": notes}
+        write_out(json.dumps(document) + "\n", out)
     elif form == "csv":
         write_out(table.csv(), out)
     elif form == "markdown":
-        write_out("\n".join([table.markdown(), *(f"{note}\n" for note in _notes(rows, domains))]), out)
+        write_out("\n".join([table.markdown(), *(f"{note}\n" for note in notes)]), out)
     else:
         screen = console()
         with screen.capture() as captured:
             table.for_console().print(screen)
-            for note in ("", *_notes(rows, domains)):
+            for note in ("", *notes):
                 screen.print(note)
         write_out(captured.get(), out)
     return Exit.OK
 
 
-def _rows(summary: Summary) -> list[dict[str, Any]]:
-    return [_row(summary, agent) for agent in summary.agents]
+def _read_faults(file: Path) -> dict[tuple[str, str], str]:
+    """Kind of the first distrusted fault of each faulty row, by mode and task id.
+
+    Raises:
+        InputError: The file cannot be read or is not the `faults.json` of an import.
+    """
+    try:
+        listed = [(fault["mode"], fault["task_id"], fault["kind"]) for fault in json.loads(text_of(file))]
+    except (ValueError, TypeError, KeyError):
+        raise InputError(str(file), [Problem("", "is not the faults.json of `opsgym tasks import`")]) from None
+    return {(mode, task_id): kind for mode, task_id, kind in reversed(listed) if kind in DISTRUSTED}
+
+
+def _without(rows: RunRows, faulty: Mapping[tuple[str, str], str]) -> RunRows:
+    """A run without its faulty tasks."""
+    planned = [
+        plan.model_copy(update={"task_ids": [one for one in plan.task_ids if (plan.cell.mode, one) not in faulty]})
+        for plan in rows.run.cells
+    ]
+    cells = [
+        CellRows(
+            cell.cell,
+            tuple(trial for trial in cell.trials if (cell.cell.mode, trial.task_id) not in faulty),
+            tuple(attempt for attempt in cell.attempts if (cell.cell.mode, attempt.task_id) not in faulty),
+        )
+        for cell in rows.cells
+    ]
+    return replace(rows, run=rows.run.model_copy(update={"cells": planned}), cells=cells)
+
+
+def _fault_notes(faulty: Mapping[tuple[str, str], str], file: Path | None) -> list[str]:
+    if file is None:
+        return ["rows that `opsgym tasks import` found faulty count; --faults FILE leaves them out"]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(faulty.values()).items())) or "none"
+    return [f"left out, because {file} lists them as faulty: {kinds}"]
+
+
+def _pairs(rows: Sequence[dict[str, Any]], tests: Sequence[PairTest]) -> list[dict[str, Any]]:
+    def names(position: int) -> dict[str, Any]:
+        return {name: rows[position][name] for name in NAMES}
+
+    return [
+        {
+            "first": names(test.first),
+            "second": names(test.second),
+            "tasks": test.tasks,
+            "difference": test.difference,
+            "p_value": test.p_value,
+        }
+        for test in tests
+    ]
+
+
+def _entries(rows: RunRows, digests: Mapping[str, str]) -> list[_Entry]:
+    summary = summarise(rows)
+    return [
+        _Entry(
+            _row(summary, agent),
+            task_shares(
+                [
+                    cell
+                    for cell in rows.cells
+                    if (cell.cell.model, cell.cell.agent, cell.cell.mode) == (agent.model, agent.agent, agent.mode)
+                ],
+                digests,
+            ),
+        )
+        for agent in summary.agents
+    ]
 
 
 def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
@@ -73,14 +192,15 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
     """The model's name, and those other names that differ between rows, then rates and means."""
     differing = [name for name in NAMES[1:] if len({row[name] for row in rows}) > 1]
     columns = (
+        Column("rank", Kind.TEXT, "rank"),
         *(Column(name, Kind.TEXT, name if name == "model" or name in differing else "") for name in NAMES),
         *(Column(f"success_{domain}", Kind.SHARE, domain) for domain in domains),
-        Column("mean_over_domains", Kind.SHARE, "mean over domains"),
-        Column("domains_low", Kind.SHARE, "95 % from"),
-        Column("domains_high", Kind.SHARE, "to"),
         Column("mean_over_tasks", Kind.SHARE, "mean over tasks"),
-        Column("tasks_low", Kind.SHARE),
-        Column("tasks_high", Kind.SHARE),
+        Column("tasks_low", Kind.SHARE, "95 % from"),
+        Column("tasks_high", Kind.SHARE, "to"),
+        Column("mean_over_domains", Kind.SHARE, "mean over domains"),
+        Column("domains_low", Kind.SHARE),
+        Column("domains_high", Kind.SHARE),
         Column("domains", Kind.COUNT, "domains"),
         Column("scored", Kind.COUNT),
         Column("not_scored", Kind.COUNT, "not scored"),
@@ -103,8 +223,8 @@ def _scored_domains(row: dict[str, Any]) -> int:
     return sum(rate is not None for rate in row["domains"].values())
 
 
-def _rank(row: dict[str, Any]) -> tuple[float, str]:
-    return -(row["mean_over_domains"] if row["mean_over_domains"] is not None else -1.0), row["model"]
+def _order(row: dict[str, Any]) -> tuple[float, str]:
+    return -(row["mean_over_tasks"] if row["mean_over_tasks"] is not None else -1.0), row["model"]
 
 
 def _in_order(domains: Iterable[str]) -> list[str]:
@@ -112,8 +232,9 @@ def _in_order(domains: Iterable[str]) -> list[str]:
     return [*(name for name in PUBLISHED_ORDER if name in names), *sorted(names.difference(PUBLISHED_ORDER))]
 
 
-def _notes(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> list[str]:
+def _notes(rows: Sequence[dict[str, Any]], domains: Collection[str]) -> list[str]:
     partial = [row["model"] for row in rows if _scored_domains(row) < len(domains)]
-    if not partial:
-        return []
-    return [f"not comparable, because their means cover fewer domains: {', '.join(dict.fromkeys(partial))}"]
+    notes = [*AVERAGES, *([RANKS] if len(rows) > 1 else [])]
+    if partial:
+        notes.append(f"not comparable, because their means cover fewer domains: {', '.join(dict.fromkeys(partial))}")
+    return notes

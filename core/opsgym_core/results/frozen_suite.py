@@ -21,6 +21,7 @@ from opsgym_api.tasks.suite import FrozenTask, SeedRef, SuiteEntry, SuiteIndex
 from opsgym_api.tasks.task import Task
 from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.store.base import Store
+from opsgym_core.store.objects import read_object
 
 _THREADS = 16
 """Objects to write at the same time."""
@@ -122,6 +123,17 @@ def read_frozen(store: Store, run: str, task_id: str) -> tuple[Task, dict[str, S
     if isinstance(row, BadRow):
         raise FrozenSuiteError(ConfigReason.INVALID_ROW, row.message)
     return row, {gym: _seed(gym, seed, keys, store) for gym, seed in frozen.seeds.items()}
+
+
+def task_digests(store: Store, run: str) -> dict[str, str]:
+    """Digest of each task of a run's suite, by id; empty if the store does not have its index.
+
+    Raises:
+        InputError: The index is not valid.
+        StoreError: The store cannot be read.
+    """
+    index = read_object(store, RunKeys(run).suite_index, SuiteIndex)
+    return {} if index is None else {entry.task_id: entry.digest for entry in index.entries}
 
 
 def _seed(gym: str, seed: SeedRef, keys: RunKeys, store: Store) -> Seed:
