@@ -8,23 +8,22 @@ from typing import cast
 from opsgym_domains.calendar.domain import HEADER
 from opsgym_suites.calendar import core
 from opsgym_suites.calendar.seeds import offices_sql, offices_world
-from opsgym_suites.calendar.seeds.company import COMPANY_NAME
-from opsgym_suites.calendar.seeds.world import DOMAIN, Colleague
+from opsgym_suites.calendar.seeds.world import Colleague, World
+from opsgym_suites.kit import world as kit
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
-from opsgym_suites.kit.world import World
 
 
 def _identity(actor: Person) -> Mapping[str, str]:
     return {HEADER: cast("Colleague", actor).user.static_token}
 
 
-def _introduction(actor: Person, _world: World) -> str:
-    zone = cast("Colleague", actor).user.timezone
+def _introduction(actor: Person, of_seed: kit.World) -> str:
+    zone, company = cast("Colleague", actor).user.timezone, cast("World", of_seed).company
     return (
-        f"You manage calendars at {COMPANY_NAME}. Addresses there are first.last@{DOMAIN}, without accents; where two "
-        f"people have the same name, the second has an initial in the middle. The acting user's time zone is {zone}."
+        f"You manage calendars at {company.name}. Addresses there are first.last@{company.domain}, without accents; "
+        f"where two people have the same name, the second has an initial in the middle. The acting user's time zone is {zone}."
     )
 
 

@@ -21,7 +21,8 @@ from opsgym_suites.calendar.calls import (
     on,
     on_day,
 )
-from opsgym_suites.calendar.seeds.company import MANAGERS, ROOMS, ZONES, Room
+from opsgym_suites.calendar.seeds.company import MANAGERS, ROOMS, ZONES
+from opsgym_suites.calendar.seeds.description import Room
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
 from opsgym_suites.kit.answers import term

@@ -26,7 +26,7 @@ from opsgym_suites.calendar.calls import (
     unshare,
 )
 from opsgym_suites.calendar.effects import NEW_CALENDAR
-from opsgym_suites.calendar.seeds.world import DOMAIN, World
+from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
 from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
@@ -625,7 +625,7 @@ def _list(
     removed = [row for row in rules if row.scope_id not in scopes]
     added = [name for name in target if world.scope(people[name]).id not in known]
     right = next(row for row in rules if scopes.get(row.scope_id) == row.role)
-    colleagues = {world.scope(user).id for user in people.values() if user.email.endswith(DOMAIN)}
+    colleagues = {world.scope(user).id for user in people.values() if user.email.endswith(world.company.domain)}
     other_rule = next(row for row in rules if row.scope_id in colleagues)
     number = len(changed) + len(removed) + len(added)
     looked = (LIST, *map(find_person, people.values()), rules_of(home))

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from datetime import date, datetime
+
+from opsgym_suites.calendar.seeds.description import Company, Employee, Room, Series, Shared
 
 COMPANY_NAME = "Kestrel Survey"
 LISBON, TORONTO, SYDNEY = "Europe/Lisbon", "America/Toronto", "Australia/Sydney"
 ZONES: Mapping[str, str] = {"Lisbon": LISBON, "Toronto": TORONTO, "Sydney": SYDNEY}
-
-
-@dataclass(frozen=True)
-class Employee:
-    """A person of the company."""
-
-    address: str
-    """The address before the company's domain."""
-    name: str
-    site: str
-    title: str
-    active: bool = True
 
 
 EMPLOYEES: Sequence[Employee] = (
@@ -60,26 +50,6 @@ PARTNERS: Mapping[str, tuple[str, str]] = {
 """People of other companies with accounts: name and zone by address."""
 
 
-@dataclass(frozen=True)
-class Room:
-    """A room that can be booked."""
-
-    name: str
-    site: str
-    seats: int
-    equipment: str
-
-    @property
-    def address(self) -> str:
-        """The account by which the room is invited, before the company's domain."""
-        return f"room.{self.name.lower()}"
-
-    @property
-    def calendar(self) -> str:
-        """Title of the room's calendar."""
-        return f"Room {self.name}"
-
-
 ROOMS: Sequence[Room] = (
     Room("Sado", "Lisbon", 4, "screen"),
     Room("Tejo", "Lisbon", 8, "screen, whiteboard"),
@@ -93,18 +63,6 @@ ROOMS: Sequence[Room] = (
 )
 MANAGERS: Mapping[str, str] = {"Lisbon": "ines.carvalho", "Toronto": "claire.dubois", "Sydney": "grace.nguyen"}
 """Who owns the rooms' calendars of a site."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A calendar that a team, a project or a site shares."""
-
-    summary: str
-    owner: str
-    description: str
-    roles: Mapping[str, str]
-    """Roles by address, by `@` and a mail domain, or by `*` for everybody."""
-    domain_role: str | None = None
 
 
 SHARED: Sequence[Shared] = (
@@ -233,7 +191,7 @@ SHARED: Sequence[Shared] = (
     ),
 )
 
-SERIES: Sequence[tuple[str, str, tuple[int, ...], str, int, str, tuple[str, ...]]] = (
+SERIES: Sequence[Series] = (
     (
         "Field operations",
         "Field stand-up",
@@ -295,4 +253,22 @@ SERIES: Sequence[tuple[str, str, tuple[int, ...], str, int, str, tuple[str, ...]
     ("Toronto office", "Reception handover", (0,), "08:30", 15, "Toronto", ("vera.novak",)),
     ("Sydney office", "Deliveries at the dock", (3,), "09:00", 30, "Sydney", ("tom.whitaker",)),
 )
-"""Weekly series: calendar, title, weekdays from Monday as 0, start, minutes, site of the zone, guests."""
+STORY_DAYS = frozenset(date.fromisoformat(day) for day in ("2026-10-28", "2026-10-29", "2026-11-03", "2026-11-05"))
+
+KESTREL = Company(
+    name=COMPANY_NAME,
+    domain="kestrelsurvey.example",
+    zones=ZONES,
+    employees=EMPLOYEES,
+    partners=PARTNERS,
+    rooms=ROOMS,
+    managers=MANAGERS,
+    shared=SHARED,
+    series=SERIES,
+    watched=("Sales", "Delivery", "Product"),
+    founded=datetime(2026, 1, 12, 8, 0),  # noqa: DTZ001 - tables keep UTC without a zone
+    first_week=date(2026, 9, 28),
+    story_days=STORY_DAYS,
+    draw=2026,
+)
+"""The company of the seed `offices`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,28 +24,50 @@ from opsgym_domains.calendar.tables import (
     User,
     WatchChannel,
 )
-from opsgym_suites.calendar.seeds.company import (
-    COMPANY_NAME,
-    EMPLOYEES,
-    MANAGERS,
-    PARTNERS,
-    ROOMS,
-    SERIES,
-    SHARED,
-    ZONES,
-    Shared,
-)
-from opsgym_suites.calendar.seeds.world import DOMAIN, World, scope_key, stored
+from opsgym_suites.calendar.seeds.description import Room, Shared
+from opsgym_suites.calendar.seeds.world import World, scope_key, stored
 
-FOUNDED = datetime(2026, 1, 12, 8, 0)  # noqa: DTZ001 - tables keep UTC without a zone
 WEEKS = 9
-FIRST_WEEK = datetime(2026, 9, 28)  # noqa: DTZ001 - a wall clock's time
-"""Monday of the first week with events."""
+"""Number of weeks with events of series."""
 RESPONSES = ("accepted", "accepted", "accepted", "needsAction", "tentative", "declined")
 
 
 def add_company(world: World) -> None:
     """Accounts, scopes, settings, colours and calendars with their rules."""
+    company = world.company
+    _add_colours(world)
+    _add_scopes(world)
+    for one in company.employees:
+        user = _user(world, f"{one.address}@{company.domain}", one.name, company.zones[one.site], active=one.active)
+        primary = _calendar(world, user, one.name, one.title, company.zones[one.site], is_primary=True)
+        _rule(world, primary, user, world.scope(user), "owner")
+        _rule(world, primary, user, _everybody_here(world), "freeBusyReader")
+    for address, (name, zone) in company.partners.items():
+        _user(world, address, name, zone)
+    for room in company.rooms:
+        _add_room(world, room)
+    for shared in company.shared:
+        _shared(world, shared)
+    for summary in company.watched:
+        _channel(world, world.calendar(summary))
+
+
+def _everybody_here(world: World) -> Scope:
+    return world.one(Scope, type="domain", value=world.company.domain)
+
+
+def _add_room(world: World, room: Room) -> None:
+    company = world.company
+    address = f"{room.address}@{company.domain}"
+    _user(world, address, room.calendar, company.zones[room.site])
+    owner = world.person(company.managers[room.site])
+    text = f"{room.seats} seats, {room.equipment}. Invite {address}."
+    calendar = _calendar(world, owner, room.calendar, text, company.zones[room.site])
+    _rule(world, calendar, owner, world.scope(owner), "owner")
+    _rule(world, calendar, owner, _everybody_here(world), "freeBusyReader")
+
+
+def _add_colours(world: World) -> None:
     for number in range(1, 36):
         is_event = number <= 11
         shade = (number * 4_321_987) % 0xFFFFFF
@@ -56,33 +78,19 @@ def add_company(world: World) -> None:
                 color_type="EVENT" if is_event else "CALENDAR",
                 background=f"#{shade:06x}",
                 foreground="#1d1d1d",
-                created_at=FOUNDED,
-                updated_at=FOUNDED,
+                created_at=world.company.founded,
+                updated_at=world.company.founded,
             )
         )
+
+
+def _add_scopes(world: World) -> None:
+    company = world.company
     world.add(Scope(type="default", value=None))
-    for domain in (DOMAIN, "terralens.example", "harborgrid.example"):
+    for domain in (company.domain, *company.partner_domains):
         world.add(Scope(type="domain", value=domain))
     for group in ("engineering", "leads", "all-hands"):
-        world.add(Scope(type="group", value=f"{group}@{DOMAIN}"))
-    for one in EMPLOYEES:
-        user = _user(world, f"{one.address}@{DOMAIN}", one.name, ZONES[one.site], active=one.active)
-        primary = _calendar(world, user, one.name, one.title, ZONES[one.site], is_primary=True)
-        _rule(world, primary, user, world.scope(user), "owner")
-        _rule(world, primary, user, world.one(Scope, type="domain", value=DOMAIN), "freeBusyReader")
-    for address, (name, zone) in PARTNERS.items():
-        _user(world, address, name, zone)
-    for room in ROOMS:
-        _user(world, f"{room.address}@{DOMAIN}", room.calendar, ZONES[room.site])
-        owner = world.person(MANAGERS[room.site])
-        text = f"{room.seats} seats, {room.equipment}. Invite {room.address}@{DOMAIN}."
-        calendar = _calendar(world, owner, room.calendar, text, ZONES[room.site])
-        _rule(world, calendar, owner, world.scope(owner), "owner")
-        _rule(world, calendar, owner, world.one(Scope, type="domain", value=DOMAIN), "freeBusyReader")
-    for shared in SHARED:
-        _shared(world, shared)
-    for summary in ("Sales", "Delivery", "Product"):
-        _channel(world, world.calendar(summary))
+        world.add(Scope(type="group", value=f"{group}@{company.domain}"))
 
 
 def _channel(world: World, calendar: Calendar) -> None:
@@ -96,7 +104,7 @@ def _channel(world: World, calendar: Calendar) -> None:
             resource_type="event",
             calendar_id=key,
             user_id=calendar.user_id,
-            webhook_address=f"https://hooks.{DOMAIN}/{calendar.summary.lower()}",
+            webhook_address=f"https://hooks.{world.company.domain}/{calendar.summary.lower()}",
             webhook_type="web_hook",
             created_at=opened,
             expires_at=opened + timedelta(hours=24),
@@ -121,8 +129,8 @@ def _user(world: World, email: str, name: str, zone: str, *, active: bool = True
             is_verified=True,
             provider="google",
             static_token=str(UUID(int=bits, version=4)),
-            created_at=FOUNDED,
-            updated_at=FOUNDED,
+            created_at=world.company.founded,
+            updated_at=world.company.founded,
         )
     )
     world.add(Scope(id=scope_key(email), type="user", value=email))
@@ -139,21 +147,21 @@ def _calendar(
             user_id=owner.user_id,
             summary=summary,
             description=description,
-            location=COMPANY_NAME,
+            location=world.company.name,
             time_zone=zone,
             conference_properties=json.dumps({"allowedConferenceSolutionTypes": ["hangoutsMeet"]}),
             is_primary=is_primary,
             hidden=False,
             selected=True,
             deleted=False,
-            created_at=FOUNDED,
-            updated_at=FOUNDED,
+            created_at=world.company.founded,
+            updated_at=world.company.founded,
         )
     )
 
 
 def _rule(world: World, calendar: Calendar, owner: User, scope: Scope, role: str) -> None:
-    made = FOUNDED + timedelta(minutes=len(world.all(AclRule)))
+    made = world.company.founded + timedelta(minutes=len(world.all(AclRule)))
     world.add(
         AclRule(
             calendar_id=calendar.calendar_id,
@@ -175,7 +183,7 @@ def _shared(world: World, shared: Shared) -> None:
         scope = world.one(Scope, type="default") if address == "*" else world.scope(world.person(address))
         _rule(world, calendar, owner, scope, role)
     if shared.domain_role:
-        _rule(world, calendar, owner, world.one(Scope, type="domain", value=DOMAIN), shared.domain_role)
+        _rule(world, calendar, owner, world.one(Scope, type="domain", value=world.company.domain), shared.domain_role)
 
 
 # --- events ----------------------------------------------------------------------------------------------------------
@@ -295,16 +303,17 @@ def _guest(world: World, event: Event, guest: str | tuple[str, str] | tuple[str,
 def add_series(world: World) -> None:
     """Weekly series: every occurrence is a row, and all of a series name its rule."""
     choices = random.Random(11)  # noqa: S311 - the same every time; nothing here is secret
-    names = ("MO", "TU", "WE", "TH", "FR")
-    for title, summary, weekdays, start, minutes, site, guests in SERIES:
+    names, company = ("MO", "TU", "WE", "TH", "FR"), world.company
+    first, last = datetime.combine(company.first_week, time()), company.day(7 * WEEKS - 1)
+    for title, summary, weekdays, start, minutes, site, guests in company.series:
         rule = json.dumps(
-            [f"RRULE:FREQ=WEEKLY;BYDAY={','.join(names[day] for day in weekdays)};UNTIL=20261129T235959Z"]
+            [f"RRULE:FREQ=WEEKLY;BYDAY={','.join(names[day] for day in weekdays)};UNTIL={last:%Y%m%d}T235959Z"]
         )
         series = world.add(RecurringEvent(original_recurrence=rule))
         hour, minute = map(int, start.split(":"))
         for week in range(WEEKS):
             for day in weekdays:
-                begin = FIRST_WEEK + timedelta(weeks=week, days=day, hours=hour, minutes=minute)
+                begin = first + timedelta(weeks=week, days=day, hours=hour, minutes=minute)
                 add_event(
                     world,
                     world.calendar(title),
@@ -312,7 +321,7 @@ def add_series(world: World) -> None:
                     begin,
                     minutes,
                     guests=[(guest, choices.choice(RESPONSES)) for guest in guests],
-                    zone=ZONES[site],
+                    zone=company.zones[site],
                     reminders=(10,) if day == weekdays[0] else (),
                     recurring_event_id=series.recurring_event_id,
                     recurrence=rule,

@@ -12,14 +12,12 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from opsgym_domains.calendar.tables import BirthdayProperties, ExtendedProperties, OfficeLocation, User, WorkingLocation
-from opsgym_suites.calendar.seeds.company import EMPLOYEES, PARTNERS, ROOMS, Employee
+from opsgym_suites.calendar.seeds.description import Employee
 from opsgym_suites.calendar.seeds.records import RESPONSES, add_event
 from opsgym_suites.calendar.seeds.world import World
 
-FIRST_DAY = date(2026, 10, 12)
-DAYS = 28
-STORY_DAYS = frozenset(date.fromisoformat(day) for day in ("2026-10-28", "2026-10-29", "2026-11-03", "2026-11-05"))
-"""Days on which rooms have only the bookings of stories."""
+FIRST_DAY, DAYS = 14, 28
+"""First day with everyday events, counted from the company's first Monday as 0, and how many days have some."""
 _BOOKINGS = ("Contract talk", "Tile workshop", "Customer visit", "Training", "Retrospective", "Budget round", "Demo")
 _MEETINGS = ("Catch-up", "Review of drafts", "Numbers of the month", "Onboarding", "Planning", "Call with a supplier")
 _STARTS = (9, 10, 11, 13, 14, 15, 16)
@@ -28,15 +26,15 @@ _DECLINE = "declineOnlyNewConflictingInvitations"
 
 def add_routine(world: World) -> None:
     """All everyday events."""
-    choices = random.Random(2026)  # noqa: S311 - the same every time; nothing here is secret
+    choices = random.Random(world.company.draw)  # noqa: S311 - the same every time; nothing here is secret
     _room_bookings(world, choices)
-    for number, employee in enumerate(one for one in EMPLOYEES if one.active):
+    for number, employee in enumerate(one for one in world.company.employees if one.active):
         _meetings(world, employee, choices)
         _single(world, employee, number)
 
 
-def _weekdays() -> Sequence[date]:
-    days = (FIRST_DAY + timedelta(days=number) for number in range(DAYS))
+def _weekdays(world: World) -> Sequence[date]:
+    days = (world.company.day(FIRST_DAY + number) for number in range(DAYS))
     return [day for day in days if day.weekday() < 5]
 
 
@@ -45,20 +43,21 @@ def _at(day: date, hour: int, minute: int = 0) -> datetime:
 
 
 def _room_bookings(world: World, choices: random.Random) -> None:
-    for room in ROOMS:
-        people = [one.address for one in EMPLOYEES if one.site == room.site and one.active]
-        for day in _weekdays():
+    for room in world.company.rooms:
+        people = [one.address for one in world.company.employees if one.site == room.site and one.active]
+        for day in _weekdays(world):
             for hour in sorted(choices.sample(_STARTS, 2)):
                 title, minutes, guest = choices.choice(_BOOKINGS), choices.choice((30, 45, 60)), choices.choice(people)
-                if day not in STORY_DAYS:
+                if day not in world.company.story_days:
                     guests = ((guest, "accepted"), room.address)
                     add_event(world, world.calendar(room.calendar), title, _at(day, hour), minutes, guests=guests)
 
 
 def _meetings(world: World, employee: Employee, choices: random.Random) -> None:
     calendar = world.primary(world.person(employee.address))
-    others = [one.address for one in EMPLOYEES if one.active and one is not employee] + list(PARTNERS)
-    for day in _weekdays():
+    colleagues = [one.address for one in world.company.employees if one.active and one is not employee]
+    others = [*colleagues, *world.company.partners]
+    for day in _weekdays(world):
         hour, minutes = choices.choice(_STARTS), choices.choice((30, 45))
         guests = [(guest, choices.choice(RESPONSES)) for guest in choices.sample(others, choices.choice((1, 2)))]
         title, is_held = choices.choice(_MEETINGS), choices.random() < 0.6
@@ -73,7 +72,7 @@ def _meetings(world: World, employee: Employee, choices: random.Random) -> None:
                 guests=guests,
                 reminders=(15,) if minutes > 30 else (),
                 conference=visibility == "default" and minutes > 30,
-                files=(f"https://files.kestrelsurvey.example/{day}/agenda.pdf",) if hour == 9 else (),
+                files=(f"https://files.{world.company.domain}/{day}/agenda.pdf",) if hour == 9 else (),
                 visibility=visibility,
             )
 
@@ -81,7 +80,7 @@ def _meetings(world: World, employee: Employee, choices: random.Random) -> None:
 def _single(world: World, employee: Employee, number: int) -> None:
     """Focus time, an absence, a working location and a birthday."""
     user = world.person(employee.address)
-    calendar, monday = world.primary(user), date(2026, 10, 26)
+    calendar, monday = world.primary(user), world.company.day(28)
     for week in range(2):
         focus = {"autoDeclineMode": _DECLINE, "chatStatus": "doNotDisturb", "declineMessage": None}
         day = monday + timedelta(weeks=week, days=number % 4)
@@ -89,11 +88,11 @@ def _single(world: World, employee: Employee, number: int) -> None:
             world, calendar, "Focus", _at(day, 8), 60, eventType="focusTime", focusTimeProperties=json.dumps(focus)
         )
     absence: Mapping[str, Any] = {"autoDeclineMode": "declineAllConflictingInvitations", "declineMessage": "I am away."}
-    away = _at(date(2026, 11, 9) + timedelta(days=number % 5), 9)
+    away = _at(world.company.day(42 + number % 5), 9)
     add_event(world, calendar, "Away", away, 480, eventType="outOfOffice", outOfOfficeProperties=json.dumps(absence))
     _place(world, user, number)
     if number % 5 == 0:
-        day = date(2026, 10, 12) + timedelta(days=3 * number)
+        day = world.company.day(14 + 3 * number)
         event = add_event(world, calendar, f"Birthday of {employee.name}", _at(day, 0), 1440, eventType="birthday")
         event.transparency, event.visibility = "transparent", "private"
         world.add(BirthdayProperties(event_id=event.event_id, type="birthday"))
@@ -103,7 +102,7 @@ def _single(world: World, employee: Employee, number: int) -> None:
 
 
 def _place(world: World, user: User, number: int) -> None:
-    day = date(2026, 10, 19) + timedelta(days=number % 5)
+    day = world.company.day(21 + number % 5)
     event = add_event(
         world,
         world.primary(user),

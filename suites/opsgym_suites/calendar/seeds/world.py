@@ -10,11 +10,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from opsgym_domains.calendar.tables import METADATA, AclRule, Attendee, Calendar, Event, Scope, User
 from opsgym_domains.kit.schema import Row
+from opsgym_suites.calendar.seeds.company import KESTREL
+from opsgym_suites.calendar.seeds.description import Company
 from opsgym_suites.kit import world
 from opsgym_suites.kit.world import key_of
 
@@ -66,6 +68,8 @@ class World(world.World):
     """
 
     metadata = METADATA
+    company: ClassVar[Company] = KESTREL
+    """Whose rows these are."""
     now = datetime(2026, 10, 21, 9, 0)  # noqa: DTZ001 - tables keep UTC without a zone
 
     def add(self, row: R) -> R:
@@ -79,12 +83,12 @@ class World(world.World):
         if not kind.has_uuid:
             return super().next_id(kind, ahead)
         number = len(self.all(kind)) + ahead
-        bits = random.Random(f"{kind.__tablename__} {number}").getrandbits(128)  # noqa: S311 - nothing here is secret
+        bits = random.Random(f"{self.company.keys}{kind.__tablename__} {number}").getrandbits(128)  # noqa: S311 - no secret
         return str(UUID(int=bits, version=4))
 
     def person(self, address: str) -> User:
         """A user by address, of which the company's domain may be left out."""
-        return self.one(User, email=address if "@" in address else f"{address}@{DOMAIN}")
+        return self.one(User, email=address if "@" in address else f"{address}@{self.company.domain}")
 
     def colleague(self, address: str) -> Colleague:
         """A user who asks for something, by address."""
@@ -128,10 +132,6 @@ class World(world.World):
     def owned(self, user: User) -> Sequence[Calendar]:
         """The calendars that a user owns."""
         return self.all(Calendar, user_id=user.user_id)
-
-
-DOMAIN = "kestrelsurvey.example"
-"""The company's mail domain."""
 
 
 def scope_key(email: str) -> str:
