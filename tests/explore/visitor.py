@@ -86,9 +86,11 @@ class Visitor:
 
 
 @contextmanager
-def visiting(browser: Browser, gym: Gym, *, access: str = "published", **options: Any) -> Iterator[Visitor]:
+def visiting(
+    browser: Browser, gym: Gym, *, access: str = "published", seed: str = "quickstart", **options: Any
+) -> Iterator[Visitor]:
     """A visitor with a database of their own; fails at the end if the console complained or others were requested."""
-    database = gym.database(builtin="quickstart", access=access)
+    database = gym.database(builtin=seed, access=access)
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
     try:
         page = context.new_page()

@@ -10,7 +10,7 @@ from opsgym_domains.calendar.tables import METADATA, User
 from opsgym_domains.calendar.toolbox import TOOLBOX
 from opsgym_domains.calendar.validation import accept
 from opsgym_domains.data_files import packaged_seeds
-from opsgym_domains.kit.domain import Domain
+from opsgym_domains.kit.domain import Domain, Timeline
 from opsgym_domains.kit.identity import FIRST, identify_by
 
 # isort: off
@@ -36,6 +36,13 @@ ACTORS = """
     SELECT name, email || iif(is_active, '', ', inactive') AS note, static_token AS identity
     FROM users ORDER BY name
 """
+WEEK = """
+    SELECT e.event_id AS key, e.calendar_id AS list_key, c.summary AS list_name, e.summary AS title,
+        replace(substr(e.start_datetime, 1, 19), 'T', ' ') AS starts,
+        replace(substr(e.end_datetime, 1, 19), 'T', ' ') AS ends,
+        e.start_timezone AS zone, nullif(e.status, 'confirmed') AS note
+    FROM events e JOIN calendars c ON c.calendar_id = e.calendar_id
+"""
 
 DOMAIN = Domain(
     name="calendar",
@@ -54,6 +61,7 @@ DOMAIN = Domain(
     accept=accept,
     seeds=packaged_seeds("opsgym_domains.calendar", "offices"),
     actors=ACTORS,
+    timeline=Timeline(table="events", key="event_id", query=WEEK),
     policy=lambda: files("opsgym_domains.calendar").joinpath("policy.md").read_text(encoding="utf-8"),
     access=access_rules(TOOLBOX.tools),
 )

@@ -6,6 +6,7 @@ Invariant: everything here is read from the domain's own declarations, so the pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, Table, UniqueConstraint
@@ -24,6 +25,7 @@ def describe(domain: Domain, access: Access = Access.PUBLISHED) -> dict[str, Any
         "identity_header": domain.identity_header,
         "policy": _policy(domain, access),
         "writing_tools": [tool.name for tool in domain.toolbox.tools.values() if tool.writes],
+        "timeline": None if domain.timeline is None else asdict(domain.timeline),
         "tables": [_table(table, referenced_by[table.name]) for table in tables],
     }
 

@@ -39,6 +39,19 @@ def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 @dataclass(frozen=True)
+class Timeline:
+    """Rows with a start and an end, which the explore page shows week by week."""
+
+    table: str
+    key: str
+    """Column with the table's primary key."""
+    query: str
+    """Query in SQLite's dialect for the entries: `key`, `list_key` and `list_name` of the list that an entry is in,
+    `title`, `starts` and `ends` (`2026-10-28 09:00:00`, by the wall clock), `zone` and `note`; `title`, `zone` and
+    `note` may be null."""
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain's tables, tools, identity and built-in seeds."""
 
@@ -64,6 +77,8 @@ class Domain:
     actors: str = ""
     """Query in SQLite's dialect for the users that may act, shown on the explore page: `name`, `note` and `identity`,
     the value of the identity header."""
+    timeline: Timeline | None = None
+    """Rows that the explore page shows week by week; None if there are none."""
     scope: Scope | None = None
     """Conditions of the rows of a table that the acting user sees in every access, for a server that keeps users apart
     as published; None if every user sees all rows in access `published`."""

@@ -8,8 +8,9 @@ import { policy } from "./policy.js";
 import { sql } from "./sql.js";
 import { tables } from "./tables.js";
 import { tools } from "./tools.js";
+import { week } from "./week.js";
 
-const views = { tables, tools, policy, sql, clock };
+const views = { tables, week, tools, policy, sql, clock };
 const main = document.getElementById("main");
 let turn = 0;
 
@@ -47,6 +48,7 @@ async function contentOf(route) {
     const domain = await readDomain();
     document.getElementById("domain").textContent = domain.name;
     document.getElementById("database").textContent = `database ${database}, access ${domain.access}`;
+    document.getElementById("week-link").hidden = !domain.timeline;
     const view = views[route.view];
     if (!view) throw new Error(`Unknown view “${route.view}”.`);
     return await view(route, domain);
