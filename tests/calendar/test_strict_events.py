@@ -170,6 +170,36 @@ def test_a_deleted_series_takes_its_occurrences_with_it(house: GymDatabase) -> N
     assert len(_ids(house, singleEvents=True)) == 3
     house.call("delete_event", calendarId="home", eventId=series)
     assert _ids(house, singleEvents=True) == ["rent"]
+    assert len(_ids(house, singleEvents=True, showDeleted=True)) == 5
+
+
+def test_a_deleted_event_stays_cancelled_and_is_deleted_once(house: GymDatabase) -> None:
+    where = {"calendarId": "home", "eventId": "rent"}
+    house.call("patch_event", **where, attendees=[{"email": "bo@house.test"}])
+    token = house.call("list_events", calendarId="home").data["nextSyncToken"]
+    assert house.call("delete_event", **where).text == "Operation completed successfully"
+    assert _ids(house) == []
+    assert "rent" in _ids(house, showDeleted=True)
+    assert "rent" in _ids(house, syncToken=token)
+    shown = house.call("get_event", **where).data
+    assert (shown["status"], shown["attendees"][0]["email"]) == ("cancelled", "bo@house.test")
+    again = house.call("delete_event", **where)
+    assert (again.is_error, again.text) == (True, "Resource has been deleted")
+
+
+def test_a_deleted_import_can_be_imported_again(house: GymDatabase) -> None:
+    given = {**NEW, "iCalUID": "far@other.test"}
+    first = house.call("import_event", **given).data
+    house.call("delete_event", calendarId="home", eventId=first["id"])
+    assert house.call("import_event", **given).data["id"] != first["id"]
+
+
+def test_a_transparent_event_takes_no_room(house: GymDatabase) -> None:
+    room = [{"email": "room@house.test", "resource": True}]
+    house.call("create_event", **NEW, attendees=room, transparency="transparent")
+    made = house.call("create_event", **NEW, attendees=room)
+    assert not made.is_error
+    assert house.call("create_event", **NEW, attendees=room).is_error
 
 
 def test_overrides_replace_the_default_reminder(house: GymDatabase) -> None:

@@ -46,14 +46,16 @@ async def _account(gym: Gym, email: str | None) -> User:
     )
 
 
-async def add_attendees(gym: Gym, event_id: str, guests: Sequence[Guest]) -> None:
-    """Adds the attendees of a new event; the same person may be there twice.
+async def add_attendees(gym: Gym, event_ids: Sequence[str], guests: Sequence[Guest]) -> None:
+    """Adds the attendees of new events; the same person may be there twice.
 
     Raises:
         ToolError: An address is missing or has another form.
     """
-    for guest, user in zip(guests, await accounts_of(gym, guests), strict=True):
-        await gym.insert(_attendee(event_id, user, guest))
+    accounts = await accounts_of(gym, guests)
+    await gym.insert_all(
+        [_attendee(key, user, guest) for key in event_ids for guest, user in zip(guests, accounts, strict=True)]
+    )
 
 
 async def replace_attendees(gym: Gym, event_id: str, guests: Sequence[Guest], *, nulls: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from opsgym_domains.calendar.permissions import OWNERS, READERS, WRITERS, actor_of, reach
 from opsgym_domains.calendar.requests import CalendarFields, ConferenceProperties, NewCalendar
+from opsgym_domains.calendar.strict_series import cancel
 from opsgym_domains.calendar.tables import (
     AclRule,
     Attachment,
@@ -121,6 +122,8 @@ async def clear_calendar(gym: Gym, calendar_id: str) -> int:
     calendar = (await reach(gym, await known_id(gym, calendar_id), ("owner", "writer"), prefix=DENIED)).calendar
     if not calendar.is_primary:
         raise ToolError("NOT_PRIMARY", "Can only clear primary calendars", "calendarId")
+    if gym.is_strict:
+        return await cancel(gym, await gym.all(Event, Event.calendar_id == calendar.calendar_id))
     return await delete_events(gym, calendar)
 
 

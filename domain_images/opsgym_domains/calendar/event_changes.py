@@ -194,10 +194,10 @@ async def _replace_parts(
         await parts.add_place(gym, key, given["working_location_properties"], empty_office=not is_patch)
     if given.get("extended_properties"):
         await parts.remove(gym, ExtendedProperties, key)
-        await parts.add_properties(gym, key, given["extended_properties"])
+        await gym.insert_all(parts.property_rows(key, given["extended_properties"]))
     if "reminders" in given:
         await parts.remove(gym, Reminder, key)
-        await parts.add_reminders(gym, key, given["reminders"])
+        await gym.insert_all(parts.reminder_rows(key, given["reminders"]))
 
 
 async def _replace_attachments(gym: Gym, event_id: str, query: WriteQuery, files: Any) -> None:
@@ -206,4 +206,4 @@ async def _replace_attachments(gym: Gym, event_id: str, query: WriteQuery, files
     await parts.remove(gym, Attachment, event_id)
     with parts.refusals():
         parts.check_attachments(files)
-    await parts.add_attachments(gym, event_id, [file["fileUrl"] for file in files])
+    await gym.insert_all(parts.attachment_rows(event_id, (file["fileUrl"] for file in files)))

@@ -33,7 +33,7 @@ from opsgym_domains.calendar.tables import Color, Event, RecurringEvent, User
 from opsgym_domains.calendar.toolbox import tool
 from opsgym_domains.kit.errors import Invalid, InvalidArguments, ToolError
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.kit.schema import columns_but
+from opsgym_domains.kit.schema import Row, columns_but
 
 MIXED_TIMES = "can't compare offset-naive and offset-aware datetimes"
 _MAX_QUICK_TEXT = 1000
@@ -65,7 +65,7 @@ async def create_event(gym: Gym, calendar_id: str, query: WriteQuery, body: NewE
     event.originalStartTime_date, event.originalStartTime_dateTime, event.originalStartTime_timeZone = original
     if body.recurrence and not gym.is_strict:
         event.recurring_event_id = await _new_series(gym, body.recurrence)
-    await _add(gym, event, query, body)
+    await _add(gym, [event], query, body)
     if gym.is_strict and body.recurrence:
         await expand(gym, event, reached.calendar.time_zone)
     elif _allows_occurrences(query, body):
@@ -213,26 +213,39 @@ def _typed_properties(body: NewEvent) -> dict[str, Any]:
     }
 
 
-async def _add(gym: Gym, event: Event, query: WriteQuery, body: NewEvent) -> None:
-    """Adds an event and the rows that belong to it."""
-    await gym.insert(event)
-    key = event.event_id
-    await add_attendees(gym, key, body.attendees or ())
+async def _add(gym: Gym, events: Sequence[Event], query: WriteQuery, body: NewEvent) -> None:
+    """Adds events, each with the rows that belong to it."""
+    await gym.insert_all(events)
+    keys = [event.event_id for event in events]
+    await add_attendees(gym, keys, body.attendees or ())
+    with parts.refusals():
+        rows = [row for key in keys for row in _plain_parts(gym, key, query, body)]
+    await gym.insert_all(rows)
+    for key in keys:
+        if body.conference_data and query.conference_data_version:
+            await _add_conference(gym, key, body.conference_data)
+        if body.working_location_properties:
+            await parts.add_place(gym, key, body.working_location_properties)
+        if body.birthday_properties:
+            await parts.add_birthday(gym, key)
+
+
+def _plain_parts(gym: Gym, key: str, query: WriteQuery, body: NewEvent) -> list[Row]:
+    """Attachments, extended properties and reminders of an event.
+
+    Raises:
+        ValueError: An attachment has no https URL.
+    """
+    rows: list[Row] = []
     if body.attachments and query.supports_attachments is not False:
-        with parts.refusals():
-            parts.check_attachments(body.attachments)
-        await parts.add_attachments(gym, key, [file["fileUrl"] for file in body.attachments])
-    if body.conference_data and query.conference_data_version:
-        await _add_conference(gym, key, body.conference_data)
+        parts.check_attachments(body.attachments)
+        rows += parts.attachment_rows(key, (file["fileUrl"] for file in body.attachments))
     if body.extended_properties:
-        await parts.add_properties(gym, key, body.extended_properties)
+        rows += parts.property_rows(key, body.extended_properties)
     if body.reminders:
         reminders = with_own_reminders(body.reminders) if gym.is_strict else body.reminders
-        await parts.add_reminders(gym, key, reminders)
-    if body.working_location_properties:
-        await parts.add_place(gym, key, body.working_location_properties)
-    if body.birthday_properties:
-        await parts.add_birthday(gym, key)
+        rows += parts.reminder_rows(key, reminders)
+    return rows
 
 
 async def _add_conference(gym: Gym, event_id: str, conference: Conference) -> None:
@@ -267,10 +280,17 @@ async def _add_occurrences(
     gym: Gym, event: Event, query: WriteQuery, body: NewEvent, dates: Sequence[datetime], length: timedelta
 ) -> None:
     copied = {name: getattr(event, name) for name in columns_but(Event, *_OF_ONE_OCCURRENCE)}
-    for begin in dates:
-        row = Event(**copied, start_datetime=stored(begin), end_datetime=stored(begin + length))
-        row.originalStartTime_dateTime, row.originalStartTime_timeZone = row.start_datetime, event.start_timezone
-        await _add(gym, row, query, body)
+    rows = [
+        Event(
+            **copied,
+            start_datetime=stored(begin),
+            end_datetime=stored(begin + length),
+            originalStartTime_dateTime=stored(begin),
+            originalStartTime_timeZone=event.start_timezone,
+        )
+        for begin in dates
+    ]
+    await _add(gym, rows, query, body)
 
 
 _OF_ONE_OCCURRENCE = (

@@ -88,7 +88,8 @@ def _check_order(body: ImportedEvent) -> None:
 
 async def _check_original(gym: Gym, calendar_id: str, uid: str) -> None:
     if gym.is_strict:
-        if await gym.exists(Event, calendar_id=calendar_id, iCalUID=uid):
+        same = (Event.calendar_id == calendar_id, Event.iCalUID == uid, Event.status != "cancelled")
+        if await gym.first(Event, *same) is not None:
             message = f"The calendar already has an event with the iCalUID {uid}; change that event instead"
             raise ToolError("DUPLICATE_EVENT", message, "iCalUID")
         return
@@ -170,11 +171,11 @@ def _imported(
 
 async def _add_imported_parts(gym: Gym, event_id: str, query: ImportQuery, body: ImportedEvent) -> None:
     if body.attachments and query.supports_attachments is not False:
-        await parts.add_attachments(gym, event_id, [file.file_url for file in body.attachments])
+        await gym.insert_all(parts.attachment_rows(event_id, (file.file_url for file in body.attachments)))
     conference = body.conference_data
     if conference and query.conference_data_version and not await knows_conference(gym, conference.conference_id):
         await add_conference(gym, event_id, conference)
     if body.extended_properties:
-        await parts.add_properties(gym, event_id, body.extended_properties.as_json())
+        await gym.insert_all(parts.property_rows(event_id, body.extended_properties.as_json()))
     if body.reminders:
-        await parts.add_reminders(gym, event_id, body.reminders)
+        await gym.insert_all(parts.reminder_rows(event_id, body.reminders))

@@ -6,7 +6,7 @@ Invariant: every part is written and removed here, for new, changed, imported an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,10 +52,9 @@ def check_attachments(files: Sequence[Mapping[str, Any]]) -> None:
             raise ValueError(f"Invalid 'fileUrl': must be an https URL {str(file['fileUrl']).strip()}")
 
 
-async def add_attachments(gym: Gym, event_id: str, urls: Sequence[str]) -> None:
-    """Adds attachments."""
-    for url in urls:
-        await gym.insert(Attachment(event_id=event_id, file_url=url))
+def attachment_rows(event_id: str, urls: Iterable[str]) -> list[Row]:
+    """Attachments of an event, to be added."""
+    return [Attachment(event_id=event_id, file_url=url) for url in urls]
 
 
 def check_overrides(reminders: Reminders | ImportedReminders | None) -> None:
@@ -68,21 +67,23 @@ def check_overrides(reminders: Reminders | ImportedReminders | None) -> None:
         raise ValueError("The maximum number of override reminders is 5")
 
 
-async def add_reminders(gym: Gym, event_id: str, reminders: Reminders | ImportedReminders) -> None:
-    """Adds the default reminder, or the given ones if the default is turned off."""
+def reminder_rows(event_id: str, reminders: Reminders | ImportedReminders) -> list[Row]:
+    """The default reminder of an event, or the given ones if the default is turned off; to be added."""
     if reminders.use_default:
-        await gym.insert(Reminder(event_id=event_id, **_DEFAULT_REMINDER))
-        return
-    for override in reminders.overrides or ():
-        row = Reminder(event_id=event_id, use_default=False, method=override.method, minutes=override.minutes)
-        await gym.insert(row)
+        return [Reminder(event_id=event_id, **_DEFAULT_REMINDER)]
+    return [
+        Reminder(event_id=event_id, use_default=False, method=override.method, minutes=override.minutes)
+        for override in reminders.overrides or ()
+    ]
 
 
-async def add_properties(gym: Gym, event_id: str, properties: Mapping[str, Any]) -> None:
-    """Adds extended properties of both scopes; empty ones are left out."""
-    for scope in ("private", "shared"):
-        if values := properties.get(scope):
-            await gym.insert(ExtendedProperties(event_id=event_id, scope=scope, properties=json.dumps(values)))
+def property_rows(event_id: str, properties: Mapping[str, Any]) -> list[Row]:
+    """Extended properties of both scopes, to be added; empty ones are left out."""
+    return [
+        ExtendedProperties(event_id=event_id, scope=scope, properties=json.dumps(values))
+        for scope in ("private", "shared")
+        if (values := properties.get(scope))
+    ]
 
 
 async def add_place(gym: Gym, event_id: str, place: WorkingPlace, *, empty_office: bool = True) -> None:
@@ -127,19 +128,20 @@ async def delete_with_parts(gym: Gym, events: Sequence[Event]) -> None:
     keys = [event.event_id for event in events]
     if not keys:
         return
-    for kind in _OF_AN_EVENT:
-        await gym.delete(await gym.all(kind, kind.event_id.in_(keys)))
+    await remove_parts(gym, keys)
     await gym.delete(events)
 
 
-async def copy_parts(gym: Gym, source: str, target: str) -> None:
-    """Gives an event the rows that belong to another one; an office location is not shared."""
+async def copy_parts(gym: Gym, source: str, targets: Sequence[str]) -> None:
+    """Gives events the rows that belong to another one; an office location is not shared."""
+    copies: list[Row] = []
     for kind in _OF_AN_EVENT:
         key = next(iter(kind.__table__.primary_key)).name
-        names = columns_but(kind, key, "event_id", "officeLocationId")
+        names = [_attribute(name) for name in columns_but(kind, key, "event_id", "officeLocationId")]
         for row in await gym.all(kind, kind.event_id == source):
-            values = {_attribute(name): getattr(row, _attribute(name)) for name in names}
-            await gym.insert(kind(event_id=target, **values))
+            values = {name: getattr(row, name) for name in names}
+            copies += [kind(event_id=target, **values) for target in targets]
+    await gym.insert_all(copies)
 
 
 def _attribute(column: str) -> str:
@@ -147,10 +149,10 @@ def _attribute(column: str) -> str:
     return "label_" if column == "label" else column
 
 
-async def remove_parts(gym: Gym, event_id: str) -> None:
-    """Removes all rows that belong to an event."""
+async def remove_parts(gym: Gym, event_ids: Sequence[str]) -> None:
+    """Removes all rows that belong to events."""
     for kind in _OF_AN_EVENT:
-        await remove(gym, kind, event_id)
+        await gym.delete(await gym.all(kind, kind.event_id.in_(event_ids)))
 
 
 @contextmanager

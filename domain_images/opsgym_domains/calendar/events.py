@@ -39,7 +39,7 @@ from opsgym_domains.calendar.event_views import resource_of, resource_or_reason
 from opsgym_domains.calendar.event_words import EVENT_WORDS, SERIES_WORDS
 from opsgym_domains.calendar.permissions import READERS, WRITERS, Reached, reach
 from opsgym_domains.calendar.strict_lists import strict_instances, strict_list
-from opsgym_domains.calendar.strict_series import occurrences_of
+from opsgym_domains.calendar.strict_series import cancel, occurrences_of
 from opsgym_domains.calendar.tables import Calendar, Event, WatchChannel
 from opsgym_domains.calendar.toolbox import tool
 from opsgym_domains.kit.errors import ToolError
@@ -205,7 +205,8 @@ async def move_event(gym: Gym, calendar_id: str, event_id: str, query: MoveQuery
 async def delete_event(gym: Gym, calendar_id: str, event_id: str, query: SendQuery) -> None:
     """Delete an event; the other events of its series stay.
 
-    Needs the role writer or owner.
+    Needs the role writer or owner. In access strict the event stays, with status cancelled; a series is deleted as a
+    whole.
     """
     with parts.refusals():
         check_audience(query.send_updates)
@@ -215,7 +216,12 @@ async def delete_event(gym: Gym, calendar_id: str, event_id: str, query: SendQue
         await resource_of(gym, event)
     except NotShown as error:
         raise ToolError("NOT_SHOWN", f"{CRASH}{error.reason}", "eventId") from None
-    await parts.delete_with_parts(gym, [event, *await _with_series(gym, event)])
+    if not gym.is_strict:
+        await parts.delete_with_parts(gym, [event])
+    elif event.status == "cancelled":
+        raise ToolError("DELETED", "Resource has been deleted", "eventId")
+    else:
+        await cancel(gym, [event, *await _with_series(gym, event)])
 
 
 async def _with_series(gym: Gym, event: Event) -> Sequence[Event]:

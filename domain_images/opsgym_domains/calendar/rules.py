@@ -84,7 +84,7 @@ async def a_room_is_booked_once(gym: Gym, after: Attendee, before: Attendee | No
 @on_write(Event, "PRC-4", "ROOM_TAKEN")
 async def a_moved_event_finds_its_rooms_free(gym: Gym, after: Event, before: Event | None) -> str | None:
     """An event with rooms moves only to a time at which they are free."""
-    if before is None or not sets_any(after, before, "start_datetime", "end_datetime", "status"):
+    if before is None or not sets_any(after, before, "start_datetime", "end_datetime", "status", "transparency"):
         return None
     for room in await gym.all(Attendee, Attendee.event_id == after.event_id, Attendee.resource.is_(True)):
         if room.user_id and (clash := await _clash(gym, after, room.user_id)):
@@ -101,6 +101,11 @@ def _series_of(event: Event) -> str:
     return event.recurring_event_id or event.event_id
 
 
+def _is_busy(event: Event) -> bool:
+    """Whether an event takes time of its guests: cancelled and transparent ones do not."""
+    return event.status != "cancelled" and event.transparency != "transparent"
+
+
 async def _clash(gym: Gym, event: Event, room: str) -> str | None:
     bookings = await gym.all(Attendee, Attendee.user_id == room, Attendee.event_id != event.event_id)
     others = await gym.all(Event, Event.event_id.in_([booking.event_id for booking in bookings]))
@@ -109,6 +114,6 @@ async def _clash(gym: Gym, event: Event, room: str) -> str | None:
         if _series_of(other) == _series_of(event):
             continue
         begin, finish = _span(other)
-        if other.status != "cancelled" and event.status != "cancelled" and begin < end and start < finish:
+        if _is_busy(other) and _is_busy(event) and begin < end and start < finish:
             return f"{room} is booked for {other.event_id} at that time; choose another room or another time"
     return None

@@ -88,9 +88,10 @@ async def change_strictly(
         return
     for occurrence in was_series:
         await gym.update(occurrence, columns)
-        if changed_parts:
-            await parts.remove_parts(gym, occurrence.event_id)
-            await parts.copy_parts(gym, event.event_id, occurrence.event_id)
+    if changed_parts and was_series:
+        keys = [occurrence.event_id for occurrence in was_series]
+        await parts.remove_parts(gym, keys)
+        await parts.copy_parts(gym, event.event_id, keys)
 
 
 def _columns(body: EventChanges, fields: set[str]) -> dict[str, Any]:
@@ -145,7 +146,7 @@ async def _replace_parts(gym: Gym, key: str, query: WriteQuery, body: EventChang
     if "attachments" in given and body.attachments:
         with parts.refusals():
             parts.check_attachments(body.attachments)
-        await parts.add_attachments(gym, key, [file["fileUrl"] for file in body.attachments])
+        await gym.insert_all(parts.attachment_rows(key, (file["fileUrl"] for file in body.attachments)))
     if "conference_data" in given and body.conference_data:
         await add_conference(gym, key, body.conference_data)
     if "birthday_properties" in given and body.birthday_properties:
@@ -153,9 +154,9 @@ async def _replace_parts(gym: Gym, key: str, query: WriteQuery, body: EventChang
     if "working_location_properties" in given and body.working_location_properties:
         await parts.add_place(gym, key, body.working_location_properties)
     if "extended_properties" in given and body.extended_properties:
-        await parts.add_properties(gym, key, body.extended_properties)
+        await gym.insert_all(parts.property_rows(key, body.extended_properties))
     if "reminders" in given and body.reminders:
-        await parts.add_reminders(gym, key, with_own_reminders(body.reminders))
+        await gym.insert_all(parts.reminder_rows(key, with_own_reminders(body.reminders)))
     return bool(given)
 
 

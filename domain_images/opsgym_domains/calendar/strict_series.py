@@ -13,7 +13,8 @@ from typing import Any
 
 from opsgym_domains.calendar import event_parts as parts
 from opsgym_domains.calendar.event_times import stored
-from opsgym_domains.calendar.recurrence import in_utc, occurrences
+from opsgym_domains.calendar.recurrence import in_utc
+from opsgym_domains.calendar.recurrence import occurrences as dates_of
 from opsgym_domains.calendar.strict_times import begins, ends, is_all_day, zone_of
 from opsgym_domains.calendar.tables import Event, RecurringEvent
 from opsgym_domains.kit.gym import Gym
@@ -45,7 +46,7 @@ def planned(lines: Sequence[str], start: datetime) -> list[datetime]:
         ValueError: The lines are not one rule and dates.
     """
     try:
-        return occurrences(in_utc(lines, start), start)
+        return dates_of(in_utc(lines, start), start)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"Invalid recurrence: {error}") from None
 
@@ -57,6 +58,14 @@ async def occurrences_of(gym: Gym, event: Event) -> Sequence[Event]:
     return await gym.all(Event, Event.recurring_event_id == event.event_id)
 
 
+async def cancel(gym: Gym, events: Sequence[Event]) -> int:
+    """Deletes events as Google does: they stay, with status cancelled. Returns how many were not cancelled before."""
+    deleted = [event for event in events if event.status != "cancelled"]
+    for event in deleted:
+        await gym.update(event, {"status": "cancelled", "sequence": (event.sequence or 0) + 1})
+    return len(deleted)
+
+
 async def expand(gym: Gym, series: Event, calendar_zone: str) -> None:
     """Adds the occurrences of a series, each with the rows that belong to the series, in place of those there are."""
     await parts.delete_with_parts(gym, await occurrences_of(gym, series))
@@ -66,11 +75,12 @@ async def expand(gym: Gym, series: Event, calendar_zone: str) -> None:
     length = ends(series, calendar_zone) - start
     shared = {name: getattr(series, name) for name in columns_but(Event, *_OF_ONE_OCCURRENCE)}
     zone = zone_of(series.end_timezone, calendar_zone)
-    for begin in planned(json.loads(series.recurrence or "[]"), start):
-        end = (begin + length).astimezone(zone)
-        occurrence = Event(**shared, **_own(series, begin), end_datetime=stored(end))
-        await gym.insert(occurrence)
-        await parts.copy_parts(gym, series.event_id, occurrence.event_id)
+    occurrences = [
+        Event(**shared, **_own(series, begin), end_datetime=stored((begin + length).astimezone(zone)))
+        for begin in planned(json.loads(series.recurrence or "[]"), start)
+    ]
+    await gym.insert_all(occurrences)
+    await parts.copy_parts(gym, series.event_id, [occurrence.event_id for occurrence in occurrences])
 
 
 def _own(series: Event, begin: datetime) -> Mapping[str, Any]:

@@ -13,11 +13,11 @@ from sqlalchemy.sql.elements import TextClause
 from opsgym_domains.kit.schema import COUNTERS
 
 _NAMESPACE = UUID("0d4c0c5e-5b1f-4d0c-9a55-0c3f1c6a7e21")
-NEXT_UUID = text(
-    f"INSERT INTO {COUNTERS} AS counter (name, last) VALUES ('uuid', 1) "  # noqa: S608 - names of our own tables
-    "ON CONFLICT (name) DO UPDATE SET last = counter.last + 1 RETURNING last"
+NEXT_UUIDS = text(
+    f"INSERT INTO {COUNTERS} AS counter (name, last) VALUES ('uuid', :number) "  # noqa: S608 - names of our own tables
+    "ON CONFLICT (name) DO UPDATE SET last = counter.last + excluded.last RETURNING last"
 )
-"""Statement that increments the counter of UUIDs, which all tables share."""
+"""Statement that increments the counter of UUIDs, which all tables share, by a number; returns the last one."""
 
 
 def count_up(table: Table) -> TextClause:
