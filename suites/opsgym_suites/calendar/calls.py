@@ -38,6 +38,32 @@ def events_of(calendar: Calendar, first: date, last: date | None = None) -> Tool
     )
 
 
+def around(calendar: Calendar, day: date) -> ToolCall:
+    """Lists the events of a calendar on a day, whatever the zone is in which the day is meant."""
+    return events_of(calendar, day - timedelta(days=1), day + timedelta(days=1))
+
+
+def move(event: Event, to: Calendar) -> ToolCall:
+    """Moves an event to another calendar."""
+    return call("move_event", calendarId=event.calendar_id, eventId=event.event_id, destination=to.calendar_id)
+
+
+def all_day(calendar: Calendar, summary: str, day: date, zone: str) -> ToolCall:
+    """Enters an event of a whole day."""
+    return call(
+        "create_event",
+        calendarId=calendar.calendar_id,
+        summary=summary,
+        start={"date": str(day), "timeZone": zone},
+        end={"date": str(day + timedelta(days=1)), "timeZone": zone},
+    )
+
+
+def describe(calendar: Calendar, text: str) -> ToolCall:
+    """Changes the description of a calendar."""
+    return call("patch_calendar", calendarId=calendar.calendar_id, description=text)
+
+
 def read_event(event: Event) -> ToolCall:
     """Reads an event."""
     return call("get_event", calendarId=event.calendar_id, eventId=event.event_id)
@@ -134,9 +160,9 @@ def length(event: Event) -> timedelta:
     return ends(event) - begins(event)
 
 
-def on(text: str) -> datetime:
-    """A time in 2026, for instance `10-28 09:00`, or the beginning of a day."""
-    return datetime.fromisoformat(f"2026-{text.replace(' ', 'T')}")
+def on(text: str, year: int = 2026) -> datetime:
+    """A time of a year, for instance `10-28 09:00`, or the beginning of a day."""
+    return datetime.fromisoformat(f"{year}-{text.replace(' ', 'T')}")
 
 
 def blocks(event: Event) -> bool:

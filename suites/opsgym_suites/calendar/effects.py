@@ -231,6 +231,9 @@ def _change_event(writes: Written, tool: str, given: Arguments) -> None:
         if name in given:
             time = parse_event_time(given[name])
             values |= dict(zip(columns, (time.stored, time.zone), strict=True))
+    if "start" in given:  # in access strict, a single event's new start is its original start too
+        values |= {"originalStartTime_dateTime": May(values["start_datetime"])}
+        values |= {"originalStartTime_timeZone": May(values["start_timezone"])}
     writes.change(tool, Event, key, values)
     if "attendees" in given:
         _remove_parts(writes, tool, Attendee, key)

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from opsgym_domains.calendar.tables import METADATA, AclRule, Attendee, Calendar, Event, Scope, User
 from opsgym_domains.kit.schema import Row
+from opsgym_suites.calendar.seeds.clinics import CLINICS
 from opsgym_suites.calendar.seeds.company import KESTREL
 from opsgym_suites.calendar.seeds.description import Company
 from opsgym_suites.kit import world
@@ -132,6 +133,15 @@ class World(world.World):
     def owned(self, user: User) -> Sequence[Calendar]:
         """The calendars that a user owns."""
         return self.all(Calendar, user_id=user.user_id)
+
+
+class ClinicsWorld(World):
+    """All rows of the seed `clinics`. It stands on the Tuesday before Oslo's clocks change; Adelaide's and Santiago's
+    follow a week later.
+    """
+
+    company = CLINICS
+    now = datetime(2027, 3, 23, 11, 0)  # noqa: DTZ001 - tables keep UTC without a zone
 
 
 def scope_key(email: str) -> str:
