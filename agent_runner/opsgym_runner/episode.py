@@ -130,7 +130,7 @@ def resolve_agent(agent: Agent) -> ResolvedAgent:
     Raises:
         NotScored: The orchestrator, or a prompt that the agent replaces, does not exist.
     """
-    orchestrator = find_orchestrator(agent.orchestrator)
+    orchestrator = find_orchestrator(agent.orchestrator, agent.algorithm)
     defaults = {**prompts_of_source(agent), **prompts_of(orchestrator)}
     return ResolvedAgent(orchestrator, Prompts(agent.name, defaults, agent.prompts))
 

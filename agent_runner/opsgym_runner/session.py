@@ -146,6 +146,11 @@ class EpisodeSession:
         return self._episode_tools.catalogue.tools
 
     @property
+    def tool_definitions(self) -> Sequence[Mapping[str, Any]]:
+        """The same tools as their gym servers list them, under the names shown."""
+        return self._episode_tools.catalogue.definitions
+
+    @property
     def max_steps(self) -> int:
         """Maximum number of model calls: of the episode, the planner's included, or of each conversation."""
         return self._job.agent.max_steps

@@ -54,6 +54,8 @@ class Catalogue:
 
     tools: tuple[dict[str, Any], ...]
     """In OpenAI's format."""
+    definitions: tuple[Mapping[str, Any], ...]
+    """The same tools as their gym servers list them, under the names shown."""
     refs: Mapping[str, ToolRef]
     """Tools by the name shown to the model."""
     missing: tuple[str, ...]
@@ -102,6 +104,7 @@ def build_catalogue(
     available = set(own.values())
     return Catalogue(
         tools=tools,
+        definitions=tuple({**tool, "name": name} for name, (_, tool) in chosen.items()),
         refs={name: ToolRef(gym, own[name]) for name, (gym, _) in chosen.items()},
         missing=tuple(name for name in dict.fromkeys(task.tools_in(mode)) if name not in available),
         digest=_digest(tools),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
+from opsgym_api.kinds.profiles import Algorithm
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_runner.errors import NotScored, config_error
 from opsgym_runner.job import PLANNER
@@ -12,6 +13,7 @@ from opsgym_runner.models.client import Message, Reply, ToolRequest
 from opsgym_runner.orchestrators.base import AgentResult, Orchestrator, Session, initial_messages
 from opsgym_runner.orchestrators.decomposing import Decomposing
 from opsgym_runner.orchestrators.planner_react import PlannerReact
+from opsgym_runner.orchestrators.published import PublishedDecomposing, PublishedPlannerReact
 from opsgym_runner.orchestrators.react import act, react
 
 __all__ = [
@@ -27,16 +29,27 @@ _BUILT_IN: Mapping[str, Orchestrator] = {
     "planner_react": PlannerReact(),
     "decomposing": Decomposing(),
 }
+_PUBLISHED: Mapping[str, Orchestrator] = {
+    **_BUILT_IN,
+    "planner_react": PublishedPlannerReact(),
+    "decomposing": PublishedDecomposing(),
+}
+"""Orchestrators of agents with `algorithm: published`."""
 
 
-def find_orchestrator(name: str) -> Orchestrator:
+def find_orchestrator(name: str, algorithm: Algorithm = "opsgym") -> Orchestrator:
     """An orchestrator by name: built in, or registered by an installed package.
+
+    Args:
+        name: Name of the orchestrator.
+        algorithm: See `Switches.algorithm`; without effect on those of installed packages.
 
     Raises:
         NotScored: The name is unknown, or the registered object is not an orchestrator.
     """
-    if name in _BUILT_IN:
-        return _BUILT_IN[name]
+    built_in = _PUBLISHED if algorithm == "published" else _BUILT_IN
+    if name in built_in:
+        return built_in[name]
     registered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in registered:
         known = ", ".join(sorted({*_BUILT_IN, *registered}))

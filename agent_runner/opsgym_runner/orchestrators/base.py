@@ -35,6 +35,11 @@ class Session(Protocol):
         ...
 
     @property
+    def tool_definitions(self) -> Sequence[Mapping[str, Any]]:
+        """The same tools as their gym servers list them, under the names shown."""
+        ...
+
+    @property
     def max_steps(self) -> int:
         """Maximum number of model calls, the planner's included, or with `stepLimit: conversation` of each
         conversation. One more call raises `AgentFailed`.

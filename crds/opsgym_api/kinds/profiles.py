@@ -14,6 +14,7 @@ from pydantic import Field
 from opsgym_api.base import Document
 
 Profile = Literal["opsgym", "published"]
+Algorithm = Literal["opsgym", "published"]
 
 
 def _without_default(schema: dict[str, Any]) -> None:
@@ -59,7 +60,7 @@ class Switches(Document):
     result. The profile's if absent."""
     time_limit: Annotated[Literal["enforced", "none"], _SWITCH] = "enforced"
     """Whether `limits.taskTimeoutSeconds` ends an episode. The profile's if absent."""
-    algorithm: Annotated[Literal["opsgym", "published"], _SWITCH] = "opsgym"
+    algorithm: Annotated[Algorithm, _SWITCH] = "opsgym"
     """Algorithm and prompts of `planner_react` and `decomposing`: opsgym's, or the published ones with prompts of our
     own wording. The profile's if absent."""
 
