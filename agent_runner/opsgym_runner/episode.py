@@ -21,10 +21,11 @@ from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, O
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.errors import AgentFailed, NotScored, config_error, infra_error
-from opsgym_runner.gyms.catalogue import ServerTools, build_catalogue
+from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, build_catalogue
 from opsgym_runner.gyms.client import GymClient, Snapshot
 from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.job import Job
+from opsgym_runner.models.checks import too_many_tools
 from opsgym_runner.models.registry import EpisodeModels
 from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.orchestrators import AgentResult, Orchestrator, find_orchestrator, prompts_of
@@ -86,13 +87,14 @@ class EpisodeResult:
 
     @property
     def published_score(self) -> int | None:
-        """Score by the published rules: the state is judged after a filtered reply too, which ends the published loop;
-        an exception there, such as a context overflow, is 0. None for a task timeout, which has no counterpart.
+        """Score by the published rules: the state is judged after a filtered or malformed reply too, which ends the
+        published loop; an exception there, such as a context overflow, is 0. None for a task timeout, which has no
+        counterpart.
         """
         stopped_by = self.agent.stopped_by
         if stopped_by == FailReason.TASK_TIMEOUT:
             return None
-        judged = stopped_by in (*_JUDGED_BY_STATE, FailReason.CONTENT_FILTER)
+        judged = stopped_by in (*_JUDGED_BY_STATE, FailReason.CONTENT_FILTER, FailReason.MALFORMED_REPLY)
         return published_score(self.verifiers) if judged else 0
 
 
@@ -164,6 +166,7 @@ async def run_episode(
             await events.check()
         await models.agent.ready()  # before the task's time begins
         catalogue = build_catalogue(servers, job.task, job.mode, job.agent.tool_names, job.agent.tool_schemas)
+        _require_tools_fit(job, catalogue)
         plan = await plans.plan_for(job, models.planner, _plannable(servers, job), agent.prompts, context)
         tools = EpisodeTools(catalogue, gyms, job.agent)
         session = EpisodeSession(job, models, tools, events, context, agent.prompts, plan)
@@ -216,6 +219,17 @@ def _require_responsive_model(models: EpisodeModels, session: EpisodeSession, li
     if not session.has_reply:
         message = f"the model answered nothing within the task's time of {limit} s"
         raise infra_error(InfraReason.MODEL_UNAVAILABLE, message)
+
+
+def _require_tools_fit(job: Job, catalogue: Catalogue) -> None:
+    """Checks that the model's provider takes as many tools as the task shows.
+
+    Raises:
+        NotScored: It takes fewer; nothing has been spent.
+    """
+    problem = too_many_tools(job.model.model, job.model.endpoints, len(catalogue.tools))
+    if problem is not None:
+        raise config_error(ConfigReason.TOO_MANY_TOOLS, problem)
 
 
 def _require_all_days(session: EpisodeSession, result: AgentResult, job: Job) -> None:

@@ -6,7 +6,6 @@ in the transcript. Limits hold over all days of a task.
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -211,8 +210,8 @@ class EpisodeSession:
             NotScored: The gate is closed, or a scenario event cannot happen.
             StoreError: The gate cannot be read, or the attempt record not written.
             ModelFailure: The model cannot be reached.
-            AgentFailed: No step is left, the conversation exceeds the model's context, or the provider's content filter
-                stopped it.
+            AgentFailed: No step is left, the conversation exceeds the model's context, the provider's content filter
+                stopped it, or the reply is malformed.
         """
         context, journal = self._context, self._context.journal
         agent = self._job.agent
@@ -228,8 +227,7 @@ class EpisodeSession:
         for notice in new:
             context.transcript.message("user", notice.text, journal.steps, by, notice.origin)
         client = self._models.planner if by == PLANNER else self._models.agent
-        # A deep copy: litellm changes schemas in place, and the next step has to send the same tools.
-        shown = [dict(copy.deepcopy(tool)) for tool in (self.tools if tools is None else tools)]
+        shown = [dict(tool) for tool in (self.tools if tools is None else tools)]
         started = context.clock.monotonic()
         with journal.phase("model_s"), journal.count_requests(client):
             reply = await client.complete(read, shown, agent=self.clock)
@@ -244,6 +242,7 @@ class EpisodeSession:
         context.transcript.reply(journal.steps, replace(reply, requests=requests), seconds, by)
         with self.clock.stopped():
             await journal.step()
+        reply.require_usable()
         return reply
 
     def _as_switched(self, reply: Reply) -> Reply:

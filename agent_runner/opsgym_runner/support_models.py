@@ -38,4 +38,5 @@ async def ask_support_model(
     context.journal.add_reply(reply, role)
     context.transcript.reply(step, reply, context.clock.monotonic() - started, role)
     await context.journal.step()
+    reply.require_usable()
     return reply

@@ -90,6 +90,44 @@ def _completion(message: dict[str, Any], reason: str) -> dict[str, Any]:
     }
 
 
+def openai_responses() -> tuple[dict[str, Any], ...]:
+    """OpenAI's Responses API."""
+    thought = {"type": "reasoning", "id": "rs_1", "encrypted_content": "b3BhcXVl", "summary": []}
+    calls = [
+        {
+            "type": "function_call",
+            "id": f"fc_{n}",
+            "call_id": f"call_{n}",
+            "name": "find",
+            "arguments": json.dumps(arguments),
+            "status": "completed",
+        }
+        for n, arguments in enumerate(ARGUMENTS)
+    ]
+    text = {"type": "output_text", "text": ANSWER, "annotations": []}
+    words = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+    base = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "gpt-5",
+        "status": "completed",
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "usage": {
+            "input_tokens": 1000,
+            "output_tokens": 100,
+            "total_tokens": 1100,
+            "input_tokens_details": {"cached_tokens": 600},
+            "output_tokens_details": {"reasoning_tokens": 40},
+        },
+    }
+    return {**base, "output": [thought, *calls]}, {**base, "output": [words]}
+
+
 def anthropic_messages() -> tuple[dict[str, Any], ...]:
     """Anthropic's messages API: input tokens leave out what was read from the cache and written into it."""
     calls = [

@@ -162,4 +162,4 @@ async def test_a_conversation_that_azures_filter_refuses_fails_the_trial() -> No
     with pytest.raises(AgentFailed) as failed:
         await ask(Stub((body,), 400), "azure/gpt-5", **AZURE)
 
-    assert failed.value.reason is FailReason.CONTENT_FILTER
+    assert failed.value.reason is FailReason.REQUEST_FILTER

@@ -17,6 +17,7 @@ from tests.providers.stubs import (
     bedrock_converse,
     gemini_generate,
     openai_chat,
+    openai_responses,
 )
 
 from opsgym_api.records.attempt import Usage
@@ -51,7 +52,8 @@ def dollars(model: str, plain: int, cached: int, written: int, completion: int) 
 
 
 def tools_of(seen: Seen) -> Any:
-    return [tool["function"] for tool in seen.body["tools"]]
+    """The tools of a request, without `strict`, which other tests check."""
+    return [{k: v for k, v in tool["function"].items() if k != "strict"} for tool in seen.body["tools"]]
 
 
 OPENAI_LIKE = [
@@ -109,6 +111,63 @@ async def test_reasoning_of_deepseek_goes_back_into_the_conversation(talk: Talk)
 
     assistant = stub.seen[1].body["messages"][2]
     assert assistant["reasoning_content"] == "Two numbers."
+
+
+DETAILS = [{"type": "reasoning.encrypted", "data": "b3BhcXVl", "id": "r1", "format": "google-gemini-v1", "index": 0}]
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "returned"),
+    [
+        ("hosted_vllm/qwen3", {"reasoning": "Two numbers."}, {"reasoning": "Two numbers."}),
+        ("hosted_vllm/qwen3", {"reasoning_content": "Two numbers."}, {"reasoning_content": "Two numbers."}),
+        ("openrouter/google/gemini-3-pro-preview", {"reasoning": "Two.", "reasoning_details": DETAILS},
+         {"reasoning_details": DETAILS}),
+        ("openrouter/qwen/qwen3", {"reasoning": "Two."}, {"reasoning": "Two."}),
+    ],
+    ids=["vLLM from 0.16", "vLLM before 0.16", "OpenRouter with details", "OpenRouter without"],
+)  # fmt: skip
+async def test_reasoning_goes_back_under_the_name_under_which_it_came(
+    talk: Talk, model: str, sent: dict[str, Any], returned: dict[str, Any]
+) -> None:
+    stub = Stub(openai_chat(**sent))
+    with stub.serving() as url:
+        await talk(model, url + "/v1")
+
+    assistant = stub.seen[1].body["messages"][2]
+    names = ("reasoning", "reasoning_content", "reasoning_details", "provider_specific_fields")
+    assert {name: assistant[name] for name in names if name in assistant} == returned
+
+
+async def test_openais_responses_api_gets_its_reasoning_items_back(talk: Talk) -> None:
+    stub = Stub(openai_responses())
+    with stub.serving() as url:
+        first, _ = await talk("openai/responses/gpt-5", url + "/v1")
+
+    for seen in stub.seen:
+        assert seen.path == "/v1/responses"
+        require_key_in_headers_only(seen, "authorization", f"Bearer {KEY}")
+    reasoning, *calls, one, two = stub.seen[1].body["input"][-5:]
+    assert (reasoning["type"], reasoning["id"], reasoning["encrypted_content"]) == ("reasoning", "rs_1", "b3BhcXVl")
+    assert [json.loads(call["arguments"]) for call in calls] == list(ARGUMENTS)
+    assert [result["call_id"] for result in (one, two)] == [call["call_id"] for call in calls]
+    assert first.usage == REASONED
+
+
+async def test_the_tools_of_an_episode_are_not_changed_by_requests(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"number": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Number", "default": None}},
+        "additionalProperties": False,
+    }
+    monkeypatch.setitem(TOOL["function"], "parameters", schema)  # type: ignore[arg-type]
+    stub, before = Stub(gemini_generate()), json.dumps(schema)
+    with stub.serving() as url:
+        await talk("gemini/gemini-2.5-pro", url)
+
+    assert json.dumps(schema) == before
+    assert stub.seen[0].body["tools"] == stub.seen[1].body["tools"]
 
 
 async def test_azure_openai(talk: Talk) -> None:

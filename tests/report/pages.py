@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.attempt import (
+    NO_FINISHES,
+    AttemptRecord,
+    Cell,
+    Timings,
+    TrialRecord,
+    Usage,
+    VerifierResult,
+    Versions,
+)
 from opsgym_api.records.gate import GateCheck, GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
@@ -206,6 +215,7 @@ def score(rows: Sequence[Trial]) -> Score:
         repeats=[],
         planner_usage=Usage(),
         judge_usage=Usage(),
+        finish_reasons=NO_FINISHES,
         usage=Usage(model_calls=9 * len(rows), prompt_tokens=9100 * len(rows), completion_tokens=700 * len(rows)),
         cost_usd=cost,
         judge_cost_usd=0.0,

@@ -16,9 +16,10 @@ from tests.runner.stub_model import CutConnection, StubModel, calls, completion,
 
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import Agent, Limits
-from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.attempt import AttemptRecord, FinishCounts
 from opsgym_core.common.backoff import Backoff
 from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.checks import TOOL_LIMITS, tool_limit
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner
 
@@ -293,6 +294,55 @@ async def test_a_reply_stopped_by_the_content_filter_fails_the_trial(store: Memo
     record = await attempt(store, gym_url, StubModel(says("", finish_reason="content_filter")))
 
     assert (record.outcome, record.reason) == ("failed", "content_filter")
+
+
+async def test_the_tokens_of_a_filtered_reply_are_booked(store: MemoryStore, gym_url: str) -> None:
+    model = StubModel(says("", finish_reason="content_filter"))
+
+    record = await attempt(store, gym_url, model, prices=Prices(input_usd=1, output_usd=10))
+
+    assert (record.usage.prompt_tokens, record.usage.completion_tokens, len(model.requests)) == (1000, 100, 1)
+    assert record.cost_usd == pytest.approx(0.002)
+
+
+async def test_every_step_records_how_its_reply_ended(store: MemoryStore, gym_url: str) -> None:
+    model = StubModel(SOLUTION[0], says(""), says("Both a", finish_reason="length"))
+
+    record = await attempt(store, gym_url, model)
+
+    assert (record.outcome, record.usage.model_calls, record.steps) == ("passed", 3, 2)
+    assert record.finish_reasons == FinishCounts(length=1, empty=1)
+    replies = [event for event in store.transcript().events if event.kind == "assistant"]
+    assert [(event.finish_reason, event.replaced) for event in replies] == [("tool_calls", ""), ("length", "empty")]
+
+
+async def test_more_tools_than_the_provider_takes_is_a_config_error_before_any_request(
+    store: MemoryStore, gym_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TOOL_LIMITS, "azure/", 1)
+    model = StubModel(*SOLUTION)
+
+    with serving(model.app) as url:
+        async with Runner(store, clock=FakeTime().clock, retry=NO_JITTER) as runner:
+            record = await runner.run(make_job(gym_url, model=stub_model(url, model="azure/gpt-5")))
+
+    assert (record.outcome, record.reason, model.requests) == ("config_error", "too_many_tools", [])
+    assert "azure/gpt-5 takes at most 1 tools in a request, and the task shows 2" in record.message
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "limit"),
+    [
+        ("openai/gpt-5", None, 128),
+        ("openai/gpt-5", "https://eu.api.openai.com/v1", 128),
+        ("openai/qwen", "http://vllm:8000/v1", None),
+        ("azure/gpt-5", "https://east.openai.azure.com", 128),
+        ("azure/gpt-5", "https://gateway.example.org", 128),
+        ("anthropic/claude-sonnet-4-5", None, None),
+    ],
+)
+def test_a_providers_tool_limit_holds_at_its_own_addresses(model: str, url: str | None, limit: int | None) -> None:
+    assert tool_limit(model, [ModelEndpoint(url)]) == limit
 
 
 async def test_a_model_that_loops_on_one_call_reaches_the_step_limit(

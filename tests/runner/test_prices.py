@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalmodel import Prices, PriceTier
 from opsgym_api.records.attempt import Usage
 from opsgym_core.common.scrub import scrub
 from opsgym_runner.models.prices import FREE, cost_of, known_prices
@@ -75,3 +75,59 @@ def test_a_service_accounts_private_key_is_scrubbed_from_text(end: str) -> None:
 
 def test_long_messages_of_providers_are_cut() -> None:
     assert len(scrub("x" * 5000, [])) == 1001
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["gemini/gemini-3-pro-preview", "openrouter/google/gemini-3-pro-preview", "gemini/gemini-of-tomorrow"],
+)
+def test_a_model_that_the_map_does_not_list_has_no_price_although_litellm_says_zero(model: str) -> None:
+    assert known_prices(model) is None
+
+
+def test_a_price_of_zero_counts_where_the_map_states_it() -> None:
+    prices = known_prices("gemini/gemma-3-27b-it")
+
+    assert prices is not None
+    assert cost_of(Usage(prompt_tokens=1000, completion_tokens=10), prices) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "cost"),
+    [
+        ("gemini/gemini-2.5-pro", Usage(prompt_tokens=200_000, completion_tokens=5000), 0.30),
+        ("gemini/gemini-2.5-pro", Usage(prompt_tokens=250_000, completion_tokens=5000), 0.70),
+        (
+            "gemini/gemini-2.5-pro",
+            Usage(prompt_tokens=250_000, completion_tokens=5000, cached_tokens=200_000),
+            0.05 * 2.5 + 0.2 * 0.25 + 0.075,
+        ),
+        ("dashscope/qwen3-max", Usage(prompt_tokens=32_000, completion_tokens=1000), 0.0384 + 0.006),
+        ("dashscope/qwen3-max", Usage(prompt_tokens=32_001, completion_tokens=1000), 0.0768024 + 0.012),
+        ("dashscope/qwen3-max", Usage(prompt_tokens=900_000, completion_tokens=1000), 2.7 + 0.015),
+        (
+            "dashscope/qwen-plus-latest",
+            Usage(prompt_tokens=100_000, completion_tokens=10_000, reasoning_tokens=9000),
+            0.04 + 0.001 * 1.2 + 0.009 * 4,
+        ),
+        (
+            "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            Usage(prompt_tokens=250_000, completion_tokens=1000, cached_tokens=100_000, cache_write_tokens=50_000),
+            0.1 * 6.6 + 0.1 * 0.66 + 0.05 * 8.25 + 0.001 * 24.75,
+        ),
+    ],
+)
+def test_long_prompts_cached_written_and_reasoning_tokens_have_their_own_prices(
+    model: str, usage: Usage, cost: float
+) -> None:
+    prices = known_prices(model)
+    assert prices is not None
+    assert cost_of(usage, prices) == pytest.approx(cost)
+
+
+def test_prices_of_the_user_may_have_tiers_and_a_price_of_reasoning() -> None:
+    tier = PriceTier(above_tokens=100, input_usd=2, output_usd=20)
+    prices = Prices(input_usd=1, output_usd=10, reasoning_usd=30, tiers=[tier])
+
+    assert cost_of(Usage(prompt_tokens=100, completion_tokens=10, reasoning_tokens=5), prices) == pytest.approx(300e-6)
+    assert cost_of(Usage(prompt_tokens=101, completion_tokens=10, reasoning_tokens=5), prices) == pytest.approx(402e-6)

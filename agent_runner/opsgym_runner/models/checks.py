@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_runner.job import ModelEndpoint
@@ -19,6 +20,11 @@ SECRET_PARAMETERS = frozenset(
     | {"vertex_credentials"}
 )
 """litellm parameters that hold credentials: a document, and so the run's record, must not contain them."""
+
+TOOL_LIMITS = {"openai/": 128, "azure/": 128, "deepseek/": 128, "groq/": 128}
+"""Tools that a provider takes in one request, by the beginning of the litellm id, as its API reference says."""
+_OWN_HOSTS = {"openai/": ".openai.com"}
+"""Hosts of a provider whose litellm prefix also names servers of others, by that prefix."""
 
 KnownPrices = Callable[[str], Prices | None]
 """Function from a litellm id to its prices; None if they are unknown."""
@@ -65,3 +71,33 @@ def unknown_price(model: str) -> str:
     """
     ways = "give prices: {inputUsd, outputUsd} per million tokens, or set allowUnpriced: true"
     return f"no price is known for {model}; {ways}"
+
+
+def tool_limit(model: str, endpoints: Iterable[ModelEndpoint]) -> int | None:
+    """Maximum number of tools in a request to a model; None if none is known.
+
+    Args:
+        model: litellm id.
+        endpoints: The model's endpoints. Other servers that speak OpenAI's API have no known limit.
+    """
+    prefix = next((prefix for prefix in TOOL_LIMITS if model.startswith(prefix)), None)
+    if prefix is None:
+        return None
+    own = _OWN_HOSTS.get(prefix)
+    hosts = [f".{urlsplit(endpoint.url).hostname}" for endpoint in endpoints if endpoint.url]
+    return None if own and not all(host.endswith(own) for host in hosts) else TOOL_LIMITS[prefix]
+
+
+def too_many_tools(model: str, endpoints: Iterable[ModelEndpoint], tools: int) -> str | None:
+    """Message for more tools than a model's provider takes, with the ways to continue; None if it takes them.
+
+    Args:
+        model: litellm id.
+        endpoints: The model's endpoints.
+        tools: Number of tools that the model would be shown.
+    """
+    limit = tool_limit(model, endpoints)
+    if limit is None or tools <= limit:
+        return None
+    ways = "choose a mode with fewer tools, or a task that selects its tools"
+    return f"{model} takes at most {limit} tools in a request, and the task shows {tools}; {ways}"

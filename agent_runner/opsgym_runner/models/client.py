@@ -7,17 +7,18 @@ conversation and reported to the model as the call's result, so that no provider
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import Any
 
 from opsgym_api.records.attempt import Usage
-from opsgym_api.records.outcomes import FailReason, InfraReason
+from opsgym_api.records.outcomes import FailReason, FinishReason, InfraReason
 from opsgym_core.common.scrub import scrub
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
@@ -25,9 +26,10 @@ from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.prices import cost_of, mapped_cost, usage_of
+from opsgym_runner.models.prices import reply_cost, usage_of
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
 from opsgym_runner.models.provider_errors import ErrorKind, error_kind, read_error
+from opsgym_runner.models.replies import FAILURES, PROVIDERS_FAULT, RawAnswer, finish_of, history_message, text_of
 from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier
 from opsgym_runner.models.retry_hints import retry_after_s
 from opsgym_runner.tracing.spans import (
@@ -75,8 +77,21 @@ class Reply:
     """Text of the reply; empty if it only calls tools."""
     requests: tuple[ToolRequest, ...]
     usage: Usage
+    """Tokens of the reply, and of the one that it replaces."""
     cost_usd: float | None
     """None if it is unknown."""
+    finish: FinishReason = FinishReason.STOP
+    replaced: FinishReason | None = None
+    """How the reply ended that this one replaces; None for a first reply."""
+
+    def require_usable(self) -> None:
+        """Checks that the agent can go on with the reply; called once its usage is booked.
+
+        Raises:
+            AgentFailed: The reply was filtered, malformed twice, or reached the end of the model's context.
+        """
+        if self.finish in FAILURES:
+            raise AgentFailed(*FAILURES[self.finish])
 
 
 @dataclass(frozen=True)
@@ -129,7 +144,9 @@ class ModelClient:
         deadline: float = math.inf,
         agent: AgentClock | None = None,
     ) -> Reply:
-        """Sends a conversation and returns the model's reply.
+        """Sends a conversation and returns the model's reply, which may be unusable: see `Reply.require_usable`.
+
+        A reply that is malformed or empty by the provider's fault is requested once more.
 
         Args:
             messages: The conversation in OpenAI's format.
@@ -138,7 +155,7 @@ class ModelClient:
             agent: See `Retrier.call`.
 
         Raises:
-            AgentFailed: The conversation exceeds the model's context, or the provider's content filter stopped it.
+            AgentFailed: The conversation exceeds the model's context, or the provider's content filter refused it.
             ModelFailure: The model cannot be reached, or not in time.
         """
         model = self._target.model
@@ -148,18 +165,21 @@ class ModelClient:
             if chat.content:
                 chat.set(chat_content(messages))
             send = partial(self._send, self._arguments(messages, tools), chat, count(1))
-            response = await self._retrier.call(send, deadline, agent)
-            reply = self._reply(response)
+            response, reply = await self._retrier.call(send, deadline, agent)
+            if reply.finish in PROVIDERS_FAULT:
+                first = reply
+                response, reply = await self._retrier.call(send, deadline, agent)
+                reply = _replacing(first, reply)
             if chat.recording:
                 chat.set(reply_attributes(reply, response))
             if chat.content:
-                chat.set(reply_content(reply.message, str(response.choices[0].finish_reason)))
+                chat.set(reply_content(reply.message, reply.finish.value))
             return reply
 
     async def _send(
-        self, arguments: Mapping[str, Any], chat: Span, numbers: Iterator[int], endpoint: ModelEndpoint
-    ) -> Any:
-        """Sends one request and returns litellm's response, which has at least one choice.
+        self, arguments: dict[str, Any], chat: Span, numbers: Iterator[int], endpoint: ModelEndpoint
+    ) -> tuple[Any, Reply]:
+        """Sends one request and returns litellm's response, which has at least one choice, and the reply in it.
 
         Args:
             arguments: litellm's arguments.
@@ -167,16 +187,21 @@ class ModelClient:
             numbers: Numbers of the call's requests.
             endpoint: Where the request is sent.
         """
-        litellm = load_litellm()
+        litellm, raw = load_litellm(), RawAnswer()
         with self._traced_request(chat, next(numbers), endpoint):
             try:
-                response = await litellm.acompletion(api_base=endpoint.url, **self._key(endpoint), **arguments)
+                response = await litellm.acompletion(
+                    api_base=endpoint.url,
+                    logger_fn=raw,
+                    **self._key(endpoint),
+                    **copy.deepcopy(arguments),  # litellm changes schemas in place
+                )
             except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
                 raise self._explained(litellm, error) from None
             if not response.choices:
                 message = "the model sent a reply without choices"
                 raise ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=True)
-            return response
+            return response, self._reply(response, raw.finish_reason)
 
     @contextmanager
     def _traced_request(self, chat: Span, number: int, endpoint: ModelEndpoint) -> Iterator[None]:
@@ -219,18 +244,21 @@ class ModelClient:
             return {"vertex_credentials": key}  # a service account's JSON: Google's cloud has no plain API key
         return {"api_key": key}
 
-    def _reply(self, response: Any) -> Reply:
+    def _reply(self, response: Any, raw_reason: str) -> Reply:
         choice = response.choices[0]
-        if choice.finish_reason == "content_filter":
-            raise AgentFailed(FailReason.CONTENT_FILTER, "the provider's content filter stopped the reply")
         usage = usage_of(getattr(response, "usage", None))
-        model = self._target.model
-        cost = cost_of(usage, model.prices) if model.prices else mapped_cost(response, model.model, usage)
-        message = _message(choice.message)
+        message = history_message(choice.message)
         requests = tuple(_tool_request(call, number) for number, call in enumerate(message.get("tool_calls") or []))
         if requests:
             message["tool_calls"] = [_history_call(request) for request in requests]
-        return Reply(message, _text(message["content"]), requests, usage, cost)
+        return Reply(
+            message=message,
+            text=text_of(message["content"]),
+            requests=requests,
+            usage=usage,
+            cost_usd=reply_cost(response, self._target.model.model, usage, self._target.model.prices),
+            finish=finish_of(choice, raw_reason, message),
+        )
 
     def _explained(self, litellm: Any, error: Exception) -> Exception:
         """The exception that litellm's error becomes, without credentials in its message."""
@@ -273,14 +301,11 @@ def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
     return reason, reason in _TRANSIENT
 
 
-def _message(reply: Any) -> Message:
-    """Litellm's reply as a message of the conversation, with what providers require back (thinking, signatures)."""
-    message: Message = {"content": None, **reply.model_dump(exclude_none=True)}
-    if not message.get("tool_calls"):
-        message.pop("tool_calls", None)
-    if not any((message.get("provider_specific_fields") or {}).values()):
-        message.pop("provider_specific_fields", None)  # litellm's own, empty; strict endpoints refuse unknown fields
-    return message
+def _replacing(first: Reply, second: Reply) -> Reply:
+    """The second reply, with the usage and cost of both."""
+    costs = (first.cost_usd, second.cost_usd)
+    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return replace(second, usage=first.usage + second.usage, cost_usd=cost, replaced=first.finish)
 
 
 def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
@@ -316,11 +341,3 @@ def _with_strict_disabled(tool: Message) -> Message:
 def _history_call(request: ToolRequest) -> Message:
     function = {"name": request.name, "arguments": json.dumps(request.arguments)}
     return {"id": request.id, "type": "function", "function": function}
-
-
-def _text(content: object) -> str:
-    """Text of a reply whose content is a text or a list of parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))

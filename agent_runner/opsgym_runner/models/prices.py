@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping
 from typing import Any
 
-from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalmodel import Prices, PriceTier, TokenPrices
 from opsgym_api.records.attempt import Usage
 from opsgym_runner.models.litellm_lib import load_litellm
 
 REPLAY = "replay/"
+OPENROUTER = "openrouter/"
 FREE = Prices(input_usd=0, output_usd=0)
 _MILLION = 1_000_000
 
 
 def known_prices(model: str) -> Prices | None:
-    """Prices of a litellm id from litellm's bundled map; None if it has none. Replay models have price 0."""
+    """Prices of a litellm id from litellm's bundled map; None if it has none. Replay models have price 0.
+
+    litellm answers with prices of 0 for ids that its map does not list, so only the map's own entry counts.
+    """
     if model.startswith(REPLAY):
         return FREE
     litellm = load_litellm()
@@ -22,21 +29,68 @@ def known_prices(model: str) -> Prices | None:
         info = litellm.get_model_info(model)
     except Exception:  # noqa: BLE001 litellm raises a bare Exception for an unmapped model
         return None
-    if info.get("mode") not in ("chat", "completion", "responses"):
-        return None  # not priced by tokens
-    per_token = info.get("input_cost_per_token"), info.get("output_cost_per_token")
-    if per_token[0] is None or per_token[1] is None:
+    entry = litellm.model_cost.get(info.get("key"))
+    if entry is None or info.get("mode") not in ("chat", "completion", "responses"):
+        return None  # not listed, or not priced by tokens
+    return prices_of(entry)
+
+
+def prices_of(entry: Mapping[str, Any]) -> Prices | None:
+    """Prices of an entry of litellm's map; None if it prices no tokens.
+
+    Args:
+        entry: Dollars per token by name. Tiers are a list of ranges (`tiered_pricing`), or names with a threshold
+            (`input_cost_per_token_above_200k_tokens`).
+    """
+    ranges = sorted(entry.get("tiered_pricing") or (), key=lambda tier: float(tier["range"][0]))
+    if ranges:
+        lowest, *higher = ranges
+        above = {int(tier["range"][0]): _token_prices(tier) for tier in higher}
+    else:
+        lowest = entry
+        above = {1000 * size: _token_prices(entry, size) for size in sorted(_thresholds(entry))}
+    base = _token_prices(lowest)
+    if base is None:
         return None
-    return Prices(
-        input_usd=round(per_token[0] * _MILLION, 9),
-        output_usd=round(per_token[1] * _MILLION, 9),
-        cached_input_usd=_per_million(info.get("cache_read_input_token_cost")),
-        cache_write_usd=_per_million(info.get("cache_creation_input_token_cost")),
-    )
+    known = {tokens: prices for tokens, prices in above.items() if prices is not None}
+    return Prices(**base, tiers=[PriceTier(above_tokens=tokens, **prices) for tokens, prices in known.items()])
 
 
-def _per_million(per_token: float | None) -> float | None:
-    return None if per_token is None else round(per_token * _MILLION, 9)
+_THRESHOLD = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+_FIELDS = {
+    "input_usd": "input_cost_per_token",
+    "output_usd": "output_cost_per_token",
+    "cached_input_usd": "cache_read_input_token_cost",
+    "cache_write_usd": "cache_creation_input_token_cost",
+    "reasoning_usd": "output_cost_per_reasoning_token",
+}
+"""Names of litellm's map by field of `Prices`."""
+
+
+def _thresholds(entry: Mapping[str, Any]) -> list[int]:
+    return [int(match[1]) for name in entry if (match := _THRESHOLD.fullmatch(name))]
+
+
+def _token_prices(entry: Mapping[str, Any], thousands: int | None = None) -> dict[str, float] | None:
+    """Dollars per million tokens by field; None without prices of input and output.
+
+    Args:
+        entry: Dollars per token.
+        thousands: Threshold of the tier; a price that the tier does not name is that of short prompts. None for these.
+    """
+    prices = {}
+    for field, name in _FIELDS.items():
+        per_token = entry.get(name)
+        if thousands is not None:
+            per_token = entry.get(f"{name}_above_{thousands}k_tokens", per_token)
+        if per_token is not None:
+            prices[field] = round(float(per_token) * _MILLION, 9)
+    return prices if {"input_usd", "output_usd"} <= prices.keys() else None
+
+
+def reports_cost(model: str) -> bool:
+    """Whether a litellm id's provider states the cost of each reply."""
+    return model.startswith(OPENROUTER)
 
 
 def usage_of(reported: Any) -> Usage:
@@ -53,26 +107,47 @@ def usage_of(reported: Any) -> Usage:
     )
 
 
+def reply_cost(response: Any, model: str, usage: Usage, prices: Prices | None) -> float | None:
+    """Cost of a reply in US dollars: what its provider states, else by prices; None if it is unknown.
+
+    Args:
+        response: litellm's response.
+        model: litellm id.
+        usage: Tokens of the reply.
+        prices: The model's prices; None if none are known.
+    """
+    reported = _reported_cost(getattr(response, "usage", None)) if reports_cost(model) else None
+    if reported is not None:
+        return reported
+    return None if prices is None else cost_of(usage, prices)
+
+
+def _reported_cost(usage: Any) -> float | None:
+    """OpenRouter's `usage.cost`, and the bill of the user's own key where the request went through it."""
+    cost = getattr(usage, "cost", None)
+    if not isinstance(cost, int | float) or not math.isfinite(cost) or cost < 0:
+        return None
+    details = getattr(usage, "cost_details", None) or {}
+    upstream = details.get("upstream_inference_cost") if isinstance(details, dict) else None
+    own_key = getattr(usage, "is_byok", False) and isinstance(upstream, int | float)
+    return float(cost) + (float(upstream) if own_key and upstream is not None else 0.0)
+
+
 def cost_of(usage: Usage, prices: Prices) -> float | None:
     """Cost of a reply in US dollars; None if the provider reported no tokens."""
     if prices == FREE:
         return 0.0
     if usage.prompt_tokens + usage.completion_tokens == 0:
         return None
-    cached_usd = prices.input_usd if prices.cached_input_usd is None else prices.cached_input_usd
-    write_usd = prices.input_usd if prices.cache_write_usd is None else prices.cache_write_usd
+    tiers = sorted(prices.tiers, key=lambda tier: tier.above_tokens)
+    held: TokenPrices = next((tier for tier in reversed(tiers) if usage.prompt_tokens > tier.above_tokens), prices)
+    cached_usd = held.input_usd if held.cached_input_usd is None else held.cached_input_usd
+    write_usd = held.input_usd if held.cache_write_usd is None else held.cache_write_usd
+    reasoning_usd = held.output_usd if held.reasoning_usd is None else held.reasoning_usd
     cached = min(usage.cached_tokens, usage.prompt_tokens)
     written = min(usage.cache_write_tokens, usage.prompt_tokens - cached)
     plain = usage.prompt_tokens - cached - written
-    input_cost = plain * prices.input_usd + cached * cached_usd + written * write_usd
-    return (input_cost + usage.completion_tokens * prices.output_usd) / _MILLION
-
-
-def mapped_cost(response: Any, model: str, usage: Usage) -> float | None:
-    """Cost of a reply in US dollars as litellm computes it; None if it has no price for the model."""
-    if usage.prompt_tokens + usage.completion_tokens == 0:
-        return None
-    try:
-        return float(load_litellm().completion_cost(completion_response=response, model=model))
-    except Exception:  # noqa: BLE001 litellm raises a bare Exception for an unmapped model
-        return None
+    reasoning = min(usage.reasoning_tokens, usage.completion_tokens)
+    input_cost = plain * held.input_usd + cached * cached_usd + written * write_usd
+    output_cost = (usage.completion_tokens - reasoning) * held.output_usd + reasoning * reasoning_usd
+    return (input_cost + output_cost) / _MILLION

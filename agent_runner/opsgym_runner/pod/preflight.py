@@ -30,7 +30,7 @@ from opsgym_runner.models.checks import (
     secret_parameters,
     unknown_price,
 )
-from opsgym_runner.models.prices import REPLAY, known_prices
+from opsgym_runner.models.prices import REPLAY, known_prices, reports_cost
 from opsgym_runner.pod.job_spec import UnusableJobSpec, read_job_spec, recordings_folder, result_store, suite_store
 from opsgym_runner.pod.message import fitted_report, message_limit, write_message, write_text_message
 from opsgym_runner.pod.suite import Frozen, fetched, mounted, read_suite
@@ -147,7 +147,8 @@ def check_models(
             yield from _recording(origin, model.model, recordings_folder(environment))
         else:
             yield from _keys(origin, model, environment, missing_key)
-            if model.prices is None and not model.allow_unpriced and known_prices(model.model) is None:
+            priced = model.prices is not None or model.allow_unpriced or reports_cost(model.model)
+            if not priced and known_prices(model.model) is None:
                 yield Finding(where=f"{origin}.prices", problem=unknown_price(model.model))
 
 

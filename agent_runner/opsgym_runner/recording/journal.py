@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from opsgym_api.records.attempt import AttemptRecord, Timings, Usage
+from opsgym_api.records.attempt import NO_FINISHES, AttemptRecord, Timings, Usage
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.clock import utc_text
@@ -30,7 +30,7 @@ EventKind = Literal["started", "step", "finished"]
 
 COUNTED = (
     "usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "steps", "tool_calls", "tool_errors",
-    "model_retries", "rate_limits",
+    "model_retries", "rate_limits", "finish_reasons",
 )  # fmt: skip
 """Fields of an attempt that the journal adds up, under the same names."""
 
@@ -77,6 +77,7 @@ class Journal:
         """Requests to models that repeated a failed one."""
         self.rate_limits = 0
         """Requests to models that were answered with HTTP 429."""
+        self.finish_reasons = NO_FINISHES
         self._wait_s = 0.0
         """Part of `model_s` during which no request was in flight."""
 
@@ -107,7 +108,7 @@ class Journal:
             self._wait_s += 0.0 if support else added.wait_s
 
     def add_reply(self, reply: Reply, role: str = "") -> None:
-        """Adds the usage and cost of a reply. One unknown cost makes the sum unknown (None).
+        """Adds the usage, cost and finish reason of a reply. One unknown cost makes the sum unknown (None).
 
         Args:
             reply: The reply.
@@ -119,6 +120,8 @@ class Journal:
             self.judge_cost_usd = _sum(self.judge_cost_usd, reply.cost_usd)
             return
         self.usage += reply.usage
+        for reason in filter(None, (reply.replaced, reply.finish)):
+            self.finish_reasons = self.finish_reasons.plus_one(reason)
         if role == PLANNER:
             self.planner_usage += reply.usage
 

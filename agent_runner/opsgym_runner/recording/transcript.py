@@ -59,7 +59,14 @@ class TranscriptRecorder:
         """
         calls = [{"id": r.id, "name": r.name, "arguments": r.arguments} for r in reply.requests]
         event = TranscriptEvent(
-            kind="assistant", by=by, content=reply.text, step=step, seconds=round(seconds, 4), tool_calls=calls
+            kind="assistant",
+            by=by,
+            content=reply.text,
+            step=step,
+            seconds=round(seconds, 4),
+            tool_calls=calls,
+            finish_reason=reply.finish.value,
+            replaced=reply.replaced.value if reply.replaced else "",
         )
         self._add(event)
 

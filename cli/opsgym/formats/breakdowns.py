@@ -10,7 +10,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from opsgym.formats.tabular import Column, Kind, Table
-from opsgym_api.records.attempt import USAGE_FIELDS, Attempt, Cell, ScoredAttempt
+from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cell, ScoredAttempt
 from opsgym_core.results.rows import CellRows, RunRows
 from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, score_of
 from opsgym_core.results.statistics import Interval
@@ -161,6 +161,7 @@ def by_trial(results: Results) -> Table:
         Column("tool_calls", Kind.COUNT, "tool calls"),
         Column("tool_errors", Kind.COUNT),
         Column("model_retries", Kind.COUNT),
+        *(Column(f"replies_{name}", Kind.COUNT) for name in FINISH_FIELDS),
         Column("started_at", Kind.TEXT),
         *(Column(name, Kind.SECONDS, "time" if name == "total_s" else "") for name in PHASES),
         *(Column(name, Kind.COUNT) for name in TOKENS),
@@ -283,6 +284,7 @@ def nested_figures(score: Score) -> dict[str, Any]:
     """Values of a score that are nested, so that a flat row has no column for them."""
     return {
         "fail_reasons": dict(score.fail_reasons),
+        "finish_reasons": score.finish_reasons.to_dict(),
         "not_scored_reasons": dict(score.not_scored),
         "categories": {
             name: {"passed": share.passed, "executed": share.total, "pass_rate": share.rate}
@@ -392,6 +394,7 @@ def _attempt(cell: Cell, attempt: Attempt) -> dict[str, Any]:
         "steps": attempt.steps,
         "tool_calls": attempt.tool_calls,
         "model_retries": attempt.model_retries,
+        **{f"replies_{name}": getattr(attempt.finish_reasons, name) for name in FINISH_FIELDS},
         "started_at": attempt.timings.started_at,
         **{phase: getattr(attempt.timings, phase) for phase in PHASES},
         **_tokens(attempt),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opsgym.formats.grid import Grid, grid
 from opsgym.formats.numbers import NOTHING, dollars, not_scored_text, number, percent, seconds
-from opsgym_api.records.attempt import Cell
+from opsgym_api.records.attempt import FINISH_FIELDS, NO_FINISHES, Cell
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.results.score import NO_HORIZON, PENDING, CellScore, Ratio, Score, Summary
 from opsgym_core.results.statistics import Interval
@@ -32,7 +32,7 @@ def console() -> Console:
 
 
 def print_summary(summary: Summary, out: Console) -> None:
-    """Prints scores by cell, both averages, and if there are any: pass@k, horizons and verifier categories."""
+    """Prints scores by cell and averages; if there are any, pass@k, horizons, verifier categories, finish reasons."""
     _cells(summary).print(out)
     out.print()
     _averages(summary).print(out)
@@ -40,6 +40,7 @@ def print_summary(summary: Summary, out: Console) -> None:
         (_repeats(summary), summary.total.repeats),
         (_horizons(summary), summary.total.horizons.keys() - {NO_HORIZON}),
         (_categories(summary), summary.total.categories),
+        (_finish_reasons(summary), summary.total.finish_reasons != NO_FINISHES),
     ):
         if rows:
             out.print()
@@ -145,6 +146,16 @@ def _categories(summary: Summary) -> Grid:
     return _by_cell(summary, names, values)
 
 
+def _finish_reasons(summary: Summary) -> Grid:
+    """Model replies that were cut off, filtered, refused, malformed or empty, of all replies; scored or not."""
+    names = [name for name in FINISH_FIELDS if getattr(summary.total.finish_reasons, name)]
+    values = [
+        [str(getattr(cell.score.finish_reasons, name)) for name in names] + [str(cell.score.usage.model_calls)]
+        for cell in summary.cells
+    ]
+    return _by_cell(summary, [*(f"replies: {name}" for name in names), "all replies"], values)
+
+
 def _by_cell(summary: Summary, columns: Sequence[str], values: Sequence[Sequence[str]]) -> Grid:
     """A table with one row for each cell."""
     table = grid("model", "agent", "mode", "domain", right=columns)
@@ -209,6 +220,7 @@ def _cell_json(cell: CellScore) -> dict[str, Any]:
         "passed": score.passed,
         "failed": score.failed,
         "fail_reasons": dict(score.fail_reasons),
+        "finish_reasons": score.finish_reasons.to_dict(),
         "not_scored": dict(score.not_scored),
         "success_rate": score.success_rate,
         "success_worst": score.worst_rate,

@@ -23,7 +23,7 @@ from opsgym_runner.models.checks import (
     secret_parameters,
     unknown_price,
 )
-from opsgym_runner.models.prices import REPLAY
+from opsgym_runner.models.prices import REPLAY, reports_cost
 from opsgym_runner.replay.flaky import flaky_problems
 
 
@@ -134,6 +134,6 @@ class ModelResolver:
 
     def _prices(self, path: str, spec: ModelSpec) -> Prices | None:
         prices = spec.prices or self._known_prices(spec.model)
-        if prices is None and not spec.allow_unpriced:
+        if prices is None and not spec.allow_unpriced and not reports_cost(spec.model):
             self._problems.append(Problem(path, unknown_price(spec.model)))
         return prices

@@ -15,11 +15,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from opsgym_api.records.attempt import (
+    FINISH_FIELDS,
+    NO_FINISHES,
     NO_USAGE,
     USAGE_FIELDS,
     Attempt,
     AttemptRecord,
     Cell,
+    FinishCounts,
     ScoredAttempt,
     TrialRecord,
     Usage,
@@ -123,6 +126,8 @@ class Score:
     """The planner's part of `usage`."""
     judge_usage: Usage
     """Tokens of the judge."""
+    finish_reasons: FinishCounts
+    """Replies in every attempt that did not end ordinarily."""
     attempts: int
     """Number of attempts of all trials, scored or not."""
     cost_usd: float | None
@@ -262,6 +267,7 @@ class _Tally:
     usage: Usage
     planner_usage: Usage
     judge_usage: Usage
+    finish_reasons: FinishCounts
     cost_usd: float | None
     judge_cost_usd: float | None
     steps: int
@@ -367,6 +373,7 @@ def _tally(rows: CellRows, task_ids: Sequence[str], planned: int) -> _Tally:
         usage=_sum_usage(row.usage for row in spend),
         planner_usage=_sum_usage(row.planner_usage for row in spend),
         judge_usage=_sum_usage(row.judge_usage for row in spend),
+        finish_reasons=_sum_finishes(row.finish_reasons for row in spend),
         cost_usd=_sum_known(row.cost_usd for row in spend),
         judge_cost_usd=_sum_known(row.judge_cost_usd for row in spend),
         steps=sum(trial.steps for trial in trials),
@@ -462,6 +469,7 @@ def _score(tallies: Sequence[_Tally]) -> Score:
         usage=_sum_usage(tally.usage for tally in tallies),
         planner_usage=_sum_usage(tally.planner_usage for tally in tallies),
         judge_usage=_sum_usage(tally.judge_usage for tally in tallies),
+        finish_reasons=_sum_finishes(tally.finish_reasons for tally in tallies),
         attempts=sum(tally.attempts for tally in tallies),
         cost_usd=_sum_known(tally.cost_usd for tally in tallies),
         judge_cost_usd=_sum_known(tally.judge_cost_usd for tally in tallies),
@@ -504,6 +512,11 @@ def _sum_usage(usages: Iterable[Usage]) -> Usage:
     # Most rows share the same empty usage of planner and judge.
     used = [usage for usage in usages if usage is not NO_USAGE]
     return Usage(**{name: sum(getattr(usage, name) for usage in used) for name in USAGE_FIELDS})
+
+
+def _sum_finishes(counts: Iterable[FinishCounts]) -> FinishCounts:
+    counted = [each for each in counts if each is not NO_FINISHES]
+    return FinishCounts(**{name: sum(getattr(each, name) for each in counted) for name in FINISH_FIELDS})
 
 
 def _sum_known(costs: Iterable[float | None]) -> float | None:

@@ -44,8 +44,8 @@ class Endpoint(Document):
     """Credential of this endpoint, if it differs from the model's."""
 
 
-class Prices(Document):
-    """Prices in US dollars per million tokens. They replace litellm's price map for this model."""
+class TokenPrices(Document):
+    """Prices in US dollars per million tokens."""
 
     input_usd: Annotated[float, Field(ge=0)]
     """Price of a million prompt tokens."""
@@ -55,6 +55,22 @@ class Prices(Document):
     """Price of a million prompt tokens read from the provider's cache; the input price if absent."""
     cache_write_usd: Annotated[float, Field(ge=0)] | None = None
     """Price of a million prompt tokens written into the provider's cache; the input price if absent."""
+    reasoning_usd: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million reasoning tokens; the output price if absent."""
+
+
+class PriceTier(TokenPrices):
+    """Prices of requests with long prompts. They hold for all tokens of such a request."""
+
+    above_tokens: Annotated[int, Field(ge=1)]
+    """Prompt tokens that a request must exceed, cached ones included."""
+
+
+class Prices(TokenPrices):
+    """Prices in US dollars per million tokens. They replace litellm's price map for this model."""
+
+    tiers: Annotated[list[PriceTier], Field(max_length=16)] = []
+    """Prices of requests with long prompts; the highest threshold that is exceeded counts."""
 
 
 class ModelSpec(Document):

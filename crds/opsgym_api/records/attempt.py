@@ -78,6 +78,37 @@ NO_USAGE = Usage()
 """Shared by all attempts that used no tokens of a kind."""
 
 
+@dataclass(frozen=True, slots=True)
+class FinishCounts(Record):
+    """Replies by finish reason, other than the ordinary `stop` and `tool_calls`; replaced replies included."""
+
+    length: int = 0
+    """Replies cut off by the limit of their tokens."""
+    content_filter: int = 0
+    """Replies stopped by the provider's content filter."""
+    refusal: int = 0
+    """Replies in which the model declines."""
+    context_overflow: int = 0
+    """Replies cut off by the end of the model's context."""
+    malformed: int = 0
+    """Replies that the provider could not read."""
+    empty: int = 0
+    """Replies with neither text nor tool calls."""
+
+    def __add__(self, other: FinishCounts) -> FinishCounts:
+        """Sum of two counts."""
+        return FinishCounts(*(getattr(self, name) + getattr(other, name) for name in FINISH_FIELDS))
+
+    def plus_one(self, reason: str) -> FinishCounts:
+        """The counts with one more reply of a finish reason; unchanged for an ordinary end."""
+        return self + FinishCounts(**{reason: 1}) if reason in FINISH_FIELDS else self
+
+
+FINISH_FIELDS = tuple(part.name for part in fields(FinishCounts))
+NO_FINISHES = FinishCounts()
+"""Shared by all attempts whose replies all ended ordinarily."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings(Record):
     """Wall-clock seconds by phase."""
@@ -141,6 +172,8 @@ class Attempt(Record):
     """Requests to models that were sent again."""
     rate_limits: int = 0
     """Requests that a model refused as too many (HTTP 429)."""
+    finish_reasons: FinishCounts = NO_FINISHES
+    """The agent's and its planner's replies that did not end ordinarily."""
     timings: Timings
 
     @property
@@ -258,7 +291,8 @@ class TrialRecord(ScoredAttempt):
 
 def _values(attempt: Attempt, kind: type[Attempt]) -> dict[str, Any]:
     values = {part.name: getattr(attempt, part.name) for part in fields(kind)}
-    return values | {name: NO_USAGE for name in _USAGES if values[name] == NO_USAGE}
+    return values | {name: empty for name, empty in _SHARED.items() if values[name] == empty}
 
 
-_USAGES = ("usage", "planner_usage", "judge_usage")
+_SHARED = {**dict.fromkeys(("usage", "planner_usage", "judge_usage"), NO_USAGE), "finish_reasons": NO_FINISHES}
+"""Values that attempts share, by field."""

@@ -34,6 +34,27 @@ class FailReason(StrEnum):
     """The provider's content filter refused a request."""
     UNKNOWN_TOOL = "unknown_tool"
     """The agent called a tool that does not exist, and its switch `unknownTools` is `fail`."""
+    MALFORMED_REPLY = "malformed_reply"
+    """The provider could not read what its model wrote, twice."""
+
+
+class FinishReason(StrEnum):
+    """How a model's reply ended."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    """Cut off by the limit of its tokens."""
+    CONTENT_FILTER = "content_filter"
+    """Stopped by the provider."""
+    REFUSAL = "refusal"
+    """The model declines; its text is an answer."""
+    CONTEXT_OVERFLOW = "context_overflow"
+    """Cut off by the end of the model's context."""
+    MALFORMED = "malformed"
+    """The provider could not read what its model wrote."""
+    EMPTY = "empty"
+    """Neither text nor tool calls."""
 
 
 class InfraReason(StrEnum):
@@ -63,4 +84,5 @@ class ConfigReason(StrEnum):
     SEED_NOT_FOUND = "seed_not_found"
     SEED_REFUSED = "seed_refused"
     UNKNOWN_GYM = "unknown_gym"
+    TOO_MANY_TOOLS = "too_many_tools"
     UNSUPPORTED = "unsupported"

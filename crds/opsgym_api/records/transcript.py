@@ -31,6 +31,10 @@ class TranscriptEvent(Stored):
     seconds: float | None = None
     tool_calls: list[dict[str, Any]] = []
     """Calls the model asked for."""
+    finish_reason: str = ""
+    """How a reply ended, one of `FinishReason`; empty for other entries."""
+    replaced: str = ""
+    """How the reply ended that this one replaces, because the provider was at fault; empty for a first reply."""
 
 
 class Transcript(Stored):

@@ -1,0 +1,124 @@
+"""What a model's reply is: how it ended, its text, and the message that goes back into the conversation.
+
+Invariant: truncated, filtered, refused, malformed and empty replies are distinguished by the provider's own finish
+reason, not by litellm's mapping, which calls most of them `stop`. Reasoning goes back under the name under which it
+came.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from opsgym_api.records.outcomes import FailReason, FinishReason
+
+FAILURES = {
+    FinishReason.CONTENT_FILTER: (FailReason.CONTENT_FILTER, "the provider's content filter stopped the reply"),
+    FinishReason.CONTEXT_OVERFLOW: (FailReason.CONTEXT_OVERFLOW, "the reply reached the end of the model's context"),
+    FinishReason.MALFORMED: (FailReason.MALFORMED_REPLY, "the provider could not read what its model wrote"),
+}
+"""Ends of a reply that stop the agent, with the reason and its explanation."""
+PROVIDERS_FAULT = frozenset({FinishReason.MALFORMED, FinishReason.EMPTY})
+"""Ends for which the same request is sent once more."""
+
+_NATIVE = {
+    "refusal": FinishReason.REFUSAL,  # Anthropic
+    "model_context_window_exceeded": FinishReason.CONTEXT_OVERFLOW,  # Anthropic, Bedrock
+    "malformed_function_call": FinishReason.MALFORMED,  # Gemini, this and the next four
+    "malformed_response": FinishReason.MALFORMED,
+    "unexpected_tool_call": FinishReason.MALFORMED,
+    "too_many_tool_calls": FinishReason.MALFORMED,
+    "missing_thought_signature": FinishReason.MALFORMED,
+    "malformed_tool_use": FinishReason.MALFORMED,  # Bedrock, this and the next
+    "malformed_model_output": FinishReason.MALFORMED,
+    "error": FinishReason.MALFORMED,  # OpenRouter, Cohere
+    "network_error": FinishReason.MALFORMED,  # Z.ai
+}
+"""Providers' own finish reasons that litellm maps to another meaning, in lower case."""
+_MAPPED = {
+    "length": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "tool_calls": FinishReason.TOOL_CALLS,
+}
+
+
+class RawAnswer:
+    """Keeps the provider's own finish reason of a request, which litellm drops for Anthropic's API and Bedrock.
+
+    Passed to litellm as `logger_fn`, which it calls with the raw answer.
+    """
+
+    def __init__(self) -> None:
+        self.finish_reason = ""
+        """Empty if the provider's shape has none at the top."""
+
+    def __call__(self, details: Mapping[str, Any]) -> None:
+        """Reads the raw answer among the details of a call."""
+        raw = details.get("original_response")
+        if not isinstance(raw, str):
+            return
+        try:
+            answer = json.loads(raw)
+        except ValueError:
+            return
+        if isinstance(answer, dict):
+            self.finish_reason = str(answer.get("stop_reason") or answer.get("stopReason") or "")
+
+
+def finish_of(choice: Any, raw_reason: str, message: Mapping[str, Any]) -> FinishReason:
+    """How a reply ended.
+
+    Args:
+        choice: litellm's choice.
+        raw_reason: The provider's own finish reason; empty if only the choice has it.
+        message: The reply as `history_message` returns it.
+    """
+    fields = getattr(choice, "provider_specific_fields", None) or {}
+    native = str(raw_reason or fields.get("native_finish_reason") or "").lower()
+    calls = bool(message.get("tool_calls"))
+    reason = _NATIVE.get(native)
+    if reason is not None and not (reason is FinishReason.MALFORMED and calls):
+        return reason
+    if refusal_of(choice.message):
+        return FinishReason.REFUSAL
+    mapped = _MAPPED.get(str(choice.finish_reason))
+    if calls:
+        return FinishReason.LENGTH if mapped is FinishReason.LENGTH else FinishReason.TOOL_CALLS
+    if mapped in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER):
+        return mapped
+    return FinishReason.STOP if text_of(message.get("content")).strip() else FinishReason.EMPTY
+
+
+def refusal_of(message: Any) -> str:
+    """OpenAI's `refusal`, the text of a model that declines; empty if there is none."""
+    fields = getattr(message, "provider_specific_fields", None) or {}
+    return str(getattr(message, "refusal", None) or fields.get("refusal") or "")
+
+
+def history_message(reply: Any) -> dict[str, Any]:
+    """Litellm's reply as a message of the conversation, with what providers require back.
+
+    Thinking blocks and signatures stay as litellm has them. `reasoning` (vLLM) and `reasoning_details` (OpenRouter),
+    which litellm moves into a field of its own, go back to the top level, unmodified. A refusal becomes the content.
+    """
+    message: dict[str, Any] = {"content": None, **reply.model_dump(exclude_none=True)}
+    if not message.get("tool_calls"):
+        message.pop("tool_calls", None)
+    fields: dict[str, Any] = message.pop("provider_specific_fields", None) or {}
+    refusal, reasoning, details = (fields.pop(name, None) for name in ("refusal", "reasoning", "reasoning_details"))
+    if details or reasoning:
+        message.pop("reasoning_content", None)
+        message["reasoning_details" if details else "reasoning"] = details or reasoning
+    if any(fields.values()):  # otherwise litellm's own, empty; strict endpoints refuse unknown fields
+        message["provider_specific_fields"] = fields
+    message["content"] = message["content"] or refusal or message["content"]
+    return message
+
+
+def text_of(content: object) -> str:
+    """Text of a reply whose content is a text or a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
