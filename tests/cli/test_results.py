@@ -18,10 +18,11 @@ from tests.cli.runs import CELL, put_attempt, put_run, put_trial, verifier
 from opsgym.command_line.group import cli
 from opsgym.formats.breakdowns import BREAKDOWNS
 from opsgym.main import invoke
-from opsgym_api.records.attempt import Cell, Usage
+from opsgym_api.records.attempt import Cell, Usage, Versions
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
 from opsgym_core.store.local import LocalStore
 
 HR = CELL.model_copy(update={"domain": "hr"})
@@ -218,6 +219,57 @@ def test_a_comparison_as_json(store: LocalStore, capsys: pytest.CaptureFixture[s
         ("a", 2, 0),
         ("c", 0, 1),
     ]
+
+
+def put_suite(store: LocalStore, run: str, **digests: str) -> None:
+    entries = [SuiteEntry(task_id=task, domain="itsm", gyms=["itsm"], digest=one) for task, one in digests.items()]
+    store.put(RunKeys(run).suite_index, SuiteIndex(entries=entries).model_dump_json().encode())
+
+
+def test_tasks_are_compared_by_digest_and_every_difference_is_named(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def put(run: str, digest: str, temperature: float, catalogue: str, trials: Mapping[str, tuple[int, ...]]) -> None:
+        inline = {"model": "openai/gpt", "parameters": {"temperature": temperature}}
+        spec = {
+            "suite": {"builtin": "q"},
+            "models": [{"name": "m", "inline": inline}],
+            "agents": [{"name": "react", "prompts": {"system": f"Work {temperature}."}}],
+            "budget": {"maxUsd": temperature},
+        }
+        cells = [PlannedCell(cell=CELL, task_ids=["a", "b"])]
+        put_run(store, run, cells, spec=spec, suite_digest=digest, versions={"orchestrator:own": digest})
+        put_suite(store, run, a="same", b=digest)
+        versions = Versions(opsgym="1", python="3", litellm=digest, task_digest="d", catalogue_digest=catalogue)
+        passed(store, run, CELL, trials, versions=versions)
+
+    put("then.1", "1", 0.0, "c1", {"a": (1,), "b": (1,)})
+    put("now.1", "2", 0.5, "c2", {"a": (1,), "b": (0,)})
+    document = json.loads(stdout_of(capsys, "compare", "then", "now", "--format", "json"))
+    assert (document["total"]["tasks"], document["changed_tasks"]) == (1, ["b"])
+    assert [tuple(difference.values()) for difference in document["differences"]] == [
+        ("models.m.inline.parameters.temperature", "0.0", "0.5"),
+        ("agents.react.prompts.system", "Work 0.0.", "Work 0.5."),
+        ("orchestrator:own", "1", "2"),
+        ("litellm", "1", "2"),
+        ("catalogue", "c1", "c2"),
+    ]
+    out = stdout_of(capsys, "compare", "then", "now")
+    assert "not compared, because their rows differ: b\n" in out
+    assert "differs: models.m.inline.parameters.temperature: 0.0 → 0.5\n" in out
+
+
+def test_two_models_of_one_run_are_compared_with_their_settings(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = CELL.model_copy(update={"model": "n"})
+    spec = {"models": [{"name": name, "inline": {"model": f"replay/{name}"}} for name in ("m", "n")]}
+    put_run(store, "both.1", [PlannedCell(cell=cell, task_ids=["a"]) for cell in (CELL, other)], spec=spec)
+    passed(store, "both.1", CELL, {"a": (1,)})
+    passed(store, "both.1", other, {"a": (0,)})
+    document = json.loads(stdout_of(capsys, "compare", "both", "both", "--map", "model:m=n", "--format", "json"))
+    assert [(cell["model"], cell["lost"]) for cell in document["cells"]] == [("n", 1)]
+    assert document["differences"] == [{"name": "models.n.inline.model", "before": "replay/m", "after": "replay/n"}]
 
 
 def test_a_regression_above_the_maximum_is_a_no_go(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:

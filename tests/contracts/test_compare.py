@@ -108,10 +108,17 @@ def test_an_unknown_name_is_refused_with_the_names_of_the_run() -> None:
         rename_cells(rows({OLD: ["a"]}, []), {"model": {"gpt": "m"}})
 
 
-def test_two_cells_cannot_get_the_same_name() -> None:
+def test_two_renamed_cells_cannot_get_the_same_name() -> None:
     both = rows({OLD: ["a"], ITSM: ["a"]}, [])
-    with pytest.raises(InputError, match="would give several cells the name m_react_oracle_itsm"):
-        rename_cells(both, {"model": {"old": "m"}})
+    with pytest.raises(InputError, match="would give several cells the name n_react_oracle_itsm"):
+        rename_cells(both, {"model": {"old": "n", "m": "n"}})
+
+
+def test_two_models_of_one_run_are_compared() -> None:
+    both = rows({OLD: ["a"], ITSM: ["a"]}, [trial("a", 1, cell=OLD), trial("a", 0)])
+    comparison = compare(rename_cells(both, {"model": {"old": "m"}}, only_renamed=True), both)
+    assert [cell.cell for cell in comparison.cells] == [ITSM]
+    assert (comparison.total.lost, comparison.total.won) == (1, 0)
 
 
 def test_the_total_counts_a_task_once_however_many_cells_have_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,15 @@ from opsgym_api.records.attempt import Cell
 from opsgym_api.records.gate import GateCheck
 from opsgym_core.common.numbers import cell_name
 from opsgym_core.gates.judge import Baseline, Judgement, judge, judged_run, run_scores
-from opsgym_core.results.compare import NAMED, Change, Comparison, compare, rename_cells
+from opsgym_core.results.compare import NAMED, Change, Comparison, compare, new_names, rename_cells
+from opsgym_core.results.differences import (
+    Difference,
+    changed_tasks,
+    setting_differences,
+    version_differences,
+    without_tasks,
+)
+from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import summarise
 
@@ -50,6 +58,9 @@ FLIPS = (
     Column("won", Kind.COUNT, "won"),
 )
 
+SHOWN_TASKS = 10
+"""Tasks with other rows that a note names."""
+
 
 @dataclass(frozen=True)
 class CompareRequest:
@@ -77,14 +88,38 @@ def compare_runs(request: CompareRequest, locator: RunLocator) -> int:
         StoreError: The store cannot be read.
         ClusterError: The cluster cannot be queried.
     """
-    before = rename_cells(locator.load_rows(request.before)[1], _names(request.names))
-    after = locator.load_rows(request.after)[1]
+    names = _names(request.names)
+    (store, own), (other_store, after) = locator.load_rows(request.before), locator.load_rows(request.after)
+    # In one run, cells that keep their name would be compared with themselves.
+    renamed = rename_cells(own, names, only_renamed=own.run.run == after.run.run and bool(names))
+    changed = changed_tasks(task_digests(store, own.run.run), task_digests(other_store, after.run.run))
+    before = without_tasks(renamed, lambda _, task_id: task_id in changed)
     comparison = compare(before, after)
     if not comparison.cells:
         raise InputError(f"{comparison.before} and {comparison.after}", [Problem("", _no_common_cell(comparison))])
     judgement = _judge(before, after, request.max_regression)
-    write_out(_formatted(comparison, judgement.checks, request.form), request.out)
+    original = {now: then for then, now in new_names([cell.cell for cell in own.cells], names).items()}
+    cells = {cell.cell: original[cell.cell] for cell in comparison.cells if cell.cell in original}
+    context = _Context(
+        changed,
+        [
+            *setting_differences(own.run, after.run, names),
+            *version_differences((store, own), (other_store, after), cells),
+        ],
+        judgement.checks,
+    )
+    write_out(_formatted(comparison, context, request.form), request.out)
     return Exit.of_gate(judgement.verdict)
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What is printed besides the numbers of a comparison."""
+
+    changed: frozenset[str]
+    """Tasks that are other rows in the second run, and are not compared."""
+    differences: Sequence[Difference]
+    checks: Sequence[GateCheck]
 
 
 def _names(mappings: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -114,13 +149,15 @@ def _judge(before: RunRows, after: RunRows, max_regression: float | None) -> Jud
     return judge(gate, judged_run(after, summarise(after)), Baseline(run_scores(before)))
 
 
-def _formatted(comparison: Comparison, checks: Sequence[GateCheck], form: str) -> str:
+def _formatted(comparison: Comparison, context: _Context, form: str) -> str:
     cells, flips = _cells(comparison), _flips(comparison)
     if form == "json":
-        return json.dumps(_document(comparison, checks, cells, flips)) + "\n"
+        return json.dumps(_document(comparison, context, cells, flips)) + "\n"
     if form == "markdown":
         tables = [cells.markdown(), *([flips.markdown()] if flips.rows else [])]
-        return "\n".join([f"{_headline(comparison)}\n", *tables, *(f"{note}\n" for note in _notes(comparison, checks))])
+        return "\n".join(
+            [f"{_headline(comparison)}\n", *tables, *(f"{note}\n" for note in _notes(comparison, context))]
+        )
     screen = console()
     with screen.capture() as captured:
         screen.print(f"{_headline(comparison)}\n")
@@ -128,7 +165,7 @@ def _formatted(comparison: Comparison, checks: Sequence[GateCheck], form: str) -
         if flips.rows:
             screen.print("\ntasks that changed, losses first\n")
             flips.for_console().print(screen)
-        for note in ("", *_notes(comparison, checks)):
+        for note in ("", *_notes(comparison, context)):
             screen.print(note)
     return captured.get()
 
@@ -137,15 +174,18 @@ def _headline(comparison: Comparison) -> str:
     return f"from {comparison.before} to {comparison.after}"
 
 
-def _notes(comparison: Comparison, checks: Sequence[GateCheck]) -> list[str]:
+def _notes(comparison: Comparison, context: _Context) -> list[str]:
     """Remarks below the tables."""
-    notes = (
-        [] if comparison.same_suite else ["the suites of the runs differ: tasks of the same id may be different tasks"]
-    )
+    notes = [] if comparison.same_suite else ["the suites of the runs differ: only tasks of both are compared"]
+    if context.changed:
+        shown = ", ".join(sorted(context.changed)[:SHOWN_TASKS])
+        further = f" and {len(context.changed) - SHOWN_TASKS} more" if len(context.changed) > SHOWN_TASKS else ""
+        notes.append(f"not compared, because their rows differ: {shown}{further}")
     for position, cells in (("first", comparison.only_before), ("second", comparison.only_after)):
         if cells:
             notes.append(f"only in the {position} run, not compared: {', '.join(map(cell_name, cells))}")
-    return [*notes, *map(check_line, checks)]
+    settings = [f"differs: {difference}" for difference in context.differences]
+    return [*notes, *settings, *map(check_line, context.checks)]
 
 
 def _cells(comparison: Comparison) -> Table:
@@ -190,7 +230,7 @@ def _flips(comparison: Comparison) -> Table:
     )
 
 
-def _document(comparison: Comparison, checks: Sequence[GateCheck], cells: Table, flips: Table) -> Mapping[str, Any]:
+def _document(comparison: Comparison, context: _Context, cells: Table, flips: Table) -> Mapping[str, Any]:
     def names(only: Sequence[Cell]) -> list[dict[str, Any]]:
         return [cell.model_dump() for cell in only]
 
@@ -203,5 +243,7 @@ def _document(comparison: Comparison, checks: Sequence[GateCheck], cells: Table,
         "flips": flips.records(),
         "only_before": names(comparison.only_before),
         "only_after": names(comparison.only_after),
-        "checks": [check.model_dump() for check in checks],
+        "changed_tasks": sorted(context.changed),
+        "differences": [asdict(difference) for difference in context.differences],
+        "checks": [check.model_dump() for check in context.checks],
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from opsgym.taskimport.faults import FaultKind
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_core.planning.documents import text_of
+from opsgym_core.results.differences import without_tasks
 from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.ranking import PairTest, TaskShares, pair_tests, rank_intervals, task_shares
-from opsgym_core.results.rows import CellRows, RunRows
+from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import AgentScore, Summary, summarise
 
 PUBLISHED_ORDER = ("teams", "csm", "email", "itsm", "calendar", "hr", "drive", "hybrid")
@@ -71,7 +72,9 @@ def leaderboard(
         (
             entry
             for store, rows in loaded.values()
-            for entry in _entries(_without(rows, faulty), task_digests(store, rows.run.run))
+            for entry in _entries(
+                without_tasks(rows, lambda cell, task: (cell.mode, task) in faulty), task_digests(store, rows.run.run)
+            )
         ),
         key=lambda entry: _order(entry.row),
     )
@@ -109,23 +112,6 @@ def _read_faults(file: Path) -> dict[tuple[str, str], str]:
     except (ValueError, TypeError, KeyError):
         raise InputError(str(file), [Problem("", "is not the faults.json of `opsgym tasks import`")]) from None
     return {(mode, task_id): kind for mode, task_id, kind in reversed(listed) if kind in DISTRUSTED}
-
-
-def _without(rows: RunRows, faulty: Mapping[tuple[str, str], str]) -> RunRows:
-    """A run without its faulty tasks."""
-    planned = [
-        plan.model_copy(update={"task_ids": [one for one in plan.task_ids if (plan.cell.mode, one) not in faulty]})
-        for plan in rows.run.cells
-    ]
-    cells = [
-        CellRows(
-            cell.cell,
-            tuple(trial for trial in cell.trials if (cell.cell.mode, trial.task_id) not in faulty),
-            tuple(attempt for attempt in cell.attempts if (cell.cell.mode, attempt.task_id) not in faulty),
-        )
-        for cell in rows.cells
-    ]
-    return replace(rows, run=rows.run.model_copy(update={"cells": planned}), cells=cells)
 
 
 def _fault_notes(faulty: Mapping[tuple[str, str], str], file: Path | None) -> list[str]:

@@ -12,6 +12,8 @@ from opsgym_console.report.columns import Positions, TrialKey
 from opsgym_console.report.model import BaselineView, CellChangeView, FlipView
 from opsgym_core.common.numbers import cell_name
 from opsgym_core.results.compare import TaskPair, compare
+from opsgym_core.results.differences import changed_tasks, without_tasks
+from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.load import find_run, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.store.base import Store
@@ -39,10 +41,16 @@ def baseline_rows(
         requested = load_rows(store, find_run(store, requested))
     if requested is not None:
         _require_comparable(requested, rows)
-        return requested
+        return _same_tasks(store, requested, rows)
     if gate is None or not gate.baseline or store.get(RunKeys(gate.baseline).run_json) is None:
         return None
-    return load_rows(store, gate.baseline)
+    return _same_tasks(store, load_rows(store, gate.baseline), rows)
+
+
+def _same_tasks(store: Store, before: RunRows, rows: RunRows) -> RunRows:
+    """An earlier run without the tasks that are other rows in this one."""
+    changed = changed_tasks(task_digests(store, before.run.run), task_digests(store, rows.run.run))
+    return without_tasks(before, lambda _, task_id: task_id in changed) if changed else before
 
 
 def _require_comparable(before: RunRows, after: RunRows) -> None:

@@ -127,15 +127,16 @@ def compare(before: RunRows, after: RunRows) -> Comparison:
     )
 
 
-def rename_cells(rows: RunRows, names: Mapping[str, Mapping[str, str]]) -> RunRows:
-    """Renames models, agents or modes of a run.
+def rename_cells(rows: RunRows, names: Mapping[str, Mapping[str, str]], *, only_renamed: bool = False) -> RunRows:
+    """Renames models, agents or modes of a run. A cell whose name another one takes is left out.
 
     Args:
         rows: The run.
         names: New name by old name, for each of `NAMED`.
+        only_renamed: Whether cells that keep their name are left out.
 
     Raises:
-        InputError: The run does not have an old name, or two cells would have the same name.
+        InputError: The run does not have an old name, or two renamed cells would have the same name.
     """
     cells = [cell.cell for cell in rows.cells] + [plan.cell for plan in rows.run.cells]
     for part, changed in names.items():
@@ -144,14 +145,24 @@ def rename_cells(rows: RunRows, names: Mapping[str, Mapping[str, str]]) -> RunRo
             if name not in values:
                 problem = f"the run has no {part} {name!r}; it has: {', '.join(values)}"
                 raise InputError(rows.run.run, [Problem("--map", problem)])
-    new = {cell: _renamed(cell, names) for cell in cells}
+    new = new_names(cells, names)
+    if only_renamed:
+        new = {cell: now for cell, now in new.items() if now != cell}
     twice = [key for key, count in Counter(cell.key for cell in new.values()).items() if count > 1]
     if twice:
         raise InputError(rows.run.run, [Problem("--map", f"would give several cells the name {twice[0]}")])
-    planned = [PlannedCell(cell=new[plan.cell], task_ids=plan.task_ids) for plan in rows.run.cells]
+    planned = [PlannedCell(cell=new[plan.cell], task_ids=plan.task_ids) for plan in rows.run.cells if plan.cell in new]
     return RunRows(
-        rows.run.model_copy(update={"cells": planned}), [replace(cell, cell=new[cell.cell]) for cell in rows.cells]
+        rows.run.model_copy(update={"cells": planned}),
+        [replace(cell, cell=new[cell.cell]) for cell in rows.cells if cell.cell in new],
     )
+
+
+def new_names(cells: Sequence[Cell], names: Mapping[str, Mapping[str, str]]) -> dict[Cell, Cell]:
+    """New name of each cell, without the cells whose name another one takes."""
+    new = {cell: _renamed(cell, names) for cell in cells}
+    taken = {now.key for cell, now in new.items() if now != cell}
+    return {cell: now for cell, now in new.items() if now != cell or cell.key not in taken}
 
 
 def _renamed(cell: Cell, names: Mapping[str, Mapping[str, str]]) -> Cell:

@@ -9,7 +9,7 @@ function baseline(run) {
   return [
     h("p", {}, "Against ", h("b", {}, before.name || before.run), " ", h("code", {}, before.run), `, ${moment(before.created_at)}: `,
       `success ${percent(total.before)} → `, h("b", {}, percent(total.after)), ", ", difference(total), `, p = ${pValue(total.p_value)}, over ${plural(total.tasks, "task")} that both runs scored.`),
-    !before.same_suite && h("p", { class: "warning" }, "The suites of the two runs differ: only tasks of the same name are compared."),
+    !before.same_suite && h("p", { class: "warning" }, "The suites of the two runs differ: only tasks whose rows are the same are compared."),
     before.flips.length ? flips(run, before) : h("p", {}, "No task has another result."),
     before.cells.length > 1 && changes(run, before),
   ];

@@ -1,0 +1,179 @@
+"""Differences between two runs that may explain a change of scores, besides the agents' work.
+
+Invariant: only what is recorded is compared: specs, versions of the runs, and versions and catalogues of trials at the
+same task. A difference names the setting by its path in the spec.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from opsgym_api.records.attempt import Cell, TrialRecord, Versions
+from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.common.numbers import cell_name
+from opsgym_core.results.rows import CellRows, RunRows
+from opsgym_core.store.base import Store
+from opsgym_core.store.objects import read_object
+
+_IRRELEVANT = frozenset(
+    {"budget", "gate", "notify", "queueName", "resultStore", "suspend", "ttlSecondsAfterFinished", "variant"}
+)
+"""Fields of a spec that do not affect scores; `suite.variant` shows in the tasks."""
+_SHORT = 60
+"""Characters of a value that are shown; digests and prompts are longer."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A setting with another value in two runs."""
+
+    name: str
+    before: str
+    """Empty if the run does not have it."""
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_shown(self.before)} → {_shown(self.after)}"
+
+
+def _shown(value: str) -> str:
+    short = value if len(value) <= _SHORT else f"{value[: _SHORT - 1]}…"
+    return short or "not set"
+
+
+def changed_tasks(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
+    """Ids of tasks that are other rows in two suites, from the digests of both, by id."""
+    return frozenset(task_id for task_id, digest in before.items() if after.get(task_id, digest) != digest)
+
+
+def without_tasks(rows: RunRows, left_out: Callable[[Cell, str], bool]) -> RunRows:
+    """A run without some of its tasks.
+
+    Args:
+        rows: The run.
+        left_out: Whether a cell is left without the task of an id.
+    """
+    planned = [
+        PlannedCell(cell=plan.cell, task_ids=[one for one in plan.task_ids if not left_out(plan.cell, one)])
+        for plan in rows.run.cells
+    ]
+    cells = [
+        CellRows(
+            cell.cell,
+            tuple(trial for trial in cell.trials if not left_out(cell.cell, trial.task_id)),
+            tuple(attempt for attempt in cell.attempts if not left_out(cell.cell, attempt.task_id)),
+        )
+        for cell in rows.cells
+    ]
+    return replace(rows, run=rows.run.model_copy(update={"cells": planned}), cells=cells)
+
+
+def setting_differences(
+    before: RunRecord, after: RunRecord, names: Mapping[str, Mapping[str, str]]
+) -> list[Difference]:
+    """Differences of specs and versions.
+
+    Args:
+        before: The first run.
+        after: The second run.
+        names: Name in the second run by name in the first, for `model` and `agent`.
+    """
+    first = {**_settings(before.spec, names), **_versions(before)}
+    second = {**_settings(after.spec, {}), **_versions(after)}
+    renamed = {name for changed in names.values() for name in changed.values()}
+    if before.run == after.run:
+        # Two parts of one run: everything else is the same.
+        first, second = ({key: value for key, value in one.items() if _part(key) in renamed} for one in (first, second))
+    return _between(first, second)
+
+
+def _part(path: str) -> str:
+    """Name of the model or agent that a path is about; empty for another path."""
+    parts = path.split(".")
+    return parts[1] if parts[0] in {"models", "agents"} and len(parts) > 1 else ""
+
+
+def _between(before: Mapping[str, str], after: Mapping[str, str]) -> list[Difference]:
+    names = dict.fromkeys([*before, *after])
+    pairs = [Difference(name, before.get(name, ""), after.get(name, "")) for name in names]
+    return [pair for pair in pairs if pair.before != pair.after]
+
+
+def _versions(run: RunRecord) -> dict[str, str]:
+    return {"opsgym": run.opsgym, **run.versions}
+
+
+def _settings(spec: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Values of a spec by path; entries of lists with names are named by them."""
+    renamed = dict(spec)
+    for part, key in (("model", "models"), ("agent", "agents")):
+        changed = names.get(part, {})
+        entries = [entry for entry in spec.get(key) or [] if isinstance(entry, dict)]
+        own = [entry for entry in entries if entry.get("name") in changed]
+        rest = [entry for entry in entries if entry.get("name") not in {*changed, *changed.values()}]
+        renamed[key] = [*rest, *({**entry, "name": changed[entry["name"]]} for entry in own)]
+    return dict(_flat("", {key: value for key, value in renamed.items() if key not in _IRRELEVANT}))
+
+
+def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key not in _IRRELEVANT:
+                yield from _flat(f"{path}.{key}" if path else key, part)
+    elif isinstance(value, list) and value and all(isinstance(part, dict) and "name" in part for part in value):
+        for part in value:
+            yield from _flat(f"{path}.{part['name']}", {key: one for key, one in part.items() if key != "name"})
+    elif value is not None:
+        yield path, value if isinstance(value, str) else json.dumps(value)
+
+
+def version_differences(
+    before: tuple[Store, RunRows], after: tuple[Store, RunRows], cells: Mapping[Cell, Cell]
+) -> list[Difference]:
+    """Differences of programs and tool catalogues, from one trial of each cell at a task that both runs scored.
+
+    Args:
+        before: Store and rows of the first run.
+        after: Store and rows of the second run.
+        cells: Cell of the first run, by the cell of the second that it is compared with.
+
+    Raises:
+        InputError: A record is not valid.
+        StoreError: A store cannot be read.
+    """
+    rows_before = {one.cell: one for one in before[1].cells}
+    rows_after = {one.cell: one for one in after[1].cells}
+    differences: dict[tuple[str, str, str], list[Cell]] = {}
+    for now, then in cells.items():
+        pair = _same_task(rows_before.get(then), rows_after.get(now))
+        if pair is None:
+            continue
+        first = _trial_versions(before[0], before[1].run.run, then, *pair[0])
+        second = _trial_versions(after[0], after[1].run.run, now, *pair[1])
+        for one in _between(first, second):
+            differences.setdefault((one.name, one.before, one.after), []).append(now)
+    return [
+        Difference(name if len(where) == len(cells) else f"{name} ({', '.join(map(cell_name, where))})", first, second)
+        for (name, first, second), where in differences.items()
+    ]
+
+
+def _same_task(before: CellRows | None, after: CellRows | None) -> tuple[tuple[str, int], tuple[str, int]] | None:
+    """A trial of each at the same task; None without a common task."""
+    if before is None or after is None:
+        return None
+    first, second = ({trial.task_id: trial.trial for trial in one.trials} for one in (before, after))
+    common = min(first.keys() & second.keys(), default=None)
+    return None if common is None else ((common, first[common]), (common, second[common]))
+
+
+def _trial_versions(store: Store, run: str, cell: Cell, task_id: str, trial: int) -> dict[str, str]:
+    record = read_object(store, RunKeys(run).trial(cell, task_id, trial).record, TrialRecord)
+    if record is None:
+        return {}
+    names: Sequence[str] = [part.name for part in fields(Versions) if part.name not in {"opsgym", "task_digest"}]
+    return {name.removesuffix("_digest").replace("_", " "): str(getattr(record.versions, name)) for name in names}
