@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 import yaml
 from tests.providers.conftest import Talk
-from tests.providers.stubs import Stub, anthropic_messages, bedrock_converse, gemini_generate, openai_chat
+from tests.providers.stubs import (
+    Stub,
+    anthropic_messages,
+    bedrock_converse,
+    gemini_generate,
+    openai_chat,
+    openai_responses,
+)
 from tests.providers.test_providers import service_account
 
 from opsgym.commands.models import document_text, import_models
@@ -75,10 +82,16 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
                        "output_config": {"effort": "high"}, "model_id": "arn:aws:bedrock:x"}}),
     (config("openai", temperature=0.6), {
         "model": "openai/some-model", "credentials": KEY | {"env": "OPENAI_API_KEY"},
-        "parameters": {"temperature": 0.6, "max_tokens": 4096}}),
-    (config("openai", effort="high", temperature=0.6), {
-        "model": "openai/some-model", "credentials": KEY | {"env": "OPENAI_API_KEY"},
-        "parameters": {"max_tokens": 4096, "reasoning_effort": "high"}}),
+        "parameters": {"temperature": 0.6, "max_completion_tokens": 4096}}),
+    (config("openai", effort="high", temperature=0.6, top_p=0.9), {
+        "model": "openai/responses/some-model", "credentials": KEY | {"env": "OPENAI_API_KEY"},
+        "parameters": {"max_completion_tokens": 4096, "reasoning_effort": "high", "top_p": 0.9}}),
+    (config("openai", llm_model="gpt-5"), {
+        "model": "openai/gpt-5", "credentials": KEY | {"env": "OPENAI_API_KEY"},
+        "parameters": {"max_completion_tokens": 4096}}),
+    (config("azureopenai", llm_model="gpt-5", effort="low", llm_api_endpoint=URL, llm_api_version="2025-04-01"), {
+        "model": "azure/gpt-5", "credentials": KEY | {"env": "AZURE_API_KEY"}, "endpoints": [{"url": URL}],
+        "parameters": {"max_completion_tokens": 4096, "api_version": "2025-04-01", "reasoning_effort": "low"}}),
     (config("azureopenai", llm_api_endpoint="https://x.openai.azure.com", llm_api_version="2025-04-01", top_p=0.9), {
         "model": "azure/some-model", "credentials": KEY | {"env": "AZURE_API_KEY"},
         "endpoints": [{"url": "https://x.openai.azure.com"}],
@@ -105,7 +118,9 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "spec"), CASES, ids=[case[0]["llm_provider"] for case in CASES])
+@pytest.mark.parametrize(
+    ("content", "spec"), CASES, ids=[f"{n}-{case[0]['llm_provider']}" for n, case in enumerate(CASES)]
+)
 def test_a_configuration_becomes_a_model(tmp_path: Path, content: dict[str, Any], spec: dict[str, Any]) -> None:
     imported = converted(tmp_path, content)
 
@@ -227,7 +242,13 @@ SENT: list[tuple[dict[str, Any], Callable[[], tuple[dict[str, Any], ...]], str, 
     (config("aws_bedrock", llm_model="arn:aws:bedrock:us-west-2:1:application-inference-profile/x",
             base_model_id=CLAUDE, effort="high"), bedrock_converse, "",
      {"additionalModelRequestFields": {"output_config": {"effort": "high"}}}),
-    (config("openai", llm_model="gpt-5.2", effort="high"), openai_chat, "/v1", {"reasoning_effort": "high"}),
+    (config("openai", llm_model="gpt-4.1", top_p=0.9), openai_chat, "/v1",
+     {"temperature": 0.0, "max_completion_tokens": 4096, "top_p": 0.9}),
+    (config("openai", llm_model="gpt-5"), openai_chat, "/v1", {"max_completion_tokens": 4096}),
+    (config("openai", llm_model="gpt-5.2", effort="high"), openai_responses, "/v1",
+     {"reasoning": {"effort": "high"}, "max_output_tokens": 4096}),
+    (config("azureopenai", llm_model="gpt-5", effort="high", llm_api_endpoint=URL, llm_api_version="2025-04-01"),
+     openai_chat, "", {"max_completion_tokens": 4096, "reasoning_effort": "high"}),
     (config("google", llm_model="gemini-2.5-pro"), gemini_generate, "/v1beta",
      {"generationConfig": {"temperature": 0.0, "max_output_tokens": 4096}}),
     (config("googlevertexai", llm_model="gemini-2.5-pro", llm_api_key="acme-project-1"), gemini_generate, "",
@@ -278,3 +299,12 @@ def test_prices_of_imported_models_are_litellms(tmp_path: Path) -> None:
     file = tmp_path / "gpt.json"
     file.write_text(json.dumps(config("openai", llm_model="gpt-4.1")))
     assert not import_pool(file, read_published(file), known_prices).document.spec.allow_unpriced
+    file.write_text(json.dumps(config("openai", llm_model="gpt-5", effort="high")))
+    assert not import_pool(file, read_published(file), known_prices).document.spec.allow_unpriced
+
+
+@pytest.mark.parametrize(
+    "content", [config("openai", llm_model="gpt-5"), config("openai", llm_model="o3", effort="low")]
+)
+def test_a_model_that_accepts_no_temperature_is_sent_none(tmp_path: Path, content: dict[str, Any]) -> None:
+    assert "temperature" not in spec_of(converted(tmp_path, content | {"temperature": 0.2}))["parameters"]

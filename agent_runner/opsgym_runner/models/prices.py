@@ -26,7 +26,7 @@ def known_prices(model: str) -> Prices | None:
         return FREE
     litellm = load_litellm()
     try:
-        info = litellm.get_model_info(model)
+        info = litellm.get_model_info(model.replace("/responses/", "/"))  # the same model over OpenAI's other API
     except Exception:  # noqa: BLE001 litellm raises a bare Exception for an unmapped model
         return None
     entry = litellm.model_cost.get(info.get("key"))

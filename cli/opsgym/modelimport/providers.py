@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsgym.modelimport.published import PublishedConfig
+from opsgym_runner.models.published import RESPONSES, accepts_temperature
 
 _EVERYWHERE = {"llm_provider", "llm_model", "temperature", "max_tokens"}
 
@@ -61,8 +62,14 @@ def _bedrock(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
 
 
 def _openai(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
-    tuned = {"reasoning_effort": config.effort} if config.effort else {"temperature": config.temperature}
-    return f"openai/{config.llm_model}", {"max_tokens": config.max_tokens, **tuned}
+    tuned = _given(reasoning_effort=config.effort, top_p=config.top_p)
+    model = f"openai/{RESPONSES if config.effort else ''}{config.llm_model}"
+    return model, {**_temperature(model, config, tuned), "max_completion_tokens": config.max_tokens, **tuned}
+
+
+def _temperature(model: str, config: PublishedConfig, tuned: Mapping[str, Any]) -> dict[str, Any]:
+    """The temperature, unless the model accepts none; the published client leaves it out then, or is refused."""
+    return {"temperature": config.temperature} if accepts_temperature(model, tuned) else {}
 
 
 def _google(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
@@ -75,9 +82,9 @@ def _vertex(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
 
 
 def _azure(config: PublishedConfig) -> tuple[str, dict[str, Any]]:
-    parameters = {"temperature": config.temperature, "max_completion_tokens": config.max_tokens}
+    model = f"azure/{config.llm_model}"
     tuned = _given(api_version=config.llm_api_version, top_p=config.top_p, reasoning_effort=config.effort)
-    return f"azure/{config.llm_model}", {**parameters, **tuned}
+    return model, {**_temperature(model, config, tuned), "max_completion_tokens": config.max_tokens, **tuned}
 
 
 def _compatible(prefix: str) -> Callable[[PublishedConfig], tuple[str, dict[str, Any]]]:
@@ -106,7 +113,7 @@ _TUNED = frozenset({"llm_api_endpoint", "top_p", "effort"})
 PROVIDERS: Mapping[str, Provider] = {
     "anthropic": Provider(_anthropic, frozenset(), "ANTHROPIC_API_KEY", "https://api.anthropic.com"),
     "aws_bedrock": Provider(_bedrock, frozenset({"llm_region", "effort", "reasoning", "base_model_id"})),
-    "openai": Provider(_openai, frozenset({"effort"}), "OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "openai": Provider(_openai, frozenset({"effort", "top_p"}), "OPENAI_API_KEY", "https://api.openai.com/v1"),
     "azureopenai": Provider(
         _azure, _TUNED | {"llm_api_version"}, "AZURE_API_KEY", needs=("llm_api_endpoint", "llm_api_version")
     ),
