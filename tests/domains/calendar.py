@@ -80,5 +80,6 @@ DECLARATION = DomainDeclaration(
         denial=None,
     ),
     dangling=("('r-team-ben', 'c-team'", "('r-team-ben', 'c-none'", {"place": "acls.calendar_id", "value": "c-none"}),
+    unnamed_arguments=frozenset({("insert_acl_rule", "role")}),
     argument_codes={"INVALID_ENUM_VALUE": "invalid", "MISSING_FIELD": "missing", "INVALID_TYPE": "invalid"},
 )

@@ -197,6 +197,7 @@ class DomainDeclaration:
         now: Time that tests stop the clock at; later than every row.
         order: How SQLite orders the rows of a list, with `{created}` for the table's creation time.
         unknown_key: A value of the keys' type that no row has.
+        unnamed_arguments: Tools and required arguments of which the published refusal does not name the argument.
         argument_codes: Code by code of the kit, where the domain writes refused arguments in another form.
         other_writes: Tools that write and are none of these; tests of the domain cover them.
         refuses_no_op: Whether an update to the stored values is refused; otherwise it only moves the time of update.
@@ -222,6 +223,7 @@ class DomainDeclaration:
     references: Mapping[str, str]
     strict: StrictDeclaration
     dangling: tuple[str, str, dict[str, Any]]
+    unnamed_arguments: frozenset[tuple[str, str]] = frozenset()
     argument_codes: Mapping[str, str] = field(default_factory=dict)
     column_of: Mapping[str, str] = field(default_factory=dict)
 

@@ -11,13 +11,14 @@ from datetime import datetime
 from typing import Any
 
 from opsgym_domains.calendar.channels import INTERNAL, open_channel
-from opsgym_domains.calendar.pages import next_page, rules_offset, rules_sync_token, rules_synced_at
+from opsgym_domains.calendar.pages import rules_offset, rules_sync_token, rules_synced_at
 from opsgym_domains.calendar.permissions import OWNERS, reach
 from opsgym_domains.calendar.requests import ListChannel, NewRule, Notify, RuleFields, RulesQuery, ScopeFields
 from opsgym_domains.calendar.tables import AclRule, Calendar, Scope, User, WatchChannel
 from opsgym_domains.calendar.toolbox import tool
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.pages import next_page
 
 FAILED = """API Error: {
   "error": "Internal server error",

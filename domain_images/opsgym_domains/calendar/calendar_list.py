@@ -14,13 +14,14 @@ from typing import Any
 
 from opsgym_domains.calendar.calendars import known_id, parsed, stamp
 from opsgym_domains.calendar.colors import BACKGROUNDS, FOREGROUND
-from opsgym_domains.calendar.pages import encode, list_offset, list_synced_at
+from opsgym_domains.calendar.pages import list_offset, list_synced_at
 from opsgym_domains.calendar.permissions import OWNERS, READERS, ROLES, WRITERS, reached_ids, role_on
 from opsgym_domains.calendar.requests import ColorFormat, EntryFields, ListQuery, NewEntry, WholeEntry
 from opsgym_domains.calendar.tables import Calendar, Color
 from opsgym_domains.calendar.toolbox import tool
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.pages import encode
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _NEW: Mapping[str, Any] = {"hidden": False, "selected": True}

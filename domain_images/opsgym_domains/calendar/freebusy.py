@@ -76,12 +76,23 @@ async def _calendar(gym: Gym, calendar_id: str) -> Calendar:
 
 
 async def _busy(gym: Gym, calendar: Calendar, first: datetime, last: datetime) -> dict[str, Any]:
+    """Busy periods of a calendar.
+
+    In access published, the wall clock says what overlaps, and bounds with an offset fail where a stored time has none.
+    """
     periods = [_period(event, instants=gym.is_strict) for event in await _blocking(gym, calendar)]
-    low, high = (first, last) if gym.is_strict else (first.replace(tzinfo=None), last.replace(tzinfo=None))
-    within = [(max(start, low), min(end, high)) for start, end in periods if start < high and end > low]
-    if within and first.tzinfo and not gym.is_strict:
-        return {"errors": [{"domain": "calendar", "reason": "backendError"}], "busy": None}
+    if not gym.is_strict:
+        periods = [period for period in periods if _wall(period[0]) < _wall(last) and _wall(period[1]) > _wall(first)]
+        if first.tzinfo and any(time.tzinfo is None for period in periods for time in period):
+            return {"errors": [{"domain": "calendar", "reason": "backendError"}], "busy": None}
+        if not first.tzinfo:
+            periods = [(_wall(start), _wall(end)) for start, end in periods]
+    within = [(max(start, first), min(end, last)) for start, end in periods if start < last and end > first]
     return {"errors": None, "busy": [{"start": s.isoformat(), "end": e.isoformat()} for s, e in _merged(within)]}
+
+
+def _wall(time: datetime) -> datetime:
+    return time.replace(tzinfo=None)
 
 
 async def _blocking(gym: Gym, calendar: Calendar) -> Iterable[Event]:
@@ -91,10 +102,10 @@ async def _blocking(gym: Gym, calendar: Calendar) -> Iterable[Event]:
 
 
 def _period(event: Event, *, instants: bool) -> Period:
-    """Start and end of an event, as instants in UTC or by its wall clock."""
+    """Start and end of an event, as instants in UTC or as they are stored."""
     if instants:
         return as_utc(event.start_datetime, event.start_timezone), as_utc(event.end_datetime, event.end_timezone)
-    return shown(event.start_datetime).replace(tzinfo=None), shown(event.end_datetime).replace(tzinfo=None)
+    return shown(event.start_datetime), shown(event.end_datetime)
 
 
 def _merged(periods: Iterable[Period]) -> list[Period]:

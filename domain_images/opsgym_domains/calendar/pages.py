@@ -1,44 +1,27 @@
-"""Page tokens and sync tokens.
+"""What the calendar's lists take as page tokens, and their sync tokens.
 
-Invariant: a page token is the base64 of an offset. A sync token carries the time up to which its holder knows the rows;
-rows that changed at that very time are listed again, because times are whole seconds.
+Invariant: a sync token carries the time up to which its holder knows the rows; rows that changed at that very time are
+listed again, because times are whole seconds.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_domains.kit.errors import ToolError
+from opsgym_domains.kit.pages import decode, encode, offset_of
 
 SYNC_TOKEN_LIVES = timedelta(days=7)
 
 
-def encode(text: str) -> str:
-    """The base64 of a text."""
-    return base64.b64encode(text.encode()).decode()
-
-
-def decode(token: str) -> str | None:
-    """The text of a token, or None if it is not base64."""
-    try:
-        return base64.b64decode(token, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return None
-
-
-def next_page(offset: int, size: int, total: int) -> str | None:
-    """Token of the page after the rows from `offset` on; None if there is none."""
-    return encode(str(offset + size)) if offset + size < total else None
-
-
 def list_offset(token: str | None) -> int:
     """Offset of a page of the calendar list; also decimal digits are a token, and any other text is the first page."""
-    text = next((text for text in (decode(token or ""), token) if text and text.isdecimal()), "0")
-    return int(text)
+    offset = offset_of(token or "")
+    if offset is not None:
+        return offset
+    return int(token) if token and token.isdecimal() else 0
 
 
 def rules_offset(token: str | None) -> int:
@@ -47,10 +30,10 @@ def rules_offset(token: str | None) -> int:
     Raises:
         ToolError: The token is not a valid page token.
     """
-    text = decode(token) if token else "0"
-    if text is None or not text.isdecimal():
+    offset = offset_of(token) if token else 0
+    if offset is None:
         raise ToolError("INVALID_PAGE_TOKEN", "Invalid pageToken", "pageToken")
-    return int(text)
+    return offset
 
 
 def list_synced_at(token: str) -> datetime:
