@@ -83,6 +83,8 @@ class Reply:
     finish: FinishReason = FinishReason.STOP
     replaced: FinishReason | None = None
     """How the reply ended that this one replaces; None for a first reply."""
+    rate_limits: Mapping[str, str] = field(default_factory=dict)
+    """The answer's headers about rate limits, by name in lower case."""
 
     def require_usable(self) -> None:
         """Checks that the agent can go on with the reply; called once its usage is booked.
@@ -258,6 +260,7 @@ class ModelClient:
             usage=usage,
             cost_usd=reply_cost(response, self._target.model.model, usage, self._target.model.prices),
             finish=finish_of(choice, raw_reason, message),
+            rate_limits=_rate_limits(response),
         )
 
     def _explained(self, litellm: Any, error: Exception) -> Exception:
@@ -299,6 +302,13 @@ def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
     unknown = InfraReason.MODEL_UNAVAILABLE if status >= 500 else InfraReason.MODEL_REFUSED_REQUEST
     reason = _REASON_OF_STATUS.get(status, unknown)
     return reason, reason in _TRANSIENT
+
+
+def _rate_limits(response: Any) -> dict[str, str]:
+    """Headers about rate limits, which litellm keeps with a prefix of its own."""
+    headers = (getattr(response, "_hidden_params", None) or {}).get("additional_headers") or {}
+    plain = {str(name).lower().removeprefix("llm_provider-"): str(value) for name, value in headers.items()}
+    return {name: value for name, value in plain.items() if "ratelimit" in name}
 
 
 def _replacing(first: Reply, second: Reply) -> Reply:

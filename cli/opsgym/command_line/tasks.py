@@ -103,7 +103,25 @@ def export_tasks(suite: str, out: Path, seeds: Path | None) -> int:
 
 @cli.group()
 def models() -> None:
-    """Import model configurations."""
+    """Import model configurations, and check models before a run."""
+
+
+@models.command("check")
+@click.argument("target", metavar="FILE|ID")
+def check_models(target: str) -> int:
+    """Send one tool turn to each model of FILE (EvalModels, or an EvalRun with inline models), or to a litellm ID.
+
+    \b
+    opsgym models check models.yaml
+    opsgym models check openai/gpt-5
+
+    shows key, price, tool limit, context length, tool calls, parallel calls, reasoning, cost and rate limits. The check
+    costs a few hundred tokens. Exit codes: 0 all is well, 1 an endpoint does not answer now, 2 a model must be
+    corrected.
+    """
+    from opsgym.commands.models_check import check_models as command
+
+    return command(target)
 
 
 @models.command("import")

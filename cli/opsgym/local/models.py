@@ -70,6 +70,22 @@ class ModelResolver:
             raise InputError(source, self._problems)
         return models
 
+    def resolve_one(self, source: str, name: str, spec: ModelSpec) -> ResolvedModel:
+        """Resolves one model that no run names.
+
+        Args:
+            source: Name of the document in error messages.
+            name: Name of the model.
+            spec: The model.
+
+        Raises:
+            InputError: A credential, a recording or a price is missing.
+        """
+        model = self._model("spec", name, spec)
+        if self._problems:
+            raise InputError(source, self._problems)
+        return model
+
     def _model(self, path: str, name: str, spec: ModelSpec) -> ResolvedModel:
         for parameter in secret_parameters(spec.parameters):
             advice = "credentials do not belong in a document; name a variable in credentials.env"

@@ -36,14 +36,7 @@ def load_documents(path: Path) -> Documents:
     Raises:
         InputError: The file is not valid. Lists every problem with its path, its line and what is allowed.
     """
-    source = str(path)
-    parts = parts_of(source, text_of(path))
-    if not parts:
-        raise InputError(source, [Problem("", "is empty; expected an EvalRun, and EvalModels if it names any")])
-    read = [_read(source, part) for part in parts]
-    problems = [problem for item in read if isinstance(item, list) for problem in item]
-    if problems:
-        raise InputError(source, problems)
+    source, read = str(path), _objects(path)
     runs = [item for item in read if isinstance(item, EvalRun)]
     models = [item for item in read if isinstance(item, EvalModel)]
     problems = [*_one_run(runs), *_distinct(models)]
@@ -52,6 +45,42 @@ def load_documents(path: Path) -> Documents:
     by_name = {model.metadata.name: model for model in models}
     _refuse_unknown_refs(source, runs[0], by_name)
     return Documents(runs[0], by_name, path.parent)
+
+
+def load_models(path: Path) -> dict[str, ModelSpec]:
+    """The models that a file declares, by name: its EvalModels, and those that its EvalRuns declare inline.
+
+    Raises:
+        InputError: The file is not valid, or declares no model.
+    """
+    declared = _objects(path)
+    models = [item for item in declared if isinstance(item, EvalModel)]
+    problems = _distinct(models)
+    runs = [item for item in declared if isinstance(item, EvalRun)]
+    inline = {e.name: e.inline for run in runs for e in run.spec.all_models if e.inline is not None}
+    specs = {model.metadata.name: model.spec for model in models} | inline
+    if not specs:
+        problems = [Problem("", "declares no model; expected an EvalModel, or an EvalRun with inline models")]
+    if problems:
+        raise InputError(str(path), problems)
+    return specs
+
+
+def _objects(path: Path) -> list[EvalRun | EvalModel]:
+    """The valid objects that a file declares.
+
+    Raises:
+        InputError: The file is empty or not valid.
+    """
+    source = str(path)
+    parts = parts_of(source, text_of(path))
+    if not parts:
+        raise InputError(source, [Problem("", "is empty; expected an EvalRun, and EvalModels if it names any")])
+    read = [_read(source, part) for part in parts]
+    problems = [problem for item in read if isinstance(item, list) for problem in item]
+    if problems:
+        raise InputError(source, problems)
+    return [item for item in read if not isinstance(item, list)]
 
 
 def resolve_models(run: EvalRun, models: Mapping[str, EvalModel]) -> dict[str, ModelSpec]:
