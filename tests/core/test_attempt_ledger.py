@@ -22,6 +22,7 @@ from opsgym_core.store.local import LocalStore
 
 CELL = Cell(model="m", agent="react", mode="oracle", domain="itsm")
 OTHER = CELL.model_copy(update={"domain": "hr"})
+SECOND = CELL.model_copy(update={"model": "n"})
 
 
 def note(
@@ -130,6 +131,8 @@ def test_success_is_a_mean_over_tasks() -> None:
         OTHER.key: {("c", 0): 1},
     }
     assert ledger.success == pytest.approx(2 / 3)
+    note(ledger, "a", Outcome.FAILED, cell=SECOND)
+    assert ledger.success == pytest.approx(1.5 / 3), "a task of two cells counts once, with its mean over them"
 
 
 attempts = st.builds(
@@ -259,7 +262,7 @@ def test_the_breaker_names_the_most_frequent_cause() -> None:
 
 def test_the_ledger_counts_equal_the_score_tables(tmp_path: Path) -> None:
     store, chance, run = LocalStore(tmp_path), random.Random(7), "r.1"
-    cells = [PlannedCell(cell=cell, task_ids=[f"t{number}" for number in range(20)]) for cell in (CELL, OTHER)]
+    cells = [PlannedCell(cell=cell, task_ids=[f"t{number}" for number in range(20)]) for cell in (CELL, OTHER, SECOND)]
     put_run(store, run, cells, trials=2)
     for cell, task, trial in (
         (planned.cell, task, trial) for planned in cells for task in planned.task_ids for trial in (0, 1)

@@ -59,8 +59,10 @@ class AttemptLedger:
         self._unpriced_by_cell: Counter[str] = Counter()
         self._tasks: dict[tuple[str, str], tuple[int, int]] = {}
         """Passed and scored trials of a task in a cell."""
-        self._rates: dict[str, tuple[float, int]] = {}
-        """By cell: sum of the success rates of its scored tasks, and the number of those tasks."""
+        self._rates: dict[tuple[str, str], tuple[float, int]] = {}
+        """By domain and task: sum of the task's success rates in cells, and the number of cells that scored it."""
+        self._success = 0.0
+        """Sum over tasks of the mean of their rates."""
         self._spent = 0.0
         self._largest = 0.0
         self._unpriced = 0
@@ -124,9 +126,11 @@ class AttemptLedger:
         if outcome.scored:
             passed, scored = self._tasks.get(key[:2], (0, 0))
             self._tasks[key[:2]] = now = (passed + (outcome is Outcome.PASSED), scored + 1)
-            rates, tasks = self._rates.get(key[0], (0.0, 0))
+            task = key[0].rpartition("_")[2], key[1]
+            rates, cells = self._rates.get(task, (0.0, 0))
             before = passed / scored if scored else 0.0
-            self._rates[key[0]] = (rates + now[0] / now[1] - before, tasks + (scored == 0))
+            self._rates[task] = changed = (rates + now[0] / now[1] - before, cells + (scored == 0))
+            self._success += changed[0] / changed[1] - (rates / cells if cells else 0.0)
 
     def _count(self, cell: str, state: TrialState, change: int) -> None:
         """Adds `change` to the counts of a trial's outcome and reason."""
@@ -235,9 +239,8 @@ class AttemptLedger:
 
     @property
     def success(self) -> float | None:
-        """Success rate over all cells, as the mean over tasks; None without a scored trial."""
-        tasks = sum(count for _, count in self._rates.values())
-        return sum(rates for rates, _ in self._rates.values()) / tasks if tasks else None
+        """Success rate as the mean over tasks, each with its mean over cells; None without a scored trial."""
+        return self._success / len(self._rates) if self._rates else None
 
 
 _UNTRIED: Final = TrialState()

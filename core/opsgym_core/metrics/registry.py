@@ -299,7 +299,7 @@ class Metrics:
             namespace: Namespace of the run.
             run: Name of the run.
             verdict: None without a gate and until its verdict is decided.
-            regression: Drop of the worst cell against the baseline, above 0 if it fell; None without a baseline.
+            regression: Drop of the mean over tasks against the baseline, above 0 if it fell; None without a baseline.
         """
         owner = (namespace, run)
         self._by_owner[defined.RUN_GATE.name].show(owner, {(verdict,): 1.0} if verdict else {})
