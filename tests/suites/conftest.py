@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 from tests.support.gym import Gym
 
 Gyms = Callable[[str], Gym]
-GROUPS = 4
-"""Groups of tests of one domain: tests of a group run in one process and share its servers and drafts."""
 
 
 @pytest.fixture(scope="session")
@@ -27,10 +24,9 @@ def gym(gyms: Gyms) -> Gym:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spreads the tests of a domain over a few processes, always the same test to the same group."""
+    """Puts the tests of a domain into one process: building its drafts takes as long as playing many of its tasks."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             domain = next((name for name in ("csm", "calendar") if name in item.name), "itsm")
-            group = zlib.crc32(item.name.encode()) % GROUPS
-            item.add_marker(pytest.mark.xdist_group(f"suites of {domain}-{group}"), append=False)
+            item.add_marker(pytest.mark.xdist_group(f"suites of {domain}"), append=False)
