@@ -1,37 +1,53 @@
 """`python -m benchmarks careless [SUITE …] [--every N]`: how often scripted agents pass that are careless in one way.
 
-Invariant: an agent is the reference solution with one kind of carelessness, played by the same runner and judged by the
-same verifiers as any model. A task to which a kind does not apply is not counted for it.
+Invariant: an agent is the reference solution with one kind of carelessness, played with the task's events and days and
+judged by the verifiers that judge any model. A task to which a kind does not apply is not counted for it.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import tempfile
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
+
+from tests.suites.episodes import Play, play_all
 
 from benchmarks.gym import serving
-from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
-from opsgym_api.records.attempt import Cell
-from opsgym_api.records.outcomes import Outcome
 from opsgym_api.tasks.task import Task, ToolCall
-from opsgym_core.common.logs import ENV_LEVEL, configure_logs
-from opsgym_core.results.frozen_suite import Seed
-from opsgym_core.store.local import LocalStore
-from opsgym_domains import registry
 from opsgym_domains.kit.tools import Tool
-from opsgym_runner.job import Job, ResolvedModel
-from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.prices import FREE
-from opsgym_runner.runner import Runner
+from opsgym_runner.verification.looked_up import ToolCallResult
+from opsgym_suites.__main__ import DOMAINS
+from opsgym_suites.kit.authoring_rules import AuthoredTask
 
-CONCURRENCY = 4
-SUITES = ("itsm-core", "csm-core")
-Tools = Mapping[str, Tool]
-Careless = Callable[[Task, Tools], Sequence[ToolCall] | None]
+SUITES = ("itsm-core", "csm-core", "calendar-core")
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A task with its reference solution, played."""
+
+    task: Task
+    tools: Mapping[str, Tool]
+    """Tools of the task's domain."""
+    results: Sequence[ToolCallResult] = ()
+    """Results of the reference solution's calls, in order."""
+    mistakes: Mapping[str, Sequence[ToolCall]] | None = None
+    """Calls that the task's author wrote down as mistakes, by label."""
+
+    @property
+    def gold(self) -> Sequence[ToolCall]:
+        """Calls of the reference solution."""
+        return self.task.gold_actions or []
+
+    def writes(self, call: ToolCall) -> bool:
+        """Whether a call's tool writes."""
+        return self.tools[call.name].writes
+
+
+Careless = Callable[[Solved], Sequence[ToolCall] | None]
 """The calls of an agent that is careless in some way; None if its carelessness makes no difference to the task."""
 
 
@@ -41,44 +57,76 @@ def _is_notification(tool: Tool) -> bool:
     )
 
 
-def stops_early(task: Task, tools: Tools) -> Sequence[ToolCall] | None:
+def stops_early(solved: Solved) -> Sequence[ToolCall] | None:
     """Calls up to the first write."""
-    gold = task.gold_actions or []
-    writes = [place for place, call in enumerate(gold) if tools[call.name].writes]
-    return gold[: writes[0] + 1] if len(writes) > 1 else None
+    writes = [place for place, call in enumerate(solved.gold) if solved.writes(call)]
+    return solved.gold[: writes[0] + 1] if len(writes) > 1 else None
 
 
-def skips_look_ups(task: Task, tools: Tools) -> Sequence[ToolCall] | None:
+def skips_look_ups(solved: Solved) -> Sequence[ToolCall] | None:
     """The calls that write alone."""
-    gold = task.gold_actions or []
-    writes = [call for call in gold if tools[call.name].writes]
-    return writes if writes and len(writes) < len(gold) else None
+    writes = [call for call in solved.gold if solved.writes(call)]
+    return writes if writes and len(writes) < len(solved.gold) else None
 
 
-def never_notifies(task: Task, tools: Tools) -> Sequence[ToolCall] | None:
+def never_notifies(solved: Solved) -> Sequence[ToolCall] | None:
     """All calls but those that send notifications."""
-    gold = task.gold_actions or []
-    others = [call for call in gold if not _is_notification(tools[call.name])]
-    return others if len(others) < len(gold) else None
+    others = [call for call in solved.gold if not _is_notification(solved.tools[call.name])]
+    return others if len(others) < len(solved.gold) else None
 
 
-def forgets_the_last_write(task: Task, tools: Tools) -> Sequence[ToolCall] | None:
+def forgets_the_last_write(solved: Solved) -> Sequence[ToolCall] | None:
     """All calls but the last one that writes."""
-    gold = task.gold_actions or []
-    writes = [place for place, call in enumerate(gold) if tools[call.name].writes]
-    return [*gold[: writes[-1]], *gold[writes[-1] + 1 :]] if writes else None
+    writes = [place for place, call in enumerate(solved.gold) if solved.writes(call)]
+    return [*solved.gold[: writes[-1]], *solved.gold[writes[-1] + 1 :]] if writes else None
 
 
-def does_more(task: Task, tools: Tools) -> Sequence[ToolCall] | None:
+def does_more(solved: Solved) -> Sequence[ToolCall] | None:
     """All calls, and the last one that adds a row twice."""
-    gold = task.gold_actions or []
-    adding = [call for call in gold if (effect := tools[call.name].effect) is not None and effect.operation == "adds"]
-    return [*gold, adding[-1]] if adding else None
+    effects = [(call, solved.tools[call.name].effect) for call in solved.gold]
+    adding = [call for call, effect in effects if effect is not None and effect.operation == "adds"]
+    return [*solved.gold, adding[-1]] if adding else None
 
 
-def looks_at_nothing(task: Task, _tools: Tools) -> Sequence[ToolCall] | None:
+def looks_at_nothing(solved: Solved) -> Sequence[ToolCall] | None:
     """No call, of an infeasible task: the reason is guessed, and right."""
-    return None if task.feasible else []
+    return None if solved.task.feasible else []
+
+
+def trusts_the_first_match(solved: Solved) -> Sequence[ToolCall] | None:
+    """All calls, but where they go on with one row of a list, they do so with its first one."""
+    calls = list(solved.gold)
+    for place, result in enumerate(solved.results):
+        for keys in _listed_keys(result):
+            later = {value for call in solved.gold[place + 1 :] for value in _values(call.arguments)}
+            used = [key for key in keys if key in later]
+            if len(used) == 1 and used != keys[:1]:
+                calls[place + 1 :] = [_with_value(call, used[0], keys[0]) for call in calls[place + 1 :]]
+    return calls if calls != list(solved.gold) else None
+
+
+def obeys_the_request(solved: Solved) -> Sequence[ToolCall] | None:
+    """All calls of an infeasible task, and what its author noted as the first way to do it against the policy."""
+    if solved.task.feasible or not solved.mistakes:
+        return None
+    return [*solved.gold, *next(iter(solved.mistakes.values()))]
+
+
+def gives_up_when_refused(solved: Solved) -> Sequence[ToolCall] | None:
+    """Calls up to the first one that the server refuses."""
+    refused = next((place for place, result in enumerate(solved.results) if result.is_error), None)
+    if refused is None or not any(map(solved.writes, solved.gold[refused + 1 :])):
+        return None
+    return solved.gold[: refused + 1]
+
+
+def hears_nothing_new(solved: Solved) -> Sequence[ToolCall] | None:
+    """Calls up to the first message or amendment that comes after the request."""
+    announced = [event.after_step for event in solved.task.events if event.tell or event.amend]
+    steps = [step for step in announced if step is not None]
+    first_day = [call for call in solved.gold if (call.day or 1) == 1]
+    calls = first_day[: min(steps)] if steps else first_day
+    return calls if any(map(solved.writes, solved.gold[len(calls) :])) else None
 
 
 AGENTS: Mapping[str, Careless] = {
@@ -87,8 +135,63 @@ AGENTS: Mapping[str, Careless] = {
     "skips look-ups": skips_look_ups,
     "never notifies": never_notifies,
     "adds a row once more": does_more,
+    "trusts the first match": trusts_the_first_match,
+    "gives up when it is refused": gives_up_when_refused,
+    "hears nothing after the request": hears_nothing_new,
+    "obeys the request against the policy": obeys_the_request,
     "refuses an infeasible task without a look": looks_at_nothing,
 }
+
+
+# --- keys in results and arguments ---------------------------------------------------------------------------------
+
+
+def _listed_keys(result: ToolCallResult) -> Iterator[list[Any]]:
+    """Keys of the rows of each list that a call returned."""
+    texts = [item.get("text", "") for item in json.loads(result.result).get("content", [])]
+    for value in (inner for text in texts for inner in _inside(_parsed(text))):
+        if isinstance(value, list) and len(value) > 1 and all(isinstance(row, Mapping) for row in value):
+            yield [key for row in value if (key := _key(row)) is not None]
+
+
+def _key(row: Mapping[str, Any]) -> Any:
+    """A row's own key: the first field that is named as one."""
+    return next((value for name, value in row.items() if name == "id" or name.endswith("_id")), None)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """A JSON value and every value inside it."""
+    yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from _inside(one)
+
+
+def _values(arguments: Mapping[str, Any]) -> Iterator[Any]:
+    """Texts and numbers of arguments, at any depth."""
+    return (value for value in _inside(arguments) if isinstance(value, str | int))
+
+
+def _with_value(call: ToolCall, old: Any, new: Any) -> ToolCall:
+    return call.model_copy(update={"arguments": _replaced(call.arguments, old, new)})
+
+
+def _replaced(value: Any, old: Any, new: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _replaced(one, old, new) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_replaced(one, old, new) for one in value]
+    return new if value == old and not isinstance(value, bool) else value
+
+
+# --- playing -------------------------------------------------------------------------------------------------------
 
 
 def measure_arguments(arguments: Sequence[str]) -> list[str]:
@@ -97,76 +200,55 @@ def measure_arguments(arguments: Sequence[str]) -> list[str]:
     parser.add_argument("suites", nargs="*", default=SUITES, metavar="SUITE", help="built-in suites of one domain each")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="play one task in N")
     options = parser.parse_args(arguments)
-    return asyncio.run(measure(options.suites, options.every))
+    return measure(options.suites, options.every)
 
 
-async def measure(suites: Sequence[str] = SUITES, every: int = 1) -> list[str]:
+def measure(suites: Sequence[str] = SUITES, every: int = 1) -> list[str]:
     """Lines of the report.
 
     Args:
         suites: Built-in suites, of one domain each.
         every: One task in so many is played.
     """
-    configure_logs({ENV_LEVEL: "WARNING"})
-    load_litellm()
-    passed = {suite: await _play_suite(suite, every) for suite in suites}
+    outcomes = {suite: _play_suite(suite, every) for suite in suites}
     return [
         f"Episodes passed of those played; one task in {every}:" if every > 1 else "Episodes passed of those played:",
         "",
         f"| agent | {' | '.join(suites)} |",
         f"| --- |{' --- |' * len(suites)}",
-        *(f"| {agent} | {' | '.join(_rate(passed[suite], agent) for suite in suites)} |" for agent in AGENTS),
+        *(f"| {agent} | {' | '.join(_rate(outcomes[suite], agent) for suite in suites)} |" for agent in AGENTS),
     ]
 
 
-def _rate(outcomes: Counter[tuple[str, Outcome]], agent: str) -> str:
-    played = sum(count for (name, _), count in outcomes.items() if name == agent)
-    return f"{outcomes[agent, Outcome.PASSED]} of {played}"
+def _rate(outcomes: Counter[tuple[str, bool]], agent: str) -> str:
+    passed = outcomes[agent, True]
+    return f"{passed} of {passed + outcomes[agent, False]}"
 
 
-async def _play_suite(suite: str, every: int) -> Counter[tuple[str, Outcome]]:
-    tasks = registry.load_suite(suite)[::every]
-    domain = tasks[0].gym_servers_config[0].domain
-    episodes = list(careless_tasks(tasks, registry.load(domain).toolbox.tools))
-    places = asyncio.Semaphore(CONCURRENCY)
-    with serving(domain) as gym, tempfile.TemporaryDirectory() as folder:
-        async with Runner(LocalStore(Path(folder))) as runner:
-
-            async def play(number: int, agent: str, task: Task) -> tuple[str, Outcome]:
-                async with places:
-                    record = await runner.run(_job(task, number, domain, gym.url))
-                if record.outcome not in (Outcome.PASSED, Outcome.FAILED):
-                    raise RuntimeError(f"{agent}, {task.task_id}: {record.outcome} {record.reason} {record.message}")
-                return agent, record.outcome
-
-            played = (play(number, agent, task) for number, (agent, task) in enumerate(episodes))
-            return Counter(await asyncio.gather(*played))
+def _play_suite(suite: str, every: int) -> Counter[tuple[str, bool]]:
+    """Numbers of episodes by agent and by whether they passed."""
+    ((domain, written),) = ((domain, one) for domain in DOMAINS for one in domain.suites if one.name == suite)
+    with serving(domain.domain) as gym:
+        tasks = list(domain.tasks_of(written))[::every]
+        return Counter(outcome for task in tasks for outcome in _outcomes(task, gym.url))
 
 
-def careless_tasks(tasks: Sequence[Task], tools: Tools) -> Iterator[tuple[str, Task]]:
-    """Each task with the calls of each agent in place of its reference solution."""
-    for task in tasks:
-        for agent, careless in AGENTS.items():
-            calls = careless(task, tools)
-            if calls is not None:
-                yield agent, task.model_copy(update={"gold_actions": list(calls)})
+def _outcomes(authored: AuthoredTask, url: str) -> Iterator[tuple[str, bool]]:
+    """Each agent to which the task applies, with whether it passes."""
+    task, tools = authored.task, authored.domain.toolbox.tools
+    (gold,) = play_all(url, task, [_play(task, "gold", task.gold_actions or [])])
+    if gold.failed:
+        raise RuntimeError(f"the reference solution of {task.task_id} fails {', '.join(gold.failed)}")
+    plays = careless_plays(Solved(task, tools, gold.calls, authored.draft.mistakes))
+    yield from ((ending.label, not ending.failed) for ending in play_all(url, task, plays))
 
 
-def _job(task: Task, number: int, domain: str, url: str) -> Job:
-    return Job(
-        run="careless",
-        cell=Cell(model="gold", agent="react", mode="oracle", domain=domain),
-        task=task,
-        trial=number,
-        attempt=0,
-        model=ResolvedModel(name="gold", model="replay/gold", prices=FREE),
-        agent=Agent(name="react"),
-        mode=Mode.ORACLE,
-        limits=Limits(),
-        access=Access.PUBLISHED,
-        gyms={domain: url},
-        seeds={
-            server.mcp_server_name: Seed(builtin=server.seed_database_file.removeprefix("builtin:"))
-            for server in task.gym_servers_config
-        },
-    )
+def careless_plays(solved: Solved) -> list[Play]:
+    """What each agent does to which the task applies."""
+    calls = {agent: careless(solved) for agent, careless in AGENTS.items()}
+    return [_play(solved.task, agent, made) for agent, made in calls.items() if made is not None]
+
+
+def _play(task: Task, label: str, calls: Sequence[ToolCall]) -> Play:
+    """Calls with the answers of the reference solution."""
+    return Play(label, calls, task.gold_answer or "", (task.gold_answers or [])[:-1])

@@ -53,12 +53,17 @@ class Ending:
 
     play: Play
     results: Sequence[VerifierResult]
-    refusals: Sequence[str]
-    """The server's messages about calls that it refused."""
+    calls: Sequence[ToolCallResult]
+    """The calls with their results."""
     happened: Sequence[str]
     """Notes about the task's events, in order: those that happened and those that did not."""
     difference: StateDifference
     """The final database's difference from the seed."""
+
+    @property
+    def refusals(self) -> list[str]:
+        """The server's messages about calls that it refused."""
+        return [f"{call.tool}: {call.result}" for call in self.calls if call.is_error]
 
     @property
     def label(self) -> str:
@@ -94,8 +99,7 @@ async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> En
         assert difference is not None
         trajectory = Trajectory(calls, play.answer, _day_answers(task, play))
         results = await verify(task, {gym.name: gym}, trajectory, differences={gym.name: difference})
-        refusals = [f"{call.tool}: {call.result}" for call in calls if call.is_error]
-        return Ending(play, results, refusals, happened, difference)
+        return Ending(play, results, calls, happened, difference)
 
 
 async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[ToolCallResult], Sequence[str]]:

@@ -39,13 +39,14 @@ class AuthoredDomain:
 
     def tasks_by_suite(self) -> dict[str, list[AuthoredTask]]:
         """The tasks of each suite in order, by the suite's name."""
-        return {suite.name: list(self._tasks(suite)) for suite in self.suites}
+        return {suite.name: list(self.tasks_of(suite)) for suite in self.suites}
 
     def tasks(self) -> Iterator[AuthoredTask]:
         """The tasks of all suites, in order."""
-        return (task for suite in self.suites for task in self._tasks(suite))
+        return (task for suite in self.suites for task in self.tasks_of(suite))
 
-    def _tasks(self, suite: Suite) -> Iterator[AuthoredTask]:
+    def tasks_of(self, suite: Suite) -> Iterator[AuthoredTask]:
+        """The tasks of one of the suites, in order."""
         domain = registry.load(self.domain)
         for row, draft in zip(suite.rows, suite.drafts, strict=True):
             prompt = complete(row["system_prompt"], f"opsgym_domains.{self.domain}")
