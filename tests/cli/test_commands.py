@@ -14,6 +14,7 @@ from tests.cli.world import World, row
 from opsgym.main import invoke
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.store.local import LocalStore
 
 HEAVY = ("litellm", "rich", "uvicorn", "sqlalchemy", "pydantic", "jinja2", "boto3", "httpx", "asyncio")
@@ -120,12 +121,25 @@ def test_an_empty_store_is_reported(world: World, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "results has no runs\n"
 
 
-def test_a_record_that_cannot_be_read_is_named(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_objects_are_named_and_everything_else_is_shown(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = LocalStore("results")
-    put_run(store, "demo.1", [])
-    store.put("runs/demo.1/cells/x/t/0.json", b"{}")
-    assert invoke(["results", "demo"]) == 2
-    assert "runs/demo.1/cells/x/t/0.json: is not a valid TrialRecord of this version" in capsys.readouterr().err
+    put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a", "b"])])
+    put_trial(store, "demo.1", "b", Outcome.PASSED)
+    key = RunKeys("demo.1").trial(CELL, "a", 0).record
+    store.put(key, b"{}")
+    store.put("runs/other.1/run.json", b"{}")
+    assert invoke(["results"]) == 0
+    listing = capsys.readouterr()
+    assert "demo.1" in listing.out
+    assert "unreadable_record" in listing.out
+    assert "not listed: results/runs/other.1/run.json: is not a valid RunRecord of this version" in listing.err
+    assert invoke(["results", "demo"]) == 0
+    assert f"warning: results/{key}: is not a valid TrialRecord of this version" in capsys.readouterr().err
+    assert invoke(["report", "demo", "--out", "page"]) == 0
+    assert invoke(["failures", "demo"]) == 0
+    assert f"warning: results/{key}" in capsys.readouterr().err
 
 
 def test_an_unexpected_failure_is_one_line_and_a_log(

@@ -164,15 +164,16 @@ def test_a_deleted_run_is_reported_as_gone(store: LocalStore) -> None:
     follow(store, story)
 
 
-def test_a_store_that_fails_for_a_while_keeps_the_last_page(store: LocalStore) -> None:
+def test_a_record_that_cannot_be_read_for_a_while_counts_as_not_scored_until_then(store: LocalStore) -> None:
     run = Running.begin(store, "demo.1", "a", "b", models=["gpt"])
 
-    async def story(watches: RunWatches, source: CountingSource) -> None:
+    async def story(watches: RunWatches, _: CountingSource) -> None:
         events = watches.watch(run.run).events(Viewer(None))
         await next_page(events)
         broken = RunKeys(run.run).trial(run.plan[0].cell, "a", 0).record
         store.put(broken, b"half a rec")
-        await source.after(reads=3)
+        total = (await next_page(events))["total"]
+        assert (total["passed"], sum(total["not_scored"].values())) == (0, 2)
         run.end("a")
         assert (await next_page(events))["total"]["passed"] == 1
         await events.aclose()

@@ -13,7 +13,8 @@ from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_core.results.load import find_run, list_runs, load_run
+from opsgym_core.results.compaction import compact
+from opsgym_core.results.load import find_run, list_runs, load_rows, load_run
 from opsgym_core.results.score import PENDING, Ratio, RunResults, summarise
 from opsgym_core.store.base import Store
 from opsgym_core.store.local import LocalStore
@@ -180,7 +181,7 @@ def test_a_run_is_found_by_id_name_or_prefix(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     for name, created in (("night.aa1", "2026-01-01"), ("night.bb2", "2026-01-03"), ("day.cc3", "2026-01-02")):
         write(store, run({ITSM: ["a"]}, name=name, created=created))
-    assert [record.run for record in list_runs(store)] == ["night.aa1", "day.cc3", "night.bb2"]
+    assert [record.run for record in list_runs(store).runs] == ["night.aa1", "day.cc3", "night.bb2"]
     assert find_run(store, "night.aa1") == "night.aa1"
     assert find_run(store, "night") == "night.bb2"
     assert find_run(store, "da") == "day.cc3"
@@ -190,12 +191,52 @@ def test_a_run_is_found_by_id_name_or_prefix(tmp_path: Path) -> None:
         find_run(store, "week")
 
 
-def test_a_broken_record_is_named(store: Store) -> None:
-    write(store, run({ITSM: ["a"]}))
+def test_an_unreadable_record_costs_its_own_trial_only(store: Store) -> None:
+    write(store, run({ITSM: ["a", "b"], CSM: ["x"]}))
+    for cell, task in ((ITSM, "b"), (CSM, "x")):
+        store.put(RunKeys("r.1").trial(cell, task, 0).record, replace(trial(task, 1), cell=cell).to_json())
     key = RunKeys("r.1").trial(ITSM, "a", 0).record
     store.put(key, b"{}")
-    with pytest.raises(InputError, match=key):
-        load_run(store, "r.1")
+    total = summarise(load_rows(store, "r.1")).total
+    assert (total.total, total.passed, dict(total.not_scored)) == (3, 2, {"config_error/unreadable_record": 1})
+    assert total.cost_usd is None, "what the trial cost is unknown"
+    (row,) = (row for cell in load_rows(store, "r.1").cells for row in cell.attempts)
+    assert row.message.startswith(f"{store.name}/{key}: is not a valid TrialRecord")
+    records = load_run(store, "r.1")
+    assert {record.task_id for record in records.trials} == {"b", "x"}
+    assert [key in problem for problem in records.unreadable] == [True]
+
+
+def test_an_unreadable_trial_keeps_the_spend_of_its_attempt(store: Store) -> None:
+    write(store, run({ITSM: ["a"]}))
+    keys = RunKeys("r.1").trial(ITSM, "a", 0)
+    store.put(keys.record, b"half a rec")
+    store.put(keys.attempt(0), replace(attempt("a", Outcome.PASSED), cost_usd=0.5).to_json())
+    total = summarise(load_rows(store, "r.1")).total
+    assert (dict(total.not_scored), total.cost_usd) == ({"config_error/unreadable_record": 1}, 0.5)
+
+
+def test_an_unreadable_record_is_not_compacted_and_counts_once_it_is_restored(store: Store) -> None:
+    record = run({ITSM: ["a", "b"]})
+    write(store, record)
+    key = RunKeys("r.1").trial(ITSM, "a", 0).record
+    store.put(key, b"{}")
+    store.put(RunKeys("r.1").trial(ITSM, "b", 0).record, trial("b", 1).to_json())
+    compact(store, record)
+    store.put(key, trial("a", 1).to_json())
+    assert summarise(load_rows(store, "r.1")).total.passed == 2
+
+
+def test_a_run_whose_record_is_unreadable_hides_no_other(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    write(store, run({ITSM: ["a"]}, name="night.aa1"))
+    store.put(RunKeys("night.zz9").run_json, b"{}")
+    listed = list_runs(store)
+    assert [record.run for record in listed.runs] == ["night.aa1"]
+    assert list(listed.unreadable) == ["night.zz9"]
+    assert find_run(store, "night") == "night.aa1"
+    with pytest.raises(InputError, match=r"night\.zz9/run\.json: is not a valid RunRecord"):
+        find_run(store, "night.zz9")
 
 
 def test_pass_at_k_and_pass_all_k_are_means_over_tasks_with_at_least_k_trials() -> None:

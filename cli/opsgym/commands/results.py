@@ -72,7 +72,7 @@ def _variants(store: Store, run: RunRecord) -> dict[int, Summary]:
     """The newest run of each variant among those that differ from a run in the variant only, in order."""
     alike = {
         variant_of(other.spec): other.run
-        for other in list_runs(store)
+        for other in list_runs(store).runs
         if _apart_from_variant(other) == _apart_from_variant(run)
     }
     return {variant: summarise(load_rows(store, alike[variant])) for variant in sorted(alike)}
@@ -118,12 +118,14 @@ def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
 
 
 def _list(store: Store) -> None:
-    runs = list_runs(store)
-    if not runs:
+    listed = list_runs(store)
+    for error in listed.unreadable.values():
+        click.echo(f"not listed: {error}", err=True)
+    if not listed.runs:
         click.echo(f"{store.name} has no runs")
         return
     table = grid("run", "started", right=("scored", "passed", "rate", "not scored", "cost"))
-    for run in reversed(runs):
+    for run in reversed(listed.runs):
         total = summarise(load_rows(store, run.run)).total
         scored = f"{total.scored}/{total.total}"
         unscored = not_scored_text(total.not_scored) or "0"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import click
+
 from opsgym.cluster import Cluster, ClusterError, find_results, has_kubeconfig
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.run import RunRecord
 from opsgym_core.results.load import find_run, load_record, load_rows, load_run
 from opsgym_core.results.rows import RunRows
@@ -56,7 +59,9 @@ class RunLocator:
             StoreError: The store cannot be read.
             ClusterError: The cluster cannot be queried.
         """
-        return self._read(run, load_run)
+        store, results = self._read(run, load_run)
+        _warn(results.unreadable)
+        return store, results
 
     def load_rows(self, run: str) -> tuple[Store, RunRows]:
         """The rows of a run, and its store.
@@ -66,7 +71,14 @@ class RunLocator:
             StoreError: The store cannot be read.
             ClusterError: The cluster cannot be queried.
         """
-        return self._read(run, load_rows)
+        store, rows = self._read(run, load_rows)
+        _warn(
+            attempt.message
+            for cell in rows.cells
+            for attempt in cell.attempts
+            if attempt.reason == ConfigReason.UNREADABLE_RECORD
+        )
+        return store, rows
 
     def load_record(self, run: str) -> tuple[Store, RunRecord]:
         """The `run.json` of a run, and its store.
@@ -90,6 +102,12 @@ class RunLocator:
                 raise
             with _error_added(error):
                 return _in_cluster(Cluster(), run, reader)
+
+
+def _warn(problems: Iterable[str]) -> None:
+    """Prints problems that do not stop the command."""
+    for problem in problems:
+        click.echo(f"warning: {problem}", err=True)
 
 
 def _in_store(location: str, run: str, reader: Reader[T]) -> tuple[Store, T]:

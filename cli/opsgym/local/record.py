@@ -11,6 +11,7 @@ from importlib.metadata import version
 from opsgym.local.inputs import RunInputs
 from opsgym.local.plan import LocalPlan, PriorState
 from opsgym_api.records.attempt import AttemptRecord, TrialId
+from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import now_text
@@ -57,8 +58,10 @@ def prior_state(rows: RunRows) -> PriorState:
     for cell in rows.cells:
         for (task_id, trial), attempt in last_attempts(cell).items():
             latest[TrialId(cell.cell.key, task_id, trial)] = AttemptRecord.of(rows.run.run, attempt)
-    scored = frozenset(trial.trial_id for cell in rows.cells for trial in cell.trials)
-    return PriorState(scored, latest)
+    scored = {trial.trial_id for cell in rows.cells for trial in cell.trials}
+    # A trial with an unreadable record cannot be stored again: its object must be deleted or restored first.
+    unreadable = {key for key, last in latest.items() if last.reason == ConfigReason.UNREADABLE_RECORD}
+    return PriorState(frozenset(scored | unreadable), {key: latest[key] for key in latest.keys() - unreadable})
 
 
 def note_rows(ledger: AttemptLedger, rows: RunRows) -> None:

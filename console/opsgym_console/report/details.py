@@ -5,9 +5,12 @@ Invariant: objects that the store does not have are empty; objects that are not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
+from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord
@@ -21,6 +24,8 @@ from opsgym_console.report.texts import shown
 from opsgym_core.results.transcripts import read_transcript
 from opsgym_core.store.base import Store, is_key
 from opsgym_core.store.objects import read_object
+
+T = TypeVar("T")
 
 
 def load_detail(
@@ -37,21 +42,22 @@ def load_detail(
         findings: Whether to analyse it, if it failed.
 
     Returns:
-        The details, long texts shortened; None if the run has no records of such a trial.
+        The details, long texts shortened, without the objects that are not valid; None if the run has no objects of
+        such a trial.
 
     Raises:
-        InputError: A record or the transcript is not valid.
         StoreError: The store cannot be read.
     """
     if not (_is_name(cell.key) and _is_name(task_id)):
         return None
     keys = RunKeys(record.run).trial(cell, task_id, trial)
-    scored = read_object(store, keys.record, TrialRecord)
-    attempts = _attempts(store, keys)
-    if scored is None and not attempts:
+    problems: list[str] = []
+    scored = _valid(partial(read_object, store, keys.record, TrialRecord), problems)
+    attempts = _attempts(store, keys, problems)
+    if scored is None and not attempts and not problems:
         return None
     origin = RunKeys(record.rescored_from or record.run)  # rescoring does not copy transcripts and states
-    transcript = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts)
+    transcript = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts, problems)
     analysed: Sequence[Finding] | None = None
     if findings and scored is not None and scored.outcome is Outcome.FAILED:
         analysed = analyse_trial(store, origin, scored, transcript, stored_row(store, record.run, task_id)).findings
@@ -66,6 +72,7 @@ def load_detail(
             findings=finding_views(analysed or ()),
             tools=[] if transcript is None else transcript.tools,
             transcript=[] if transcript is None else [TranscriptEntry(event=event) for event in transcript.events],
+            problems=problems,
         )
     )
 
@@ -75,18 +82,29 @@ def _is_name(text: str) -> bool:
     return is_key(text) and "/" not in text
 
 
-def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
-    records = (read_object(store, key, AttemptRecord) for key in store.keys(keys.attempts) if is_attempt_record(key))
+def _valid(read: Callable[[], T | None], problems: list[str]) -> T | None:
+    """The object that a call reads; None, with a problem added, if it is not valid."""
+    try:
+        return read()
+    except InputError as error:
+        problems.append(str(error))
+        return None
+
+
+def _attempts(store: Store, keys: TrialKeys, problems: list[str]) -> list[AttemptRecord]:
+    stored = filter(is_attempt_record, store.keys(keys.attempts))
+    records = [_valid(partial(read_object, store, key, AttemptRecord), problems) for key in stored]
     return sorted((attempt for attempt in records if attempt is not None), key=lambda attempt: attempt.attempt)
 
 
 def _transcript(
-    store: Store, keys: TrialKeys, scored: TrialRecord | None, attempts: Sequence[AttemptRecord]
+    store: Store, keys: TrialKeys, scored: TrialRecord | None, attempts: Sequence[AttemptRecord], problems: list[str]
 ) -> Transcript | None:
     """The transcript of the scored attempt, else of the last attempt that has one."""
     if scored is not None:
-        return read_transcript(store, keys.transcript)
-    failed = (read_transcript(store, keys.failed_transcript(attempt.attempt)) for attempt in reversed(attempts))
+        return _valid(partial(read_transcript, store, keys.transcript), problems)
+    of_attempts = (keys.failed_transcript(attempt.attempt) for attempt in reversed(attempts))
+    failed = (_valid(partial(read_transcript, store, key), problems) for key in of_attempts)
     return next((transcript for transcript in failed if transcript is not None), None)
 
 

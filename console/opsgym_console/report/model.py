@@ -243,4 +243,6 @@ class TrialDetail(Stored):
     """Names of the tools shown to the agent."""
     transcript: list[TranscriptEntry]
     """Of the scored attempt, else of the last attempt that has one; empty if none has."""
+    problems: list[str] = []
+    """Objects of the trial that cannot be read, and why."""
     texts: list[str] = []

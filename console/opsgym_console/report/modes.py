@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice, zip_longest
 
+from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import Cell, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
@@ -41,7 +42,6 @@ def analyse_sample(store: Store, rows: RunRows, most: int = SAMPLE) -> Findings:
         most: Largest number of trials to analyse.
 
     Raises:
-        InputError: A record or transcript is not valid.
         StoreError: The store cannot be read.
     """
     chosen = sample(rows, most)
@@ -72,7 +72,10 @@ def _digest(task_id: str, trial: int) -> bytes:
 
 
 def _record(store: Store, run: str, trial: tuple[Cell, str, int]) -> TrialRecord | None:
-    return read_object(store, RunKeys(run).trial(*trial).record, TrialRecord)
+    try:
+        return read_object(store, RunKeys(run).trial(*trial).record, TrialRecord)
+    except InputError:
+        return None
 
 
 def finding_views(findings: Iterable[Finding]) -> list[FindingView]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from opsgym_api.errors import InputError
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import FrozenTask
 from opsgym_console.report.texts import summary
@@ -20,7 +21,6 @@ def task_summaries(store: Store, run: str, tasks: Iterable[str]) -> dict[str, st
     """The beginning of each task's user prompt, by id.
 
     Raises:
-        InputError: A row of the suite is not valid.
         StoreError: The store cannot be read.
     """
     keys = RunKeys(run)
@@ -33,5 +33,8 @@ def task_summaries(store: Store, run: str, tasks: Iterable[str]) -> dict[str, st
 
 
 def _summary(store: Store, key: str) -> str:
-    frozen = read_object(store, key, FrozenTask)
+    try:
+        frozen = read_object(store, key, FrozenTask)
+    except InputError:
+        return ""
     return "" if frozen is None else summary(str(frozen.row.get("user_prompt") or ""))

@@ -27,7 +27,7 @@ def find_baseline(store: Store, reference: str, own: str) -> Baseline:
         InputError: The store has no such run.
         StoreError: The store cannot be read.
     """
-    same_name = [run.run for run in list_runs(store) if run.name == reference and run.run != own]
+    same_name = [run.run for run in list_runs(store).runs if run.name == reference and run.run != own]
     run = same_name[-1] if same_name else find_run(store, reference)
     if run == own:
         problem = f"{reference!r} is this run itself; name an earlier one"

@@ -24,10 +24,11 @@ from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import core_schema
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, TrialRecord
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, Timings, TrialRecord
 from opsgym_api.records.job_spec import TrialRef
+from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_api.records.run import RunRecord
-from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
+from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record, trial_of
 from opsgym_core.results.rows import CellRows, RowCollection
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
@@ -105,17 +106,17 @@ def read_trials(store: Store, run: str, cell: Cell, trials: Iterable[TrialRef]) 
     """Final rows of the given trials of a cell, from their single records.
 
     Raises:
-        InputError: A record is not valid.
         StoreError: The store cannot be read.
     """
     collection = RowCollection()
     for ref in trials:
         keys = RunKeys(run).trial(cell, ref.task_id, ref.trial)
-        scored = read_object(store, keys.record, TrialRecord)
+        scored = _readable_row(store, None, keys.record)
         if scored is not None:
-            collection.add(CellRows(cell, (scored.without_texts(),), ()))
-        if scored is None or scored.attempt > 0:
-            for rows in filter(None, (_row(store, key) for key in store.keys(keys.attempts) if is_attempt_record(key))):
+            collection.add(scored)
+        if scored is None or scored.trials[0].attempt > 0:
+            of_attempts = (key for key in store.keys(keys.attempts) if is_attempt_record(key))
+            for rows in filter(None, (_readable_row(store, None, key) for key in of_attempts)):
                 collection.add(rows)
     return next((final_rows(rows) for rows in collection.rows()), CellRows(cell, (), ()))
 
@@ -146,7 +147,6 @@ def gather(
         verifiers: Whether scored trials keep their verifier results, which are half of a row.
 
     Raises:
-        InputError: A chunk or a record is not valid.
         StoreError: The store cannot be read.
     """
     keys = RunKeys(run)
@@ -157,7 +157,7 @@ def gather(
                 chunked.add(cell)
         unread = _unread(store, keys, record, chunked, pool)
         while batch := list(islice(unread, CHUNK_ROWS)):
-            for rows in filter(None, pool.map(partial(_row, store), batch)):
+            for rows in filter(None, pool.map(partial(_readable_row, store, record), batch)):
                 loose.add(rows if verifiers else _without_verifiers(rows))
     return chunked, loose
 
@@ -174,22 +174,21 @@ def gather_new(store: Store, record: RunRecord, known: RowCollection, chunks: se
         chunks: Keys of the chunks that earlier calls read; this call adds its own.
 
     Raises:
-        InputError: A chunk or a record is not valid.
         StoreError: The store cannot be read.
     """
     keys = RunKeys(record.run)
     new, unsettled = RowCollection(), RowCollection()
     with _no_garbage_collection(), ThreadPoolExecutor(READERS) as pool:
         fresh = [key for key in store.keys(keys.chunks) if key not in chunks]
-        for cell in chain.from_iterable(pool.map(partial(read_chunk, store), fresh)):
+        for cell in chain.from_iterable(pool.map(partial(_cells, store, verifiers=True), fresh)):
             known.add(cell)
         chunks.update(fresh)
         unread = _unread(store, keys, record, known, pool)
         while batch := list(islice(unread, CHUNK_ROWS)):
-            for rows in filter(None, pool.map(partial(_row, store), batch)):
+            for rows in filter(None, pool.map(partial(_readable_row, store, record), batch)):
                 new.add(rows)
     for cell in new.rows():
-        final = final_rows(cell, known.scored(cell.cell.key))
+        final = _compactable(cell, known.scored(cell.cell.key))
         known.add(final)
         finals = set(final.attempts)
         unsettled.add(CellRows(cell.cell, (), tuple(row for row in cell.attempts if row not in finals)))
@@ -200,12 +199,11 @@ def compact(store: Store, record: RunRecord) -> int:
     """Writes the final rows that no chunk has into new chunks; returns their number.
 
     Raises:
-        InputError: A chunk or a record is not valid.
         StoreError: The store cannot be read or written.
     """
     _, loose = gather(store, record.run, record)
     written = 0
-    for part in _parts(map(final_rows, loose.rows())):
+    for part in _parts(map(_compactable, loose.rows())):
         # Named by content, so that processes that compact the same run at the same time write the same objects.
         put_chunk(store, record.run, hashlib.sha256(_encode(part)).hexdigest()[:16], part)
         written += sum(len(cell.trials) + len(cell.attempts) for cell in part)
@@ -213,7 +211,10 @@ def compact(store: Store, record: RunRecord) -> int:
 
 
 def _cells(store: Store, key: str, *, verifiers: bool) -> Sequence[CellRows]:
-    cells = read_chunk(store, key)
+    try:
+        cells = read_chunk(store, key)
+    except InputError:  # the single records that it repeats are read instead
+        return ()
     return cells if verifiers else [_without_verifiers(cell) for cell in cells]
 
 
@@ -274,6 +275,36 @@ def _row(store: Store, key: str) -> CellRows | None:
         return None if scored is None else CellRows(scored.cell, (scored.without_texts(),), ())
     attempt = read_object(store, key, AttemptRecord)
     return None if attempt is None else CellRows(attempt.cell, (), (attempt.narrow(Attempt),))
+
+
+def _readable_row(store: Store, run: RunRecord | None, key: str) -> CellRows | None:
+    """The row of one record; for a record that cannot be read, the ending that its trial has without a score."""
+    try:
+        return _row(store, key)
+    except InputError as error:
+        trial = trial_of(key)
+        cells = {plan.cell.key: plan.cell for plan in run.cells} if run is not None else {}
+        if run is None or trial is None or trial.cell not in cells:
+            return None
+        advice = "delete or restore the object, and the trial can run again"
+        unreadable = Attempt(
+            cell=cells[trial.cell],
+            task_id=trial.task_id,
+            trial=trial.trial,
+            attempt=0,
+            outcome=Outcome.CONFIG_ERROR,
+            reason=ConfigReason.UNREADABLE_RECORD.value,
+            message=f"{error}; {advice}",
+            cost_usd=None,
+            timings=Timings(started_at=run.created_at),
+        )
+        return CellRows(unreadable.cell, (), (), (unreadable,))
+
+
+def _compactable(cell: CellRows, scored_before: Iterable[tuple[str, int]] = ()) -> CellRows:
+    """The final rows of a cell (`final_rows`) without those that stand for unreadable records."""
+    attempts = (row for row in cell.attempts if row.reason != ConfigReason.UNREADABLE_RECORD)
+    return final_rows(CellRows(cell.cell, cell.trials, tuple(attempts)), scored_before)
 
 
 def _parts(cells: Iterable[CellRows]) -> Iterator[list[CellRows]]:

@@ -5,8 +5,9 @@ Invariant: results come from the store alone, so a summary is the same wherever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -24,25 +25,28 @@ T = TypeVar("T")
 
 
 def load_run(store: Store, run: str) -> RunResults:
-    """Every complete record of a run. For scores alone, `load_rows` is much faster.
+    """Every complete record of a run that can be read. For scores alone, `load_rows` is much faster.
 
     Raises:
-        InputError: The store has no such run, or a record of it is not valid.
+        InputError: The store has no such run, or its `run.json` is not valid.
         StoreError: The store cannot be read.
     """
     record = load_record(store, run)
     keys = list(store.keys(RunKeys(run).cells))
     with ThreadPoolExecutor(READERS) as pool:
-        trials = pool.map(partial(read_object, store, kind=TrialRecord), filter(is_trial_record, keys))
-        attempts = pool.map(partial(read_object, store, kind=AttemptRecord), filter(is_attempt_record, keys))
-        return RunResults(record, _present(trials), _present(attempts))
+        trials = list(pool.map(partial(_object_or_error, store, TrialRecord), filter(is_trial_record, keys)))
+        attempts = list(pool.map(partial(_object_or_error, store, AttemptRecord), filter(is_attempt_record, keys)))
+    errors = tuple(str(item) for item in (*trials, *attempts) if isinstance(item, InputError))
+    return RunResults(record, _readable(trials), _readable(attempts), errors)
 
 
 def load_rows(store: Store, run: str) -> RunRows:
     """Rows of a run, from its chunks and from the single records that no chunk has.
 
+    A trial whose record is not valid counts as not scored, with the reason `unreadable_record`.
+
     Raises:
-        InputError: The store has no such run, or an object of it is not valid.
+        InputError: The store has no such run, or its `run.json` is not valid.
         StoreError: The store cannot be read.
     """
     record = load_record(store, run)
@@ -65,17 +69,38 @@ def load_record(store: Store, run: str) -> RunRecord:
     return record
 
 
-def list_runs(store: Store) -> list[RunRecord]:
-    """Records of the runs of a store, oldest first.
+@dataclass(frozen=True)
+class RunList:
+    """Runs of a store."""
+
+    runs: Sequence[RunRecord]
+    """Records of the runs, oldest first."""
+    unreadable: Mapping[str, InputError]
+    """By id, why the record of a run cannot be read."""
+
+
+def list_runs(store: Store) -> RunList:
+    """The runs of a store.
 
     Raises:
-        InputError: A `run.json` is not valid.
         StoreError: The store cannot be read.
     """
-    names = [RunKeys(run).run_json for run in store.folders("runs")]
+    names = list(store.folders("runs"))
+    keys = [RunKeys(run).run_json for run in names]
     with ThreadPoolExecutor(READERS) as pool:
-        runs = _present(pool.map(partial(read_object, store, kind=RunRecord), names))
-    return sorted(runs, key=lambda run: (run.created_at, run.run))
+        results = dict(zip(names, pool.map(partial(_object_or_error, store, RunRecord), keys), strict=True))
+    runs = [item for item in results.values() if isinstance(item, RunRecord)]
+    return RunList(
+        sorted(runs, key=lambda run: (run.created_at, run.run)),
+        {name: item for name, item in results.items() if isinstance(item, InputError)},
+    )
+
+
+def _object_or_error(store: Store, kind: type[T], key: str) -> T | InputError | None:
+    try:
+        return read_object(store, key, kind)
+    except InputError as error:
+        return error
 
 
 def find_run(store: Store, reference: str) -> str:
@@ -84,10 +109,13 @@ def find_run(store: Store, reference: str) -> str:
     A reference is a run's id, else the name of an EvalRun and means its newest run, else a unique prefix of an id.
 
     Raises:
-        InputError: No run matches, or the prefix matches several.
+        InputError: No run matches, the prefix matches several, or the run's record cannot be read.
         StoreError: The store cannot be read.
     """
-    runs = list_runs(store)
+    listed = list_runs(store)
+    runs = listed.runs
+    if reference in listed.unreadable:
+        raise listed.unreadable[reference]
     if any(run.run == reference for run in runs):
         return reference
     same_name = [run.run for run in runs if run.name == reference]
@@ -102,6 +130,6 @@ def find_run(store: Store, reference: str) -> str:
     raise InputError(store.name, [Problem("", f"holds no run {reference!r}; runs there: {known}")])
 
 
-def _present(objects: Iterable[T | None]) -> list[T]:
-    """Objects that still existed when they were read."""
-    return [item for item in objects if item is not None]
+def _readable(objects: Iterable[T | InputError | None]) -> list[T]:
+    """Valid objects that still existed when they were read."""
+    return [item for item in objects if item is not None and not isinstance(item, InputError)]

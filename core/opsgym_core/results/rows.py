@@ -26,6 +26,8 @@ class CellRows:
     """One row per scored trial."""
     attempts: tuple[Attempt, ...]
     """One row per attempt that has no row in `trials`."""
+    unreadable: tuple[Attempt, ...] = ()
+    """How trials count that have a record which cannot be read, and no other score; see `RowCollection`."""
 
     @property
     def all(self) -> list[Attempt]:
@@ -57,13 +59,15 @@ class RowCollection:
     """Rows from several sources, one per attempt.
 
     Further rows of an attempt are equal to its first and ignored. A trial's row replaces the row of the scored attempt,
-    because it was written later.
+    because it was written later. A trial with an unreadable record and no score gets a last attempt that says so; what
+    that attempt cost is unknown unless another row of the trial tells it.
     """
 
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
         self._trials: dict[str, dict[tuple[str, int], ScoredAttempt]] = {}
         self._attempts: dict[str, dict[tuple[str, int, int], Attempt]] = {}
+        self._unreadable: dict[str, dict[tuple[str, int], Attempt]] = {}
 
     def add(self, rows: CellRows) -> None:
         """Adds rows of one cell."""
@@ -74,6 +78,8 @@ class RowCollection:
             trials.setdefault((trial.task_id, trial.trial), trial)
         for attempt in rows.attempts:
             attempts.setdefault((attempt.task_id, attempt.trial, attempt.attempt), attempt)
+        for attempt in rows.unreadable:
+            self._unreadable.setdefault(key, {})[attempt.task_id, attempt.trial] = attempt
 
     def scored(self, cell: str) -> Iterable[tuple[str, int]]:
         """Task id and trial number of every scored trial of a cell, by the cell's key."""
@@ -84,11 +90,19 @@ class RowCollection:
         for key, cell in sorted(self._cells.items()):
             trials, attempts = self._trials[key], self._attempts[key]
             scored = {(*trial, row.attempt) for trial, row in trials.items()}
+            unscored = [attempts[attempt] for attempt in sorted(attempts) if attempt not in scored]
+            unreadable = (row for trial, row in self._unreadable.get(key, {}).items() if trial not in trials)
             yield CellRows(
                 cell,
                 tuple(trials[trial] for trial in sorted(trials)),
-                tuple(attempts[attempt] for attempt in sorted(attempts) if attempt not in scored),
+                (*unscored, *(_last_attempt(row, unscored) for row in unreadable)),
             )
+
+
+def _last_attempt(unreadable: Attempt, attempts: Iterable[Attempt]) -> Attempt:
+    """The row of an unreadable record as the last attempt of its trial."""
+    numbers = [row.attempt for row in attempts if row.trial_id == unreadable.trial_id]
+    return replace(unreadable, attempt=max(numbers) + 1, cost_usd=0.0) if numbers else unreadable
 
 
 def rows_of_records(trials: Iterable[TrialRecord], attempts: Iterable[AttemptRecord]) -> list[CellRows]:

@@ -233,6 +233,8 @@ class RunResults:
     """Scored trials."""
     attempts: Sequence[AttemptRecord] = field(default_factory=tuple)
     """Every attempt, including those of scored trials, in any order."""
+    unreadable: Sequence[str] = ()
+    """Which records cannot be read, and why; they are left out."""
 
 
 @dataclass(frozen=True)

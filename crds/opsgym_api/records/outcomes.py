@@ -86,3 +86,4 @@ class ConfigReason(StrEnum):
     UNKNOWN_GYM = "unknown_gym"
     TOO_MANY_TOOLS = "too_many_tools"
     UNSUPPORTED = "unsupported"
+    UNREADABLE_RECORD = "unreadable_record"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opsgym_api.records.attempt import Cell
+from opsgym_api.records.attempt import Cell, TrialId
 
 
 @dataclass(frozen=True)
@@ -137,3 +137,10 @@ def is_trial_record(key: str) -> bool:
 def is_attempt_record(key: str) -> bool:
     """Whether a key under `RunKeys.cells` is an attempt record."""
     return key.endswith(".json") and "/attempts/" in key
+
+
+def trial_of(key: str) -> TrialId | None:
+    """The trial that a record's key belongs to; None for a key of another form."""
+    cell, task_id, trial = [*key.partition("/cells/")[2].partition("/attempts/")[0].split("/"), "", "", ""][:3]
+    number = trial.removesuffix(".json")
+    return TrialId(cell, task_id, int(number)) if number.isdecimal() else None

@@ -14,7 +14,6 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from opsgym_api.base import adapter
-from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialRecord
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
@@ -77,10 +76,7 @@ def read_stored_run(store: Store, run: str) -> StoredRun:
     """
     keys = RunKeys(run)
     record = _get(store, keys.run_json, RunRecord)
-    try:
-        rows, loose = gather(store, run, record, verifiers=False)
-    except InputError as error:
-        raise StoreError(store.name, keys.root, str(error)) from None
+    rows, loose = gather(store, run, record, verifiers=False)
     for cell in loose.rows():
         rows.add(cell)
     return StoredRun(

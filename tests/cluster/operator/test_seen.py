@@ -126,11 +126,11 @@ def test_kubectl_and_opsgym_show_a_run_alike(
     assert shown["COST"] in rows["total"]
 
     # The same document once more, later: another run, and the old results stay.
-    (before,) = list_runs(operator.store())
+    (before,) = list_runs(operator.store()).runs
     cluster.kubectl("delete", "er", "r", "-n", operator.namespace)
     assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
     operator.await_end("r", 240)
-    old, new = list_runs(operator.store())
+    old, new = list_runs(operator.store()).runs
     assert old == before
     assert new.run != old.run
     for run in (old, new):

@@ -13,6 +13,7 @@ from functools import cache
 
 import zstandard
 
+from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
@@ -36,7 +37,7 @@ class TrialAnalysis:
 
     record: TrialRecord
     findings: Sequence[Finding] | None
-    """None if there is no transcript."""
+    """None if there is no transcript, or none that can be read."""
     task_known: bool
     """Whether the store has the task, and with it the reference solution, if there is one."""
 
@@ -45,7 +46,6 @@ def analyse_run(store: Store, results: RunResults) -> list[TrialAnalysis]:
     """Analyses every failed trial of a run.
 
     Raises:
-        InputError: A transcript is not valid.
         StoreError: The store cannot be read.
     """
     failed = [trial for trial in results.trials if trial.outcome is Outcome.FAILED]
@@ -56,11 +56,18 @@ def analyse_run(store: Store, results: RunResults) -> list[TrialAnalysis]:
         return stored_row(store, results.run.run, task_id)
 
     def analysed(record: TrialRecord) -> TrialAnalysis:
-        transcript = read_transcript(store, keys.trial(record.cell, record.task_id, record.trial).transcript)
+        transcript = _valid_transcript(store, keys.trial(record.cell, record.task_id, record.trial).transcript)
         return analyse_trial(store, keys, record, transcript, row(record.task_id))
 
     with ThreadPoolExecutor(READERS) as pool:
         return list(pool.map(analysed, failed))
+
+
+def _valid_transcript(store: Store, key: str) -> Transcript | None:
+    try:
+        return read_transcript(store, key)
+    except InputError:
+        return None
 
 
 def analyse_trial(

@@ -7,7 +7,7 @@ const ORIGINS = { tell: "User, meanwhile", amend: "Amendment of the policy", clo
 
 /** The transcript as a list, and its items by step and by call. */
 function transcript(run, detail) {
-  if (!detail.transcript.length) return { list: h("p", { class: "quiet" }, "There is no transcript."), steps: new Map(), calls: [] };
+  if (!detail.transcript.length) return { list: h("p", { class: "quiet" }, detail.problems.join(" ") || "No transcript is stored."), steps: new Map(), calls: [] };
   const texts = detail.texts?.length ? detail.texts : run.data.texts;
   const steps = new Map();
   const calls = [];
