@@ -112,8 +112,25 @@ def test_runs_are_listed_newest_first_with_unscored_trials(world: World, capsys:
     assert invoke(["results"]) == 0
     header, new, old = capsys.readouterr().out.splitlines()
     assert header.split()[0] == "run"
-    assert new.split() == ["new.1", "2026-01-02T00:00:00Z", "1/2", "1", "100.0%", "1", "gym_lost", "unknown"]
-    assert old.split() == ["old.1", "2026-01-01T00:00:00Z", "0/1", "0", "–", "1", "pending", "$0"]
+    assert new.split() == ["new.1", "2026-01-02T00:00:00Z", "2", "1", "1", "100.0%", "1", "gym_lost", "unknown"]
+    assert old.split() == ["old.1", "2026-01-01T00:00:00Z", "1", "0", "0", "–", "1", "pending", "$0"]
+
+
+def test_the_list_of_runs_is_written_for_programs(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    store = LocalStore("results")
+    put_run(store, "old.1", [PlannedCell(cell=CELL, task_ids=["t"])])
+    assert invoke(["results", "--format", "json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["runs"]
+    assert listed == {
+        "run": "old.1", "name": "old", "started": "2026-01-01T00:00:00Z", "total": 1, "scored": 0, "passed": 0,
+        "rate": None, "not_scored": "1 pending", "cost_usd": 0.0,
+    }  # fmt: skip
+
+
+def test_a_store_that_does_not_exist_is_named(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["results"], ["results", "demo"], ["report", "demo", "--out", "page"]):
+        assert invoke([*arguments, "--store", "nowhere"]) == 2
+        assert "nowhere: --store: does not exist" in capsys.readouterr().err
 
 
 def test_an_empty_store_is_reported(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.cli.runs import CELL
-from tests.cli.world import World, row
+from tests.cli.world import DEADLINE_S, World, row
 
 from opsgym.local.monitor import TranscriptPrinter, transcript_text
 from opsgym.local.repeat import LocalEnvironment, repeat_inputs, select_trial
@@ -61,6 +61,19 @@ def test_a_recorded_trial_is_replayed_without_its_model_and_failed_verifiers_are
     assert done.returncode == 0, done.stderr
     assert "then failed (verifiers), now failed (verifiers)" in done.stdout
     assert "  FAILED  task_completion  answers\n          expected ['done']" in done.stdout
+
+
+@shares_a_run
+def test_a_closed_pipe_ends_the_episode_and_is_no_error_of_it(world: World) -> None:
+    arguments = ("run", "--from", "demo", "--trial", "first", "--cell", "gold", "--store", "unread", "--from-store")
+    with world.started(*arguments, "results") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(DEADLINE_S) == 143
+    (run,) = LocalStore(world.folder / "unread").folders("runs")
+    outcomes = [attempt.outcome for attempt in load_run(LocalStore(world.folder / "unread"), run).attempts]
+    assert outcomes in ([], ["cancelled"])
 
 
 @shares_a_run

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.cli.runs import CELL, put_attempt, put_run, put_transcript, put_trial, verifier
 
-from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import Timings
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
@@ -251,8 +250,7 @@ def test_a_run_without_its_suite_has_tasks_without_summaries(store: LocalStore) 
     assert load_context(store, load_rows(store, RUN), written_at=NOW).summaries == {}
     put_suite(store)
     store.put(RunKeys(RUN).suite_task("a"), b"{")
-    with pytest.raises(InputError, match=r"suite/tasks/a\.json: is not a valid FrozenTask of this version"):
-        load_context(store, load_rows(store, RUN), written_at=NOW)
+    assert load_context(store, load_rows(store, RUN), written_at=NOW).summaries == {}
 
 
 # Details
@@ -348,5 +346,7 @@ def test_control_characters_are_replaced_and_escaped_surrogates_kept(store: Loca
 def test_a_record_that_cannot_be_read_is_named(store: LocalStore) -> None:
     put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
     store.put(RunKeys(RUN).trial(CELL, "a", 0).record, b"{}")
-    with pytest.raises(InputError, match=r"a/0\.json: is not a valid TrialRecord of this version"):
-        detail(store, "a")
+    trial_detail = detail(store, "a")
+    assert trial_detail is not None
+    (problem,) = trial_detail.problems
+    assert "a/0.json: is not a valid TrialRecord of this version" in problem

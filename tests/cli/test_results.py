@@ -174,7 +174,7 @@ def test_without_pyarrow_the_error_names_the_package_to_install(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["results", "--format", "csv"], "need a RUN"),
+        (["results", "--format", "parquet"], "without a RUN, --format is one of table, markdown, csv, json"),
         (["results", "new", "--format", "parquet"], "needs --out FILE"),
         (["results", "new", "--format", "xml"], "'xml' is not one of"),
         (["results", "new", "--format", "csv", "--out", "no/such/folder.csv"], "cannot be written: No such file"),

@@ -118,8 +118,7 @@ def test_a_damaged_final_state_makes_no_analysis_fail(store: LocalStore, capsys:
 @pytest.mark.parametrize(
     ("trial", "problem"),
     [
-        ("late", "is not of the form TASK/N"),
-        ("late/x", "is not of the form TASK/N"),
+        ("late/x", "is not of the form TASK[/N]"),
         ("late/1", "the run has no scored trial late/1"),
         ("unknown/0", "the run has no scored trial unknown/0"),
     ],
@@ -133,8 +132,8 @@ def test_a_trial_that_is_not_there_is_refused(
 
 def test_a_damaged_transcript_is_named(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
     store.put(RunKeys(RUN).trial(CELL, "late", 0).transcript, b"damaged")
-    assert failures(store) == 2
-    assert "transcript.json.zst: is damaged" in capsys.readouterr().err
+    assert failures(store) == 0
+    assert "transcript.json.zst: is damaged" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_run_that_is_not_there_is_refused(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_LIST_FORMATS = ("table", "markdown", "csv", "json")
+"""Formats of the list of runs."""
+
 
 def _format(*formats: str, help: str | None = None) -> Callable[[F], F]:  # noqa: A002 - click's name
     return click.option("--format", "form", type=click.Choice(formats), default="table", show_default=True, help=help)
@@ -49,9 +52,11 @@ def results(run: str | None, form: str, by: str | None, out: Path | None, locato
     from opsgym.commands.results import results as command
 
     if run is None:
-        if form != "table" or by is not None or out is not None:
-            raise click.UsageError("--format, --by and --out need a RUN")
-        return list_results(locator)
+        if form not in _LIST_FORMATS or by is not None:
+            raise click.UsageError(
+                f"without a RUN, --format is one of {', '.join(_LIST_FORMATS)}, and --by is not given"
+            )
+        return list_results(locator, form, out)
     if form == "parquet" and out is None:
         raise click.UsageError("--format parquet needs --out FILE")
     return command(run, form, by, out, locator)

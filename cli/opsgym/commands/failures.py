@@ -33,7 +33,7 @@ def failures(run: str, trial: str | None, form: str, locator: RunLocator) -> int
 
     Args:
         run: The run.
-        trial: `TASK/N`, the trial whose evidence is printed; None for a table of all failed trials.
+        trial: `TASK[/N]`, the trial whose evidence is printed; None for a table of all failed trials.
         form: `table` or `json`.
         locator: Location of the run.
 
@@ -65,10 +65,10 @@ def failures(run: str, trial: str | None, form: str, locator: RunLocator) -> int
 
 
 def _parse_trial(trial: str) -> tuple[str, int]:
-    match = re.fullmatch(r"(.+)/(\d{1,9})", trial)
+    match = re.fullmatch(r"([^/]+)(?:/(\d{1,9}))?", trial)
     if match is None:
-        raise InputError(trial, [Problem("--trial", "is not of the form TASK/N, with the number counted from 0")])
-    return match[1], int(match[2])
+        raise InputError(trial, [Problem("--trial", "is not of the form TASK[/N], with the number counted from 0")])
+    return match[1], int(match[2] or 0)
 
 
 def _print_all(analysed: Sequence[TrialAnalysis], out: Console) -> None:
@@ -85,7 +85,7 @@ def _print_all(analysed: Sequence[TrialAnalysis], out: Console) -> None:
 
 def _modes_and_evidence(trial: TrialAnalysis) -> tuple[str, str, str]:
     if trial.findings is None:
-        return NO_TRANSCRIPT, "", ""
+        return NO_TRANSCRIPT, "", trial.problem
     if not trial.findings:
         return UNEXPLAINED, "", ""
     first, *others = trial.findings

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -19,6 +21,7 @@ from opsgym.local.display import LineDisplay
 from opsgym.local.inputs import RunInputs
 from opsgym.local.logs import logging_to
 from opsgym.local.monitor import TranscriptPrinter
+from opsgym.local.output import write_line
 from opsgym.local.plan import PriorState, plan_local
 from opsgym.local.progress import Progress
 from opsgym.local.record import frozen_suite, run_record
@@ -83,7 +86,7 @@ def repeat(request: RepeatRequest, locator: RunLocator) -> int:
     click.echo(f"\n{trial.label}: then {_outcome_text(before) if before else 'not scored'}, now {now}")
     click.echo(f"run {inputs.run_id}\n  opsgym report {inputs.run_id} --out report --store {request.store}")
     if result.signal is not None:
-        return Exit.INTERRUPTED
+        return Exit.INTERRUPTED if result.signal == signal.SIGINT else Exit.TERMINATED
     return Exit.OK if after else Exit.NOT_SCORED
 
 
@@ -105,7 +108,7 @@ def _run_trial(inputs: RunInputs, store: Store, request: RepeatRequest) -> Local
     store.put_once(RunKeys(inputs.run_id).run_json, run_record(inputs, plan).model_dump_json().encode())
     ledger = AttemptLedger(inputs.spec.limits.infra_retries)
     display = LineDisplay(Progress(plan.trials_by_cell, ledger, time.monotonic), sys.stderr)
-    monitor = TranscriptPrinter(click.echo, _prompt if request.step else None)
+    monitor = TranscriptPrinter(partial(write_line, sys.stdout), _prompt if request.step else None)
     local = LocalRun(inputs, plan, PriorState(), store, ledger, display, concurrency=1, monitor=monitor)
     with logging_to(display, request.log_file):
         return asyncio.run(local.run())

@@ -12,26 +12,71 @@ import click
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures
-from opsgym.formats.grid import grid
-from opsgym.formats.numbers import dollars, not_scored_text, percent
+from opsgym.formats.numbers import not_scored_text
 from opsgym.formats.score_table import console, print_summary
-from opsgym.formats.tabular import Table, write_out
+from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym_api.records.run import RunRecord, variant_of
 from opsgym_core.results.load import list_runs, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
 from opsgym_core.store.base import Store
 
+RUNS = (
+    Column("run", Kind.TEXT, "run"),
+    Column("name", Kind.TEXT),
+    Column("started", Kind.TEXT, "started"),
+    Column("total", Kind.COUNT, "trials"),
+    Column("scored", Kind.COUNT, "scored"),
+    Column("passed", Kind.COUNT, "passed"),
+    Column("rate", Kind.SHARE, "rate"),
+    Column("not_scored", Kind.TEXT, "not scored"),
+    Column("cost_usd", Kind.DOLLARS, "cost"),
+)
+"""Columns of the list of runs."""
 
-def list_results(locator: RunLocator) -> int:
-    """Prints the runs of a store.
+
+def list_results(locator: RunLocator, form: str, out: Path | None) -> int:
+    """Prints or writes the runs of a store, the newest first.
+
+    Args:
+        locator: Location of the store.
+        form: `table`, `markdown`, `csv` or `json`.
+        out: File to write to; None for stdout.
 
     Raises:
         InputError: The location is not a store.
         StoreError: The store cannot be read.
     """
-    _list(locator.open())
+    store = locator.open()
+    listed = list_runs(store)
+    for error in listed.unreadable.values():
+        click.echo(f"not listed: {error}", err=True)
+    table = Table(RUNS, [_run_row(store, run) for run in reversed(listed.runs)])
+    if form == "table":
+        screen = console()
+        with screen.capture() as captured:
+            table.for_console().print(screen)
+        write_out(captured.get() if listed.runs else f"{store.name} has no runs\n", out)
+    elif form == "json":
+        write_out(json.dumps({"runs": table.records()}) + "\n", out)
+    else:
+        write_out(table.markdown() if form == "markdown" else table.csv(), out)
     return Exit.OK
+
+
+def _run_row(store: Store, run: RunRecord) -> Mapping[str, Any]:
+    total = summarise(load_rows(store, run.run)).total
+    return {
+        "run": run.run,
+        "name": run.name,
+        "started": run.created_at,
+        "total": total.total,
+        "scored": total.scored,
+        "passed": total.passed,
+        "rate": total.success_rate,
+        "not_scored": not_scored_text(total.not_scored) or "0",
+        "cost_usd": total.cost_usd,
+    }
 
 
 def results(run: str, form: str, by: str | None, out: Path | None, locator: RunLocator) -> int:
@@ -115,20 +160,3 @@ def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
         "averages": by_agent(run_results).records(),
         "total": {**figures(run_results.summary.total), **nested_figures(run_results.summary.total)},
     }
-
-
-def _list(store: Store) -> None:
-    listed = list_runs(store)
-    for error in listed.unreadable.values():
-        click.echo(f"not listed: {error}", err=True)
-    if not listed.runs:
-        click.echo(f"{store.name} has no runs")
-        return
-    table = grid("run", "started", right=("scored", "passed", "rate", "not scored", "cost"))
-    for run in reversed(listed.runs):
-        total = summarise(load_rows(store, run.run)).total
-        scored = f"{total.scored}/{total.total}"
-        unscored = not_scored_text(total.not_scored) or "0"
-        cells = (str(total.passed), percent(total.success_rate), unscored, dollars(total.cost_usd))
-        table.add_row(run.run, run.created_at, scored, *cells)
-    table.print(console())

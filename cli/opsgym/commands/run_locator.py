@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import click
@@ -49,7 +50,7 @@ class RunLocator:
         if self.store is None and self.cluster is not None:
             message = "is missing: name an EvalRun; `kubectl get evalruns` lists them"
             raise InputError("opsgym results", [Problem("RUN", message)])
-        return open_store(self.store or LOCAL)
+        return _existing_store(self.store or LOCAL)
 
     def load(self, run: str) -> tuple[Store, RunResults]:
         """The complete records of a run, and its store.
@@ -110,8 +111,15 @@ def _warn(problems: Iterable[str]) -> None:
         click.echo(f"warning: {problem}", err=True)
 
 
+def _existing_store(location: str) -> Store:
+    """The store at a location that the user gave to read from."""
+    if "://" not in location and location != LOCAL and not Path(location).exists():
+        raise InputError(location, [Problem("--store", "does not exist; give the folder that a run wrote to")])
+    return open_store(location)
+
+
 def _in_store(location: str, run: str, reader: Reader[T]) -> tuple[Store, T]:
-    store = open_store(location)
+    store = _existing_store(location)
     return store, reader(store, find_run(store, run))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from opsgym.formats.numbers import cell_name, dollars, seconds
+from opsgym.local.output import write_line
 from opsgym.local.progress import Progress
 from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_api.records.outcomes import Outcome
@@ -80,8 +81,7 @@ class LineDisplay:
 
     def note(self, text: str) -> None:
         """Writes a message."""
-        self._out.write(f"{text}\n")
-        self._out.flush()
+        write_line(self._out, text)
 
     def started(self, planned: PlannedTrial) -> None:
         """Counts the attempt; a line follows when the trial ends."""
@@ -222,4 +222,5 @@ def _retry_line(planned: PlannedTrial, record: AttemptRecord, delay: float) -> s
 
 
 def _task_name(planned: PlannedTrial) -> str:
-    return planned.task.task_id + (f" (trial {planned.trial + 1})" if planned.trial else "")
+    """`TASK`, or `TASK/N` for a trial after the first, as `--trial` takes it."""
+    return planned.task.task_id + (f"/{planned.trial}" if planned.trial else "")

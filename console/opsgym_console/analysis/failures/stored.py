@@ -40,6 +40,8 @@ class TrialAnalysis:
     """None if there is no transcript, or none that can be read."""
     task_known: bool
     """Whether the store has the task, and with it the reference solution, if there is one."""
+    problem: str = ""
+    """Why the transcript cannot be read; empty if it can, or if there is none."""
 
 
 def analyse_run(store: Store, results: RunResults) -> list[TrialAnalysis]:
@@ -56,18 +58,14 @@ def analyse_run(store: Store, results: RunResults) -> list[TrialAnalysis]:
         return stored_row(store, results.run.run, task_id)
 
     def analysed(record: TrialRecord) -> TrialAnalysis:
-        transcript = _valid_transcript(store, keys.trial(record.cell, record.task_id, record.trial).transcript)
+        try:
+            transcript = read_transcript(store, keys.trial(record.cell, record.task_id, record.trial).transcript)
+        except InputError as error:
+            return TrialAnalysis(record, None, row(record.task_id) is not None, str(error))
         return analyse_trial(store, keys, record, transcript, row(record.task_id))
 
     with ThreadPoolExecutor(READERS) as pool:
         return list(pool.map(analysed, failed))
-
-
-def _valid_transcript(store: Store, key: str) -> Transcript | None:
-    try:
-        return read_transcript(store, key)
-    except InputError:
-        return None
 
 
 def analyse_trial(

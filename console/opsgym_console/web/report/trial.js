@@ -38,7 +38,7 @@ function trialTop(run, row, key, task, trial, query) {
     h("nav", { class: "ways", "aria-label": "Trials" }, h("a", { href: addressOf(["trials"], query), id: "back", click: goBack }, "← All trials"),
       h("span", { class: "quiet counted" }), way("Previous failed", before), way("Next failed", after)),
     h("h1", { id: "trial-title", tabindex: "-1" }, task),
-    h("p", { class: "quiet" }, cellTitle(run, key), run.data.run.trials > 1 ? ` · trial ${trial + 1} of ${run.data.run.trials}` : ""),
+    h("p", { class: "quiet" }, cellTitle(run, key), run.data.run.trials > 1 ? ` · trial ${trial} of 0–${run.data.run.trials - 1}` : ""),
     row !== -1 && run.data.tasks[run.data.trials.task[row]].summary && h("p", { class: "request" }, run.data.tasks[run.data.trials.task[row]].summary),
     row !== -1 && trialFacts(run, row),
     h("p", { class: "command" }, h("code", {}, repeatCommand(run, key, task, trial)), copyButton("Copy", repeatCommand(run, key, task, trial))),
@@ -108,7 +108,7 @@ function verifierItem(one) {
     ["Actual", pretty(one.actual) || EMPTY], ["Query", one.query], ["Error", one.error],
     ["Published harness", one.passed !== one.published_passed && (one.published_passed ? "passed" : "failed")],
   ].filter(([, text]) => text);
-  const summary = [verdict(outcome), " ", h("b", {}, one.name || `verifier ${one.index + 1}`), " ",
+  const summary = [verdict(outcome), " ", h("b", {}, one.name || `verifier ${one.index}`), " ",
     h("span", { class: "quiet" }, [words(one.category), words(one.verifier_type), one.gym_name].filter(Boolean).join(" · ")),
     one.passed !== one.published_passed && h("span", { class: "tag" }, `published: ${one.published_passed ? "passed" : "failed"}`)];
   return h("li", { tabindex: "-1" }, folded(summary, h("dl", {}, facts.map(([label, text]) => h("div", {}, h("dt", {}, label), h("dd", {}, longText(text))))), { open: outcome !== "passed" }));
@@ -129,7 +129,7 @@ function evidenceLinks(evidence, log, checks) {
   return [
     call && jump(evidence.tool ? `call of ${evidence.tool}` : `call ${evidence.call + 1}`, call),
     !call && step && jump(`step ${evidence.step}`, step),
-    check && jump(`verifier ${evidence.verifier + 1}`, check),
+    check && jump(`verifier ${evidence.verifier}`, check),
   ];
 }
 
@@ -153,7 +153,7 @@ function timeFigure(timings) {
 
 function attemptsTable(attempts) {
   return tableOf("Attempts", ["attempt", "outcome", "reason", ["steps", "n"], ["retries", "n"], ["too many requests", "n"], ["time", "n"], ["cost", "n"], ["message", "prose"]],
-    attempts.map((one) => [String(one.attempt + 1), verdict(one.outcome ?? "interrupted"), words(one.reason), count(one.steps), count(one.model_retries),
+    attempts.map((one) => [String(one.attempt), verdict(one.outcome ?? "interrupted"), words(one.reason), count(one.steps), count(one.model_retries),
       count(one.rate_limits), seconds(one.timings.total_s), dollars(one.cost_usd), one.message]));
 }
 
