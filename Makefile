@@ -50,6 +50,7 @@ lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) python -m opsgym_core.metrics.registry --check
 	$(RUN) python -m tools.charts --check
 	$(RUN) python -m tools.dashboards --check
+	$(RUN) python -m tools.provider_matrix --check
 	$(RUN) python -m opsgym_suites --check
 
 format: .venv/.dev ## Formats the code
@@ -61,6 +62,7 @@ generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, wha
 	$(RUN) python -m opsgym_core.metrics.registry
 	$(RUN) python -m tools.charts
 	$(RUN) python -m tools.dashboards
+	$(RUN) python -m tools.provider_matrix
 	$(RUN) python -m opsgym_suites
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows
