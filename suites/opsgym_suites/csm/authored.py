@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from opsgym_domains.csm.domain import HEADER
 from opsgym_domains.csm.tables import Account
-from opsgym_suites.csm import core
-from opsgym_suites.csm.seeds import desk_sql, desk_world, quickstart_sql
+from opsgym_suites.csm import charging, core
+from opsgym_suites.csm.seeds import charging_sql, charging_world, desk_sql, desk_world, quickstart_sql
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
@@ -24,5 +24,10 @@ def _introduction(_actor: Person, world: World) -> str:
 
 
 SERVER = GymServer("csm", "gym-csm-mcp", "http://localhost:8001", _identity, _introduction)
-CORE = Suite(SERVER, "csm-core", (SeedTasks("desk", desk_world, core.drafts),))
-AUTHORED = AuthoredDomain("csm", {"quickstart": quickstart_sql, "desk": desk_sql}, (CORE,))
+PARTS = (SeedTasks("desk", desk_world, core.drafts), SeedTasks("charging", charging_world, charging.drafts))
+CORE = Suite(
+    SERVER,
+    "csm-core",
+    PARTS,
+)
+AUTHORED = AuthoredDomain("csm", {"quickstart": quickstart_sql, "desk": desk_sql, "charging": charging_sql}, (CORE,))

@@ -529,7 +529,7 @@ def _taken_back(world: World) -> Draft:
 
 def priorities(world: World) -> Iterator[Draft]:
     """A case gets another priority, and other SLAs with it."""
-    yield _reprioritise(
+    yield reprioritise(
         world,
         slug="raise-the-archive-probe",
         actor="Priya Venkat",
@@ -540,7 +540,7 @@ def priorities(world: World) -> Iterator[Draft]:
             "several people are hindered. Please raise it to what that means, and adjust the SLAs."
         ),
     )
-    yield _reprioritise(
+    yield reprioritise(
         world,
         slug="loggers-become-critical",
         actor="Jonas Ekberg",
@@ -553,7 +553,7 @@ def priorities(world: World) -> Iterator[Draft]:
             "myself."
         ),
     )
-    yield _reprioritise(
+    yield reprioritise(
         world,
         slug="lower-the-lab-sensor",
         actor="Priya Venkat",
@@ -566,9 +566,10 @@ def priorities(world: World) -> Iterator[Draft]:
     )
 
 
-def _reprioritise(
+def reprioritise(
     world: World, *, slug: str, actor: str, key: str, priority: str, prompt: str, reason: str | None = None
 ) -> Draft:
+    """A case gets another priority, with the SLAs that belong to it; escalated if there is a reason."""
     records, acting, case = DeskRecords(world), world.user(actor), world.case(key)
     old, new = records.running_slas(case), records.sla_definitions(priority)
     more = {} if reason is None else {"escalation": True, "escalation_reason": reason}

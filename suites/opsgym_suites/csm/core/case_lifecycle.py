@@ -149,7 +149,7 @@ def _go_on(world: World, *, slug: str, actor: str, prompt: str) -> Draft:
 
 def solved(world: World) -> Iterator[Draft]:
     """Cases are resolved, and the article that helped is linked."""
-    yield _resolve(
+    yield resolve(
         world,
         slug="night-loggers-solved",
         actor="Grace Holloway",
@@ -160,7 +160,7 @@ def solved(world: World) -> Iterator[Draft]:
             "{numbers} is solved. Please bring it to resolved with everything that goes with it."
         ),
     )
-    yield _resolve(
+    yield resolve(
         world,
         slug="blood-alarms-solved",
         actor="Simone Baptiste",
@@ -171,7 +171,7 @@ def solved(world: World) -> Iterator[Draft]:
             "Router describes, and the alarms arrive. Please resolve the case in the way our rules want."
         ),
     )
-    yield _resolve(
+    yield resolve(
         world,
         slug="humidity-probes-solved",
         actor="Priya Venkat",
@@ -183,7 +183,7 @@ def solved(world: World) -> Iterator[Draft]:
             "what belongs to it."
         ),
     )
-    yield _resolve(
+    yield resolve(
         world,
         slug="dairy-drift-solved",
         actor="Asha Nair",
@@ -196,7 +196,8 @@ def solved(world: World) -> Iterator[Draft]:
     )
 
 
-def _resolve(world: World, *, slug: str, actor: str, keys: Sequence[str], title: str, prompt: str) -> Draft:
+def resolve(world: World, *, slug: str, actor: str, keys: Sequence[str], title: str, prompt: str) -> Draft:
+    """Cases are resolved with the article of this title."""
     records, acting, article = DeskRecords(world), world.user(actor), world.one(Knowledge, title=title)
     cases = [world.case(key) for key in keys]
     shown = article if article.visibility == "external" else None

@@ -156,10 +156,11 @@ OVERNIGHT = (
 def waits_overnight(world: World) -> Iterator[Draft]:
     """A case waits for its customer over night; then it is resolved."""
     for scene in OVERNIGHT:
-        yield _waits_overnight(world, scene)
+        yield waiting_case(world, scene)
 
 
-def _waits_overnight(world: World, scene: Overnight) -> Draft:
+def waiting_case(world: World, scene: Overnight) -> Draft:
+    """A case waits for its customer over night, and is resolved."""
     records, acting, case = DeskRecords(world), world.user(scene.actor), world.case(scene.case)
     firm, article, end = records.account_of(case), records.article(scene.article), at(scene.begins)
     contact = records.user_of(records.contact_of(case))
@@ -325,10 +326,11 @@ TAKEN_UP = (
 def taken_up(world: World) -> Iterator[Draft]:
     """A new case is taken up, waits for the customer or not, and is resolved on a later day."""
     for scene in TAKEN_UP:
-        yield _taken_up(world, scene)
+        yield case_over_days(world, scene)
 
 
-def _taken_up(world: World, scene: TakenUp) -> Draft:
+def case_over_days(world: World, scene: TakenUp) -> Draft:
+    """A new case is taken up, may wait, and is resolved on the last day."""
     records, acting, case = DeskRecords(world), world.user(scene.actor), world.case(scene.case)
     firm, taker, article = records.account_of(case), world.user(scene.taker), records.article(scene.article)
     definitions, contact = records.sla_definitions(case.priority), records.user_of(records.contact_of(case))

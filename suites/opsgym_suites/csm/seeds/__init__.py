@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from opsgym_suites.csm.seeds.generate import DESK, QUICKSTART, generate
+from opsgym_suites.csm.seeds.generate import CHARGING, DESK, QUICKSTART, generate
+from opsgym_suites.csm.seeds.halden import HALDEN
 from opsgym_suites.csm.seeds.larkspur import LARKSPUR
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.kit.seed_sql import seed_sql
@@ -30,3 +31,14 @@ def desk_world() -> World:
 def desk_sql() -> str:
     """The seed `desk`: the same company on a busy day, several thousand rows."""
     return seed_sql(desk_world())
+
+
+@cache
+def charging_world() -> World:
+    """The rows of the seed `charging`."""
+    return generate(CHARGING, HALDEN)
+
+
+def charging_sql() -> str:
+    """The seed `charging`: an operator of charging stations and its customers, in June."""
+    return seed_sql(charging_world())

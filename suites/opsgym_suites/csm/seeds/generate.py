@@ -32,6 +32,7 @@ class Scale:
 
 
 QUICKSTART = Scale(number=2026, customers=12, devices=4, cases=7, stories=False)
+CHARGING = Scale(number=41, customers=15, devices=6, cases=16, stories=True)
 DESK = Scale(number=7, customers=24, devices=6, cases=18, stories=True)
 
 
