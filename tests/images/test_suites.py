@@ -30,7 +30,10 @@ def test_a_variant_is_exported_with_its_seed(tmp_path: Path) -> None:
     lines = (tmp_path / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
     tasks = tuple(Task.model_validate(json.loads(line)) for line in lines)
     assert tasks == registry.load_suite("csm-core", 7)
-    assert {gym.seed_database_file for task in tasks for gym in task.gym_servers_config} == {"builtin:desk@7"}
+    assert {gym.seed_database_file for task in tasks for gym in task.gym_servers_config} == {
+        "builtin:desk@7",
+        "builtin:charging@7",
+    }
 
 
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

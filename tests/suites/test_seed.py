@@ -11,18 +11,21 @@ from sqlalchemy import String
 from tests.suites.conftest import Gyms
 from tests.support.gym import Gym, GymDatabase
 
+from opsgym_domains.csm.tables import Account, Product, User, UserGroup
 from opsgym_domains.itsm.priority_matrix import priority_of
 from opsgym_domains.kit.sqlite import run_seed
 from opsgym_suites.csm import seeds as csm_seeds
+from opsgym_suites.csm.seeds.generate import CHARGING
 from opsgym_suites.csm.seeds.generate import DESK as CSM_DESK
 from opsgym_suites.csm.seeds.generate import QUICKSTART as CSM_QUICKSTART
 from opsgym_suites.csm.seeds.generate import generate as generate_csm
+from opsgym_suites.csm.seeds.halden import HALDEN
 from opsgym_suites.csm.seeds.larkspur import LARKSPUR
 from opsgym_suites.itsm.seeds import desk_sql, desk_world, quickstart_sql, quickstart_world
 from opsgym_suites.itsm.seeds.generate import DESK, QUICKSTART, generate
 from opsgym_suites.kit.authoring_rules import seed_violations
 from opsgym_suites.kit.seed_sql import seed_sql
-from opsgym_suites.kit.world import NOW, World
+from opsgym_suites.kit.world import World
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,14 @@ SEEDS = (
         500,
     ),
     Seed("csm", "desk", lambda: generate_csm(CSM_DESK, LARKSPUR), csm_seeds.desk_world, csm_seeds.desk_sql, 2000),
+    Seed(
+        "csm",
+        "charging",
+        lambda: generate_csm(CHARGING, HALDEN),
+        csm_seeds.charging_world,
+        csm_seeds.charging_sql,
+        1500,
+    ),
 )
 each_seed = pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.id)
 
@@ -87,7 +98,7 @@ def customers(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabas
 
 @each_seed
 def test_the_same_seed_is_the_same_text_and_reads_no_clock(seed: Seed) -> None:
-    assert run_seed(seed.world().metadata, seed.text(), NOW).timeless
+    assert run_seed(seed.world().metadata, seed.text(), seed.world().now).timeless
     assert seed_sql(seed.make()) == seed.text()
 
 
@@ -133,7 +144,7 @@ def test_nothing_in_it_is_later_than_the_moment_it_stands_at(seed: Seed) -> None
         for column in (type(row).created, type(row).updated)
         if column is not None
     ]
-    assert max(times) <= NOW
+    assert max(times) <= seed.world().now
 
 
 @pytest.mark.parametrize(
@@ -204,6 +215,14 @@ def test_the_larger_desk_is_uneven_as_a_real_one_is(gym: Gym) -> None:
         assert made.value("SELECT COUNT(*) FROM notification WHERE status = 'failed'") > 0
     finally:
         gym.drop(made)
+
+
+def test_the_worlds_of_customer_service_share_no_names_sector_or_time() -> None:
+    one, other = csm_seeds.desk_world(), csm_seeds.charging_world()
+    assert one.now != other.now
+    for kind, column in ((Account, "name"), (Product, "name"), (UserGroup, "name"), (User, "email")):
+        names = [{getattr(row, column) for row in world.all(kind)} for world in (one, other)]
+        assert not names[0] & names[1]
 
 
 # --- customer service ----------------------------------------------------------------------------------------------

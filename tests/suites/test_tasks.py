@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.suites.rotation import PARTS, changed, in_full, is_turn
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
+from opsgym_domains.difficulty import difficulty_of
 
 SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core")
 
@@ -115,3 +117,12 @@ def test_tasks_of_a_large_suite_run_into_many_different_rules(suite: str) -> Non
     refused = {rule for draft in drafts for rule in draft.refused.values()}
     refused |= {path.rule for draft in drafts for path in draft.negative_trajectories.values() if path.rule}
     assert len(refused) >= 10
+
+
+def test_a_third_of_csm_core_needs_four_writing_tools_and_twenty_tasks_play_in_the_second_world() -> None:
+    rows = [case.task for case in cases_of("csm-core")]
+    estimates = [difficulty_of(task, tools_of(task)) for task in rows]
+    many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
+    assert len(many) * 3 >= len(rows)
+    seeds = Counter(task.gym_servers_config[0].seed_database_file for task in rows)
+    assert seeds["builtin:charging"] >= 20
