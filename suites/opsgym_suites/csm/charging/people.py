@@ -121,8 +121,8 @@ def refused(world: World) -> Iterator[Draft]:
 def _not_a_member(world: World) -> Draft:
     """The agent to whom a case is to go is in no group that the case could have."""
     records, acting, case = DeskRecords(world), world.user("Mirela Petrov"), world.case("mall-reader")
-    wanted = world.user("Lachlan Muir")
-    taken = update_case(case, state="in_progress", assigned_to=wanted.user_id)
+    proposed = world.user("Lachlan Muir")
+    taken = update_case(case, state="in_progress", assigned_to=proposed.user_id)
     draft = Draft(
         slug="refuse-an-assignee-of-another-group",
         actor=acting,
@@ -137,21 +137,21 @@ def _not_a_member(world: World) -> Draft:
         ),
         gold=(
             find_user(acting),
-            find_user(wanted),
+            find_user(proposed),
             find_case(case),
-            call("check_user_membership", user_id=wanted.user_id, group_id=case.assignment_group_id),
+            call("check_user_membership", user_id=proposed.user_id, group_id=case.assignment_group_id),
             call("list_group_members", group_id=case.assignment_group_id),
             find_entitlements(case),
         ),
         answer=f"I did not assign {case.number}: Lachlan Muir is not a member of Payments Desk.",
         verifiers=answer_refuses(r"\bmember\w*\b|\bbelongs?\b", subject_pattern=case.number),
-        evidence=(case, wanted),
+        evidence=(case, proposed),
         tools=("update_case", "assign_case_to_user", "add_new_group_member", "link_new_case_sla"),
         feasible=False,
         mistakes={
             "does it": (taken,),
             "adds him to the group": (
-                call("add_new_group_member", group_id=case.assignment_group_id, user_id=wanted.user_id),
+                call("add_new_group_member", group_id=case.assignment_group_id, user_id=proposed.user_id),
             ),
             "starts an SLA": (track(case, records.sla_definitions(case.priority)[0], world.now),),
         },
