@@ -357,3 +357,19 @@ def test_judges_are_shown_apart(store: LocalStore, capsys: pytest.CaptureFixture
     assert float(row["agent_cost_usd"]) == float(row["cost_per_task"]) == pytest.approx(0.2)
     assert "judge" in stdout_of(capsys, "results", "judged").split("\n")[2]
     assert "judge" not in stdout_of(capsys, "results", "new").split("\n")[2]
+
+
+def test_tables_name_the_profile_of_each_agent(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [CELL, CELL.model_copy(update={"agent": "paper"})]
+    spec = {"agents": [{"name": "react"}, {"name": "paper", "profile": "published", "toolErrors": "shown"}]}
+    put_run(store, "both", [PlannedCell(cell=cell, task_ids=["a"]) for cell in cells], spec=spec)
+    for cell in cells:
+        put_trial(store, "both", "a", Outcome.PASSED, cell=cell)
+
+    averages = json.loads(stdout_of(capsys, "results", "both", "--format", "json"))["averages"]
+    rows = records(stdout_of(capsys, "leaderboard", "both", "--format", "csv"))
+    printed = stdout_of(capsys, "results", "both")
+
+    assert [row["profile"] for row in averages] == ["opsgym", "published, toolErrors: shown"]
+    assert {row["profile"] for row in rows} == {"opsgym", "published, toolErrors: shown"}
+    assert "published, toolErrors: shown" in printed

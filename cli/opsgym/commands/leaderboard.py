@@ -28,7 +28,7 @@ from opsgym_core.results.score import AgentScore, Summary, summarise
 
 PUBLISHED_ORDER = ("teams", "csm", "email", "itsm", "calendar", "hr", "drive", "hybrid")
 """Domains in the order of the published table; other domains follow by name."""
-NAMES = ("model", "agent", "mode", "run")
+NAMES = ("model", "agent", "profile", "mode", "run")
 DISTRUSTED = (FaultKind.NEEDS_NO_ACTION, FaultKind.RELATIVE_TIME, FaultKind.TEXT_FOR_NUMBER)
 """Faults with which a row's score says little about the agent."""
 AVERAGES = (
@@ -160,7 +160,7 @@ def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
     cells = [cell for cell in summary.cells if (cell.cell.model, cell.cell.agent, cell.cell.mode) == names]
     over_domains, over_tasks = agent.domains_interval, agent.score.success.interval
     return {
-        **dict(zip(NAMES, (*names, summary.run), strict=True)),
+        **dict(zip(NAMES, (agent.model, agent.agent, agent.profile, agent.mode, summary.run), strict=True)),
         "domains": {cell.cell.domain: cell.score.success_rate for cell in cells if cell.cell.domain != UNREAD_DOMAIN},
         "mean_over_domains": agent.success_over_domains,
         "domains_low": over_domains.low if over_domains else None,
@@ -219,8 +219,11 @@ def _in_order(domains: Iterable[str]) -> list[str]:
 
 
 def _notes(rows: Sequence[dict[str, Any]], domains: Collection[str]) -> list[str]:
+    profiles = {row["profile"] for row in rows}
     partial = [row["model"] for row in rows if _scored_domains(row) < len(domains)]
     notes = [*AVERAGES, *([RANKS] if len(rows) > 1 else [])]
+    if len(profiles) == 1:
+        notes.append(f"profile of every agent: {profiles.pop() or 'unknown'}")
     if partial:
         notes.append(f"not comparable, because their means cover fewer domains: {', '.join(dict.fromkeys(partial))}")
     return notes

@@ -88,7 +88,10 @@ def by_cell(results: Results) -> Table:
 
 def by_agent(results: Results) -> Table:
     """One row for each model, agent and mode, over all domains, with both means."""
-    return Table((*AGENT, *DOMAINS, *FIGURES), [_agent_row(agent) for agent in results.summary.agents])
+    return Table(
+        (*AGENT, Column("profile", Kind.TEXT), *DOMAINS, *FIGURES),
+        [_agent_row(agent) for agent in results.summary.agents],
+    )
 
 
 def by_category(results: Results) -> Table:
@@ -304,6 +307,7 @@ def _agent_row(agent: AgentScore) -> Row:
         "model": agent.model,
         "agent": agent.agent,
         "mode": agent.mode,
+        "profile": agent.profile,
         "success_over_domains": agent.success_over_domains,
         "domains_low": low,
         "domains_high": high,

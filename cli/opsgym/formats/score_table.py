@@ -100,7 +100,7 @@ def _averages(summary: Summary) -> Grid:
     unscored = bool(summary.total.not_scored)
     worst = (WORST_BEST,) if unscored else ()
     table = grid(
-        "model", "agent", "mode",
+        "model", "agent", "mode", "profile",
         right=(
             "mean over tasks", "95 % interval", *worst, "mean over domains", "95 % interval", *worst,
             "published rules", "not scored",
@@ -109,7 +109,7 @@ def _averages(summary: Summary) -> Grid:
     for agent in summary.agents:
         score = agent.score
         table.add_row(
-            agent.model, agent.agent, agent.mode,
+            agent.model, agent.agent, agent.mode, agent.profile,
             percent(score.success_rate), interval(score.success.interval),
             *([worst_best(score.worst_rate, score.best_rate)] if unscored else []),
             percent(agent.success_over_domains), interval(agent.domains_interval),
@@ -200,6 +200,7 @@ def summary_json(summary: Summary) -> str:
                     "model": agent.model,
                     "agent": agent.agent,
                     "mode": agent.mode,
+                    "profile": agent.profile,
                     "success_over_tasks": agent.score.success_rate,
                     "success_over_domains": agent.success_over_domains,
                 }

@@ -52,6 +52,8 @@ class AgentView(Stored):
     """That mean if every trial without a score failed."""
     best_over_domains: float | None
     """That mean if every trial without a score passed."""
+    profile: str = ""
+    """The agent's profile and the switches that differ from it."""
     domains_interval: Interval | None
 
 

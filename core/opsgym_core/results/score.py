@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from opsgym_api.records.attempt import (
     FINISH_FIELDS,
@@ -28,7 +28,7 @@ from opsgym_api.records.attempt import (
     Usage,
 )
 from opsgym_api.records.outcomes import Outcome
-from opsgym_api.records.run import RunRecord
+from opsgym_api.records.run import RunRecord, profile_of
 from opsgym_core.results.rows import CellRows, RunRows, rows_of_records
 from opsgym_core.results.statistics import (
     Interval,
@@ -212,6 +212,8 @@ class AgentScore:
     best_over_domains: float | None
     domains_interval: Interval | None
     """Interval of the mean over domains; tasks are the unit."""
+    profile: str
+    """The agent's profile, see `Agent.profile_label`; empty if the run's spec does not have the agent."""
 
 
 @dataclass(frozen=True)
@@ -289,9 +291,8 @@ def summarise(results: RunResults | RunRows) -> Summary:
     rows = results if isinstance(results, RunRows) else rows_of(results)
     tallies = _tallies(rows)
     cells = [CellScore(cell, _score([tally])) for cell, tally in tallies]
-    return Summary(
-        run=rows.run.run, cells=cells, agents=_agents(tallies), total=_score([tally for _, tally in tallies])
-    )
+    agents = _agents(tallies, rows.run.spec)
+    return Summary(run=rows.run.run, cells=cells, agents=agents, total=_score([tally for _, tally in tallies]))
 
 
 def score_of(cell: Cell, trials: Sequence[ScoredAttempt]) -> Score:
@@ -332,14 +333,14 @@ def _tallies(rows: RunRows) -> list[tuple[Cell, _Tally]]:
     ]
 
 
-def _agents(tallies: Sequence[tuple[Cell, _Tally]]) -> list[AgentScore]:
+def _agents(tallies: Sequence[tuple[Cell, _Tally]], spec: Mapping[str, Any]) -> list[AgentScore]:
     groups: dict[tuple[str, str, str], list[_Tally]] = {}
     for cell, tally in tallies:
         groups.setdefault((cell.model, cell.agent, cell.mode), []).append(tally)
-    return [_agent(*names, domains) for names, domains in groups.items()]
+    return [_agent(*names, profile_of(spec, names[1]), domains) for names, domains in groups.items()]
 
 
-def _agent(model: str, agent: str, mode: str, domains: Sequence[_Tally]) -> AgentScore:
+def _agent(model: str, agent: str, mode: str, profile: str, domains: Sequence[_Tally]) -> AgentScore:
     score = _score(domains)
     rates = [[task.rate for task in domain.tasks if task.rate is not None] for domain in domains]
     tasks = [domain.tasks for domain in domains if domain.tasks]
@@ -352,6 +353,7 @@ def _agent(model: str, agent: str, mode: str, domains: Sequence[_Tally]) -> Agen
         worst_over_domains=mean(mean(task.worst for task in domain) or 0.0 for domain in tasks),
         best_over_domains=mean(mean(task.best for task in domain) or 0.0 for domain in tasks),
         domains_interval=stratified_interval(rates, score.scored),
+        profile=profile,
     )
 
 

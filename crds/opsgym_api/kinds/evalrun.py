@@ -171,6 +171,10 @@ class Agent(Switches):
         return self
 
 
+DEFAULT_AGENT = Agent(name="react")
+"""The agent of a run that names none."""
+
+
 class Limits(Document):
     """What an episode may take before something is wrong."""
 
@@ -249,7 +253,7 @@ class EvalRunSpec(Document):
     """Models that plan or judge and are not evaluated; names are unique, also among `models`."""
     judge: Name | None = None
     """Model that judges answers for `response_check` verifiers, of `models` or `supportingModels`."""
-    agents: Annotated[list[Agent], Field(min_length=1, max_length=64)] = [Agent(name="react")]
+    agents: Annotated[list[Agent], Field(min_length=1, max_length=64)] = [DEFAULT_AGENT]
     """Which ways to act; names are unique."""
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
     """Attempts that count, for every task in every cell."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from opsgym_api.base import Stored
+from opsgym_api.kinds.evalrun import DEFAULT_AGENT, Agent
 from opsgym_api.records.attempt import RECORD_VERSION, Cell, Usage
 
 
@@ -60,6 +63,16 @@ class RunRecord(Stored):
 def variant_of(spec: Mapping[str, Any]) -> int:
     """The variant of the suite that a run's spec names; 0 for the tasks as they are written."""
     return int((spec.get("suite") or {}).get("variant") or 0)
+
+
+def profile_of(spec: Mapping[str, Any], agent: str) -> str:
+    """The profile of an agent of a run's spec, see `Agent.profile_label`; empty if the spec does not have the agent."""
+    agents = spec.get("agents") or [{"name": DEFAULT_AGENT.name}]
+    written = next((one for one in agents if one.get("name") == agent), None)
+    try:
+        return Agent.model_validate(written).profile_label if written else ""
+    except ValidationError:
+        return ""  # of another version
 
 
 class Control(Stored):
