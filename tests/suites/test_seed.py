@@ -21,8 +21,8 @@ from opsgym_suites.csm.seeds.generate import QUICKSTART as CSM_QUICKSTART
 from opsgym_suites.csm.seeds.generate import generate as generate_csm
 from opsgym_suites.csm.seeds.halden import HALDEN
 from opsgym_suites.csm.seeds.larkspur import LARKSPUR
-from opsgym_suites.itsm.seeds import desk_sql, desk_world, quickstart_sql, quickstart_world
-from opsgym_suites.itsm.seeds.generate import DESK, QUICKSTART, generate
+from opsgym_suites.itsm.seeds import desk_sql, desk_world, grid_sql, grid_world, quickstart_sql, quickstart_world
+from opsgym_suites.itsm.seeds.generate import DESK, GRID, QUICKSTART, generate
 from opsgym_suites.kit.authoring_rules import seed_violations
 from opsgym_suites.kit.seed_sql import seed_sql
 from opsgym_suites.kit.world import World
@@ -47,6 +47,7 @@ class Seed:
 SEEDS = (
     Seed("itsm", "quickstart", lambda: generate(*QUICKSTART), quickstart_world, quickstart_sql, 300),
     Seed("itsm", "desk", lambda: generate(*DESK), desk_world, desk_sql, 2000),
+    Seed("itsm", "grid", lambda: generate(*GRID), grid_world, grid_sql, 1900),
     Seed(
         "csm",
         "quickstart",
@@ -82,14 +83,14 @@ def loaded(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[tuple[Seed, G
         yield request.param, made
 
 
-@pytest.fixture(scope="module", params=SEEDS[:2], ids=lambda seed: seed.id)
+@pytest.fixture(scope="module", params=SEEDS[:3], ids=lambda seed: seed.id)
 def desk(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
     """The service desk's."""
     with made_of(gyms, request.param) as made:
         yield made
 
 
-@pytest.fixture(scope="module", params=SEEDS[2:], ids=lambda seed: seed.id)
+@pytest.fixture(scope="module", params=SEEDS[3:], ids=lambda seed: seed.id)
 def customers(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
     """Customer service's."""
     with made_of(gyms, request.param) as made:

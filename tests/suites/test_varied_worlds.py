@@ -45,8 +45,9 @@ def test_the_lists_of_words_have_no_word_in_common() -> None:
     assert len({word.lower() for word in words}) == len(words)
 
 
-@pytest.mark.parametrize("seed", ["desk", "quickstart"])
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    ("domain", "seed"), [(domain, seed) for domain in DOMAINS for seed in registry.load(domain).seeds]
+)
 def test_a_varied_seed_has_no_name_of_the_original(domain: str, seed: str) -> None:
     loaded = registry.load(domain)
     script = loaded.seeds[seed]()

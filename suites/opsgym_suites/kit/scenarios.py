@@ -94,7 +94,7 @@ def days(number: float) -> timedelta:
 
 def copied(world: W) -> W:
     """A world with the same rows, which can be changed."""
-    copy = type(world)(world.now)
+    copy = type(world)(world.now, world.first_id)
     for _name, rows in world.tables():
         for row in rows:
             copy.add(type(row)(**as_dict(row)))

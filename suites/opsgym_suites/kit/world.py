@@ -1,6 +1,6 @@
 """The rows of a seed.
 
-Invariant: a row gets its identifier when it is added, in the published form, counted per table from 1. Identifiers
+Invariant: a row gets its identifier when it is added, in the published form, counted per table. Identifiers
 depend on the order of adding and on nothing else, and every row is found by the names that its company uses. A row's
 number and its identifier cannot be computed from each other.
 """
@@ -32,8 +32,9 @@ NOW = datetime(2026, 11, 16, 10, 0)  # noqa: DTZ001 - tables keep UTC without a 
 
 
 def at(text: str) -> datetime:
-    """Parses a time in 2026, for instance `11-16 08:12`."""
-    return datetime.fromisoformat(f"2026-{text.replace(' ', 'T')}")
+    """Parses a time, in 2026 if it names no year: `11-16 08:12` or `2027-03-09 08:12`."""
+    year = "" if re.match(r"\d{4}-", text) else "2026-"
+    return datetime.fromisoformat(f"{year}{text.replace(' ', 'T')}")
 
 
 class World:
@@ -46,14 +47,16 @@ class World:
 
     Args:
         now: The time at which this world stands; that of its class if None.
+        first_id: Number of the first identifier that is generated for each table.
     """
 
     metadata: ClassVar[MetaData]
     deadlines: ClassVar[Sequence[Deadline]] = ()
     now: datetime = NOW
 
-    def __init__(self, now: datetime | None = None) -> None:
+    def __init__(self, now: datetime | None = None, first_id: int = 1) -> None:
         self.now = now or type(self).now
+        self.first_id = first_id
         self._rows: dict[str, list[Row]] = {name: [] for name in self.metadata.tables}
         self._fixtures: dict[str, Row] = {}
 
@@ -78,7 +81,7 @@ class World:
 
     def next_id(self, kind: type[Row], ahead: int = 0) -> Any:
         """The identifier of a table's next row, or of the one `ahead` rows after it: an integer or a string."""
-        number = len(self._rows[kind.__tablename__]) + 1 + ahead
+        number = len(self._rows[kind.__tablename__]) + self.first_id + ahead
         return number if is_counted(self.metadata.tables[kind.__tablename__]) else f"{kind.id_prefix}{number:03d}"
 
     def next_number(self, kind: type[Row]) -> int:
@@ -90,7 +93,7 @@ class World:
     def draw_number(self, kind: type[Row]) -> int:
         """A number for the row of a seed that is added next: higher than all before, and not ending in its id."""
         table, rows = kind.__tablename__, self._rows[kind.__tablename__]
-        choices = random.Random(f"{table} {len(rows)}")  # noqa: S311 - the same every time; nothing here is secret
+        choices = random.Random(f"{table} {len(rows) + self.first_id - 1}")  # noqa: S311 - the same every time; nothing here is secret
         number = self.next_number(kind) if rows else choices.choice(FIRST_NUMBERS)
         number += choices.randint(0, MOST_SKIPPED)
         while str(number).endswith(str(last_digits(self.next_id(kind)))):

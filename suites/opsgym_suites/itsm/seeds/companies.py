@@ -94,6 +94,8 @@ class Company:
     first_names: tuple[str, ...]
     """Of people who are drawn."""
     last_names: tuple[str, ...]
+    local_time: str = ""
+    """Sentence about the time zones of its sites, for the system prompt; empty if they need no mention."""
 
 
 HALDEN = Company(

@@ -22,9 +22,8 @@ from opsgym_suites.itsm.seeds.companies import Company
 from opsgym_suites.itsm.seeds.fixture_rows import affected_service
 from opsgym_suites.itsm.seeds.organisations import FOUNDED
 from opsgym_suites.itsm.seeds.random_incidents import CONFIRMED, random_incident
-from opsgym_suites.itsm.seeds.routine_records import APPLICATIONS, DESK, FIELD, KINDS, PLATFORM, IncidentKind
+from opsgym_suites.itsm.seeds.routine_records import APPLICATIONS, DESK, FIELD, PLATFORM, IncidentKind
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.world import NOW
 
 RECENT = timedelta(days=24)
 """Drawn incidents older than this are over."""
@@ -103,7 +102,7 @@ def add_random_records(world: World, company: Company, rng: random.Random) -> No
     drawn = [user for user in people if f"{user.first_name} {user.last_name}" not in cast]
     for user in drawn[::INACTIVE_EVERY]:
         user.active = False
-        user.updated_on = NOW - timedelta(days=rng.randrange(8, 120))
+        user.updated_on = world.now - timedelta(days=rng.randrange(8, 120))
     for number, user in enumerate(people, start=1):
         world.add(_laptop(user, number, rng))
     writers = [user for user in people if user.role == "agent"]
@@ -142,19 +141,20 @@ def _guide(world: World, title: str, writer: User, rng: random.Random) -> Knowle
     )
 
 
-def incidents(world: World, company: Company, count: int, rng: random.Random) -> Iterator[Incident]:
+def incidents(
+    world: World, company: Company, kinds: Sequence[IncidentKind], count: int, rng: random.Random
+) -> Iterator[Incident]:
     """Random incidents of a company, without numbers."""
-    kinds = [kind for kind in (*KINDS, *MORE_KINDS) if kind.company == company.name]
     for _ in range(count):
         kind = rng.choice(kinds)
-        incident = _reported(world, company, kind, _random_time(rng), rng)
+        incident = _reported(world, company, kind, _random_time(world.now, rng), rng)
         _advance(world, company, kind, incident, rng)
         yield incident
 
 
-def _random_time(rng: random.Random) -> datetime:
+def _random_time(now: datetime, rng: random.Random) -> datetime:
     recent = rng.random() < RECENT_SHARE
-    first, last = (NOW - RECENT, NOW - timedelta(hours=1)) if recent else (FOUNDED, NOW - RECENT)
+    first, last = (now - RECENT, now - timedelta(hours=1)) if recent else (FOUNDED, now - RECENT)
     return first + timedelta(minutes=rng.randrange(int((last - first).total_seconds() // 60)))
 
 
@@ -173,8 +173,8 @@ def _reported(world: World, company: Company, kind: IncidentKind, created: datet
 
 def _advance(world: World, company: Company, kind: IncidentKind, incident: Incident, rng: random.Random) -> None:
     """Sets the status of a random incident, and what follows from it, by its age."""
-    created = incident.created_at or NOW
-    age = NOW - created
+    created = incident.created_at or world.now
+    age = world.now - created
     team = rng.choice([team for team in company.teams if team.type == kind.team_type and team.active])
     incident.assignment_group = world.group(team.name).group_id
     incident.status = rng.choice(STEPS["old" if age > RECENT else "fresh" if age < timedelta(days=2) else "recent"])
@@ -188,17 +188,17 @@ def _advance(world: World, company: Company, kind: IncidentKind, incident: Incid
         incident.on_hold_reason = "Awaiting Caller"
         incident.worknotes = "Asked the caller for details."
     if incident.status in {"resolved", "closed"}:
-        _solve(kind, incident)
+        _solve(kind, incident, world.now)
 
 
-def _solve(kind: IncidentKind, incident: Incident) -> None:
+def _solve(kind: IncidentKind, incident: Incident, now: datetime) -> None:
     incident.resolution_code, incident.resolution_notes = kind.code, kind.notes
     incident.resolved, incident.resolved_by = incident.updated_at, incident.assigned_to
-    if incident.status == "closed" and NOW - (incident.resolved or NOW) < CONFIRMED:
+    if incident.status == "closed" and now - (incident.resolved or now) < CONFIRMED:
         incident.status = "resolved"
     if incident.status == "closed":
         incident.close_notes = "No objection within three days."
-        incident.updated_at = (incident.resolved or NOW) + CONFIRMED
+        incident.updated_at = (incident.resolved or now) + CONFIRMED
 
 
 def _callers(world: World, company: Company, org_id: str) -> list[User]:

@@ -88,6 +88,8 @@ class IncidentFixture:
     close_notes: str | None = None
     problem: str | None = None
     change: str | None = None
+    parent: str | None = None
+    """Key of the parent incident."""
     tracked: bool = True
     """Whether the SLAs of its priority run on it."""
 

@@ -7,7 +7,7 @@ are the same at every scale: a larger seed has more people and more incidents in
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,13 +17,17 @@ from opsgym_suites.itsm.seeds import (
     desk_fixtures,
     desk_random_records,
     fixtures,
+    grid_fixtures,
     random_incidents,
 )
 from opsgym_suites.itsm.seeds.companies import COMPANIES, Company
 from opsgym_suites.itsm.seeds.fixture_rows import change_row, incident_row, problem_row
 from opsgym_suites.itsm.seeds.fixtures import ChangeFixture, IncidentFixture, ProblemFixture
+from opsgym_suites.itsm.seeds.grid_companies import GRID_COMPANIES
+from opsgym_suites.itsm.seeds.grid_routine import ROUTINE
 from opsgym_suites.itsm.seeds.organisations import add_company, add_roles
 from opsgym_suites.itsm.seeds.related_rows import add_related_rows
+from opsgym_suites.itsm.seeds.routine_records import ARTICLES, KINDS, TEMPLATES, IncidentKind, Routine
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.kit.world import NOW, at
 
@@ -48,20 +52,24 @@ class Setting:
     """Companies, fixture records and random rows of a seed."""
 
     companies: tuple[Company, ...]
+    routine: Routine
     changes: tuple[ChangeFixture, ...]
     problems: tuple[ProblemFixture, ...]
     incidents: tuple[IncidentFixture, ...]
     add_random_records: Callable[[World, Company, random.Random], None]
     """Draws what a company has beside `companies`."""
-    draw: Callable[[World, Company, int, random.Random], Iterator[Incident]]
+    draw: Callable[[World, Company, Sequence[IncidentKind], int, random.Random], Iterator[Incident]]
     """Draws incidents beside the stories."""
     recurrence: Callable[[Incident], object]
     """What old reports of one fault have in common beside company and summary."""
     finish: Callable[[World], None]
+    now: datetime = NOW
+    first_id: int = 1
 
 
 SMALL = Setting(
     COMPANIES,
+    Routine(KINDS, ARTICLES, TEMPLATES),
     fixtures.CHANGES,
     fixtures.PROBLEMS,
     fixtures.INCIDENTS,
@@ -72,25 +80,40 @@ SMALL = Setting(
 )
 LARGE = Setting(
     desk_companies.DESK_COMPANIES,
+    Routine((*KINDS, *desk_random_records.MORE_KINDS), ARTICLES, TEMPLATES),
     (*fixtures.CHANGES, *desk_fixtures.CHANGES),
     (*fixtures.PROBLEMS, *desk_fixtures.PROBLEMS),
     (*fixtures.INCIDENTS, *desk_fixtures.INCIDENTS),
     add_random_records=desk_random_records.add_random_records,
     draw=desk_random_records.incidents,
-    recurrence=lambda incident: _reported(incident).isocalendar().week,
+    recurrence=lambda incident: reported(incident).isocalendar().week,
     finish=desk_random_records.fail_some_messages,
+)
+GRID_SETTING = Setting(
+    GRID_COMPANIES,
+    ROUTINE,
+    grid_fixtures.CHANGES,
+    grid_fixtures.PROBLEMS,
+    grid_fixtures.INCIDENTS,
+    add_random_records=desk_random_records.add_random_records,
+    draw=desk_random_records.incidents,
+    recurrence=lambda incident: reported(incident).isocalendar()[:2],
+    finish=grid_fixtures.finish,
+    now=grid_fixtures.NOW,
+    first_id=301,
 )
 QUICKSTART = Scale(number=2026, colleagues=6, incidents=16), SMALL
 DESK = Scale(number=4, colleagues=60, incidents=240), LARGE
+GRID = Scale(number=11, colleagues=50, incidents=190), GRID_SETTING
 
 
 def generate(scale: Scale, setting: Setting) -> World:
     """A world of this scale."""
-    world = World()
+    world = World(setting.now, setting.first_id)
     rng = random.Random(scale.number)  # noqa: S311 - has to be the same every time; nothing here is secret
     add_roles(world)
     for company in setting.companies:
-        add_company(world, company, list(random_incidents.colleagues(company, scale.colleagues, rng)))
+        add_company(world, company, list(random_incidents.colleagues(company, scale.colleagues, rng)), setting.routine)
         setting.add_random_records(world, company, rng)
     for change in setting.changes:
         world.register(change.key, world.add(change_row(world, change)))
@@ -109,37 +132,48 @@ def _add_incidents(world: World, scale: Scale, setting: Setting, rng: random.Ran
     """Adds fixture and random incidents in order of time, so that numbers rise with time."""
     dated: list[tuple[str, Incident]] = [(fixture.key, incident_row(world, fixture)) for fixture in setting.incidents]
     for company in setting.companies:
-        dated += (("", incident) for incident in setting.draw(world, company, scale.incidents, rng))
-    dated.sort(key=lambda item: (_reported(item[1]), item[1].short_description))
+        kinds = [kind for kind in setting.routine.kinds if kind.company == company.name]
+        dated += (("", incident) for incident in setting.draw(world, company, kinds, scale.incidents, rng))
+    dated.sort(key=lambda item: (reported(item[1]), item[1].short_description))
     for key, incident in dated:
         number = world.draw_number(Incident)
-        incident.number = f"INC-{number:06d}" if _reported(incident) >= NEW_NUMBERS else f"INC{number:07d}"
+        incident.number = f"INC-{number:06d}" if reported(incident) >= NEW_NUMBERS else f"INC{number:07d}"
         world.add(incident)
         if key:
             world.register(key, incident)
 
 
-def _reported(incident: Incident) -> datetime:
-    return incident.created_at or NOW
+def reported(incident: Incident) -> datetime:
+    """When an incident of a seed was reported."""
+    if incident.created_at is None:
+        raise LookupError(f"{incident.short_description!r} has no time of report")
+    return incident.created_at
 
 
 def _add_child_incidents(world: World, setting: Setting) -> None:
-    """Old reports of one fault become children of the first of them."""
+    """Fixtures become children of the parents that they name, old reports of one fault of the first of them."""
+    for fixture in setting.incidents:
+        if fixture.parent is not None:
+            _add_child(world, world.fixture(Incident, fixture.parent), world.fixture(Incident, fixture.key))
     families: dict[tuple[str, str, object], list[Incident]] = {}
     for incident in world.all(Incident, status="closed"):
         key = (incident.org_id, incident.short_description, setting.recurrence(incident))
         families.setdefault(key, []).append(incident)
     for parent, *children in families.values():
         for child in children:
-            child.parent_incident = parent.incident_id
-            world.add(
-                ChildIncident(
-                    parent_incident=parent.incident_id,
-                    child_incident=child.incident_id,
-                    created_at=child.updated_at,
-                    updated_at=child.updated_at,
-                )
-            )
+            _add_child(world, parent, child)
+
+
+def _add_child(world: World, parent: Incident, child: Incident) -> None:
+    child.parent_incident = parent.incident_id
+    world.add(
+        ChildIncident(
+            parent_incident=parent.incident_id,
+            child_incident=child.incident_id,
+            created_at=child.updated_at,
+            updated_at=child.updated_at,
+        )
+    )
 
 
 def _set_original_tasks(world: World, setting: Setting) -> None:

@@ -23,9 +23,8 @@ from opsgym_domains.itsm.tables import (
     UserGroupMember,
     UserRole,
 )
-from opsgym_suites.itsm.seeds import routine_records
 from opsgym_suites.itsm.seeds.companies import Company, Device, Person, ServiceLine, Site, Team
-from opsgym_suites.itsm.seeds.routine_records import Article, Template
+from opsgym_suites.itsm.seeds.routine_records import Article, Routine, Template
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.kit.world import at
 
@@ -64,8 +63,8 @@ def _granted(role: str, resource: str) -> str:
     return "crud" if everything else "read"
 
 
-def add_company(world: World, company: Company, colleagues: Sequence[Person]) -> None:
-    """Adds a company with its employees and further colleagues."""
+def add_company(world: World, company: Company, colleagues: Sequence[Person], routine: Routine) -> None:
+    """Adds a company with its employees and further colleagues, its articles and its templates."""
     org_id = world.next_id(Organization)
     world.add(Organization(org_id=org_id, name=company.name, active=True, created_at=FOUNDED, updated_at=FOUNDED))
     for site in company.sites:
@@ -79,9 +78,9 @@ def add_company(world: World, company: Company, colleagues: Sequence[Person]) ->
     for device in company.devices:
         world.add(_item(world, device, org_id))
     _add_sla_definitions(world, company, org_id)
-    for article in (article for article in routine_records.ARTICLES if article.company == company.name):
+    for article in (article for article in routine.articles if article.company == company.name):
         world.add(_knowledge(world, article, org_id))
-    for template in (template for template in routine_records.TEMPLATES if template.company == company.name):
+    for template in (template for template in routine.templates if template.company == company.name):
         world.add(_template(world, template, org_id))
 
 

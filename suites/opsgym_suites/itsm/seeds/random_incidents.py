@@ -11,9 +11,8 @@ from opsgym_domains.itsm.tables import Incident, User
 from opsgym_suites.itsm.seeds.companies import Company, Person
 from opsgym_suites.itsm.seeds.fixture_rows import CONTACT, affected_service
 from opsgym_suites.itsm.seeds.organisations import FOUNDED
-from opsgym_suites.itsm.seeds.routine_records import KINDS, IncidentKind
+from opsgym_suites.itsm.seeds.routine_records import IncidentKind
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.world import NOW
 
 SETTLED = timedelta(days=21)
 """Drawn incidents older than this are over."""
@@ -30,20 +29,21 @@ def colleagues(company: Company, count: int, rng: random.Random) -> Iterator[Per
         yield Person(first, last, "reporter", rng.choice(company.sites).name)
 
 
-def incidents(world: World, company: Company, count: int, rng: random.Random) -> Iterator[Incident]:
+def incidents(
+    world: World, company: Company, kinds: Sequence[IncidentKind], count: int, rng: random.Random
+) -> Iterator[Incident]:
     """Random incidents of a company, every kind in turn, without numbers."""
-    kinds = [kind for kind in KINDS if kind.company == company.name]
     for index in range(count):
         kind = kinds[index % len(kinds)]
-        created = _random_time(index, rng)
+        created = _random_time(world.now, index, rng)
         org_id = world.org(company.name).org_id
         incident = random_incident(world, kind, org_id, _callers(world, company, org_id), created, rng)
         _advance(world, company, kind, incident, rng)
         yield incident
 
 
-def _random_time(index: int, rng: random.Random) -> datetime:
-    first, last = (NOW - SETTLED, NOW - timedelta(days=1)) if index % CURRENT == 0 else (FOUNDED, NOW - SETTLED)
+def _random_time(now: datetime, index: int, rng: random.Random) -> datetime:
+    first, last = (now - SETTLED, now - timedelta(days=1)) if index % CURRENT == 0 else (FOUNDED, now - SETTLED)
     return first + timedelta(minutes=rng.randrange(int((last - first).total_seconds() // 60)))
 
 
@@ -73,10 +73,10 @@ def random_incident(
 
 def _advance(world: World, company: Company, kind: IncidentKind, incident: Incident, rng: random.Random) -> None:
     """Sets the status of a random incident, and what follows from it, by its age; a few are canceled."""
-    created = incident.created_at or NOW
+    created = incident.created_at or world.now
     team = next(team for team in company.teams if team.type == kind.team_type and team.active)
     incident.assignment_group = world.group(team.name).group_id
-    over = NOW - created > SETTLED
+    over = world.now - created > SETTLED
     incident.status = rng.choice(("closed",) * 5 + ("canceled",) if over else ("new", "in_progress"))
     if incident.status == "canceled":
         incident.close_notes = "Caller took it back."

@@ -1,7 +1,7 @@
 """Adds the related rows of incidents: SLAs, affected devices, articles, notifications to callers.
 
 Invariant: an SLA's stage, breach and times follow from the incident's times and the definition's target minutes, as of
-`world.NOW`.
+`World.now`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from opsgym_domains.itsm.tables import (
 )
 from opsgym_suites.itsm.seeds.fixtures import IncidentFixture
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.world import NOW
 
 RESPONSE_SHARE = 0.4
 """Share of the target minutes that a response takes, for SLAs of metric `response` that were met."""
@@ -46,14 +45,14 @@ def add_related_rows(world: World, stories: Sequence[IncidentFixture], rng: rand
 def _add_slas(world: World, incident: Incident) -> None:
     priority = incident.priority
     for definition in world.all(SlaDefinition, org_id=incident.org_id, applies_to_priority=priority, active=True):
-        world.add(_incident_sla(incident, definition))
+        world.add(_incident_sla(incident, definition, world.now))
 
 
-def _incident_sla(incident: Incident, definition: SlaDefinition) -> IncidentSla:
-    start = incident.created_at or NOW
+def _incident_sla(incident: Incident, definition: SlaDefinition, now: datetime) -> IncidentSla:
+    start = incident.created_at or now
     due = start + timedelta(minutes=definition.target_mins)
     done = _completed_at(incident, definition, start)
-    late = (done or NOW) > due and not (done is None and _paused(incident, definition))
+    late = (done or now) > due and not (done is None and _paused(incident, definition))
     return IncidentSla(
         incident_id=incident.incident_id,
         sla_def_id=definition.sla_def_id,

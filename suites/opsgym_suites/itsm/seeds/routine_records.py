@@ -61,6 +61,15 @@ class Template:
     active: bool = True
 
 
+@dataclass(frozen=True)
+class Routine:
+    """The routine records of a seed's companies."""
+
+    kinds: tuple[IncidentKind, ...]
+    articles: tuple[Article, ...]
+    templates: tuple[Template, ...]
+
+
 KINDS = (
     IncidentKind(
         "Halden Freight",
