@@ -181,9 +181,10 @@ def test_a_trial_that_used_up_its_retries_does_not_stop_the_others() -> None:
     asyncio.run(scenario())
 
 
-def test_a_used_up_quota_ends_the_run_without_retries() -> None:
+@pytest.mark.parametrize("reason", ["model_quota", "model_auth", "model_not_found", "model_unreachable"])
+def test_an_error_of_every_attempt_stops_its_model_without_retries(reason: str) -> None:
     def end_attempt(planned: PlannedTrial, attempt: int) -> AttemptRecord:
-        return make_attempt(planned, attempt, Outcome.INFRA_ERROR, reason="model_quota", message="no credit")
+        return make_attempt(planned, attempt, Outcome.INFRA_ERROR, reason=reason, message="no credit")
 
     async def scenario() -> None:
         harness = Harness(end_attempt, total=2)
@@ -192,8 +193,7 @@ def test_a_used_up_quota_ends_the_run_without_retries() -> None:
         assert [number for _, number in harness.attempts] == [0, 0]
         assert keys(unstarted) == keys(planned) - {key for key, _ in harness.attempts}
         assert harness.observer.outcomes.keys() == {key for key, _ in harness.attempts}
-        assert harness.scheduler.stopped_by is not None
-        assert harness.scheduler.stopped_by.message == "no credit"
+        assert [record.message for record in harness.scheduler.stopped.values()] == ["no credit"]
 
     asyncio.run(scenario())
 

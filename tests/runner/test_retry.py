@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -118,6 +119,23 @@ async def test_no_episode_sends_a_request_to_an_endpoint_before_its_retry_after_
     await retrier(shared, time).call(request, FAR)
 
     assert request.sent == [(0, "a"), (30, "a")]
+
+
+async def test_a_model_that_never_answered_is_given_up_soon_and_one_that_did_is_not() -> None:
+    policy = replace(NO_JITTER, first_answer_s=20)
+    time = FakeTime()
+    silent, known = pool(time, "silent"), pool(time, "known")
+    never = Scripted(time, silent=[failure() for _ in range(50)])
+
+    with pytest.raises(ModelFailure, match="silent has answered no request: no; check the address") as caught:
+        await retrier(silent, time, policy).call(never, FAR)
+
+    assert caught.value.reason is InfraReason.MODEL_UNREACHABLE
+    assert time.seconds - 1000 <= 20
+    later = Scripted(time, known=[])
+    await retrier(known, time, policy).call(later, FAR)
+    later.failures["known"] = [failure() for _ in range(6)]
+    assert await retrier(known, time, policy).call(later, FAR) == "answer"
 
 
 async def test_an_endpoint_that_failed_without_retry_after_does_not_delay_other_episodes() -> None:

@@ -41,6 +41,19 @@ class EndpointPool:
     def __init__(self, addresses: Sequence[ModelEndpoint], clock: Clock) -> None:
         self._endpoints = [Endpoint(address) for address in addresses or (ModelEndpoint(),)]
         self._clock = clock
+        self._silent_since: float | None = None
+        self._answered = False
+
+    def answered(self) -> None:
+        """Records that the model answered a request."""
+        self._answered = True
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds since the first failed request, if no request was ever answered; otherwise 0."""
+        if self._answered or self._silent_since is None:
+            return 0.0
+        return self._clock.monotonic() - self._silent_since
 
     def pick(self) -> Endpoint:
         """The endpoint for the next request."""
@@ -55,7 +68,9 @@ class EndpointPool:
             pause_s: Seconds for which the endpoint should get no request.
             retry_after: Whether the endpoint itself named that time.
         """
-        until = self._clock.monotonic() + pause_s
+        now = self._clock.monotonic()
+        self._silent_since = now if self._silent_since is None else self._silent_since
+        until = now + pause_s
         endpoint.avoid_until = max(endpoint.avoid_until, until)
         if retry_after:
             endpoint.closed_until = max(endpoint.closed_until, until)

@@ -14,6 +14,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+import structlog
+
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_core.common.backoff import Backoff
 from opsgym_runner.agent_clock import AgentClock
@@ -22,6 +24,8 @@ from opsgym_runner.errors import NotScored, infra_error
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.endpoints import Endpoint, EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter, RequestSlot
+
+log = structlog.get_logger()
 
 T = TypeVar("T")
 
@@ -78,6 +82,8 @@ class RetryPolicy:
     """Waits after failures for which the provider named no time, by number of failures of the call."""
     total_wait_s: float = 600.0
     """Maximum seconds that one call spends waiting."""
+    first_answer_s: float | None = None
+    """Seconds after which a model that never answered counts as unreachable; None for no such limit."""
     retry_after_jitter: Callable[[], float] = random.random
     """Draws from [0, 1); up to a tenth is added to a time that the provider named, so that episodes do not come back
     together."""
@@ -158,6 +164,7 @@ class Retrier:
                         backoff = self._failed(failure, failures, endpoint, slot)
                     else:
                         self.pending_failure = None
+                        self._pool.answered()
                         slot.answered()
                         return answer
         finally:
@@ -190,12 +197,25 @@ class Retrier:
         if not failure.transient:
             raise failure
         wait = self._policy.wait_s(failure, failures)
+        if rate_limited:
+            self._pool.answered()
+        elif failures == 1 and self._pool.silent_s == 0:
+            log.warning("a request to the model failed", url=endpoint.address.url, error=str(failure))
         self._pool.failed(endpoint, wait, retry_after=failure.retry_after_s is not None)
+        self._require_first_answer(wait, endpoint, failure)
         if rate_limited:
             slot.rate_limited()
         else:
             slot.failed()
         return wait
+
+    def _require_first_answer(self, wait: float, endpoint: Endpoint, failure: ModelFailure) -> None:
+        """Ends the call if the model has never answered and would be waited for longer than the policy allows."""
+        limit = self._policy.first_answer_s
+        if limit is not None and self._pool.silent_s > 0 and self._pool.silent_s + wait > limit:
+            where = endpoint.address.url or "the provider's endpoint"
+            message = f"{where} has answered no request: {failure}; check the address and that a model is served there"
+            raise ModelFailure(InfraReason.MODEL_UNREACHABLE, message, transient=False)
 
     def _require_time(self, wait: float, waited: float, deadline: float) -> None:
         in_time = self._clock.monotonic() + wait < deadline

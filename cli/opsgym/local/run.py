@@ -33,9 +33,12 @@ from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.store.base import Store, StoreError
 from opsgym_runner.job import Job
 from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner, RunnerEvent
 from opsgym_runner.tracing.tracer import start_tracing
 
+FIRST_ANSWER_S = 20.0
+"""Seconds for which a model is tried that has not answered yet: its address or its server is probably wrong."""
 MAX_CONCURRENCY = 8
 """Episodes at the same time by default: about what the gym servers of one machine sustain."""
 
@@ -123,6 +126,7 @@ class LocalRun:
                 on_event=self._on_event,
                 on_transcript=None if monitor is None else monitor.on_transcript,
                 tracing=tracing,
+                retry=RetryPolicy(first_answer_s=FIRST_ANSWER_S),
             ) as runner:
                 self._display.show_limits(lambda: runner.limits)
 
@@ -137,10 +141,11 @@ class LocalRun:
                     attempt, self._concurrency, self._ledger, budget_gate, self._display, self._publish
                 )
                 unstarted = await scheduler.run(self._plan.pending)
-        if (cause := scheduler.stopped_by) is not None:
-            self._display.note(f"the run stops, {len(unstarted)} trials have not started: {cause.message}")
-        else:
-            await self._record_unrunnable([self._budget_skipped(planned) for planned in unstarted])
+        for model, cause in scheduler.stopped.items():
+            waiting = sum(planned.cell.model == model for planned in unstarted)
+            self._display.note(f"model {model} stops, {waiting} of its trials have not started: {cause.message}")
+        skipped = [planned for planned in unstarted if planned.cell.model not in scheduler.stopped]
+        await self._record_unrunnable([self._budget_skipped(planned) for planned in skipped])
 
     def _on_event(self, event: RunnerEvent) -> None:
         self._note(event.record)

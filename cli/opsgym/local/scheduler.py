@@ -1,8 +1,8 @@
 """Runs pending trials: starts those that may start, and retries infrastructure errors.
 
 Invariant: `opsgym_core.planning` alone decides which trial may start; the number of running trials never exceeds the
-ceilings, and none starts past the budget or after an error that no other attempt can escape. A trial is settled once.
-Every attempt that was started has ended when `run` returns or raises.
+ceilings. None starts past the budget, nor with a model after an error that every attempt with the model would end with.
+A trial is settled once. Every attempt that was started has ended when `run` returns or raises.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ from typing import Any, Protocol
 
 from opsgym.local.budget_gate import BudgetGate
 from opsgym_api.records.attempt import AttemptRecord
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control
-from opsgym_core.accounting.breaker import STOPS_RUN
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.planning.trials import PlannedTrial, TrialQueue
 
 RETRY = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
 """Delay before an infrastructure error is retried: a lost gym server or store needs time to come back."""
+
+STOPS_MODEL = frozenset(
+    {InfraReason.MODEL_QUOTA, InfraReason.MODEL_AUTH, InfraReason.MODEL_NOT_FOUND, InfraReason.MODEL_UNREACHABLE}
+)
+"""Errors that every attempt with the model would end with."""
 
 RunAttempt = Callable[[PlannedTrial, int], Coroutine[Any, Any, AttemptRecord]]
 """Runs one attempt, by its number, to its final record, and adds that to the ledger; raises only `CancelledError`."""
@@ -90,14 +94,14 @@ class Scheduler:
         """Trials that wait for their retry."""
         self._published: Control | None = None
         self._closing = False
-        self.stopped_by: AttemptRecord | None = None
-        """The attempt whose error no other attempt can escape, so that nothing starts after it; None without one."""
+        self.stopped: dict[str, AttemptRecord] = {}
+        """By model: the attempt whose error no other attempt with the model can escape; none starts after it."""
 
     async def run(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """Runs trials until each is settled, the budget is spent or an error stops the run.
 
         Returns:
-            The trials that did not start, because of the budget or of `stopped_by`.
+            The trials that did not start, because of the budget or because their model is in `stopped`.
 
         Raises:
             asyncio.CancelledError: The scheduler was cancelled, and with it every running attempt.
@@ -116,10 +120,9 @@ class Scheduler:
 
     async def _start_trials(self) -> None:
         """Starts the trials that ceilings and budget allow."""
-        if self.stopped_by is not None:
-            return
         running = list(self._running.values())
-        ceilings, total = self._concurrency.ceilings, self._concurrency.total
+        total = self._concurrency.total
+        ceilings = {name: 0 if name in self.stopped else most for name, most in self._concurrency.ceilings.items()}
         for planned in self._pending.startable(running, ceilings, total):
             control = self._gate.control_with(in_flight=len(self._running))
             if control != self._published:
@@ -139,9 +142,10 @@ class Scheduler:
             self._settle_or_retry(self._running.pop(ended), ended.result())
 
     def _settle_or_retry(self, planned: PlannedTrial, record: AttemptRecord) -> None:
-        if record.outcome is Outcome.INFRA_ERROR and record.reason in STOPS_RUN:
-            self.stopped_by = self.stopped_by or record
-        ended = self._closing or self.stopped_by is not None
+        model = planned.cell.model
+        if record.outcome is Outcome.INFRA_ERROR and record.reason in STOPS_MODEL:
+            self.stopped.setdefault(model, record)
+        ended = self._closing or model in self.stopped
         if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or ended:
             self._observer.settled(planned, record)
             return

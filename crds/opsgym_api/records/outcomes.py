@@ -65,6 +65,7 @@ class InfraReason(StrEnum):
     MODEL_RATE_LIMITED = "model_rate_limited"
     MODEL_QUOTA = "model_quota"
     MODEL_UNAVAILABLE = "model_unavailable"
+    MODEL_UNREACHABLE = "model_unreachable"
     MODEL_REFUSED_REQUEST = "model_refused_request"
     GYM_LOST = "gym_lost"
     STORE_LOST = "store_lost"
