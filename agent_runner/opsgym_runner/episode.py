@@ -114,6 +114,12 @@ def require_runnable(job: Job) -> ResolvedAgent:
     """
     require_judge(job.task, named=job.judge is not None)
     require_plan(job)
+    if job.task.only_mode not in (None, job.mode):
+        message = (
+            f"task {job.task.task_id}: its row is of mode {job.task.only_mode}, with distractors in its selected"
+            f" tools; run it with modes: [{job.task.only_mode}], or take the rows of mode {job.mode}"
+        )
+        raise config_error(ConfigReason.UNSUPPORTED, message)
     for server in job.task.gym_servers_config:
         if server.domain not in job.gyms:
             known = ", ".join(sorted(job.gyms)) or "none"

@@ -16,7 +16,7 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import Answer, StubModel, calls, refuses, says
 
-from opsgym_api.kinds.evalrun import Limits
+from opsgym_api.kinds.evalrun import Limits, Mode
 from opsgym_api.records.attempt import AttemptRecord, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.tasks.reading import BadRow, parse_row
@@ -204,3 +204,16 @@ async def test_an_infeasible_task_passes_if_nothing_changed_and_the_answer_says_
     assert (record.outcome, trial.feasible) == (outcome, False)
     assert [result.category for result in trial.verifiers if not result.passed] == failed
     assert trial.published_score == trial.score
+
+
+@pytest.mark.parametrize(("mode", "outcome"), [(Mode.ORACLE, "config_error"), (Mode.PLUS_5, "passed")])
+async def test_a_row_of_another_mode_is_not_run_under_the_wrong_label(
+    store: MemoryStore, gym_url: str, mode: Mode, outcome: str
+) -> None:
+    tools = ["add_note", "rename_note", "idle_0"]
+    task = make_task(selected_tools=tools, mode_tools={"plus_5_tools": tools})
+
+    record = await run(store, gym_url, *SOLVED, task=task, mode=mode)
+
+    assert record.outcome == outcome
+    assert record.message == "" or "run it with modes: [plus_5_tools]" in record.message

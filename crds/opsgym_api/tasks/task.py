@@ -165,6 +165,14 @@ class Task(Row):
         return self.mode_tools.get(mode, self.selected_tools)
 
     @property
+    def only_mode(self) -> Mode | None:
+        """The mode of a row that was published for one mode: its selected tools contain that mode's distractors. None
+        for other rows.
+        """
+        modes = [mode for mode, tools in self.mode_tools.items() if tools == self.selected_tools]
+        return modes[0] if len(self.mode_tools) == 1 and modes and self.selected_tools else None
+
+    @property
     def domain_name(self) -> str:
         """The row's domain, or the one its gym servers imply, written as names in store keys and labels are."""
         domains = {gym.domain for gym in self.gym_servers_config}
