@@ -57,7 +57,7 @@ async def test_every_429_of_a_failed_attempt_is_counted(store: MemoryStore, gym_
 
     assert (record.outcome, record.reason) == ("infra_error", "model_rate_limited")
     assert record.rate_limits == len(model.requests) == record.model_retries + 1
-    assert record.timings.wait_s == 0.5 + 1 + 2 + 4 + 8 + 16 + 30 + 30
+    assert record.timings.wait_s == 0.5 + 1 + 2 + 4 + 8 + 16 + 18 * 30
 
 
 async def test_waiting_for_a_concurrency_slot_is_reported(store: MemoryStore, gym_url: str) -> None:
