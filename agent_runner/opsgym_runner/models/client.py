@@ -83,7 +83,7 @@ class Reply:
     finish: FinishReason = FinishReason.STOP
     replaced: FinishReason | None = None
     """How the reply ended that this one replaces; None for a first reply."""
-    rate_limits: Mapping[str, str] = field(default_factory=dict)
+    rate_limit_headers: Mapping[str, str] = field(default_factory=dict)
     """The answer's headers about rate limits, by name in lower case."""
 
     def require_usable(self) -> None:
@@ -260,7 +260,7 @@ class ModelClient:
             usage=usage,
             cost_usd=reply_cost(response, self._target.model.model, usage, self._target.model.prices),
             finish=finish_of(choice, raw_reason, message),
-            rate_limits=_rate_limits(response),
+            rate_limit_headers=_rate_limit_headers(response),
         )
 
     def _explained(self, litellm: Any, error: Exception) -> Exception:
@@ -304,7 +304,7 @@ def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
     return reason, reason in _TRANSIENT
 
 
-def _rate_limits(response: Any) -> dict[str, str]:
+def _rate_limit_headers(response: Any) -> dict[str, str]:
     """Headers about rate limits, which litellm keeps with a prefix of its own."""
     headers = (getattr(response, "_hidden_params", None) or {}).get("additional_headers") or {}
     plain = {str(name).lower().removeprefix("llm_provider-"): str(value) for name, value in headers.items()}

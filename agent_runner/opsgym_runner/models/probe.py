@@ -58,7 +58,7 @@ class Probe:
     usage: Usage
     cost_usd: float | None
     """None if it is unknown."""
-    rate_limits: Mapping[str, str] = field(default_factory=dict)
+    rate_limit_headers: Mapping[str, str] = field(default_factory=dict)
     """Headers about rate limits, of the last reply."""
 
 
@@ -85,7 +85,7 @@ async def probe(model: ResolvedModel, clock: Clock) -> Probe:
         finishes=tuple(reply.finish.value for reply in replies),
         usage=sum((reply.usage for reply in replies), Usage()),
         cost_usd=_total(replies),
-        rate_limits=replies[-1].rate_limits,
+        rate_limit_headers=replies[-1].rate_limit_headers,
     )
 
 

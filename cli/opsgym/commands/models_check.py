@@ -124,7 +124,7 @@ def probe_lines(shown: Probe) -> Iterator[Line]:
         yield Line("answer", "ok" if shown.answered else "note", used)
     yield Line("reasoning", *_reasoning(shown))
     yield Line("cost of this check", "ok" if shown.cost_usd is not None else "note", dollars(shown.cost_usd))
-    limits = ", ".join(f"{name} {value}" for name, value in sorted(shown.rate_limits.items()))
+    limits = ", ".join(f"{name} {value}" for name, value in sorted(shown.rate_limit_headers.items()))
     yield Line("rate limits", "ok" if limits else "note", limits or "the endpoint states none")
 
 
