@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -22,17 +22,7 @@ from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
 from opsgym_suites.kit.answers import all_of, number
 from opsgym_suites.kit.drafts import Draft, call
-from opsgym_suites.kit.effects import WrittenRow
-from opsgym_suites.kit.verifiers import May, answer_says
-
-
-def _address(row: WrittenRow) -> Mapping[str, Any]:
-    """A house number is in the street's line or in one of its own."""
-    number_, street = row.values["plot_no"], row.values["street"]
-    return {"plot_no": May([number_]), "street": [street, f"{number_} {street}", f"{street} {number_}"]}
-
-
-ONE_LINE_OR_TWO = {"add_location": _address}
+from opsgym_suites.kit.verifiers import answer_says
 
 
 def _change_item(item: ConfigurationItem, **fields: Any) -> ToolCall:
@@ -138,7 +128,8 @@ def _new_boutique(world: World) -> Draft:
         slug="open-boutique-nantes",
         actor=actor,
         prompt=(
-            "We open a shop: Boutique Nantes, 4 Quai des Herbes, Nantes, France. It has two people, both starting "
+            "We open a shop: Boutique Nantes, plot number 4, street Quai des Herbes, Nantes, France. It has two "
+            "people, both starting "
             "today: Maelle Brun, phone +33-047-555-0911, as agent and member of Boutique Support, and Yann Le-Goff, "
             "phone +33-047-555-0912, who only reports incidents. Its tills, Boutique till 21 (serial number MB-TIL-21, "
             "cost 1490) and Boutique till 22 (MB-TIL-22, 1490), are in stock there until the opening, in Maelle's name."
@@ -199,7 +190,6 @@ def _new_boutique(world: World) -> Draft:
             "add_new_group_member": "USR-2",
             "register_configuration_item": "ID-3",
         },
-        expect=ONE_LINE_OR_TWO,
     )
 
 
@@ -412,7 +402,8 @@ def _team_moves(world: World) -> Draft:
         slug="field-team-moves",
         actor=actor,
         prompt=(
-            "The Quay Field Team gets a workshop of its own: Quay Workshop, 2 Lotsgatan, Gothenburg, Sweden. Add the "
+            "The Quay Field Team gets a workshop of its own: Quay Workshop, plot number 2, street Lotsgatan, "
+            "Gothenburg, Sweden. Add the "
             "site and move everybody in the team there, with the laptops in their names. Their other devices stay "
             "where they stand."
         ),
@@ -453,7 +444,6 @@ def _team_moves(world: World) -> Draft:
         world,
         draft,
         rules={"add_location": "ID-3", "update_user_details": "ID-4", "update_configuration_item": "ID-4"},
-        expect=ONE_LINE_OR_TWO,
     )
 
 
@@ -466,7 +456,8 @@ def _controllers_move(world: World) -> Draft:
         slug="greenhouse-controllers-move",
         actor=actor,
         prompt=(
-            "Both greenhouse controllers have moved to the Seedling House, 9 Rue des Serres, Lyon, France, which is "
+            "Both greenhouse controllers have moved to the Seedling House, plot number 9, street Rue des Serres, "
+            "Lyon, France, which is "
             "a site of its own now. Jana Novak looks after them there instead of Oumar Sarr, and both are in use. "
             "Garden Works South should be called Garden Works Storage from today; it stays open."
         ),
@@ -504,7 +495,6 @@ def _controllers_move(world: World) -> Draft:
         world,
         draft,
         rules={"add_location": "ID-3", "update_configuration_item": "ID-4", "update_location": "ID-4"},
-        expect=ONE_LINE_OR_TWO,
     )
 
 
