@@ -18,19 +18,21 @@ KINDS = {
     "strict": ("access.py", "rules.py", "roles.py", "priority_matrix.py"),
     "time": ("deadlines.py",),
 }
-TOOLS = "tools"
+TOOLS = "modules of tools"
+SHARED = "modules that tools share"
 
 
 async def measure() -> list[str]:
     """A table of lines by kind and domain, and lines per tool."""
     sizes = {name: _lines(name) for name in registry.domains()}
-    rows = [*KINDS, TOOLS]
+    rows = [*KINDS, TOOLS, SHARED]
     table = ["| lines | " + " | ".join(sizes) + " |", "| --- |" + " --- |" * len(sizes)]
     table += [f"| {row} | " + " | ".join(str(size[row]) for size in sizes.values()) + " |" for row in rows]
     counts = {name: len(registry.load(name).toolbox.tools) for name in sizes}
     table.append("| number of tools | " + " | ".join(map(str, counts.values())) + " |")
     for label, parts in {
         "lines of tools per tool": [TOOLS],
+        "lines of tools and what they share per tool": [TOOLS, SHARED],
         "all lines but strict and time per tool": [kind for kind in rows if kind not in ("strict", "time")],
     }.items():
         shares = [f"{sum(size[part] for part in parts) / counts[name]:.1f}" for name, size in sizes.items()]
@@ -45,11 +47,15 @@ def _modules(domain: str) -> list[tuple[str, Path]]:
     folder = Path(importlib.import_module(f"opsgym_domains.{domain}").__file__ or "").parent
     kind_of = {name: kind for kind, names in KINDS.items() for name in names}
     kind_of |= {path.name: "strict" for path in folder.glob("strict_*.py")}
-    return [(kind_of.get(path.name, TOOLS), path) for path in sorted(folder.glob("*.py"))]
+    return [(kind_of.get(path.name) or _tools_or_shared(path), path) for path in sorted(folder.glob("*.py"))]
+
+
+def _tools_or_shared(path: Path) -> str:
+    return TOOLS if "\n@tool" in path.read_text(encoding="utf-8") else SHARED
 
 
 def _lines(domain: str) -> dict[str, int]:
-    lines = dict.fromkeys([*KINDS, TOOLS], 0)
+    lines = dict.fromkeys([*KINDS, TOOLS, SHARED], 0)
     for kind, path in _modules(domain):
         lines[kind] += _count(path)
     return lines
@@ -57,7 +63,7 @@ def _lines(domain: str) -> dict[str, int]:
 
 def _statements(domain: str) -> int:
     """Statements within functions of the modules of tools, without docstrings."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for kind, path in _modules(domain) if kind == TOOLS]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for kind, path in _modules(domain) if kind in (TOOLS, SHARED)]
     functions = [
         node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]

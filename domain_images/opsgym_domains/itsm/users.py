@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import func
 
-from opsgym_domains.itsm.tables import Location, Organization, Role, User, UserRole
+from opsgym_domains.itsm.accounts import assign_role, refuse_foreign_location, token_of
+from opsgym_domains.itsm.tables import Organization, User
 from opsgym_domains.itsm.toolbox import tool
-from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.fitting import changes
 from opsgym_domains.kit.gym import Gym, not_found
 
@@ -81,11 +80,11 @@ async def add_new_user(
             last_name=last_name,
             email=email,
             role=role,
-            static_token=_token(role, user_id, email),
+            static_token=token_of(role, user_id, email),
         )
     )
-    await _refuse_foreign_location(gym, user.location_id)
-    await _assign_role(gym, user)
+    await refuse_foreign_location(gym, user.location_id)
+    await assign_role(gym, user)
     return user
 
 
@@ -111,29 +110,7 @@ async def update_user_details(gym: Gym, user_id: str, **fields: Any) -> User:
         given["org_id"] = (await gym.fetch(Organization, given.pop("company_id"), field="company_id")).org_id
     role_before = (user.role, user.org_id)
     await gym.update(user, given)
-    await _refuse_foreign_location(gym, given.get("location_id"))
+    await refuse_foreign_location(gym, given.get("location_id"))
     if role_before != (user.role, user.org_id):
-        await _assign_role(gym, user)
+        await assign_role(gym, user)
     return user
-
-
-async def _assign_role(gym: Gym, user: User) -> None:
-    """Stores the user's role in the role table, from which permissions are read."""
-    await gym.delete(await gym.all(UserRole, UserRole.user_id == user.user_id))
-    role = await gym.fetch_by(Role, name=user.role)
-    await gym.insert(UserRole(user_id=user.user_id, role_id=role.role_id, org_id=user.org_id))
-
-
-async def _refuse_foreign_location(gym: Gym, location_id: str | None) -> None:
-    if not location_id:
-        return
-    location = await gym.fetch(Location, location_id)
-    if location.org_id != gym.actor.org_id:
-        raise ToolError(
-            "CROSS_ORGANIZATION_ACCESS", f"location {location_id} belongs to another organisation", "location_id"
-        )
-
-
-def _token(role: str, user_id: str, email: str) -> str:
-    """Access token of a new user. Derived instead of random, so that the same calls produce the same database."""
-    return f"{role}_token_{hashlib.sha256(f'{user_id}:{email}'.encode()).hexdigest()[:24]}"
