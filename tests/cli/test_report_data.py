@@ -165,6 +165,34 @@ def test_a_trial_scored_in_only_one_run_does_not_flip(store: LocalStore) -> None
 # Failure modes
 
 
+def test_variants_of_the_suite_stand_beside_the_run_with_their_spread(store: LocalStore) -> None:
+    """The newest run of each other variant; runs that differ in anything else are left out."""
+    for run, variant, scores in (
+        *(("v.1", 1, (0, 0, 0, 1)), ("v.2", 1, (0, 0, 1, 1)), (RUN, None, (1, 1, 1, 1))),
+        ("other.1", 3, (0, 0, 0, 0)),
+    ):
+        suite = {"builtin": "csm-core"} | ({"variant": variant} if variant else {})
+        spec = {"suite": suite, "trials": 5 if run == "other.1" else 4}
+        put_run(
+            store, run, [PlannedCell(cell=CELL, task_ids=["a"])], spec=spec, created_at=f"2026-02-0{run[-1]}T00:00:00Z"
+        )
+        for number, score in enumerate(scores):
+            put_trial(store, run, "a", Outcome.PASSED if score else Outcome.FAILED, trial=number)
+    rows = load_rows(store, RUN)
+    data = page_data(rows, load_context(store, rows, written_at=NOW))
+    assert data.variants is not None
+    assert [(one.variant, one.run, one.rates) for one in data.variants.runs] == [(0, RUN, [1.0]), (1, "v.2", [0.5])]
+    (spread,) = data.variants.spreads
+    assert spread is not None
+    assert (spread.variants, spread.mean, spread.lowest, spread.highest) == (2, 0.75, 0.5, 1.0)
+
+
+def test_a_run_of_the_only_variant_has_no_spread(store: LocalStore) -> None:
+    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])], spec={"suite": {"builtin": "csm-core"}})
+    rows = load_rows(store, RUN)
+    assert page_data(rows, load_context(store, rows, written_at=NOW)).variants is None
+
+
 def test_a_sample_is_spread_over_cells_and_deterministic(store: LocalStore) -> None:
     tasks = [f"t{number:02}" for number in range(12)]
     put_run(store, RUN, [PlannedCell(cell=cell, task_ids=tasks) for cell in (CELL, OTHER)])

@@ -130,7 +130,8 @@ def test_variants_of_a_suite_are_compared(store: LocalStore, capsys: pytest.Capt
         ("2", 1),
         ("mean", 0.5),
     ]
-    assert float(rows[-1]["spread"]) == pytest.approx(0.5)
+    over = {name: float(rows[-1][name]) for name in ("spread", "lowest", "highest", "success_low", "success_high")}
+    assert over == pytest.approx({"spread": 0.5, "lowest": 0, "highest": 1, "success_low": 0, "success_high": 1})
     alone = records(stdout_of(capsys, "results", "new", "--by", "variant", "--format", "csv"))
     assert {(row["variant"], row["spread"]) for row in alone} == {("0", "")}
 

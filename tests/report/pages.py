@@ -39,10 +39,13 @@ from opsgym_console.report.model import (
     TranscriptEntry,
     TrialColumns,
     TrialDetail,
+    VariantsView,
+    VariantView,
 )
 from opsgym_core.results.compare import Change
 from opsgym_core.results.score import Ratio, Score, Success
 from opsgym_core.results.statistics import Interval
+from opsgym_core.results.variants import spread_of
 
 RUN = "nightly.0123456789ab"
 BEFORE = "nightly.00aa11bb22cc"
@@ -152,6 +155,7 @@ def page_of(
         agents=[_agent(agent, cells, rows) for agent in agents],
         failure_modes=_failure_modes(cells, rows),
         baseline=_baseline(cells, rows, flipped),
+        variants=_variants(cells),
         tasks=[TaskView(id=f"task-{n:04}", summary=f"{_WORK[n % 4]} of customer {n}, politely.") for n in range(tasks)],
         outcomes=OUTCOMES,
         reasons=REASONS,
@@ -159,6 +163,19 @@ def page_of(
         texts=list(texts),
         details=details,
         details_per_file=2 if details == "beside" else 0,
+    )
+
+
+def _variants(cells: Sequence[Cell]) -> VariantsView:
+    """Two variants beside the tasks as written; the last cell has scores in one of them only."""
+    rates = [[0.5 + place / 100 for place in range(len(cells))], [0.25] * len(cells), [0.75] * (len(cells) - 1)]
+    runs = [
+        VariantView(variant=variant, run=f"run.{variant}", rates=[*of_variant, None][: len(cells)])
+        for variant, of_variant in zip((0, 3, 7), rates, strict=True)
+    ]
+    by_cell = zip(*(run.rates for run in runs), strict=True)
+    return VariantsView(
+        runs=runs, spreads=[spread_of([rate for rate in rates if rate is not None]) for rates in by_cell]
     )
 
 

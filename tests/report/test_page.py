@@ -49,6 +49,17 @@ def test_the_gates_verdict_stands_above_everything_with_every_check(reader: Read
     ]
 
 
+def test_the_variants_of_the_suite_stand_beside_each_other_with_their_spread(reader: Reader, run: PageData) -> None:
+    assert run.variants is not None
+    assert run.variants.spreads[0] is not None
+    table = reader.page.locator("#at-variants table")
+    heads = table.locator("thead th").all_inner_texts()
+    assert heads[-3:] == ["as written", "variant 3", "variant 7"]
+    cells = table.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells[-3:] == [f"{100 * (one.rates[0] or 0):.1f}%" for one in run.variants.runs]
+    assert f"{100 * run.variants.spreads[0].mean:.1f}%" in " ".join(cells)
+
+
 def test_what_was_lost_comes_before_what_was_won_and_leads_to_its_trial(reader: Reader, run: PageData) -> None:
     assert run.baseline is not None
     section = reader.page.get_by_role("region", name="Against the baseline")

@@ -1,48 +1,59 @@
 """Variants of the built-in suites: what is right for a task is right in its variant, and what is wrong is wrong.
 
-A test run plays some tasks of each domain in two variants; all tasks are played with `OPSGYM_VARIANTS=all`.
+A test run plays a few tasks of each suite in two variants; which ones follows from the date, so that all are played in
+turn. `make soak` plays all of them.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
 
 import pytest
+from tests.domains.declaration import SOAK
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import Play, play_all
-from tests.suites.proofs import Case, case_of, failing_plays, gold, right_plays
+from tests.suites.proofs import SUITES, case_of, failing_plays, gold, right_plays
 
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.variants.rewriting import Rewriting
 from opsgym_domains.variants.worlds import rewriting
 
-EVERY = 1 if os.environ.get("OPSGYM_VARIANTS") == "all" else 40
-"""One of this many tasks is played in a variant, others in the next variant."""
+TODAY = datetime.now(UTC).toordinal()
+EVERY = 1 if SOAK else 40
+"""One of this many tasks is played in a variant."""
 
 
-@pytest.mark.parametrize("variant", [1, 2])
-@pytest.mark.parametrize("domain", ["csm", "itsm"])
-def test_a_variant_is_proved_by_the_plays_of_the_original(gyms: Gyms, domain: str, variant: int) -> None:
+@pytest.mark.timeout(3600 if SOAK else 300)
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_variant_is_proved_by_the_plays_of_the_original(gyms: Gyms, suite: str, number: int) -> None:
+    variant = 1 + (2 * TODAY + number) % 9999
+    url = gyms(SUITES[suite].server.domain).url
+    tasks = registry.load_suite(suite, variant)
+    played = [task for place, task in enumerate(tasks, start=2 * TODAY + number) if place % EVERY == 0]
+    problems = [problem for task in played for problem in _unproved(url, task, _rewriting(task))]
+    assert not problems, "\n".join([f"variant {variant}", *problems])
+
+
+def _rewriting(task: Task) -> Rewriting:
+    """The rewriting that made a task."""
+    seed = (task.gym_servers_config[0].seed_database_file or "").removeprefix("builtin:").partition("@")[0]
+    return _rewriting_of(task.domain or "", seed, task.variant)
+
+
+@cache
+def _rewriting_of(domain: str, seed: str, variant: int) -> Rewriting:
     loaded = registry.load(domain)
-    tasks = registry.load_suite(f"{domain}-core", variant)
-    played = [case_of(task.task_id) for number, task in enumerate(tasks) if number % EVERY == variant % EVERY]
-    changes = {
-        seed: rewriting(loaded.metadata, loaded.seeds[seed](), variant) for seed in {case.part.seed for case in played}
-    }
-    by_id = {task.task_id: task for task in tasks}
-    problems = [
-        problem
-        for case in played
-        for problem in _unproved(gyms(domain).url, case, by_id[case.task.task_id], changes[case.part.seed])
-    ]
-    assert problems == []
+    return rewriting(loaded.metadata, loaded.seeds[seed](), variant)
 
 
-def _unproved(url: str, case: Case, task: Task, change: Rewriting) -> Iterator[str]:
+def _unproved(url: str, task: Task, change: Rewriting) -> Iterator[str]:
     """Plays of the original that end otherwise in the variant."""
+    case = case_of(task.task_id)
     right, wrong = [gold(case), *right_plays(case)], failing_plays(case)
     endings = play_all(url, task, [_varied(play, change) for play in (*right, *wrong)])
     for number, ending in enumerate(endings):
@@ -58,13 +69,11 @@ def _varied(play: Play, change: Rewriting) -> Play:
     return replace(play, calls=calls, answer=change.text(play.answer), day_answers=answers)
 
 
-@pytest.mark.parametrize("domain", ["csm", "itsm"])
-def test_prompts_of_a_variant_name_no_one_of_the_original(domain: str) -> None:
-    emails = {
-        str(gym.user_info["email"])  # type: ignore[attr-defined]
-        for task in registry.load_suite(f"{domain}-core")
-        for gym in task.gym_servers_config
-    }
-    assert emails
-    rows = [task.model_dump_json() for task in registry.load_suite(f"{domain}-core", 5)]
-    assert [email for email in emails for row in rows if email in row] == []
+@pytest.mark.parametrize("suite", SUITES)
+def test_rows_of_a_variant_name_no_one_of_the_original(suite: str) -> None:
+    """Neither by address, nor by given and family name, in capitals or without."""
+    users = [gym["user_info"] for row in registry.suite_rows(suite) for gym in row["gym_servers_config"]]
+    names = {user[name].lower() for user in users for name in ("email", "name")}
+    assert len(names) > 4
+    rows = [task.model_dump_json().lower() for task in registry.load_suite(suite, 5)]
+    assert [name for name in names for row in rows if name in row] == []

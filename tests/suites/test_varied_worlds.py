@@ -3,45 +3,57 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import DateTime
+from sqlalchemy import DateTime, Table
 
 from opsgym_api.kinds.evalrun import Suite
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
-from opsgym_domains.variants.rewriting import Rewriting
+from opsgym_domains.kit.schema import is_counted
+from opsgym_domains.variants.rewriting import Rewriting, Shift
 from opsgym_domains.variants.tasks import varied_rows
-from opsgym_domains.variants.words import COMPANY_WORDS, FAMILY_NAMES, GIVEN_NAMES, STREET_WORDS
-from opsgym_domains.variants.worlds import SeedScripts, World, read_world, rewriting, varied_script
+from opsgym_domains.variants.words import COMPANY_WORDS, FAMILY_NAMES, GIVEN_NAMES, STREET_WORDS, TITLE_WORDS
+from opsgym_domains.variants.worlds import YEARS, SeedScripts, World, read_world, rewriting, varied_script
 
-DOMAINS = ["csm", "itsm"]
+DOMAINS = ["calendar", "csm", "itsm"]
 NOW = datetime(2026, 1, 1)  # noqa: DTZ001 - databases store UTC without time zone
 CHANGE = Rewriting(
-    words={"Grace": "Robin", "Grace Labs": "Onyx Labs", "Ines": "Alex", "G100": "Q100"},
+    words={
+        "Grace": "Robin",
+        "Grace Labs": "Onyx Labs",
+        "Ines": "Alex",
+        "G100": "Q100",
+        "Don": "Nil",
+        "João": "Kai",
+        "joão": "kai",
+    },
     parts={"ines": "alex", "gracelabs": "onyxlabs"},
     codes={"G": "Q"},
-    offsets={"INC_": 1000, "CS-": 5000},
-    keys={"case_id": 5000, "assigned_to": 70},
+    numbers={"INC_": Shift(1000, {1: 2, 2: 1}), "CS-": Shift(5000)},
+    keys={"case_id": Shift(5000), "assigned_to": Shift(70)},
     years=11,
     first_year=2024,
     last_year=2028,
     digits=105,
+    bits=(0xFF << 120) | 0x3,
 )
 
 
 def _worlds(domain: str, variant: int) -> tuple[World, World]:
     loaded = registry.load(domain)
-    script = loaded.seeds["desk"]()
+    script = next(iter(loaded.seeds.values()))()
     return tuple(
         read_world(loaded.metadata, text) for text in (script, varied_script(loaded.metadata, script, variant))
     )  # type: ignore[return-value]
 
 
 def test_the_lists_of_words_have_no_word_in_common() -> None:
-    words = [*GIVEN_NAMES, *FAMILY_NAMES, *COMPANY_WORDS, *STREET_WORDS]
+    words = [*GIVEN_NAMES, *FAMILY_NAMES, *COMPANY_WORDS, *STREET_WORDS, *TITLE_WORDS]
     assert len({word.lower() for word in words}) == len(words)
 
 
@@ -52,8 +64,9 @@ def test_a_varied_seed_has_no_name_of_the_original(domain: str, seed: str) -> No
     loaded = registry.load(domain)
     script = loaded.seeds[seed]()
     words = rewriting(loaded.metadata, script, 5).words
-    names = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(map(re.escape, words))})(?![A-Za-z0-9])")
-    assert {*names.findall(script)} == {*words}
+    capitals = {name for name in words if name[0].isupper() and name.lower() not in script}
+    names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
+    assert {*names.findall(script)} >= capitals
     assert names.findall(varied_script(loaded.metadata, script, 5)) == []
     assert len({*words.values()}) == len(words)
     assert {*words.values()} & {*re.findall(r"\w+", script)} == set()
@@ -61,18 +74,46 @@ def test_a_varied_seed_has_no_name_of_the_original(domain: str, seed: str) -> No
 
 @pytest.mark.parametrize("variant", [3, 4, 8])
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_keys_and_times_keep_their_order(domain: str, variant: int) -> None:
+def test_keys_in_the_order_of_creation_stay_so_and_other_rows_trade_places(domain: str, variant: int) -> None:
+    for table, rows, varied in _tables(domain, variant):
+        created = table.info["created"]
+        place = list(table.columns.keys()).index(created) if created else 0
+        times = [[row[place] for row in sorted(of, key=_key)] for of in (rows, varied)]
+        if is_counted(table) and created and times[0] == sorted(times[0]):
+            assert times[1] == sorted(times[1]), table.name
+        if len(table.primary_key) == 1 and len(rows) > 9 and len({*times[0]}) == 1:
+            assert _repetitions(rows) != _repetitions(varied), table.name
+
+
+def _repetitions(rows: Sequence[Any]) -> list[list[int]]:
+    """Where the values of each column stand first."""
+    columns = [[row[index] for row in rows] for index in range(len(rows[0]))]
+    return [[values.index(value) for value in values] for values in columns]
+
+
+def _key(row: Sequence[Any]) -> tuple[int, str]:
+    return len(str(row[0])), str(row[0])
+
+
+def _tables(domain: str, variant: int) -> Iterator[tuple[Table, Sequence[Any], Sequence[Any]]]:
     before, after = _worlds(domain, variant)
     for (table, rows), (_, varied) in zip(before.tables, after.tables, strict=True):
+        yield table, rows, varied
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_times_keep_their_order_and_keys_are_as_many_steps_ahead(domain: str) -> None:
+    """Sorted, since rows trade places."""
+    for table, rows, varied in _tables(domain, 3):
         for index, column in enumerate(table.columns):
-            is_key = column.primary_key and len(table.primary_key) == 1
-            if is_key or isinstance(column.type, DateTime):
-                assert _ranks(rows, index) == _ranks(varied, index), f"{table.name}.{column.name}"
+            if isinstance(column.type, DateTime) or (is_counted(table) and column.primary_key):
+                assert _sorted_ranks(rows, index) == _sorted_ranks(varied, index), f"{table.name}.{column.name}"
 
 
-def _ranks(rows: Any, index: int) -> list[int | None]:
-    order = {value: rank for rank, value in enumerate(sorted({row[index] for row in rows if row[index] is not None}))}
-    return [order.get(row[index]) for row in rows]
+def _sorted_ranks(rows: Any, index: int) -> list[int]:
+    values = sorted(str(row[index]) for row in rows if row[index] is not None)
+    order = {value: rank for rank, value in enumerate(sorted({*values}))}
+    return [order[value] for value in values]
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -98,7 +139,7 @@ def test_a_varied_seed_is_read_by_its_name_and_states_a_time() -> None:
     assert list(scripts) == list(loaded.seeds)
     assert "desk@9" in scripts
     assert sqlite.run_seed(loaded.metadata, scripts["desk@9"](), NOW).timeless
-    assert re.match(r"-- now: (1998|2037|2054)-11-16T10:00:00\n", scripts["desk@9"]())
+    assert re.match(r"-- now: (2009|2015|2037|2043|2054)-11-16T10:00:00\n", scripts["desk@9"]())
 
 
 @pytest.mark.parametrize("name", ["desk@0", "desk@", "desk@07", "desk@10000", "desk@x", "nowhere@1", "nowhere"])
@@ -113,10 +154,15 @@ def test_an_unknown_seed_or_variant_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("The Ineses asked Grace's team. Don't ask Dons.", "The Ineses asked Robin's team. Don't ask Nils."),
+        ("both Graces of João, in short joão", "both Robins of Kai, in short kai"),
+        ("UNTIL=20261129T235959Z, since 3.11.2026", "UNTIL=20371129T235959Z, since 3.11.2037"),
+        ("/0f000000-0000-4000-8000-000000000001-0f000000/", "/f0000000-0000-4000-8000-000000000002-f0000000/"),
+        ("0f000000-0000-5000-8000-000000000001", "0f000000-0000-5000-8000-000000000001"),
         ("Grace of Grace Labs wrote on 16 November 2026.", "Robin of Onyx Labs wrote on 16 November 2037."),
         ("Graceful Ineson, grace period", "Graceful Ineson, grace period"),
         ("ines@gracelabs.example, '2026-11-16T10:00:00'", "alex@onyxlabs.example, '2037-11-16T10:00:00'"),
-        ("INC_494, CS-0003518 and CS-00035x", "INC_1494, CS-0008518 and CS-00035x"),
+        ("INC_494, INC_001, CS-0003518 and CS-00035x", "INC_1494, INC_1002, CS-0008518 and CS-00035x"),
         ("+44 20 5550 1999", "+44 20 5550 1104"),
         ("the Gateway G100 with serial number G1-25-14110", "the Gateway Q100 with serial number Q1-25-17995"),
         ("2028-02-29, 1999, 2026 or 2031", "2039-02-28, 1999, 2037 or 2031"),
@@ -124,6 +170,23 @@ def test_an_unknown_seed_or_variant_is_refused(name: str) -> None:
 )
 def test_texts_are_rewritten_by_words_and_forms(text: str, expected: str) -> None:
     assert CHANGE.text(text) == expected
+
+
+@pytest.mark.parametrize("years", YEARS)
+@pytest.mark.parametrize(
+    "zone", ["Europe/Lisbon", "Europe/Rome", "America/Toronto", "America/Vancouver", "Australia/Sydney"]
+)
+def test_days_keep_their_weekday_and_the_clocks_of_every_zone(years: int, zone: str) -> None:
+    days = [datetime(2026, 3, 1, 12, tzinfo=ZoneInfo(zone)) + timedelta(days=number) for number in range(365)]
+    moved = [day.replace(year=day.year + years) for day in days]
+    assert [(day.weekday(), day.utcoffset()) for day in days] == [(day.weekday(), day.utcoffset()) for day in moved]
+
+
+def test_a_phrase_is_found_in_a_pattern_with_any_form_of_spaces() -> None:
+    assert CHANGE.pattern(r"\bGrace\ Labs\b") == r"\bOnyx\ Labs\b"
+    assert CHANGE.pattern(r"(?<!\w)Grace[\s_-]+Labs[\s_-]+2026(?!\w) Ines") == (
+        r"(?<!\w)Onyx[\s_-]+Labs[\s_-]+2037(?!\w) Alex"
+    )
 
 
 def test_patterns_keep_their_syntax() -> None:

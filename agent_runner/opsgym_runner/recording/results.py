@@ -34,6 +34,7 @@ def trial_record(job: Job, result: EpisodeResult, journal: Journal) -> TrialReco
         published_score=result.published_score,
         feasible=job.task.feasible,
         horizon=job.task.steps,
+        variant=job.task.variant,
         verifiers=tuple(result.verifiers),
         answer=result.agent.answer,
         day_answers=tuple(result.day_answers),

@@ -150,6 +150,7 @@ async def rescored(
         published_score=result.published_score,
         feasible=task.feasible,
         horizon=task.steps,
+        variant=task.variant,
         verifiers=tuple(result.verifiers),
         versions=replace(record.versions, task_digest=task_digest(task)),
     )

@@ -15,10 +15,11 @@ from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, ne
 from opsgym.formats.numbers import not_scored_text
 from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Column, Kind, Table, write_out
-from opsgym_api.records.run import RunRecord, variant_of
+from opsgym_api.records.run import RunRecord
 from opsgym_core.results.load import list_runs, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
+from opsgym_core.results.variants import runs_of_variants
 from opsgym_core.store.base import Store
 
 RUNS = (
@@ -114,19 +115,8 @@ def results(run: str, form: str, by: str | None, out: Path | None, locator: RunL
 
 
 def _variants(store: Store, run: RunRecord) -> dict[int, Summary]:
-    """The newest run of each variant among those that differ from a run in the variant only, in order."""
-    alike = {
-        variant_of(other.spec): other.run
-        for other in list_runs(store).runs
-        if _apart_from_variant(other) == _apart_from_variant(run)
-    }
-    return {variant: summarise(load_rows(store, alike[variant])) for variant in sorted(alike)}
-
-
-def _apart_from_variant(run: RunRecord) -> Mapping[str, Any]:
-    spec = {name: value for name, value in run.spec.items() if name not in {"suspend", "budget", "notify"}}
-    suite = {name: value for name, value in spec.get("suite", {}).items() if name != "variant"}
-    return {**spec, "suite": suite, "rescored": bool(run.rescored_from)}
+    """Scores of the runs of a store that differ from a run in the variant only, by variant, in order."""
+    return {variant: summarise(load_rows(store, name)) for variant, name in runs_of_variants(store, run).items()}
 
 
 def _print(run_results: Results, by: str | None, out: Path | None) -> None:

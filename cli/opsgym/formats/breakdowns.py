@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from statistics import mean, stdev
 from typing import Any
 
 from opsgym.formats.tabular import Column, Kind, Table
@@ -14,6 +13,7 @@ from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cel
 from opsgym_core.results.rows import CellRows, RunRows
 from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, score_of
 from opsgym_core.results.statistics import Interval
+from opsgym_core.results.variants import spread_of
 
 Row = Mapping[str, Any]
 
@@ -158,6 +158,7 @@ def by_trial(results: Results) -> Table:
         Column("published_score", Kind.COUNT),
         Column("feasible", Kind.FLAG),
         Column("horizon", Kind.COUNT),
+        Column("variant", Kind.COUNT),
         Column("verifiers_passed", Kind.COUNT, "verifiers passed"),
         Column("verifiers_executed", Kind.COUNT, "of"),
         Column("steps", Kind.COUNT, "steps"),
@@ -207,7 +208,7 @@ def by_verifier(results: Results) -> Table:
 
 
 def by_variant(results: Results) -> Table:
-    """One row for each cell and variant of the suite, and one for their mean and spread."""
+    """One row for each cell and variant of the suite, and one for their mean and what it varies by."""
     columns = (
         *CELL,
         Column("variant", Kind.TEXT, "variant"),
@@ -215,24 +216,36 @@ def by_variant(results: Results) -> Table:
         Column("scored", Kind.COUNT, "scored"),
         Column("passed", Kind.COUNT, "passed"),
         *SUCCESS,
+        Column("lowest", Kind.SHARE, "lowest"),
+        Column("highest", Kind.SHARE, "highest"),
         Column("spread", Kind.SHARE, "std. deviation"),
     )
+    nothing = dict.fromkeys(("lowest", "highest", "spread"))
     scores: dict[tuple[str, ...], list[Row]] = {}
     for variant, summary in results.variants.items():
         for cell in summary.cells:
             of_cell = cell.cell.model_dump()
-            row = {**of_cell, "variant": str(variant), **_success(cell.score.success), "spread": None}
+            row = {**of_cell, "variant": str(variant), **_success(cell.score.success), **nothing}
             scores.setdefault(tuple(of_cell.values()), []).append(row)
-    return Table(columns, [row for rows in scores.values() for row in (*rows, *_spread(rows))])
+    return Table(columns, [row for rows in scores.values() for row in (*rows, *_over_variants(rows))])
 
 
-def _spread(rows: Sequence[Row]) -> Iterator[Row]:
-    """The mean of a cell's variants and their standard deviation, if at least two have scores."""
-    rates = [row["success_rate"] for row in rows if row["success_rate"] is not None]
-    if len(rates) > 1:
-        sums = {name: sum(row[name] for row in rows) for name in ("scored", "passed")}
-        bounds = {"tasks": None, "success_low": None, "success_high": None}
-        yield {**rows[0], **sums, **bounds, "variant": "mean", "success_rate": mean(rates), "spread": stdev(rates)}
+def _over_variants(rows: Sequence[Row]) -> Iterator[Row]:
+    """The mean of a cell's variants, its interval and what it varies by, if at least two have scores."""
+    spread = spread_of([row["success_rate"] for row in rows if row["success_rate"] is not None])
+    if spread is not None:
+        yield {
+            **rows[0],
+            **{name: sum(row[name] for row in rows) for name in ("scored", "passed")},
+            "variant": "mean",
+            "tasks": None,
+            "success_rate": spread.mean,
+            "success_low": spread.interval.low,
+            "success_high": spread.interval.high,
+            "lowest": spread.lowest,
+            "highest": spread.highest,
+            "spread": spread.deviation,
+        }
 
 
 BREAKDOWNS: Mapping[str, Callable[[Results], Table]] = {
@@ -371,6 +384,7 @@ def _scored_trial(cell: Cell, trial: ScoredAttempt) -> Row:
         "published_score": trial.published_score,
         "feasible": trial.feasible,
         "horizon": trial.horizon,
+        "variant": trial.variant,
         "verifiers_passed": sum(verifier.passed for verifier in executed),
         "verifiers_executed": len(executed),
         "tool_errors": trial.tool_errors,
@@ -379,7 +393,7 @@ def _scored_trial(cell: Cell, trial: ScoredAttempt) -> Row:
 
 def _unscored_trial(cell: Cell, attempt: Attempt) -> Row:
     outcome, _, reason = ending_of(attempt).partition("/")
-    unknown = ("score", "published_score", "feasible", "horizon", "verifiers_passed", "verifiers_executed")
+    unknown = ("score", "published_score", "feasible", "horizon", "variant", "verifiers_passed", "verifiers_executed")
     return {
         **_attempt(cell, attempt),
         "outcome": outcome,

@@ -20,8 +20,9 @@ from opsgym_console.report.model import AgentView, CellView, PageData, RunView, 
 from opsgym_console.report.modes import Findings, mode_bits, modes_view
 from opsgym_console.report.suite import task_summaries
 from opsgym_console.report.texts import printable
+from opsgym_console.report.variants import other_variants, variants_view
 from opsgym_core.results.rows import RunRows
-from opsgym_core.results.score import summarise
+from opsgym_core.results.score import Summary, summarise
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import read_object
 
@@ -42,6 +43,8 @@ class PageContext:
     """Findings of failed trials; None if they were not analysed."""
     baseline: RunRows | None = None
     """Run to compare with."""
+    variants: Mapping[int, tuple[str, Summary]] = field(default_factory=dict)
+    """Id and scores of runs of other variants of the suite, by variant."""
     live: bool = False
     """Whether trials may still end; their table is then in the order in which they ended."""
     phase: str | None = None
@@ -67,6 +70,7 @@ def page_data(rows: RunRows, context: PageContext) -> PageData:
         agents=[AgentView(**vars(one)) for one in summary.agents],
         failure_modes=modes,
         baseline=None if baseline is None else baseline_view(baseline, rows, positions),
+        variants=variants_view(rows.run, summary, context.variants, positions),
         tasks=[TaskView(id=task_id, summary=context.summaries.get(task_id, "")) for task_id in positions.tasks],
         outcomes=outcomes_of(trials),
         reasons=reasons_of(trials),
@@ -101,6 +105,7 @@ def load_context(store: Store, rows: RunRows, *, written_at: str, baseline: str 
         gate=gate,
         summaries=task_summaries(store, rows.run.run, rows.run.task_ids),
         baseline=baseline_rows(store, rows, baseline, gate),
+        variants=other_variants(store, rows.run),
     )
 
 

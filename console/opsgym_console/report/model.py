@@ -19,6 +19,7 @@ from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_core.results.compare import Change
 from opsgym_core.results.score import Ratio, Score
 from opsgym_core.results.statistics import Interval
+from opsgym_core.results.variants import Spread
 
 PAGE_VERSION = 1
 
@@ -111,6 +112,25 @@ class BaselineView(Stored):
     """Losses first, then wins; each with the largest change first."""
 
 
+class VariantView(Stored):
+    """Success in one variant of the suite."""
+
+    variant: int
+    """0 for the tasks as they are written."""
+    run: str
+    rates: list[float | None]
+    """Success rate by position in `cells`; None without a scored trial."""
+
+
+class VariantsView(Stored):
+    """Success over the variants of the suite that the store has runs of."""
+
+    runs: list[VariantView]
+    """At least two, by variant."""
+    spreads: list[Spread | None]
+    """By position in `cells`; None for a cell with scores in fewer than two variants."""
+
+
 class TaskView(Stored):
     """A task."""
 
@@ -187,6 +207,8 @@ class PageData(Stored):
     failure_modes: FailureModesView | None
     """None if failed trials were not analysed."""
     baseline: BaselineView | None
+    variants: VariantsView | None = None
+    """None if the store has runs of one variant only."""
     tasks: list[TaskView]
     outcomes: list[str]
     reasons: list[str]

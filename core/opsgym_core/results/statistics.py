@@ -127,6 +127,20 @@ def stratified_interval(
     return _pooled_wilson(samples, per_task, confidence)
 
 
+def sample_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """Student's interval of the mean of a sample of rates, cut to 0 to 1.
+
+    Returns:
+        None for fewer than two values.
+    """
+    center = mean(values)
+    if center is None or len(values) < 2:
+        return None
+    variance = math.fsum((value - center) ** 2 for value in values) / (len(values) - 1)
+    half = student(len(values) - 1, confidence) * math.sqrt(variance / len(values))
+    return Interval(max(0.0, center - half), min(1.0, center + half))
+
+
 @dataclass(frozen=True)
 class _Sample:
     """Success rates of a group of tasks."""

@@ -244,6 +244,8 @@ class ScoredAttempt(Attempt):
     """False if the right answer is to refuse the task."""
     horizon: int | None = None
     """Gold steps of the task; None if unknown."""
+    variant: int = 0
+    """Variant of the suite that the task belongs to; 0 for a task as it was written."""
     verifiers: tuple[VerifierOutcome, ...]
 
 

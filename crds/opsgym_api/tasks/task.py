@@ -94,6 +94,8 @@ class Task(Row):
     """Whether the task can be done; if not, right is to change nothing and to say why."""
     horizon: Annotated[int, Field(ge=0)] | None = None
     """Steps an expert needs; the number of gold actions if absent."""
+    variant: Annotated[int, Field(ge=0)] = 0
+    """Variant of a built-in suite that the row belongs to; 0 for a row as it was written."""
     events: Annotated[list[Event], BeforeValidator(decoded)] = []
     """What happens without the agent, in the order in which it happens if several are due at once."""
     clock: Annotated[WorldClock, BeforeValidator(decoded)] = WorldClock()

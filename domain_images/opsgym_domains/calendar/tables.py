@@ -15,7 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.types import TypeEngine
 
 from opsgym_domains.calendar.seeding import complete
-from opsgym_domains.kit.schema import Row, new_metadata
+from opsgym_domains.kit.schema import Kind, Row, new_metadata
 
 
 class CalendarRow(Row):
@@ -105,6 +105,7 @@ class Scope(CalendarRow):
 
     __tablename__ = "scopes"
     label = "scope"
+    kinds = {"value": Kind.DOMAIN}
 
     id: Mapped[PlainKey]
     type: Mapped[Chars7]
@@ -117,6 +118,12 @@ class User(CalendarRow):
     __tablename__ = "users"
     label = "user"
     created, updated = "created_at", "updated_at"
+    kinds = {
+        "email": Kind.EMAIL,
+        "name": Kind.FULL_NAME,
+        "given_name": Kind.GIVEN_NAME,
+        "family_name": Kind.FAMILY_NAME,
+    }
 
     user_id: Mapped[Key]
     email: Mapped[Chars255]
@@ -179,6 +186,7 @@ class Calendar(CalendarRow):
     )
     label = "calendar"
     created, updated = "created_at", "updated_at"
+    kinds = {"summary": Kind.TITLE, "location": Kind.COMPANY}
 
     calendar_id: Mapped[Key]
     user_id: Mapped[UserRef]

@@ -111,7 +111,7 @@ class Location(OwnedRow):
     id_prefix, created, updated = "LOC_", "created_on", "updated_on"
     defaults = {"active": True}
     uniques = (unique("DUPLICATE_LOCATION_NAME", "name"),)
-    kinds = {"name": Kind.PLACE, "street": Kind.STREET}
+    kinds = {"name": Kind.PLACE, "street": Kind.STREET, "city": Kind.CITY}
 
     location_id: Mapped[Key]
     name: Mapped[Str120] = says("Name", searched=True)

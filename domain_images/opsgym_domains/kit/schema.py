@@ -88,13 +88,19 @@ class Kind(StrEnum):
 
     GIVEN_NAME = "given names"
     FAMILY_NAME = "family names"
+    FULL_NAME = "full names"
+    """Given name and family name of a person, of which both have columns of their own."""
     COMPANY = "companies"
     """Name of a company; its first word is replaced."""
     DOMAIN = "host names"
     EMAIL = "e-mail addresses"
     PLACE = "places"
     """Name of a place, of which a company's name may be a part."""
+    TITLE = "titles"
+    """Title that may be `Room` or `Project` and a name, which is replaced."""
     STREET = "streets"
+    CITY = "cities"
+    """City, which is replaced by another one of the `country` of the same row."""
     PRODUCT = "products"
     """Name of a product; the letter of the code at its end is replaced."""
     NUMBER = "record numbers"
@@ -193,7 +199,7 @@ class Row(DeclarativeBase):
             cls.label = cls.label or cls.__tablename__.replace("_", " ")
             table = table_of(cls)
             table.info.update(label=cls.label, description=inspect.getdoc(cls))
-            table.info.update(kinds=dict(cls.kinds), presets=cls.has_presets)
+            table.info.update(kinds=dict(cls.kinds), presets=cls.has_presets, created=cls.created)
             templates = [cls.id_prefix or "", *cls.numbers.values()]
             table.info[PREFIXES] = [prefix for text in templates if (prefix := text.partition("{")[0])]
             table.dialect_options["sqlite"]["autoincrement"] = is_counted(table)

@@ -9,19 +9,40 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 _CONDITIONS = {"equals", "has", "any_of", "not_null", "matches", "at_least", "at_most", "text", "key_of"}
 """Words of conditions of `state_difference` verifiers, which stand between a column and its value."""
 _PATTERN_CLASS = re.compile(r"(\\[bBsSwWdDAZ])")
+_BETWEEN_WORDS = r"[\s_-]+"
+"""What patterns of answers accept between the words of a name."""
+_BLANK = re.compile(r"(?<!\\) ")
 _PART = re.compile(r"[a-z0-9]+")
 _LOWER_WORD = re.compile(r"(?<![A-Za-z0-9])[a-z]{3,}(?![A-Za-z0-9])")
 _NUMBER = re.compile(r"\d+")
 _INSERT = re.compile(r'(INSERT INTO "?\w+"? \()([^)]*)(\) VALUES )(.*)', re.IGNORECASE | re.DOTALL)
 _VALUE_ROW = re.compile(r"\(((?:'(?:[^']|'')*'|[^()'])*)\)")
 _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^,']+)\s*(?:,|$)")
+_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_START, _END = r"(?<![^\W_])", r"(?![^\W_]|['\u2019]t\b)"
+"""Boundaries of a word; `Don` does not end where `Don't` goes on."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What becomes of the numbers in a table's keys."""
+
+    offset: int
+    """Added to every number, also to those that the server counts up later."""
+    moved: Mapping[int, int] = field(default_factory=dict)
+    """Numbers of the seed's rows that trade places, by number."""
+
+    def __call__(self, number: int) -> int:
+        """The replacement of a number."""
+        return self.moved.get(number, number) + self.offset
 
 
 @dataclass(frozen=True)
@@ -29,31 +50,39 @@ class Rewriting:
     """What a variant replaces.
 
     Attributes:
-        words: Replacement by capitalised word or phrase.
+        words: Replacement by word or phrase, as it is spelled; a plural in `s` is replaced as well.
         parts: Replacement by lower-case part of an address, user name or token.
         codes: Replacement by the first letter of a product's code.
-        offsets: Number added to the digits that follow a prefix, of identifiers and record numbers.
-        keys: Number added to integer keys, by column.
+        numbers: Replacement of the digits that follow a prefix, of identifiers and record numbers.
+        keys: Replacement of integer keys, by column.
         years: Years added to dates between `first_year` and `last_year`.
         digits: Number added to the last digits of phone and serial numbers, which keep their length.
+        bits: Bits that are inverted in UUIDs of version 4. Other versions are the server's, which counts them.
     """
 
     words: Mapping[str, str]
     parts: Mapping[str, str]
     codes: Mapping[str, str]
-    offsets: Mapping[str, int]
-    keys: Mapping[str, int]
+    numbers: Mapping[str, Shift]
+    keys: Mapping[str, Shift]
     years: int
     first_year: int
     last_year: int
     digits: int
+    bits: int = 0
 
     def text(self, text: str) -> str:
         """A text in which everything is replaced."""
         return self._pattern.sub(self._replace, text)
 
     def pattern(self, pattern: str) -> str:
-        r"""A regular expression; `\b` and the like are boundaries of words in it, and names may be in lower case."""
+        r"""A regular expression; `\b` and the like are boundaries of words in it, and names may be in lower case.
+
+        What stands between the words of a name (`[\s_-]+`) counts as a blank.
+        """
+        if _BETWEEN_WORDS in pattern:
+            blanks = _BLANK.sub("\0", pattern).replace(_BETWEEN_WORDS, " ")
+            return _BLANK.sub(lambda _: _BETWEEN_WORDS, self.pattern(blanks)).replace("\0", " ")
         pieces = enumerate(_PATTERN_CLASS.split(pattern))
         return "".join(piece if index % 2 else self._in_any_case(self.text(piece)) for index, piece in pieces)
 
@@ -65,14 +94,14 @@ class Rewriting:
 
         The name of an argument may go on after that of a column, as `assigned_to_user_id` does.
         """
-        offset = self.keys.get(column, self._offset_of_argument(column))
-        if offset is None or value is None or isinstance(value, bool):
+        shift = self.keys.get(column, self._shift_of_argument(column))
+        if shift is None or value is None or isinstance(value, bool):
             return value
         if isinstance(value, int):
-            return value + offset
-        return str(int(value) + offset) if isinstance(value, str) and value.isdigit() else value
+            return shift(value)
+        return str(shift(int(value))) if isinstance(value, str) and value.isdigit() else value
 
-    def _offset_of_argument(self, name: str) -> int | None:
+    def _shift_of_argument(self, name: str) -> Shift | None:
         if not name.endswith("_id"):
             return None
         columns = [column for column in self.keys if name.startswith(f"{column}_")]
@@ -132,21 +161,26 @@ class Rewriting:
 
     def _forms(self) -> Iterator[tuple[str, str]]:
         """Forms of what is replaced, the more specific ones first."""
+        yield "uuid", rf"(?<![0-9a-f]){_UUID}(?:-[0-9a-f]{{8}})?(?![0-9a-f])"
         yield "phone", r"\+\d[\d -]{6,}\d(?!\d)"
-        if self.offsets:
-            prefixes = "|".join(map(re.escape, sorted(self.offsets, key=len, reverse=True)))
+        if self.numbers:
+            prefixes = "|".join(map(re.escape, sorted(self.numbers, key=len, reverse=True)))
             yield "number", rf"(?<![A-Za-z0-9])(?:{prefixes})\d{{3,}}(?![A-Za-z0-9])"
         yield "serial", r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,4}-(?:\d\d-)?\d{3,}(?:-[A-Z0-9]+)?(?![A-Za-z0-9])"
         yield "address", r"(?<![A-Za-z0-9])[a-z][a-z0-9]*(?:\\?[._@-][a-z0-9]+)+(?![A-Za-z0-9])"
         if self.words:
-            phrases = [re.escape(word) for word in self.words if not word.isalpha()]
-            alternatives = "|".join([*sorted(phrases, key=len, reverse=True), r"[A-Z][A-Za-z]*[0-9]*"])
-            yield "word", rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])"
+            phrases = [re.escape(word).replace(r"\ ", r"\\?\ ") for word in self.words if " " in word]
+            alternatives = "|".join([*sorted(phrases, key=len, reverse=True), r"[^\W\d_]+[0-9]*"])
+            yield "word", f"{_START}(?:{alternatives}){_END}"
+        yield "date", r"(?<![\w.])\d{1,2}\.\d{1,2}\.(?:19|20)\d\d(?!\d)"
+        yield "stamp", r"(?<!\d)(?:19|20)\d{6}(?=T\d{6})"
         yield "year", r"(?<![\w.,+-])(?:19|20)\d\d(?:-02-29)?(?!\w|[.,]\d)"
 
     def _replace(self, match: re.Match[str]) -> str:
         kind, text = match.lastgroup, match[0]
         match kind:
+            case "uuid":
+                return self._uuid(text)
             case "phone":
                 return self._phone(text)
             case "number":
@@ -156,9 +190,26 @@ class Rewriting:
             case "address":
                 return _PART.sub(lambda part: self.parts.get(part[0], part[0]), text)
             case "word":
-                return self.words.get(text, text)
+                return self._word(text)
+            case "date":
+                return f"{text[:-4]}{self._year(text[-4:])}"
+            case "stamp":
+                return f"{self._year(text[:4])}{text[4:]}"
             case _:
                 return self._year(text)
+
+    def _uuid(self, text: str) -> str:
+        """A UUID, after which its first eight digits may stand again."""
+        key = UUID(text[:36])
+        changed = str(UUID(int=key.int ^ self.bits)) if key.version == 4 else str(key)
+        return f"{changed}-{changed[:8]}" if text[36:] == f"-{text[:8]}" else changed + text[36:]
+
+    def _word(self, text: str) -> str:
+        if "\\" in text:
+            return self._word(text.replace("\\", "")).replace(" ", r"\ ")
+        if text in self.words or text[-1:] != "s" or text[:-1] not in self.words:
+            return self.words.get(text, text)
+        return f"{self.words[text[:-1]]}s"
 
     def _phone(self, text: str) -> str:
         places = [index for index, character in enumerate(text) if character.isdigit()][-3:]
@@ -171,7 +222,7 @@ class Rewriting:
     def _number(self, text: str) -> str:
         digits = re.search(r"\d+$", text)
         assert digits is not None
-        number = int(digits[0]) + self.offsets[text[: digits.start()]]
+        number = self.numbers[text[: digits.start()]](int(digits[0]))
         return f"{text[: digits.start()]}{number:0{len(digits[0])}d}"
 
     def _serial(self, text: str) -> str:

@@ -42,7 +42,7 @@ def varied_rows(
 
 
 def _varied(row: Mapping[str, Any], variant: int, change: Rewriting) -> dict[str, Any]:
-    varied = dict(row)
+    varied = dict(row) | {"variant": variant}
     varied |= {name: change.value(row[name]) for name in _VALUES if name in row}
     varied["system_prompt"] = change.text(row["system_prompt"])
     varied["user_prompt"] = change.text(_worded(row, variant))

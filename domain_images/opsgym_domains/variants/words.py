@@ -1,6 +1,6 @@
 """Words that variants put in the place of names.
 
-Invariant: no word is in two lists, so that two kinds of names stay distinct after they were replaced.
+Invariant: no word is in two lists of words, so that two kinds of names stay distinct after they were replaced.
 """
 
 from __future__ import annotations
@@ -56,11 +56,40 @@ STREET_WORDS = _words(
 )
 """Words for streets, of which the first distinctive word is replaced."""
 
+CITIES = {
+    "Denmark": _words(
+        "Aalborg Esbjerg Fredericia Herning Horsens Kolding Odense Randers Roskilde Silkeborg Vejle Viborg"
+    ),
+    "France": _words("Amiens Angers Annecy Besancon Brest Limoges Metz Mulhouse Nimes Orleans Perpignan Reims Rouen"),
+    "Sweden": _words(
+        "Falun Gavle Halmstad Jonkoping Kalmar Karlstad Linkoping Malmo Norrkoping Sundsvall Umea Uppsala"
+    ),
+}
+"""Cities by country; of other countries the cities stay."""
+
+TITLE_WORDS = _words(
+    "Borealis Cirrus Dynamo Fathom Granit Helix Isobar Keystone Lodestar Monolith Obelisk Parallax Quasar Rampart "
+    "Umbra Vortex Bastion Corona Fjord Hawser Inlet Jetstream Kelp Lattice Meander Nebula Ostrava Pinnacle Quarto Rondo"
+)
+"""Words for rooms and projects."""
+
+AMBIGUOUS = frozenset(
+    _words(
+        "amber art bell bill brook brooks chase dale dawn don faith field frost gran grace guy hall heath hill hope "
+        "hunt iris ivy jack jade joy king lake lane lee long love mark max may miles moss noble page park pat petit "
+        "price rain ray reed rich river rob rock rose rouge ruby rune sandy sky stone storm strand sue summer tan "
+        "viola wade ward way west will wing winter wood woods young"
+    )
+)
+"""Names that also mean something in lower case; in a text without capitals they are names only beside another name."""
+
 FRAMES = (
     "{}",
     "Hello,\n\n{}\n\nThank you.",
-    "A request for today: {}",
     "{}\n\nThanks in advance.",
-    "Hi. This came up this morning, and I would like you to see to it.\n\n{}",
+    "Hi there,\n\n{}\n\nBest regards",
+    "Good day, here is something for you.\n\n{}",
+    "{}\n\nMany thanks!",
+    "Could you take care of this, please?\n\n{}",
 )
-"""Frames of a prompt that states no further wordings of its own; `{}` is the prompt."""
+"""Openings and closings of a prompt that states no further wordings of its own; `{}` is the prompt."""

@@ -1,14 +1,16 @@
 """The rewriting of a built-in seed for a variant, and the seed that results.
 
-Invariant: a replacement is distinct from every other and from every word of the seed; keys and record numbers keep
-their order and their distances, so what the server generates next is shifted alike.
+Invariant: a replacement is distinct from every other and from every word of the seed; the keys of a table are the same
+numbers with one offset, whichever rows they belong to, so what the server generates next is shifted alike.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,20 +19,34 @@ from sqlalchemy import Integer, MetaData, Table
 
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import PREFIXES, Kind, is_counted, load_order
-from opsgym_domains.variants.rewriting import Rewriting
-from opsgym_domains.variants.words import COMPANY_WORDS, FAMILY_NAMES, GIVEN_NAMES, STREET_WORDS
+from opsgym_domains.variants.rewriting import Rewriting, Shift
+from opsgym_domains.variants.words import (
+    AMBIGUOUS,
+    CITIES,
+    COMPANY_WORDS,
+    FAMILY_NAMES,
+    GIVEN_NAMES,
+    STREET_WORDS,
+    TITLE_WORDS,
+)
 
-_YEARS = (11, 28, -28)
+YEARS = (-17, -11, 11, 17, 28)
 """Shifts between years whose days fall on the same weekdays, from March before the year of the seed to February after
-it: month names, weekdays and distances in days stay right."""
+it: month names, weekdays and distances in days stay right. Clocks change on the same days too, which leaves out years
+before 2007: an hour of the wall clock keeps its distance from UTC in every zone of the seeds."""
 _LISTS = {
     Kind.GIVEN_NAME: GIVEN_NAMES,
     Kind.FAMILY_NAME: FAMILY_NAMES,
     Kind.COMPANY: COMPANY_WORDS,
     Kind.STREET: STREET_WORDS,
+    Kind.TITLE: TITLE_WORDS,
 }
+_FORM_OF_UUID = (0xF << 76) | (0x3 << 62)
+"""Bits of a UUID that state its version and variant."""
 _STREET_KINDS = {"Street", "Road", "Way", "Lane", "Avenue", "Place", "Rue"}
-_WORD = re.compile(r"[A-Za-z]+")
+_NUMBERED = re.compile(r"\d+$")
+_TITLED = re.compile(r"(Project|Room) (\w+)")
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,15 @@ class World:
     def texts(self, kind: Kind) -> list[str]:
         """The distinct texts of a kind, sorted."""
         return sorted({text for table, rows in self.tables for text in _texts(table, rows, kind)})
+
+    def cities(self, country: str) -> list[str]:
+        """The distinct cities of a country, sorted."""
+        cities: set[str] = set()
+        for table, rows in self.tables:
+            names = list(table.columns.keys())
+            places = [names.index(name) for name, kind in table.info["kinds"].items() if kind is Kind.CITY]
+            cities |= {row[place] for row in rows for place in places if row[names.index("country")] == country}
+        return sorted(cities)
 
 
 def _texts(table: Table, rows: Sequence[tuple[Any, ...]], kind: Kind) -> Iterator[str]:
@@ -79,20 +104,22 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
     world = read_world(metadata, script)
     draw = random.Random(f"opsgym {variant}")  # noqa: S311 - repeatable, not secret
     words = _Names(world, script, draw).words()
-    codes = _codes(world, draw)
+    codes = _codes(world, script, draw)
     products = {name: _recoded(name, codes) for name in _product_codes(world)}
-    keys, offsets = _offsets(world, draw)
+    parts = _parts(world, words)
+    keys, numbers = _shifts(world, draw)
     years = sorted(int(year) for year in set(re.findall(r"'(\d{4})-\d\d-\d\d", script)))
     return Rewriting(
-        words=words | products,
-        parts=_parts(world, words),
+        words=words | _in_lower_case(world, words) | products,
+        parts=parts,
         codes=codes,
-        offsets=offsets,
+        numbers=numbers,
         keys=keys,
-        years=draw.choice(_YEARS),
+        years=draw.choice(YEARS),
         first_year=years[0] if years else 0,
         last_year=years[-1] + 1 if years else 0,
         digits=draw.randrange(101, 899),
+        bits=draw.getrandbits(128) & ~_FORM_OF_UUID,
     )
 
 
@@ -116,21 +143,32 @@ class _Names:
 
     def words(self) -> dict[str, str]:
         """Replacement by name."""
-        self._replace(Kind.GIVEN_NAME, self._world.texts(Kind.GIVEN_NAME))
+        titles = [match for text in self._world.texts(Kind.TITLE) if (match := _TITLED.match(text))]
+        self._replace(Kind.TITLE, sorted({match[2] for match in titles}))
+        not_given = {match[1] for match in titles}
+        self._replace(Kind.GIVEN_NAME, [name for name in self._world.texts(Kind.GIVEN_NAME) if name not in not_given])
         self._replace(Kind.FAMILY_NAME, self._world.texts(Kind.FAMILY_NAME))
-        self._replace(Kind.COMPANY, sorted({self._distinctive(name) for name in self._world.texts(Kind.COMPANY)}))
+        companies = {self._distinctive(name) for name in self._world.texts(Kind.COMPANY)}
+        self._replace(Kind.COMPANY, sorted(companies | self._hosts({name.replace(" ", "") for name in companies})))
+        for country in CITIES:
+            self._replace(Kind.CITY, self._world.cities(country), CITIES[country])
         streets = {word for name in self._world.texts(Kind.STREET) for word in name.split()} - _STREET_KINDS
         self._replace(Kind.STREET, sorted(word for word in streets if word[0].isupper() and word not in self._common))
         return self._words
+
+    def _hosts(self, companies: Collection[str]) -> set[str]:
+        """First labels of host names that do not begin with a company's name, as a company of that name is written."""
+        labels = {_label(name) for name in self._world.texts(Kind.DOMAIN)}
+        return {label.capitalize() for label in labels if not any(label.startswith(name.lower()) for name in companies)}
 
     def _distinctive(self, company: str) -> str:
         """The first word of a company's name; the first two if the first has another meaning as well."""
         words = company.split()
         return words[0] if words[0] not in self._common else " ".join(words[:2])
 
-    def _replace(self, kind: Kind, names: Sequence[str]) -> None:
+    def _replace(self, kind: Kind, names: Sequence[str], words: Sequence[str] | None = None) -> None:
         names = [name for name in names if name.replace(" ", "").isalpha() and name not in self._words]
-        free = [word for word in _LISTS[kind] if not self._is_taken(word)]
+        free = [word for word in words or _LISTS[kind] if not self._is_taken(word)]
         self._draw.shuffle(free)
         for name in names:
             like = next((other for other in names if other in self._words and _are_alike(other, name)), None)
@@ -154,6 +192,11 @@ def _plain_names(world: World) -> Iterator[str]:
             yield from (row[index] for row in rows)
 
 
+def _label(address: str) -> str:
+    """First label of the host name of an address."""
+    return address.rpartition("@")[2].partition(".")[0]
+
+
 def _words_of_addresses(world: World) -> set[str]:
     addresses = [*world.texts(Kind.DOMAIN), *world.texts(Kind.EMAIL)]
     return {word.capitalize() for address in addresses for word in _WORD.findall(address)}
@@ -174,9 +217,12 @@ def _product_codes(world: World) -> set[str]:
     return {word for word in last if re.fullmatch(r"[A-Z]\d{1,3}", word)}
 
 
-def _codes(world: World, draw: random.Random) -> dict[str, str]:
-    letters = sorted({code[0] for code in _product_codes(world)})
+def _codes(world: World, script: str, draw: random.Random) -> dict[str, str]:
+    """Replacement by first letter of a code; none makes a word that the seed has."""
+    codes, taken = _product_codes(world), set(re.findall(r"\w+", script))
+    letters = sorted({code[0] for code in codes})
     free = sorted(set("ABCDEFGHJKLMNPQRSTVWXYZ") - set(letters))
+    free = [initial for initial in free if taken.isdisjoint(initial + code[1:] for code in codes)]
     draw.shuffle(free)
     return dict(zip(letters, free, strict=False))
 
@@ -187,9 +233,9 @@ def _recoded(code: str, codes: Mapping[str, str]) -> str:
 
 def _parts(world: World, words: Mapping[str, str]) -> dict[str, str]:
     """Replacements in addresses: names in lower case, and host names that begin with the name of their company."""
-    parts = {name.lower(): word.lower() for name, word in words.items()}
+    parts = {form: word.lower() for name, word in words.items() for form in (_without_accents(name), name.lower())}
     for address in [*world.texts(Kind.DOMAIN), *world.texts(Kind.EMAIL)]:
-        label = address.rpartition("@")[2].partition(".")[0]
+        label = _label(address)
         for name in world.texts(Kind.COMPANY):
             company = next((start for start in (name.split()[0], " ".join(name.split()[:2])) if start in words), "")
             joined = company.replace(" ", "").lower()
@@ -198,20 +244,68 @@ def _parts(world: World, words: Mapping[str, str]) -> dict[str, str]:
     return parts
 
 
-def _offsets(world: World, draw: random.Random) -> tuple[dict[str, int], dict[str, int]]:
-    """Numbers added to integer keys, by column, and to prefixed identifiers and record numbers, by prefix."""
-    keys: dict[str, int] = {}
-    prefixes: dict[str, int] = {}
+def _without_accents(name: str) -> str:
+    """A name as addresses spell it."""
+    return unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
+
+
+def _in_lower_case(world: World, words: Mapping[str, str]) -> dict[str, str]:
+    """Replacements in texts without capitals: of names that mean nothing else, and of full names."""
+    kinds = (Kind.TITLE, Kind.GIVEN_NAME, Kind.FAMILY_NAME, Kind.DOMAIN)
+    names = {word.lower() for kind in kinds for text in world.texts(kind) for word in _WORD.findall(text)} - AMBIGUOUS
+    lower = {name.lower(): word.lower() for name, word in words.items()}
+    people = [name.lower() for name in world.texts(Kind.FULL_NAME)]
+    full = {name: " ".join(lower.get(word, word) for word in name.split()) for name in people}
+    return full | {name: word for name, word in lower.items() if name in names}
+
+
+def _shifts(world: World, draw: random.Random) -> tuple[dict[str, Shift], dict[str, Shift]]:
+    """Replacements of integer keys, by column, and of prefixed identifiers and record numbers, by prefix."""
+    keys: dict[str, Shift] = {}
+    prefixes: dict[str, Shift] = {}
     for table, rows in world.tables:
         if table.info["presets"]:
             continue
         offset = draw.randrange(1000, 8000)
-        if is_counted(table):
-            keys |= dict.fromkeys(_columns_of_key(world, table), offset)
-        prefixes |= dict.fromkeys(table.info[PREFIXES], offset)
+        by_key = Shift(offset, _traded(table, rows, draw))
+        if is_counted(table) and next(iter(table.primary_key)).autoincrement:
+            keys |= dict.fromkeys(_columns_of_key(world, table), by_key)
+        prefixes |= dict.fromkeys(table.info[PREFIXES], Shift(offset))
         for number in _texts(table, rows, Kind.NUMBER):
-            prefixes[re.sub(r"\d+$", "", number)] = offset
+            prefixes[_NUMBERED.sub("", number)] = Shift(offset)
+        prefixes |= dict.fromkeys({_NUMBERED.sub("", row[0]) for row in rows if _is_prefixed(row[0])}, by_key)
     return keys, prefixes
+
+
+def _is_prefixed(key: Any) -> bool:
+    """Whether a key is a prefix and a number, as in `INC_494`."""
+    return isinstance(key, str) and re.fullmatch(r"[A-Z]+[_-]\d+", key) is not None
+
+
+def _traded(table: Table, rows: Sequence[tuple[Any, ...]], draw: random.Random) -> dict[int, int]:
+    """Numbers of keys that trade places, so that lists show the rows in another order.
+
+    Where keys are in the order of creation, they stay so: only rows of the same time trade. The row with the highest
+    number keeps it, since a server may give that number again once the row is removed.
+    """
+    if len(table.primary_key) > 1 or not (is_counted(table) or all(_is_prefixed(row[0]) for row in rows)):
+        return {}
+    created = table.info["created"]
+    place = list(table.columns.keys()).index(created) if created else None
+    times = sorted((_number_of(row[0]), "" if place is None else str(row[place])) for row in rows)
+    if any(time > later for (_, time), (_, later) in itertools.pairwise(times)):
+        times = [(number, "") for number, _ in times]
+    traded: dict[int, int] = {}
+    for _, group in itertools.groupby(times[:-1], key=lambda of: of[1]):
+        numbers = [number for number, _ in group]
+        traded |= zip(numbers, draw.sample(numbers, len(numbers)), strict=True)
+    return traded
+
+
+def _number_of(key: Any) -> int:
+    """The number in a key."""
+    digits = _NUMBERED.search(str(key))
+    return int(digits[0]) if digits else 0
 
 
 def _columns_of_key(world: World, table: Table) -> set[str]:
@@ -238,10 +332,10 @@ def varied_script(metadata: MetaData, script: str, variant: int) -> str:
 
 def _insert(table: Table, rows: Sequence[tuple[Any, ...]], change: Rewriting) -> str:
     names = [column.name for column in table.columns]
-    values = ",\n".join(
-        f"({', '.join(_literal(change.value(value, name)) for name, value in zip(names, row, strict=True))})"
-        for row in rows
-    )
+    varied = [tuple(change.value(value, name) for name, value in zip(names, row, strict=True)) for row in rows]
+    if len(table.primary_key) == 1:
+        varied.sort(key=lambda row: (len(str(row[0])), str(row[0])))
+    values = ",\n".join(f"({', '.join(map(_literal, row))})" for row in varied)
     columns = ", ".join(f'"{name}"' for name in names)
     return f'INSERT INTO "{table.name}" ({columns}) VALUES\n{values};'
 

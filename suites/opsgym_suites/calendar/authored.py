@@ -14,6 +14,7 @@ from opsgym_suites.kit import world as kit
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
+from opsgym_suites.kit.wordings import read_wordings
 
 
 def _identity(actor: Person) -> Mapping[str, str]:
@@ -35,5 +36,6 @@ CORE = Suite(
     SERVER,
     "calendar-core",
     (SeedTasks("offices", offices_world, core.drafts), SeedTasks("clinics", clinics_world, clinics.drafts)),
+    wordings=read_wordings(core.__name__),
 )
 AUTHORED = AuthoredDomain("calendar", {"offices": offices_sql, "clinics": clinics_sql}, (CORE,))

@@ -11,6 +11,7 @@ from opsgym_suites.csm.seeds import charging_sql, charging_world, desk_sql, desk
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
+from opsgym_suites.kit.wordings import read_wordings
 from opsgym_suites.kit.world import World
 
 
@@ -25,9 +26,5 @@ def _introduction(_actor: Person, world: World) -> str:
 
 SERVER = GymServer("csm", "gym-csm-mcp", "http://localhost:8001", _identity, _introduction)
 PARTS = (SeedTasks("desk", desk_world, core.drafts), SeedTasks("charging", charging_world, charging.drafts))
-CORE = Suite(
-    SERVER,
-    "csm-core",
-    PARTS,
-)
+CORE = Suite(SERVER, "csm-core", PARTS, wordings=read_wordings(core.__name__))
 AUTHORED = AuthoredDomain("csm", {"quickstart": quickstart_sql, "desk": desk_sql, "charging": charging_sql}, (CORE,))

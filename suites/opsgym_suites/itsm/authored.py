@@ -19,6 +19,7 @@ from opsgym_suites.itsm.seeds import (
 from opsgym_suites.itsm.seeds.grid_companies import GRID_COMPANIES
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
+from opsgym_suites.kit.wordings import read_wordings
 from opsgym_suites.kit.world import World
 
 LOCAL_TIMES = {company.name: company.local_time for company in GRID_COMPANIES}
@@ -38,7 +39,10 @@ QUICKSTART = Suite(
     SERVER, "quickstart", (SeedTasks("quickstart", quickstart_world, quickstart.drafts),), numbered="itsm-qs"
 )
 CORE = Suite(
-    SERVER, "itsm-core", (SeedTasks("desk", desk_world, core.drafts), SeedTasks("grid", grid_world, grid.drafts))
+    SERVER,
+    "itsm-core",
+    (SeedTasks("desk", desk_world, core.drafts), SeedTasks("grid", grid_world, grid.drafts)),
+    wordings=read_wordings(core.__name__),
 )
 AUTHORED = AuthoredDomain(
     "itsm", {"quickstart": quickstart_sql, "desk": desk_sql, "grid": grid_sql}, (QUICKSTART, CORE)

@@ -98,16 +98,22 @@ def _prompt(authored: AuthoredTask) -> Iterator[str]:
 
 
 def _wordings(authored: AuthoredTask) -> Iterator[str]:
-    facts = _facts(authored.task.user_prompt)
+    prompt = authored.task.user_prompt
     for number, wording in enumerate(authored.task.user_prompts, start=2):
-        if differing := facts ^ _facts(wording):
+        if differing := {*_missing(prompt, wording), *_missing(wording, prompt)}:
             yield f"wording {number} of the prompt does not state the same facts: {_list(differing)}"
+
+
+def _missing(one: str, other: str) -> Iterator[str]:
+    """Facts of a wording that another one does not state."""
+    words = set(re.findall(r"[\w-]+", other))
+    yield from (fact for fact in _facts(one) - _facts(other) if fact not in words)
 
 
 def _facts(prompt: str) -> set[str]:
     """Quoted texts, numbers and names of a prompt. A word that begins a sentence is not taken for a name."""
     quoted = re.findall(r"(?<!\w)'([^']+)'(?!\w)|\"([^\"]+)\"", prompt)
-    names = re.findall(r"(?<![.!?:] )(?<!^)(?<![\w\n-])[A-Z][\w-]+", prompt)
+    names = re.findall(r"(?<![.!?:] )(?<![.!?:]['\"] )(?<!^)(?<![\w\n-])[A-Z][\w-]+", prompt)
     return {*("".join(pair) for pair in quoted), *re.findall(r"\d[\d:.,-]*(?<=\d)", prompt), *names} - {"I"}
 
 

@@ -73,8 +73,6 @@ class Draft:
     answer: str
     """Final answer of the reference solution."""
     verifiers: tuple[Verifier, ...]
-    wordings: tuple[str, ...] = ()
-    """Further wordings of the prompt, which variants of the suite use in turn; they state the same facts."""
     tools: tuple[str, ...] = ()
     """Tools of the oracle set that `gold` does not call."""
     feasible: bool = True

@@ -7,7 +7,7 @@ actions call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_api.tasks.verifiers import Verifier
 from opsgym_domains.includes import included
 from opsgym_suites.kit.drafts import Draft, Person, full_name
+from opsgym_suites.kit.wordings import completed
 from opsgym_suites.kit.world import World
 
 POLICIES = {Access.PUBLISHED: ("policy.md",), Access.STRICT: ("policy.md", "policy-strict.md")}
@@ -64,6 +65,8 @@ class Suite:
     """The suite's tasks are those of each part in turn; each seed occurs once."""
     numbered: str = ""
     """Prefix of task ids that contain the task's position; if empty, ids do not depend on the position."""
+    wordings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Further wordings of prompts by slug, which variants of the suite use in turn; see `kit.wordings`."""
 
     def task_id(self, number: int, draft: Draft) -> str:
         """Id of a task by its position in the suite, counted from 1."""
@@ -85,7 +88,10 @@ class Suite:
 
         Raises:
             ValidationError: A row is not a valid task.
+            LookupError: There are wordings for a task that the suite does not have.
         """
+        if unknown := self.wordings.keys() - {draft.slug for draft in self.drafts}:
+            raise LookupError(f"{self.name}: wordings for tasks that do not exist: {', '.join(sorted(unknown))}")
         return [
             self._row(self.task_id(number, draft), draft, part)
             for number, (part, draft) in enumerate(self.written, start=1)
@@ -112,8 +118,8 @@ class Suite:
         }
         if draft.access is not Access.PUBLISHED:
             fields["access"] = draft.access.value
-        if draft.wordings:
-            fields["user_prompts"] = list(draft.wordings)
+        if draft.slug in self.wordings:
+            fields["user_prompts"] = [completed(wording, draft.prompt) for wording in self.wordings[draft.slug]]
         if draft.events:
             fields["events"] = [
                 event.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for event in draft.events

@@ -144,6 +144,7 @@ def _sample(scored: ScoredTrial) -> EvalSample:
             "published_score": record.published_score,
             "feasible": record.feasible,
             "horizon": record.horizon,
+            "variant": record.variant,
             "cost_usd": record.cost_usd,
             "steps": record.steps,
         },

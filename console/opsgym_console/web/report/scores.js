@@ -34,6 +34,24 @@ function scores({ data }) {
   ];
 }
 
+/** Success in each variant of the suite that the store has a run of; null if it has runs of one only. */
+function variants({ data }) {
+  if (data.variants == null) return null;
+  const { runs, spreads } = data.variants;
+  const rows = data.cells.map(({ cell: { model, agent, mode, domain } }, place) => [model, agent, mode, domain,
+    ...(spreads[place] == null ? [NOTHING, NOTHING, NOTHING] : spreadCells(spreads[place])),
+    ...runs.map(({ rates }) => percent(rates[place]))]);
+  return [
+    tableOf("Success by variant", ["model", "agent", "mode", "domain", "mean (95% interval)", "lowest – highest",
+      ["std. deviation", "n"], ...runs.map(({ variant }) => [variant === 0 ? "as written" : `variant ${variant}`, "n"])], rows),
+    h("p", { class: "quiet" }, "A variant has other names, numbers, dates and wordings, and the same solutions. "
+      + "A model that knows the tasks by heart is better at those as written."),
+  ];
+}
+
+const spreadCells = ({ mean, interval, lowest, highest, deviation }) =>
+  [rateCell({ rate: mean, interval }), `${percent(lowest)} – ${percent(highest)}`, percent(deviation)];
+
 /** Success by domain (columns) and model, with agent and mode where there are several. */
 function heatMap(run) {
   const { cells } = run.data;
