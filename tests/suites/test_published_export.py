@@ -42,9 +42,9 @@ def plays(case: Case) -> list[Play]:
 
 
 def sampled(domain: str) -> list[str]:
-    return [
-        task_id for task_id, (_, _, task) in tasks().items() if task.domain == domain and not (task.events or task.days)
-    ][::EVERY]
+    """Tasks that can be exported; SQL has no regular expression for a column that must match one."""
+    of_domain = [task for _, _, task in tasks().values() if task.domain == domain and not (task.events or task.days)]
+    return [task.task_id for task in of_domain if '"matches"' not in task.model_dump_json()][::EVERY]
 
 
 @pytest.mark.timeout(300)
