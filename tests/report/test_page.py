@@ -282,7 +282,7 @@ def test_long_results_are_folded_and_shown_when_asked_for(reader: Reader, run: P
 def test_findings_lead_to_the_verifier_and_the_call_they_rest_on(reader: Reader, run: PageData) -> None:
     reader.open(place_of(run, rows_with(run, "failed")[0]))
     trial = reader.trial()
-    trial.get_by_role("button", name="verifier 2").click()
+    trial.get_by_role("button", name="verifier 1").click()
     expect(trial.locator(".verifiers > li").first).to_be_focused()
     trial.get_by_role("button", name="call of update_incident").click()
     expect(trial.locator(".story > li").nth(6)).to_be_focused()
