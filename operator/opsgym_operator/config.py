@@ -89,7 +89,7 @@ class PodsConfig(Document):
     """Priority class of task pods; the cluster's default if empty."""
     service_account_name: Name = "opsgym-task"
     """Service account of task pods, in the EvalRun's namespace. Its token is not mounted."""
-    database_megabytes: Annotated[int, Field(ge=64)] = 256
+    database_megabytes: Annotated[int, Field(ge=64)] = 384
     """Size limit, in MiB, of the in-memory volume that holds a pod's databases."""
 
 

@@ -388,15 +388,13 @@ def test_exactly_one_destination_is_required(
     assert "choose where to write: --out DIR or --to-store" in capsys.readouterr().err
 
 
-def test_no_page_is_written_if_a_record_is_damaged(
-    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_transcript_is_named_on_the_page_of_its_trial(store: LocalStore, tmp_path: Path) -> None:
     put_three(store)
     key = RunKeys(RUN).trial(CELL, "a", 0).transcript
     store.put(key, b"half a transcr")
-    assert refused(store, tmp_path, "--transcripts", "beside") == 2
-    assert f"{key}: is damaged" in capsys.readouterr().err
-    assert not (tmp_path / "out" / "index.html").exists()
+    assert invoke(["report", "demo", "--out", str(tmp_path / "out"), "--store", store.name]) == 0
+    report = read_report(tmp_path / "out")
+    assert any(f"{key}: is damaged" in problem for problem in report.detail(report.row("a")).problems)
 
 
 def test_a_folder_that_cannot_be_written_is_named(

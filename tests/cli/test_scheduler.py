@@ -181,7 +181,7 @@ def test_a_trial_that_used_up_its_retries_does_not_stop_the_others() -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("reason", ["model_quota", "model_auth", "model_not_found", "model_unreachable"])
+@pytest.mark.parametrize("reason", ["model_quota", "model_auth", "model_unreachable"])
 def test_an_error_of_every_attempt_stops_its_model_without_retries(reason: str) -> None:
     def end_attempt(planned: PlannedTrial, attempt: int) -> AttemptRecord:
         return make_attempt(planned, attempt, Outcome.INFRA_ERROR, reason=reason, message="no credit")

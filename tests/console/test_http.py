@@ -123,9 +123,10 @@ def test_an_invalid_run_is_reported_and_the_others_are_listed(console: httpx.Cli
     store.put(RunKeys("worse.1").run_json, b"{")
     runs = {run["run"]: run for run in counted(console)}
     assert runs["good.1"]["state"] == "finished"
-    assert "is not a valid TrialRecord" in runs["bad.1"]["message"]
+    assert console.get("/api/runs/bad.1/page").json()["total"]["not_scored"]["config_error/unreadable_record"] == 1
     assert "worse.1" not in runs
-    assert any("is not a valid TrialRecord" in problem for problem in console.get("/api/runs").json()["problems"])
+    (problem,) = console.get("/api/runs").json()["problems"]
+    assert "worse.1/run.json: is not a valid RunRecord" in problem
 
 
 def test_a_page_has_the_numbers_of_the_store(console: httpx.Client, store: LocalStore) -> None:

@@ -11,7 +11,6 @@ import pytest
 from tests.cli.runs import put_attempt, put_trial
 from tests.console.harness import Running, at
 
-from opsgym_api.errors import InputError
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
@@ -123,9 +122,8 @@ def test_a_run_that_was_removed_is_told(store: CountingStore) -> None:
     assert not reading.read_new(store)
 
 
-def test_a_record_that_cannot_be_read_is_named(store: CountingStore) -> None:
+def test_a_record_that_cannot_be_read_counts_as_not_scored(store: CountingStore) -> None:
     run = Running.begin(store, "demo.1", "a")
     key = RunKeys(run.run).trial(run.plan[0].cell, "a", 0).record
     store.put(key, b"{")
-    with pytest.raises(InputError, match=key):
-        _read(store, run.run)
+    assert _read(store, run.run).score.not_scored["config_error/unreadable_record"] == 1

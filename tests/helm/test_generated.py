@@ -38,7 +38,7 @@ def test_a_stale_file_is_named_and_written_anew(copy: Path) -> None:
     definition.write_text(definition.read_text().replace("EvalRunList", "RunList"))
     (copy / "helm/opsgym-crds/definitions/gone.opsgym.dev.yaml").write_text("kind: Gone\n")
     values = copy / "helm/opsgym/values.yaml"
-    values.write_text(values.read_text().replace("databaseMegabytes: 256", "databaseMegabytes: 300"))
+    values.write_text(values.read_text().replace("databaseMegabytes: 384", "databaseMegabytes: 300"))
     done = _charts(copy, "--check")
     assert done.returncode == 1
     assert set(done.stderr.splitlines()) == {

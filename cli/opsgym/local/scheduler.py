@@ -23,9 +23,7 @@ from opsgym_core.planning.trials import PlannedTrial, TrialQueue
 RETRY = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
 """Delay before an infrastructure error is retried: a lost gym server or store needs time to come back."""
 
-STOPS_MODEL = frozenset(
-    {InfraReason.MODEL_QUOTA, InfraReason.MODEL_AUTH, InfraReason.MODEL_NOT_FOUND, InfraReason.MODEL_UNREACHABLE}
-)
+STOPS_MODEL = frozenset({InfraReason.MODEL_QUOTA, InfraReason.MODEL_AUTH, InfraReason.MODEL_UNREACHABLE})
 """Errors that every attempt with the model would end with."""
 
 RunAttempt = Callable[[PlannedTrial, int], Coroutine[Any, Any, AttemptRecord]]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import structlog
 
@@ -126,6 +127,8 @@ class RunList:
         self._records: dict[str, RunRecord] = {}
         self._counted: dict[str, _CountedRun] = {}
         self._problems: dict[str, str] = {}
+        self._unreadable: dict[str, Sequence[str]] = {}
+        """By store: why the records of some runs cannot be read."""
         self._listed_at = -LIST_SECONDS
         self._requested_at = -IDLE_SECONDS
         self._listing = asyncio.Lock()
@@ -166,7 +169,8 @@ class RunList:
         failed: list[StoreError] = []
         for source in reversed(self._run_cache.sources):  # the first store's runs replace those of later ones
             try:
-                listed |= await self._records_of(source)
+                records, self._unreadable[source.name] = await self._records_of(source)
+                listed |= records
             except StoreError as error:
                 failed.append(error)
                 self._problems[source.name] = str(error)
@@ -177,21 +181,24 @@ class RunList:
         self._records = {**self._records, **listed} if failed else listed
         self._counted = {run: counted for run, counted in self._counted.items() if run in self._records}
 
-    async def _records_of(self, source: Source) -> Mapping[str, RunRecord]:
+    async def _records_of(self, source: Source) -> tuple[dict[str, RunRecord], Sequence[str]]:
+        """Records of a store's runs, and why others cannot be read."""
         known = self._records
 
-        def read(store: Store) -> dict[str, RunRecord]:
+        def read(store: Store) -> tuple[dict[str, RunRecord], Sequence[str]]:
             runs = [run for run in store.folders("runs") if RUN_ID.fullmatch(run)]
             new = [run for run in runs if run not in known]
             with ThreadPoolExecutor(READERS) as pool:
                 records = dict(zip(new, pool.map(partial(_record, store), new), strict=True))
             both = {run: known.get(run) or records[run] for run in runs}
-            return {run: record for run, record in both.items() if record is not None}
+            problems = [str(item) for item in both.values() if isinstance(item, InputError)]
+            return {run: item for run, item in both.items() if isinstance(item, RunRecord)}, problems
 
         return await source.read(read)
 
     def _all_problems(self) -> Iterator[str]:
         yield from self._problems.values()
+        yield from chain.from_iterable(self._unreadable.values())
         if self._run_cache.evalruns is not None and self._run_cache.evalruns.problem:
             yield self._run_cache.evalruns.problem
         yield from (counted.problem for counted in self._counted.values() if counted.problem)
@@ -243,13 +250,13 @@ class RunList:
         )
 
 
-def _record(store: Store, run: str) -> RunRecord | None:
-    """A run's record; None if there is none, or none that this version can read."""
+def _record(store: Store, run: str) -> RunRecord | InputError | None:
+    """A run's record, or why it cannot be read; None if there is none."""
     try:
         return read_object(store, RunKeys(run).run_json, RunRecord)
     except InputError as error:
         log.warning("run_not_listed", run=run, problem=str(error))
-        return None
+        return error
 
 
 def _namespace(record: RunRecord) -> str:
