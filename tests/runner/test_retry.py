@@ -14,7 +14,7 @@ from opsgym_core.common.backoff import Backoff
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ModelEndpoint
-from opsgym_runner.models.endpoints import EndpointPool
+from opsgym_runner.models.endpoints import EndpointPool, shown_url
 from opsgym_runner.models.limiter import ConcurrencyLimiter
 from opsgym_runner.models.provider_errors import ProviderError
 from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier, RetryPolicy
@@ -132,6 +132,8 @@ async def test_a_model_that_never_answered_is_given_up_soon_and_one_that_did_is_
 
     assert caught.value.reason is InfraReason.MODEL_UNREACHABLE
     assert time.seconds - 1000 <= 20
+    address = ModelEndpoint("https://user:word@models.test:8443/v1?key=word")
+    assert shown_url(address) == "https://models.test:8443/v1"
     later = Scripted(time, known=[])
     await retrier(known, time, policy).call(later, FAR)
     later.failures["known"] = [failure() for _ in range(6)]

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import httpx
+
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ModelEndpoint
 
@@ -33,6 +35,14 @@ class Endpoint:
             yield self.address
         finally:
             self.in_flight -= 1
+
+
+def shown_url(address: ModelEndpoint) -> str:
+    """Where an endpoint is, for messages: its URL without credentials and query."""
+    if address.url is None:
+        return "the provider's endpoint"
+    url = httpx.URL(address.url)
+    return str(url.copy_with(userinfo=b"", query=None))
 
 
 class EndpointPool:

@@ -22,7 +22,7 @@ from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored, infra_error
 from opsgym_runner.job import ModelEndpoint
-from opsgym_runner.models.endpoints import Endpoint, EndpointPool
+from opsgym_runner.models.endpoints import Endpoint, EndpointPool, shown_url
 from opsgym_runner.models.limiter import ConcurrencyLimiter, RequestSlot
 
 log = structlog.get_logger()
@@ -200,7 +200,8 @@ class Retrier:
         if rate_limited:
             self._pool.answered()
         elif failures == 1 and self._pool.silent_s == 0:
-            log.warning("a request to the model failed", url=endpoint.address.url, error=str(failure))
+            # Not the failure's text: providers quote the request in it.
+            log.warning("a request to the model failed", url=shown_url(endpoint.address), reason=failure.reason.value)
         self._pool.failed(endpoint, wait, retry_after=failure.retry_after_s is not None)
         self._require_first_answer(wait, endpoint, failure)
         if rate_limited:
@@ -213,8 +214,8 @@ class Retrier:
         """Ends the call if the model has never answered and would be waited for longer than the policy allows."""
         limit = self._policy.first_answer_s
         if limit is not None and self._pool.silent_s > 0 and self._pool.silent_s + wait > limit:
-            where = endpoint.address.url or "the provider's endpoint"
-            message = f"{where} has answered no request: {failure}; check the address and that a model is served there"
+            advice = "check the address and that a model is served there"
+            message = f"{shown_url(endpoint.address)} has answered no request: {failure}; {advice}"
             raise ModelFailure(InfraReason.MODEL_UNREACHABLE, message, transient=False)
 
     def _require_time(self, wait: float, waited: float, deadline: float) -> None:
