@@ -174,8 +174,9 @@ def test_prometheus_status_results_page_and_store_agree_exactly(
 
         gate = condition_of(run, "GatePassed")
         assert page.run.gate is not None
-        assert (gate["status"], page.run.gate.verdict) == ("False", "NO-GO")
-        assert prometheus.value(f'opsgym_run_gate{{{selector},verdict="NO-GO"}}') == 1
+        # Two tasks prove neither that 90 % succeed nor that fewer do.
+        assert (gate["status"], page.run.gate.verdict) == ("Unknown", "INCONCLUSIVE")
+        assert prometheus.value(f'opsgym_run_gate{{{selector},verdict="INCONCLUSIVE"}}') == 1
 
         kube.delete("EvalRun", "r", operator.namespace)
         operator.wait(lambda: not prometheus.query(f"{{{selector}}}"), "still shows a run that is gone")
