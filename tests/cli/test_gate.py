@@ -19,6 +19,7 @@ from opsgym_api.records.gate import GateCheck, GateRecord, Verdict
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
 from opsgym_core.gates.baseline import find_baseline, find_last_good
 from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, Judgement, RunScores, judge, judged_run, run_scores
 from opsgym_core.gates.power import Assumptions, Design, tasks_needed, verdict_shares
@@ -207,7 +208,7 @@ def test_the_infra_error_rate_is_a_share_of_all_trials(store: LocalStore) -> Non
         put_trial(store, "demo.1", task_id, Outcome.PASSED)
     put_attempt(store, "demo.1", "d", Outcome.INFRA_ERROR, reason="gym_lost")
     rows = load_rows(store, "demo.1")
-    measured = judged_run(rows, summarise(rows))
+    measured = judged_run(rows, summarise(rows), {})
     check = named(judge(Gate(max_infra_error_rate=0.25), measured, None), "maxInfraErrorRate")
     assert (check.verdict, check.message) == ("GO", "infra errors 1 of 4 trials, 25.0%; at most 25.0% is allowed")
     assert judge(Gate(max_infra_error_rate=0.2), measured, None).verdict == "NO-GO"
@@ -358,7 +359,33 @@ def test_every_condition_is_reported() -> None:
     assert judgement.verdict == "GO"
 
 
+def test_a_task_whose_row_changed_is_not_paired_and_is_named() -> None:
+    """Ten rows became so hard that every trial fails; that says nothing about the agent."""
+    then, now = scores("demo.0", "old", itsm=(100, 100)), scores(suite="new", itsm=(90, 100))
+    digests = {f"t{n:04}": "1" for n in range(100)}
+    changed = digests | {f"t{n:04}": "2" for n in range(90, 100)}
+    assert judge(REGRESSION, standing(now), Baseline(then)).regression == pytest.approx(0.1)
+    judgement = judge(REGRESSION, standing(replace(now, digests=changed)), Baseline(replace(then, digests=digests)))
+    assert (judgement.regression, judgement.verdict) == (0, "GO")
+    assert "90 tasks) against demo.0" in only(judgement).message
+    names = ", ".join(f"t00{n}" for n in range(90, 100))
+    assert only(judgement).message.endswith(f"; not compared, because their rows differ: {names}")
+
+
+def test_a_gate_whose_every_row_changed_is_inconclusive_and_says_why() -> None:
+    then = replace(scores("demo.0", itsm=(1, 2)), digests={"t0000": "1", "t0001": "1"})
+    now = replace(scores(itsm=(1, 2)), digests={"t0000": "2", "t0001": "2"})
+    judgement = judge(REGRESSION, standing(now), Baseline(then))
+    assert judgement.verdict == "INCONCLUSIVE"
+    assert only(judgement).message.endswith("; not compared, because their rows differ: t0000, t0001")
+
+
 # Which run a gate compares with
+
+
+def put_index(store: LocalStore, run: str, **digests: str) -> None:
+    entries = [SuiteEntry(task_id=name, domain="itsm", gyms=["itsm"], digest=one) for name, one in digests.items()]
+    store.put(RunKeys(run).suite_index, SuiteIndex(entries=entries).model_dump_json().encode())
 
 
 def test_a_baseline_with_the_runs_own_name_means_the_previous_run(store: LocalStore) -> None:
@@ -427,6 +454,18 @@ def test_a_good_run_without_common_tasks_is_not_a_baseline(store: LocalStore) ->
     put_judged(store, "demo.c", "GO", 3, plan=[PlannedCell(cell=CELL, task_ids=["z"])])
     put_run(store, "demo.own", PLAN)
     assert last_good(store, "demo.own") == "demo.a"
+
+
+def test_a_good_run_whose_common_tasks_are_other_rows_is_not_a_baseline(store: LocalStore) -> None:
+    for day, (run, digests) in enumerate({"demo.a": ("1", "2"), "demo.b": ("8", "9")}.items(), 1):
+        put_judged(store, run, "GO", day, suite_digest=run)
+        put_index(store, run, a=digests[0], b=digests[1])
+    put_run(store, "demo.own", PLAN, suite_digest="own")
+    put_index(store, "demo.own", a="1", b="3")
+    baseline = find_last_good(store, load_record(store, "demo.own"))
+    assert chosen(baseline) == "demo.a"
+    assert baseline.scores is not None
+    assert baseline.scores.digests == {"a": "1", "b": "2"}
 
 
 def test_the_best_of_the_last_good_runs_is_chosen_by_its_recorded_success_rate(store: LocalStore) -> None:
@@ -598,7 +637,7 @@ def test_scores_of_a_run_are_those_of_its_records(store: LocalStore) -> None:
     put_run(store, "demo.1", [PlannedCell(cell=CELL, task_ids=["a", "b"]), PlannedCell(cell=OTHER, task_ids=["a"])])
     put_trial(store, "demo.1", "a", Outcome.PASSED)
     put_trial(store, "demo.1", "b", Outcome.FAILED)
-    measured = run_scores(load_rows(store, "demo.1"))
+    measured = run_scores(load_rows(store, "demo.1"), {})
     assert {cell.cell.domain: cell.scores for cell in measured.cells} == {"itsm": {("a", 0): 1, ("b", 0): 0}, "hr": {}}
 
 

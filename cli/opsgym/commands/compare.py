@@ -25,6 +25,7 @@ from opsgym_core.results.compare import NAMED, Change, Comparison, compare, new_
 from opsgym_core.results.differences import (
     Difference,
     changed_tasks,
+    changed_tasks_note,
     setting_differences,
     version_differences,
     without_tasks,
@@ -57,9 +58,6 @@ FLIPS = (
     Column("lost", Kind.COUNT, "lost"),
     Column("won", Kind.COUNT, "won"),
 )
-
-SHOWN_TASKS = 10
-"""Tasks with other rows that a note names."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def _judge(before: RunRows, after: RunRows, max_regression: float | None) -> Jud
     if max_regression is None:
         return Judgement(())
     gate = Gate(baseline=before.run.run, max_regression=max_regression, max_infra_error_rate=1)
-    return judge(gate, judged_run(after, summarise(after)), Baseline(run_scores(before)))
+    return judge(gate, judged_run(after, summarise(after), {}), Baseline(run_scores(before, {})))
 
 
 def _formatted(comparison: Comparison, context: _Context, form: str) -> str:
@@ -178,9 +176,7 @@ def _notes(comparison: Comparison, context: _Context) -> list[str]:
     """Remarks below the tables."""
     notes = [] if comparison.same_suite else ["the suites of the runs differ: only tasks of both are compared"]
     if context.changed:
-        shown = ", ".join(sorted(context.changed)[:SHOWN_TASKS])
-        further = f" and {len(context.changed) - SHOWN_TASKS} more" if len(context.changed) > SHOWN_TASKS else ""
-        notes.append(f"not compared, because their rows differ: {shown}{further}")
+        notes.append(changed_tasks_note(context.changed))
     for position, cells in (("first", comparison.only_before), ("second", comparison.only_after)):
         if cells:
             notes.append(f"only in the {position} run, not compared: {', '.join(map(cell_name, cells))}")

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_core.gates.judge import Baseline, run_scores
+from opsgym_core.gates.judge import Baseline, RunScores, run_scores
+from opsgym_core.results.differences import changed_tasks
+from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.load import find_run, list_runs, load_rows
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
@@ -32,7 +35,11 @@ def find_baseline(store: Store, reference: str, own: str) -> Baseline:
     if run == own:
         problem = f"{reference!r} is this run itself; name an earlier one"
         raise InputError(store.name, [Problem("spec.gate.baseline", problem)])
-    return Baseline(run_scores(load_rows(store, run)))
+    return Baseline(_scores(store, run))
+
+
+def _scores(store: Store, run: str) -> RunScores:
+    return run_scores(load_rows(store, run), task_digests(store, run))
 
 
 def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
@@ -50,26 +57,45 @@ def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
         InputError: A record of such a run cannot be read.
         StoreError: The store cannot be read.
     """
-    latest = list(islice(_comparable(store, own), best_of))
+    series = _Series(store, own)
+    latest = list(islice(series.comparable(), best_of))
     if not latest:
         return Baseline(None)
     best = max(latest, key=lambda gate: -1.0 if gate.success is None else gate.success)
     first, note = latest[0].anchor or latest[0].run, ""
-    if first != best.run and not _is_comparable(store, first, own):
+    if first != best.run and not series.includes(first):
         note = f"drift is counted from {best.run}, since {first} cannot be compared any more"
         first = best.run
-    anchor = None if first == best.run else run_scores(load_rows(store, first))
-    return Baseline(run_scores(load_rows(store, best.run)), anchor, note)
+    anchor = None if first == best.run else _scores(store, first)
+    return Baseline(_scores(store, best.run), anchor, note)
 
 
-def _comparable(store: Store, own: RunRecord) -> Iterator[GateRecord]:
-    """Good runs of the same series with a common task, latest verdict first."""
-    return (gate for gate in _good_runs(store, own) if _is_comparable(store, gate.run, own))
+@dataclass(frozen=True)
+class _Series:
+    """The runs of a store that a run can be compared with."""
 
+    store: Store
+    own: RunRecord
 
-def _is_comparable(store: Store, run: str, own: RunRecord) -> bool:
-    record = read_object(store, RunKeys(run).run_json, RunRecord)
-    return record is not None and _same_series(record, own) and _has_common_task(record, own)
+    def comparable(self) -> Iterator[GateRecord]:
+        """Good runs of the same series with a common task, latest verdict first."""
+        return (gate for gate in _good_runs(self.store, self.own) if self.includes(gate.run))
+
+    def includes(self, run: str) -> bool:
+        """Whether a run is of the same series and has a task in common, with the same row."""
+        record = read_object(self.store, RunKeys(run).run_json, RunRecord)
+        return record is not None and _same_series(record, self.own) and self._has_common_task(record)
+
+    def _has_common_task(self, record: RunRecord) -> bool:
+        tasks = {plan.cell.key: set(plan.task_ids) for plan in record.cells}
+        common = {task for plan in self.own.cells for task in tasks.get(plan.cell.key, set()) & set(plan.task_ids)}
+        if not common or record.suite_digest == self.own.suite_digest:
+            return bool(common)
+        return not common <= changed_tasks(task_digests(self.store, record.run), self._digests)
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        return task_digests(self.store, self.own.run)
 
 
 def _good_runs(store: Store, own: RunRecord) -> Iterator[GateRecord]:
@@ -95,8 +121,3 @@ def _same_series(record: RunRecord, own: RunRecord) -> bool:
     if own.schedule or record.schedule:
         return record.schedule == own.schedule
     return record.name == own.name
-
-
-def _has_common_task(record: RunRecord, own: RunRecord) -> bool:
-    tasks = {plan.cell.key: set(plan.task_ids) for plan in record.cells}
-    return any(not tasks.get(plan.cell.key, set()).isdisjoint(plan.task_ids) for plan in own.cells)

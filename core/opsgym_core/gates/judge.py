@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from opsgym_api.errors import Problem
@@ -21,6 +21,7 @@ from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import cell_name, dollars, percent
 from opsgym_core.results.compare import Scores, TaskPair, by_domain, over_cells, pair_tasks, scores_of
+from opsgym_core.results.differences import changed_tasks, changed_tasks_note
 from opsgym_core.results.paired import holm, paired_mean
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary
@@ -51,6 +52,8 @@ class RunScores:
     suite_digest: str
     cells: Sequence[CellScores]
     """Every planned cell, including those without a score."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Digest of each task's row, by id; a task that is missing counts as the same row in every run."""
 
     @cached_property
     def task_rates(self) -> list[float]:
@@ -153,27 +156,33 @@ def judge(gate: Gate, run: JudgedRun, baseline: Baseline | Problem | None) -> Ju
     return Judgement(tuple(checks), baseline.scores.run, anchor.run, change.drop, success)
 
 
-def judged_run(rows: RunRows, summary: Summary) -> JudgedRun:
+def judged_run(rows: RunRows, summary: Summary, digests: Mapping[str, str]) -> JudgedRun:
     """The values of a stored run that a gate judges.
 
     Args:
         rows: Rows of the run.
         summary: Summary of the same rows.
+        digests: See `RunScores.digests`.
     """
     return JudgedRun(
-        scores=run_scores(rows),
+        scores=run_scores(rows, digests),
         total=summary.total.total,
         infra_errors=summary.total.count_not_scored(Outcome.INFRA_ERROR),
         cost_usd=summary.total.cost_usd,
     )
 
 
-def run_scores(rows: RunRows) -> RunScores:
-    """Scored trials of a run, without the cells of unreadable rows, which have no domain and no rate."""
+def run_scores(rows: RunRows, digests: Mapping[str, str]) -> RunScores:
+    """Scored trials of a run, without the cells of unreadable rows, which have no domain and no rate.
+
+    Args:
+        rows: Rows of the run.
+        digests: See `RunScores.digests`.
+    """
     scores: dict[Cell, Scores] = {plan.cell: {} for plan in rows.run.cells}
     scores |= {cell.cell: scores_of(cell) for cell in rows.cells}
     cells = [CellScores(cell, cell_scores) for cell, cell_scores in scores.items() if cell.domain != UNREAD_DOMAIN]
-    return RunScores(rows.run.run, rows.run.suite_digest, cells)
+    return RunScores(rows.run.run, rows.run.suite_digest, cells, digests)
 
 
 def _rates(scores: Scores) -> dict[str, float]:
@@ -285,15 +294,20 @@ class _Change:
     after: RunScores
     pairs: Mapping[Cell, Sequence[TaskPair]]
     """Common tasks of each cell that both runs have."""
+    changed: frozenset[str]
+    """Tasks that both runs scored and that are not compared, because their rows differ."""
 
     @classmethod
     def of(cls, before: RunScores, after: RunScores) -> _Change:
         earlier = {one.cell.key: one.scores for one in before.cells}
         common = [one for one in after.cells if one.cell.key in earlier]
+        pairs = {one.cell: pair_tasks(one.cell, earlier[one.cell.key], one.scores) for one in common}
+        changed = changed_tasks(before.digests, after.digests)
         return cls(
             before,
             after,
-            {one.cell: pair_tasks(one.cell, earlier[one.cell.key], one.scores) for one in common},
+            {cell: [pair for pair in of_cell if pair.task_id not in changed] for cell, of_cell in pairs.items()},
+            changed.intersection(pair.task_id for of_cell in pairs.values() for pair in of_cell),
         )
 
     @cached_property
@@ -383,6 +397,8 @@ def _notes(change: _Change, note: str) -> Iterator[str]:
         yield note
     if change.after.suite_digest != change.before.suite_digest:
         yield "the runs' suites differ, and only tasks of both count"
+    if change.changed:
+        yield changed_tasks_note(change.changed)
     new = _new_cells(change.after, {one.cell.key for one in change.before.cells})
     if new:
         yield f"not compared, since that run does not have it: {', '.join(new)}"

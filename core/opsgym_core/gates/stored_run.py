@@ -7,6 +7,7 @@ from opsgym_api.records.gate import GateRecord
 from opsgym_core.common.clock import now_text
 from opsgym_core.gates.baseline import find_last_good
 from opsgym_core.gates.judge import Baseline, judge, judged_run
+from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary
 from opsgym_core.store.base import Store
@@ -25,9 +26,10 @@ def judge_stored_run(
         baseline: Run that the gate names as its baseline; None if it names none.
 
     Raises:
-        InputError: A record of an earlier run cannot be read.
+        InputError: A record of an earlier run, or the index of the run's suite, cannot be read.
         StoreError: The store cannot be read.
     """
     if gate.last_good:
         baseline = find_last_good(store, rows.run, gate.best_of)
-    return judge(gate, judged_run(rows, summary), baseline).record(rows.run.run, now_text())
+    run = judged_run(rows, summary, task_digests(store, rows.run.run))
+    return judge(gate, run, baseline).record(rows.run.run, now_text())

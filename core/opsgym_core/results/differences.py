@@ -7,7 +7,7 @@ same task. A difference names the setting by its path in the spec.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ _IRRELEVANT = frozenset(
     {"budget", "gate", "notify", "queueName", "resultStore", "suspend", "ttlSecondsAfterFinished", "variant"}
 )
 """Fields of a spec that do not affect scores; `suite.variant` shows in the tasks."""
+_SHOWN_TASKS = 10
+"""Tasks with other rows that a message names."""
 _SHORT = 60
 """Characters of a value that are shown; digests and prompts are longer."""
 
@@ -48,6 +50,14 @@ def _shown(value: str) -> str:
 def changed_tasks(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
     """Ids of tasks that are other rows in two suites, from the digests of both, by id."""
     return frozenset(task_id for task_id, digest in before.items() if after.get(task_id, digest) != digest)
+
+
+def changed_tasks_note(changed: Collection[str]) -> str:
+    """Remark that tasks are not compared because their rows differ; empty if there are none."""
+    if not changed:
+        return ""
+    further = f" and {len(changed) - _SHOWN_TASKS} more" if len(changed) > _SHOWN_TASKS else ""
+    return f"not compared, because their rows differ: {', '.join(sorted(changed)[:_SHOWN_TASKS])}{further}"
 
 
 def without_tasks(rows: RunRows, left_out: Callable[[Cell, str], bool]) -> RunRows:

@@ -133,7 +133,7 @@ def task_digests(store: Store, run: str) -> dict[str, str]:
         StoreError: The store cannot be read.
     """
     index = read_object(store, RunKeys(run).suite_index, SuiteIndex)
-    return {} if index is None else {entry.task_id: entry.digest for entry in index.entries}
+    return {} if index is None else index.digests
 
 
 def _seed(gym: str, seed: SeedRef, keys: RunKeys, store: Store) -> Seed:

@@ -49,3 +49,8 @@ class SuiteIndex(Stored):
 
     version: int = JOB_SPEC_VERSION
     entries: list[SuiteEntry]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digest of each row, by task id."""
+        return {entry.task_id: entry.digest for entry in self.entries}

@@ -117,12 +117,12 @@ class RunProgress:
     @property
     def judged_run(self) -> JudgedRun:
         """Input of the gate."""
-        record, scores = self.stored.record, self.ledger.scores()
+        record, index, scores = self.stored.record, self.stored.index, self.ledger.scores()
         cells = (
             [CellScores(planned.cell, scores.get(planned.cell.key, {})) for planned in record.cells] if record else []
         )
         return JudgedRun(
-            scores=RunScores(self.run.id, record.suite_digest if record else "", cells),
+            scores=RunScores(self.run.id, record.suite_digest if record else "", cells, index.digests if index else {}),
             total=self.tally.total,
             infra_errors=self.tally.infra_error,
             cost_usd=self.ledger.cost_usd,

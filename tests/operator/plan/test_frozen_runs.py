@@ -679,6 +679,20 @@ def test_a_run_with_a_baseline_ends_when_the_baseline_was_read() -> None:
     assert (run.gate.baseline, run.gate.regression) == ("team.b.1", 1.0)
 
 
+def test_a_gate_names_the_tasks_whose_rows_changed_since_the_baseline() -> None:
+    fleet, run = frozen(20, ending=lambda *_: (Outcome.PASSED, 0.0))
+    fleet.edit(run, gate=EvalRunSpec.model_validate(SPEC | {"gate": {"baseline": "b", "maxRegression": 0.3}}).gate)
+    while fleet.end_one():
+        fleet.plan()
+    before = {(f"t{n}", 0): 1 for n in range(20)}
+    digest = run.record.suite_digest if run.record else ""
+    run.baseline = Baseline(RunScores("team.b.1", digest, [CellScores(CELL, before)], {"t3": "of another row"}))
+    fleet.plan()
+    passed = condition(run, "GatePassed")
+    assert "19 tasks) against team.b.1" in passed
+    assert passed.endswith("; not compared, because their rows differ: t3")
+
+
 def test_a_gate_passes_if_no_earlier_run_is_good() -> None:
     fleet, run = frozen(2, gate={"lastGood": True, "maxRegression": 0.1})
     run.baseline = Baseline(None)
