@@ -7,6 +7,7 @@ server again for every combination of parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 import pytest
 from tests.domains.declaration import DomainDeclaration, declared_domains
@@ -16,9 +17,20 @@ DatabaseOf = Callable[[str], GymDatabase]
 """Returns a database by the name of its domain."""
 
 
-@pytest.fixture(params=declared_domains())
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs a test for every domain that declares what the test's marks `declares` name; a test may choose itself."""
+    names = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "declared" not in metafunc.fixturenames or any("declared" in chosen for chosen in names):
+        return
+    needed = [attrgetter(name) for mark in metafunc.definition.iter_markers("declares") for name in mark.args]
+    domains = [name for name, declared in declared_domains().items() if all(has(declared) for has in needed)]
+    assert domains, f"no domain declares what {metafunc.definition.nodeid} needs"
+    metafunc.parametrize("declared", domains, indirect=True)
+
+
+@pytest.fixture
 def declared(request: pytest.FixtureRequest) -> DomainDeclaration:
-    """The declaration of the domain under test: every one, one after the other."""
+    """The declaration of the domain under test."""
     return declared_domains()[request.param]
 
 

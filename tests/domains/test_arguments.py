@@ -19,13 +19,6 @@ from opsgym_domains.kit.arguments import Parameter
 Path = tuple[str, ...]
 
 
-@pytest.fixture
-def codes_of_values(declared: DomainDeclaration) -> None:
-    """Skips a domain that checks values itself: its refusals have published sentences and no codes."""
-    if not declared.checks_by_schema:
-        pytest.skip("the domain checks values itself, which tests of the domain cover")
-
-
 Enumeration = tuple[str, Path, Sequence[Any], bool]
 """Tool, path of the argument, allowed values, and whether the argument takes several of them."""
 
@@ -64,7 +57,7 @@ def with_value(arguments: Mapping[str, Any], path: Path, value: Any) -> dict[str
     return changed
 
 
-@pytest.mark.usefixtures("codes_of_values")
+@pytest.mark.declares("checks_by_schema")
 def test_a_misspelt_value_is_refused_with_the_allowed_ones(declared: DomainDeclaration, unchanged: GymDatabase) -> None:
     code, problems = declared.argument_code("INVALID_ENUM_VALUE"), []
     assert len(enumerations(declared)) > 60
@@ -77,7 +70,7 @@ def test_a_misspelt_value_is_refused_with_the_allowed_ones(declared: DomainDecla
     assert problems == []
 
 
-@pytest.mark.usefixtures("codes_of_values")
+@pytest.mark.declares("checks_by_schema")
 def test_every_allowed_value_passes_the_check(declared: DomainDeclaration, database: GymDatabase) -> None:
     code, problems = declared.argument_code("INVALID_ENUM_VALUE"), []
     for tool, path, allowed, several in sample(enumerations(declared), 12):

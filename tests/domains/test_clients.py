@@ -69,12 +69,11 @@ async def test_the_sdks_client_gets_the_same_results_as_a_plain_client(
 
 
 @pytest.mark.anyio
+@pytest.mark.declares("checks_by_schema")
 @pytest.mark.parametrize("mode", ["legacy", LATEST_MODERN_VERSION])
 async def test_the_sdks_client_gets_a_refusal_as_a_tool_error(
     gym: Gym, declared: DomainDeclaration, database: GymDatabase, mode: str
 ) -> None:
-    if not declared.checks_by_schema:
-        pytest.skip("refusals of the domain have no codes")
     name, tool = next(iter(declared.updates.items()))
     arguments = {**declared.examples[name], tool.key: declared.unknown_key}
     async with sdk_client(gym, declared, database.id, mode) as client:

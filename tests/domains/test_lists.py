@@ -17,11 +17,7 @@ from tests.support.gym import GymDatabase, Outcome
 
 ENDS = ("_after", "_before")
 
-
-@pytest.fixture(autouse=True)
-def has_list_tools(declared: DomainDeclaration) -> None:
-    if not declared.lists:
-        pytest.skip("the lists of the domain have rules of their own, which tests of the domain cover")
+pytestmark = pytest.mark.declares("lists")
 
 
 class Lists:

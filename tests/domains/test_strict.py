@@ -118,9 +118,9 @@ def test_no_tool_runs_for_an_inactive_an_unknown_or_an_unnamed_user(gym: Gym, de
         assert database.digest() == before
 
 
+@pytest.mark.declares("strict.denial")
 def test_a_denied_call_names_rule_user_resource_and_tool(gym: Gym, declared: DomainDeclaration) -> None:
-    if declared.strict.denial is None:
-        pytest.skip("no role of the domain is denied a tool")
+    assert declared.strict.denial is not None
     role, tool, named = declared.strict.denial
     with declared.strict_database(gym, role) as database:
         outcome = database.call_with(tool, declared.examples[tool])

@@ -208,11 +208,10 @@ def test_an_update_of_an_unknown_row_is_refused_and_names_the_key(
 # --- references ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.declares("references")
 def test_a_reference_to_an_unknown_row_is_refused_by_the_name_of_the_record(
     declared: DomainDeclaration, unchanged: GymDatabase
 ) -> None:
-    if not declared.references:
-        pytest.skip("references of the domain are not enforced")
     references = [
         (name, argument)
         for name, tool in declared.tools.items()
