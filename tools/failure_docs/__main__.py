@@ -1,5 +1,5 @@
-"""`python -m tools.failure_docs [modes|recorded|mutants …] [--write]`: prints the parts of docs/failures.md, or writes
-them there.
+"""`python -m tools.failure_docs [modes|refusals|recorded|mutants …] [--write]`: prints the parts of docs/failures.md,
+or writes them there.
 
 `recorded` needs the published benchmark's facts (OPSGYM_UPSTREAM); `mutants` plays some 250 episodes, which takes
 minutes.
@@ -23,6 +23,7 @@ from tools.failure_docs.measure import (
     run_mutants,
     without_solution,
 )
+from tools.failure_docs.refusal_answers import refusal_table
 
 from opsgym.local.gym_servers import GymServers
 
@@ -59,7 +60,12 @@ async def _mutants() -> list[MutantResult]:
         return await asyncio.to_thread(run_mutants, servers.urls["itsm"], OF_EACH)
 
 
-PARTS: Mapping[str, Callable[[], str]] = {"modes": docs_page.modes, "recorded": recorded, "mutants": mutants}
+PARTS: Mapping[str, Callable[[], str]] = {
+    "modes": docs_page.modes,
+    "refusals": refusal_table,
+    "recorded": recorded,
+    "mutants": mutants,
+}
 
 
 def main() -> None:

@@ -16,8 +16,15 @@ from opsgym_api.tasks.task import Task
 from opsgym_console.analysis.failures.expectations import Expectation, expectations_of
 from opsgym_console.analysis.failures.mismatches import Mismatch, mismatches
 from opsgym_console.analysis.failures.reference import Comparison, compare
+from opsgym_console.analysis.failures.refusals import obstacle_in, refusal_in
 from opsgym_console.analysis.failures.states import FinalState
 from opsgym_console.analysis.failures.trajectory import Trajectory
+
+LEAST_SHARE = 0.5
+"""Share of the reference solution's writes from which on the work counts as done for the most part."""
+
+_OF_REFUSAL = ("refusal", "answer_match")
+"""Category and type of verifiers that judge whether an answer declines."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,28 @@ class Case:
         if self.task is None or self.task.gold_actions is None:
             return None
         return compare(self.task.gold_actions, self.trajectory)
+
+    @cached_property
+    def mostly_done(self) -> bool:
+        """Whether at least half of the solution's writes were made; without a solution, whether any write was."""
+        if self.gold is None or not self.gold.due:
+            return bool(self.trajectory.written)
+        return self.gold.tried >= LEAST_SHARE * self.gold.due
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Where the answer says that the request was not carried out; None if it does not, or if it was.
+
+        The answer to an infeasible task may also say that a record is missing or ambiguous; an agent that reports that
+        of a feasible task has given up, not declined. Verifiers that judged the wording of a refusal are believed.
+        """
+        answer, request = self.record.answer, self.trajectory.request
+        if self.feasible:
+            return None if self.mostly_done else refusal_in(answer, request)
+        of_wording = [one for one in self.record.verifiers if (one.category, one.verifier_type) == _OF_REFUSAL]
+        if of_wording and all(one.passed for one in of_wording):
+            return answer
+        return refusal_in(answer, request) or obstacle_in(answer)
 
     @cached_property
     def expectations(self) -> Sequence[Expectation]:

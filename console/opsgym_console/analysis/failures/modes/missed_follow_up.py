@@ -15,10 +15,9 @@ from opsgym_console.analysis.failures.findings import Basis, Evidence, Finding, 
 from opsgym_console.analysis.failures.mismatches import MismatchKind
 from opsgym_console.analysis.failures.modes import premature_termination, wrong_refusal
 from opsgym_console.analysis.failures.trajectory import creates, is_lookup
-from opsgym_console.analysis.failures.trial import Case
+from opsgym_console.analysis.failures.trial import LEAST_SHARE, Case
 from opsgym_console.analysis.failures.values import shown
 
-LEAST_SHARE = premature_termination.LEAST_SHARE
 _MISSING = (MismatchKind.NOT_CHANGED, MismatchKind.NOT_WRITTEN)
 
 

@@ -2,15 +2,14 @@
 
 Looks at: whether the task is feasible, the writes that were carried out, verifiers of category `refusal`, the final
 answer.
-Holds when: the task is infeasible, and a write was carried out that the reference solution does not make, or the
-answer does not decline.
+Holds when: the task is infeasible, and a write was carried out that the reference solution does not make, or no
+clause of the answer says that the request was not carried out, or that a record is missing or ambiguous.
 Example: an agent in the role of a reporter raises an incident's priority, which only agents may do.
 """
 
 from __future__ import annotations
 
 from opsgym_console.analysis.failures.findings import Basis, Evidence, Finding, Mode
-from opsgym_console.analysis.failures.modes.refusals import declines
 from opsgym_console.analysis.failures.trial import Case
 
 
@@ -23,7 +22,7 @@ def find(case: Case) -> Finding | None:
         Evidence(f"{call.tool} was carried out in a task that must be declined", call.step, call.number, call.tool)
         for call in extra
     ]
-    if not declines(case.record.answer):
+    if case.refusal is None:
         answer = case.record.answer[:200] or "(empty)"
         failed = next((verifier.index for verifier in case.failed if verifier.category == "refusal"), None)
         evidence.append(Evidence(f"the answer does not decline: {answer}", case.record.steps, verifier=failed))

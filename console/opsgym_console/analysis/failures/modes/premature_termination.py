@@ -12,21 +12,19 @@ from __future__ import annotations
 
 from opsgym_console.analysis.failures.expectations import expectations_of
 from opsgym_console.analysis.failures.findings import Basis, Evidence, Finding, Mode
-from opsgym_console.analysis.failures.modes.refusals import declines
-from opsgym_console.analysis.failures.trial import Case
+from opsgym_console.analysis.failures.trial import LEAST_SHARE, Case
 
-LEAST_SHARE = 0.5
 _OF_THE_WORK = ("task_completion", "integrity")
 
 
 def find(case: Case) -> Finding | None:
     """The finding, if most of the work was never row_written."""
-    if not case.feasible or case.record.stopped_by != "answer" or declines(case.record.answer):
+    if not case.feasible or case.record.stopped_by != "answer" or case.refusal is not None:
         return None
     last = case.trajectory.calls[-1] if case.trajectory.calls else None
     step, call, tool = (last.step, last.number, last.tool) if last else (case.record.steps, None, None)
     if case.gold is not None:
-        if not case.gold.due or case.gold.tried >= LEAST_SHARE * case.gold.due:
+        if not case.gold.due or case.mostly_done:
             return None
         detail = f"ended here with {case.gold.tried} of {case.gold.due} writes of the reference solution made"
         return Finding(Mode.PREMATURE_TERMINATION, Basis.GOLD_ACTIONS, (Evidence(detail, step, call, tool),))
