@@ -40,6 +40,7 @@ def bake(folder: Path, domains: Iterable[Domain]) -> None:
     for name in _NOT_KEPT:
         (folder / name).unlink(missing_ok=True)
     _share_equal_files(folder)
+    _let_everybody_read(folder)
 
 
 async def _bake(folder: Path, domains: Iterable[Domain]) -> None:
@@ -61,6 +62,12 @@ async def _make_templates(where: PostgresServer, domain: Domain) -> None:
             await databases.prepare(seed)
     finally:
         await databases.stop()
+
+
+def _let_everybody_read(folder: Path) -> None:
+    """Makes the data readable for every account: some platforms run containers under users that no image knows."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def _share_equal_files(folder: Path) -> None:

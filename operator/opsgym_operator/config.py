@@ -87,6 +87,8 @@ class PodsConfig(Document):
     """Taints that task pods tolerate."""
     priority_class_name: str = ""
     """Priority class of task pods; the cluster's default if empty."""
+    run_as_user: Annotated[int, Field(ge=1)] | None = 10001
+    """User and group of all containers; the platform assigns them if None, as OpenShift does."""
     service_account_name: Name = "opsgym-task"
     """Service account of task pods, in the EvalRun's namespace. Its token is not mounted."""
     database_megabytes: Annotated[int, Field(ge=64)] = 384

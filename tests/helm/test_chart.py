@@ -301,6 +301,21 @@ def test_the_operator_finds_each_webhooks_address_as_files_and_starts_without() 
     assert notifications.by_name["on.call"].events == ["stalled", "gate_failed"]
 
 
+def test_the_platform_may_choose_the_user_of_every_container() -> None:
+    values = {**SETTINGS["everything"], "console": {"enabled": True}, "runAsUser": None}
+    manifests = rendered(values)
+    given = [pod.spec["securityContext"] for pod in pods(manifests)]
+    assert len(given) == 4
+    assert all(context == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}} for context in given)
+    assert _config(manifests).pods.run_as_user is None
+
+
+def test_the_user_of_every_container_can_be_another_one() -> None:
+    manifests = rendered({**SETTINGS["trial store"], "runAsUser": 1000660000})
+    assert {pod.spec["securityContext"]["runAsUser"] for pod in pods(manifests)} == {1000660000}
+    assert _config(manifests).pods.run_as_user == 1000660000
+
+
 def test_requests_and_limits_are_set_apart() -> None:
     values = {**SETTINGS["least"], "operator": {"resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}}}
     container = one(rendered(values), "Deployment", "opsgym-operator")["spec"]["template"]["spec"]["containers"][0]
@@ -457,6 +472,7 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
         ({"networkPolicy": {"storePorts": []}}, "/networkPolicy/storePorts"),
         ({"metrics": {"serviceMonitor": {"interval": "often"}}}, "/metrics/serviceMonitor/interval"),
         ({"logLevel": "LOUD"}, "/logLevel"),
+        ({"runAsUser": 0}, "/runAsUser"),
         ({"tracing": {"endpoint": "collector:4318"}}, "/tracing/endpoint"),
         ({"tracing": {"endpoint": "http://user:password@host"}}, "/tracing/endpoint"),
         ({"tracing": {"samplingRatio": 2}}, "/tracing/samplingRatio"),

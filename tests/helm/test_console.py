@@ -37,7 +37,7 @@ def test_people_sign_in_with_a_token_that_is_made() -> None:
     assert container["command"] == ["python", "-m", "opsgym_console"]
     assert container["args"] == [
         "--config=/etc/opsgym/config.yaml",
-        "--host=0.0.0.0",
+        "--host=::",
         "--port=8080",
         "--token-file=/etc/opsgym/console/token",
     ]

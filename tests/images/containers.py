@@ -44,6 +44,7 @@ class Unpacked:
         env: Mapping[str, str] | None = None,
         volumes: Mapping[str, Path] | None = None,
         entry: Sequence[str] = (),
+        user: str = "",
     ) -> Iterator[Container]:
         """A running container; ended at the end of the block.
 
@@ -52,9 +53,10 @@ class Unpacked:
             env: Environment beside the image's own.
             volumes: Folders by their place in the container.
             entry: Entry point instead of the image's own.
+            user: User and group (`UID:GID`) instead of the image's own.
         """
         with tempfile.TemporaryDirectory() as bundle:
-            config = self.image.config["config"]
+            config = self.image.config["config"] | ({"User": user} if user else {})
             given = [f"{name}={value}" for name, value in (env or {}).items()]
             spec = _spec(config, self.root, [*(entry or config["Entrypoint"]), *arguments], given, volumes or {})
             Path(bundle, "config.json").write_text(json.dumps(spec), encoding="utf-8")

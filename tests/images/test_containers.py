@@ -77,7 +77,10 @@ def test_a_pods_postgres_and_gym_come_up_and_seed(domains_root: Unpacked, pod: P
         domains_root.started(*postgres, volumes=volumes) as database,
         domains_root.started(*gym, env=where, volumes=sockets) as server,
     ):
-        until(lambda: database.execute("pg_isready", "-q", "-h", "/socket") == 0, "the startup probe is content")
+        until(
+            lambda: database.execute("pg_isready", "-q", "-h", "/socket", "-U", "postgres") == 0,
+            "the startup probe is content",
+        )
         assert server.process.stdout is not None
         url = json.loads(server.process.stdout.readline())["url"]
         seeded = httpx.post(f"{url}/api/seed-database", json={"database_id": "db", "builtin": "quickstart"}, timeout=30)
@@ -90,6 +93,34 @@ def test_a_pods_postgres_and_gym_come_up_and_seed(domains_root: Unpacked, pod: P
     again = domains_root.run(*postgres, volumes=volumes)
     assert again.returncode == 3
     assert "ran in this pod before" in again.stderr
+
+
+def test_a_pods_postgres_and_gym_run_as_a_user_whom_no_image_knows(domains_root: Unpacked, pod: Path) -> None:
+    """OpenShift gives each namespace a user of its own, in group 0."""
+    user, sockets = "1000660000:0", {"/socket": pod / "socket"}
+    for name in ("data", "socket"):
+        os.chown(pod / name, 1000660000, 0)
+    postgres = ("opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket")
+    gym = ("opsgym_domains.serve", "itsm", "--host", "127.0.0.1", "--port", "0")
+    where = {"OPSGYM_POSTGRES_HOST": "/socket", "OPSGYM_POSTGRES_USER": "postgres"}
+    with (
+        domains_root.started(*postgres, volumes={"/data": pod / "data", **sockets}, user=user) as database,
+        domains_root.started(*gym, env=where, volumes=sockets, user=user) as server,
+    ):
+        probe = ("pg_isready", "-q", "-h", "/socket", "-U", "postgres")
+        until(lambda: database.execute(*probe) == 0, "the startup probe is content")
+        assert server.process.stdout is not None
+        url = json.loads(server.process.stdout.readline())["url"]
+        seeded = httpx.post(f"{url}/api/seed-database", json={"database_id": "db", "builtin": "quickstart"}, timeout=30)
+        assert seeded.status_code == 200, seeded.text
+
+
+@pytest.mark.parametrize("name", ["runner_root", "operator_root", "console_root"])
+def test_programs_start_as_a_user_whom_no_image_knows(name: str, request: pytest.FixtureRequest) -> None:
+    image: Unpacked = request.getfixturevalue(name)
+    code = "import os, pathlib; pathlib.Path.home().joinpath('x').write_text('x'); print(os.getuid(), os.getgid())"
+    done = image.run("-c", code, entry=("python",), user="1000660000:0")
+    assert (done.stdout.split(), done.returncode) == (["1000660000", "0"], 0), done.stderr
 
 
 def test_a_suite_is_exported_to_a_volume(domains_root: Unpacked, pod: Path) -> None:

@@ -55,14 +55,14 @@ async def serve(console: Console, host: str, port: int, ready: Callable[[int], N
 
     Args:
         console: The application.
-        host: Address to listen on.
+        host: Address to listen on; `::` stands for all addresses, those of IPv4 included.
         port: Port to listen on; 0 picks a free one.
         ready: Called with the port once the server listens.
 
     Raises:
         InputError: The server cannot listen on the address.
     """
-    listener = _listener(host, port)
+    listener = listening_socket(host, port)
     server = Server(console)
 
     def stop() -> None:
@@ -76,20 +76,20 @@ async def serve(console: Console, host: str, port: int, ready: Callable[[int], N
     await server.serve(sockets=[listener])
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address; `::` stands for all addresses, those of IPv4 included.
+
+    Raises:
+        InputError: The address cannot be used.
+    """
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
-            0
-        ]
-        listener = socket.socket(family, kind)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(address)
-            listener.listen(BACKLOG)
-        except OSError:
-            listener.close()
-            raise
+        if host == "::" and socket.has_dualstack_ipv6():
+            address = (host, port)
+            return socket.create_server(address, family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)
+        # A machine without IPv6 has no address "::": all its addresses are IPv4.
+        name = "0.0.0.0" if host == "::" else host  # noqa: S104 - what the caller asked for
+        family, _, _, _, resolved = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server((resolved[0], int(resolved[1])), family=family, backlog=BACKLOG)
     except OSError as error:
         message = f"cannot listen on {host}:{port}: {error.strerror}; name another --host or --port"
         raise InputError("opsgym serve", [Problem("", message)]) from None
-    return listener

@@ -94,6 +94,7 @@ gyms: {{ .Values.gyms | toJson }}
 pods:
   {{- omit .Values.pods "serviceAccountName" "serviceAccountAnnotations" "resources" | toYaml | nindent 2 }}
   serviceAccountName: {{ include "opsgym.podsAccount" . }}
+  runAsUser: {{ .Values.runAsUser | toJson }}
   resources:
     {{- range $container, $resources := .Values.pods.resources }}
     {{ $container }}:
@@ -131,9 +132,11 @@ watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).li
 
 {{- define "opsgym.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
+{{- with .Values.runAsUser }}
+runAsUser: {{ . | int64 }}
+runAsGroup: {{ . | int64 }}
+fsGroup: {{ . | int64 }}
+{{- end }}
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
 

@@ -28,8 +28,6 @@ from opsgym_operator.plan.desired import PreflightJob, TaskJob
 
 AGENT = "agent"
 """Container that runs the episode."""
-USER = 10001
-"""User and group of all containers."""
 JOB_SPEC_FOLDER = "/etc/opsgym/job"
 JOB_SPEC_VOLUME = "job-spec"
 GRACE_S = 30
@@ -125,14 +123,7 @@ def _pod(config: OperatorConfig) -> Manifest:
         "serviceAccountName": pods.service_account_name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "fsGroup": USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": _pod_security(pods.run_as_user),
     }
     if config.images.pull_secrets:
         pod["imagePullSecrets"] = [{"name": name} for name in config.images.pull_secrets]
@@ -147,6 +138,17 @@ def _pod(config: OperatorConfig) -> Manifest:
     return pod
 
 
+def _pod_security(user: int | None) -> Manifest:
+    # Without a user, the platform's admission sets user, group and fsGroup.
+    account = {} if user is None else {"runAsUser": user, "runAsGroup": user, "fsGroup": user}
+    return {
+        "runAsNonRoot": True,
+        **account,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
 # Containers
 
 
@@ -157,7 +159,7 @@ def _postgres(config: OperatorConfig, resources: Manifest) -> Manifest:
         "imagePullPolicy": config.images.pull_policy,
         "command": ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"],
         "restartPolicy": "Always",
-        "startupProbe": _startup_probe({"exec": {"command": ["pg_isready", "-q", "-h", "/socket"]}}),
+        "startupProbe": _startup_probe({"exec": {"command": ["pg_isready", "-q", "-h", "/socket", "-U", "postgres"]}}),
         "resources": resources,
         "securityContext": _container_security(),
         "terminationMessagePolicy": "FallbackToLogsOnError",

@@ -7,6 +7,7 @@ import json
 from tests.operator.build.material import LABELS, OWNER, RUN, new_job, resources
 from tests.operator.fleet import CONFIG
 
+from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import Access, Agent, Limits
 from opsgym_operator.build.configmaps import job_spec_config_map
 from opsgym_operator.build.job_spec import job_spec
@@ -41,7 +42,7 @@ def test_a_job_spec_config_map_whole() -> None:
             ],
             "parameters": {},
             "max_concurrency": 4,
-            "prices": {"input_usd": 1.0, "output_usd": 2.0, "cached_input_usd": None, "cache_write_usd": None},
+            "prices": Prices(input_usd=1, output_usd=2).model_dump(),
             "allow_unpriced": False,
         },
         "planner": None,

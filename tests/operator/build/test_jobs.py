@@ -113,7 +113,9 @@ def test_a_task_job_whole() -> None:
                             "imagePullPolicy": "IfNotPresent",
                             "command": POSTGRES,
                             "restartPolicy": "Always",
-                            "startupProbe": startup(exec={"command": ["pg_isready", "-q", "-h", "/socket"]}),
+                            "startupProbe": startup(
+                                exec={"command": ["pg_isready", "-q", "-h", "/socket", "-U", "postgres"]}
+                            ),
                             "resources": resources("postgres"),
                             "securityContext": SECURITY,
                             "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -154,7 +156,7 @@ def test_a_task_job_whole() -> None:
                         {"name": "tmp-agent", "emptyDir": {}},
                         {"name": "tmp-itsm", "emptyDir": {}},
                         {"name": "tmp-csm", "emptyDir": {}},
-                        {"name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "256Mi"}},
+                        {"name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "384Mi"}},
                         {"name": "socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
                     ],
                 },

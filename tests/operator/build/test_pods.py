@@ -48,6 +48,15 @@ def test_every_opsgym_container_gets_the_log_level() -> None:
     assert level in preflight(suite, config)["spec"]["template"]["spec"]["containers"][0]["env"]
 
 
+def test_the_platform_assigns_users_where_the_installation_says_so() -> None:
+    config = CONFIG.model_copy(update={"pods": CONFIG.pods.model_copy(update={"run_as_user": None})})
+    assert task(config)["spec"]["template"]["spec"]["securityContext"] == {
+        "runAsNonRoot": True,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
 def test_a_published_gym_image_needs_no_postgres() -> None:
     config = CONFIG.model_copy(update={"gyms": {"csm": GymImage(image="published/csm:2", port=8005)}})
     only = task(config, gyms=("csm",))["spec"]["template"]["spec"]
