@@ -18,6 +18,7 @@ from tests.cli.runs import CELL, put_attempt, put_run, put_trial, verifier
 from opsgym.command_line.group import cli
 from opsgym.formats.breakdowns import BREAKDOWNS
 from opsgym.main import invoke
+from opsgym_api.kinds.profiles import Switches
 from opsgym_api.records.attempt import Cell, Usage, Versions
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
@@ -260,6 +261,44 @@ def test_tasks_are_compared_by_digest_and_every_difference_is_named(
     assert "differs: models.m.inline.parameters.temperature: 0.0 → 0.5\n" in out
 
 
+def test_a_comparison_names_a_profile_with_each_of_its_switches(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A switch that one spec sets to its default and the other leaves out does not differ."""
+    spec = {"suite": {"builtin": "q"}, "models": [{"name": "m", "inline": {"model": "openai/gpt"}}]}
+    agents = ({"name": "react", "strictTools": "disabled"}, {"name": "react", "profile": "published", "maxSteps": 9})
+    for run, agent in zip(("plain.1", "paper.1"), agents, strict=True):
+        put_run(store, run, [PlannedCell(cell=CELL, task_ids=["a"])], spec=spec | {"agents": [agent]})
+        passed(store, run, CELL, {"a": (1,)})
+    document = json.loads(stdout_of(capsys, "compare", "plain", "paper", "--format", "json"))
+    differences = {one["name"]: (one["before"], one["after"]) for one in document["differences"]}
+    assert differences.pop("agents.react.profile") == ("opsgym", "published")
+    assert differences.pop("agents.react.maxSteps") == ("50", "9")
+    assert differences.pop("agents.react.strictTools", None) is None
+    switches = {
+        field.alias for name, field in Switches.model_fields.items() if name not in {"max_steps", "strict_tools"}
+    }
+    assert differences.keys() == {f"agents.react.{name}" for name in switches}
+    assert [cell["profile"] for cell in document["cells"]] == ["published, maxSteps: 9"]
+
+
+def test_a_comparison_reads_the_versions_of_every_common_task(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run, litellm in (("then.1", {"a": "1", "b": "1", "c": "1"}), ("now.1", {"a": "1", "b": "2", "c": "3"})):
+        put_run(store, run, [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
+        for task, one in litellm.items():
+            versions = Versions(opsgym="1", python=run, litellm=one, task_digest="d")
+            put_trial(store, run, task, Outcome.PASSED, versions=versions)
+    document = json.loads(stdout_of(capsys, "compare", "then", "now", "--format", "json"))
+    assert document["differences"] == [
+        {"name": "python", "before": "then.1", "after": "now.1"},
+        {"name": "litellm (2 of 3 tasks, in m/react/oracle/itsm)", "before": "1", "after": "2, 3"},
+    ]
+    store.put(RunKeys("now.1").trial(CELL, "a", 0).record, b"{")
+    assert "litellm: 1 → 2, 3\n" in stdout_of(capsys, "compare", "then", "now")
+
+
 def test_two_models_of_one_run_are_compared_with_their_settings(
     store: LocalStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -374,3 +413,7 @@ def test_tables_name_the_profile_of_each_agent(store: LocalStore, capsys: pytest
     assert [row["profile"] for row in averages] == ["opsgym", "published, toolErrors: shown"]
     assert {row["profile"] for row in rows} == {"opsgym", "published, toolErrors: shown"}
     assert "published, toolErrors: shown" in printed
+    for by in BREAKDOWNS:
+        table = records(stdout_of(capsys, "results", "both", "--format", "csv", "--by", by))
+        unnamed = [row for row in table if row["profile"] not in {"opsgym", "published, toolErrors: shown"}]
+        assert unnamed == [], by

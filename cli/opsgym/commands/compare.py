@@ -19,6 +19,7 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.gate import GateCheck
+from opsgym_api.records.run import profile_of
 from opsgym_core.common.numbers import cell_name
 from opsgym_core.gates.judge import Baseline, Judgement, judge, judged_run, run_scores
 from opsgym_core.results.compare import NAMED, Change, Comparison, compare, new_names, rename_cells
@@ -35,7 +36,7 @@ from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import summarise
 
 CELLS = (
-    *(Column(name, Kind.TEXT, name) for name in ("model", "agent", "mode", "domain")),
+    *(Column(name, Kind.TEXT, name) for name in ("model", "agent", "profile", "mode", "domain")),
     Column("tasks", Kind.COUNT, "tasks"),
     Column("trials", Kind.COUNT, "trials"),
     Column("before", Kind.SHARE, "before"),
@@ -104,6 +105,7 @@ def compare_runs(request: CompareRequest, locator: RunLocator) -> int:
             *setting_differences(own.run, after.run, names),
             *version_differences((store, own), (other_store, after), cells),
         ],
+        after.run.spec,
         judgement.checks,
     )
     write_out(_formatted(comparison, context, request.form), request.out)
@@ -117,6 +119,8 @@ class _Context:
     changed: frozenset[str]
     """Tasks that are other rows in the second run, and are not compared."""
     differences: Sequence[Difference]
+    spec: Mapping[str, Any]
+    """Spec of the second run."""
     checks: Sequence[GateCheck]
 
 
@@ -148,7 +152,7 @@ def _judge(before: RunRows, after: RunRows, max_regression: float | None) -> Jud
 
 
 def _formatted(comparison: Comparison, context: _Context, form: str) -> str:
-    cells, flips = _cells(comparison), _flips(comparison)
+    cells, flips = _cells(comparison, context.spec), _flips(comparison)
     if form == "json":
         return json.dumps(_document(comparison, context, cells, flips)) + "\n"
     if form == "markdown":
@@ -184,9 +188,12 @@ def _notes(comparison: Comparison, context: _Context) -> list[str]:
     return [*notes, *settings, *map(check_line, context.checks)]
 
 
-def _cells(comparison: Comparison) -> Table:
-    rows = [{**cell.cell.model_dump(), **_change(cell.change)} for cell in comparison.cells]
-    total = {"model": "total", "agent": "", "mode": "", "domain": "", **_change(comparison.total)}
+def _cells(comparison: Comparison, spec: Mapping[str, Any]) -> Table:
+    rows = [
+        {**cell.cell.model_dump(), "profile": profile_of(spec, cell.cell.agent), **_change(cell.change)}
+        for cell in comparison.cells
+    ]
+    total = {"model": "total", "agent": "", "profile": "", "mode": "", "domain": "", **_change(comparison.total)}
     return Table(CELLS, [*rows, *([total] if len(rows) > 1 else [])])
 
 

@@ -4,20 +4,21 @@ verifier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cell, ScoredAttempt
-from opsgym_core.results.rows import CellRows, RunRows
+from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, score_of
 from opsgym_core.results.statistics import Interval
 from opsgym_core.results.variants import spread_of
 
 Row = Mapping[str, Any]
 
-AGENT = tuple(Column(name, Kind.TEXT, name) for name in ("model", "agent", "mode"))
+AGENT = tuple(Column(name, Kind.TEXT, name) for name in ("model", "agent", "profile", "mode"))
 CELL = (*AGENT, Column("domain", Kind.TEXT, "domain"))
 SUCCESS = (
     Column("success_rate", Kind.SHARE, "success"),
@@ -78,18 +79,26 @@ class Results:
     variants: Mapping[int, Summary] = field(default_factory=dict)
     """Scores of the runs that differ from this one in the suite's variant only, its own included; for `by_variant`."""
 
+    @cached_property
+    def _profiles(self) -> Mapping[str, str]:
+        return {agent.agent: agent.profile for agent in self.summary.agents}
+
+    def names(self, cell: Cell) -> dict[str, str]:
+        """Values of the columns `CELL`."""
+        return {**cell.model_dump(), "profile": self._profiles.get(cell.agent, "")}
+
 
 def by_cell(results: Results) -> Table:
     """One row for each cell, in the order of the spec."""
     return Table(
-        (*CELL, *FIGURES), [{**cell.cell.model_dump(), **figures(cell.score)} for cell in results.summary.cells]
+        (*CELL, *FIGURES), [{**results.names(cell.cell), **figures(cell.score)} for cell in results.summary.cells]
     )
 
 
 def by_agent(results: Results) -> Table:
     """One row for each model, agent and mode, over all domains, with both means."""
     return Table(
-        (*AGENT, Column("profile", Kind.TEXT), *DOMAINS, *FIGURES),
+        (*AGENT, *DOMAINS, *FIGURES),
         [_agent_row(agent) for agent in results.summary.agents],
     )
 
@@ -107,7 +116,7 @@ def by_category(results: Results) -> Table:
         columns,
         [
             {
-                **cell.cell.model_dump(),
+                **results.names(cell.cell),
                 "category": category,
                 "passed": share.passed,
                 "executed": share.total,
@@ -132,7 +141,7 @@ def by_horizon(results: Results) -> Table:
     return Table(
         columns,
         [
-            {**cell.cell.model_dump(), "horizon": name, **_success(success)}
+            {**results.names(cell.cell), "horizon": name, **_success(success)}
             for cell in results.summary.cells
             for name, success in cell.score.horizons.items()
         ],
@@ -142,7 +151,7 @@ def by_horizon(results: Results) -> Table:
 def by_task(results: Results) -> Table:
     """One row for each task of a cell that has a scored trial."""
     columns = (*CELL, Column("task_id", Kind.TEXT, "task"), Column("horizon", Kind.COUNT, "gold steps"), *FIGURES)
-    return Table(columns, list(_tasks(results.rows.cells)))
+    return Table(columns, list(_tasks(results)))
 
 
 def by_trial(results: Results) -> Table:
@@ -174,7 +183,7 @@ def by_trial(results: Results) -> Table:
         Column("cost_usd", Kind.DOLLARS, "cost"),
         Column("judge_cost_usd", Kind.DOLLARS),
     )
-    return Table(columns, list(_trials(results.rows.cells)))
+    return Table(columns, list(_trials(results)))
 
 
 def by_verifier(results: Results) -> Table:
@@ -195,7 +204,7 @@ def by_verifier(results: Results) -> Table:
         columns,
         [
             {
-                **cell.cell.model_dump(),
+                **results.names(cell.cell),
                 "task_id": trial.task_id,
                 "trial": trial.trial,
                 **{field.name: getattr(verifier, field.name) for field in fields(verifier)},
@@ -224,7 +233,7 @@ def by_variant(results: Results) -> Table:
     scores: dict[tuple[str, ...], list[Row]] = {}
     for variant, summary in results.variants.items():
         for cell in summary.cells:
-            of_cell = cell.cell.model_dump()
+            of_cell = results.names(cell.cell)
             row = {**of_cell, "variant": str(variant), **_success(cell.score.success), **nothing}
             scores.setdefault(tuple(of_cell.values()), []).append(row)
     return Table(columns, [row for rows in scores.values() for row in (*rows, *_over_variants(rows))])
@@ -351,33 +360,34 @@ def _tokens(counted: Score | Attempt) -> dict[str, int]:
     return {f"{role}{name}": getattr(usage, name) for role, usage in usages.items() for name in TOKENS}
 
 
-def _tasks(cells: Iterable[CellRows]) -> Iterator[Row]:
-    for cell in cells:
+def _tasks(results: Results) -> Iterator[Row]:
+    for cell in results.rows.cells:
         trials: dict[str, list[ScoredAttempt]] = {}
         for trial in cell.trials:
             trials.setdefault(trial.task_id, []).append(trial)
         for task_id, of_task in trials.items():
             yield {
-                **cell.cell.model_dump(),
+                **results.names(cell.cell),
                 "task_id": task_id,
                 "horizon": of_task[0].horizon,
                 **figures(score_of(cell.cell, of_task)),
             }
 
 
-def _trials(cells: Iterable[CellRows]) -> Iterator[Row]:
-    for cell in cells:
+def _trials(results: Results) -> Iterator[Row]:
+    for cell in results.rows.cells:
+        names = results.names(cell.cell)
         by_trial: dict[tuple[str, int], Row] = {
-            (trial.task_id, trial.trial): _scored_trial(cell.cell, trial) for trial in cell.trials
+            (trial.task_id, trial.trial): _scored_trial(trial) for trial in cell.trials
         }
-        by_trial |= {key: _unscored_trial(cell.cell, attempt) for key, attempt in last_attempts(cell).items()}
-        yield from (by_trial[key] for key in sorted(by_trial))
+        by_trial |= {key: _unscored_trial(attempt) for key, attempt in last_attempts(cell).items()}
+        yield from ({**names, **by_trial[key]} for key in sorted(by_trial))
 
 
-def _scored_trial(cell: Cell, trial: ScoredAttempt) -> Row:
+def _scored_trial(trial: ScoredAttempt) -> Row:
     executed = [verifier for verifier in trial.verifiers if verifier.executed]
     return {
-        **_attempt(cell, trial),
+        **_attempt(trial),
         "outcome": trial.outcome.value,
         "reason": trial.reason,
         "score": trial.score,
@@ -391,21 +401,20 @@ def _scored_trial(cell: Cell, trial: ScoredAttempt) -> Row:
     }
 
 
-def _unscored_trial(cell: Cell, attempt: Attempt) -> Row:
+def _unscored_trial(attempt: Attempt) -> Row:
     outcome, _, reason = ending_of(attempt).partition("/")
     unknown = ("score", "published_score", "feasible", "horizon", "variant", "verifiers_passed", "verifiers_executed")
     return {
-        **_attempt(cell, attempt),
+        **_attempt(attempt),
         "outcome": outcome,
         "reason": reason,
         **dict.fromkeys((*unknown, "tool_errors")),
     }
 
 
-def _attempt(cell: Cell, attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: Attempt) -> dict[str, Any]:
     """Columns of scored and unscored attempts; tokens and cost are those of this attempt alone."""
     return {
-        **cell.model_dump(),
         "task_id": attempt.task_id,
         "trial": attempt.trial,
         "attempt": attempt.attempt,

@@ -7,17 +7,24 @@ same task. A difference names the setting by its path in the spec.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
+from pydantic import ValidationError
+
+from opsgym_api.errors import InputError
+from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.records.attempt import Cell, TrialRecord, Versions
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.numbers import cell_name
 from opsgym_core.results.rows import CellRows, RunRows
 from opsgym_core.store.base import Store
-from opsgym_core.store.objects import read_object
+from opsgym_core.store.objects import READERS, read_object
 
 _IRRELEVANT = frozenset(
     {"budget", "gate", "notify", "queueName", "resultStore", "suspend", "ttlSecondsAfterFinished", "variant"}
@@ -25,6 +32,10 @@ _IRRELEVANT = frozenset(
 """Fields of a spec that do not affect scores; `suite.variant` shows in the tasks."""
 _SHOWN_TASKS = 10
 """Tasks with other rows that a message names."""
+_SHOWN_CELLS = 3
+"""Cells that the name of a difference has."""
+_MOST_RECORDS = 2000
+"""Trials of each run whose versions are read, spread evenly over cells and tasks: about 5 s from S3."""
 _SHORT = 60
 """Characters of a value that are shown; digests and prompts are longer."""
 
@@ -92,13 +103,23 @@ def setting_differences(
         after: The second run.
         names: Name in the second run by name in the first, for `model` and `agent`.
     """
-    first = {**_settings(before.spec, names), **_versions(before)}
-    second = {**_settings(after.spec, {}), **_versions(after)}
+    specs = _complete(before.spec), _complete(after.spec)
+    own, other = (before.spec, after.spec) if None in specs else (specs[0] or {}, specs[1] or {})
+    first = {**_settings(own, names), **_versions(before)}
+    second = {**_settings(other, {}), **_versions(after)}
     renamed = {name for changed in names.values() for name in changed.values()}
     if before.run == after.run:
         # Two parts of one run: everything else is the same.
         first, second = ({key: value for key, value in one.items() if _part(key) in renamed} for one in (first, second))
     return _between(first, second)
+
+
+def _complete(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A spec with every default and the switches of every profile; None if it is of another version."""
+    try:
+        return EvalRunSpec.model_validate(spec).model_dump(mode="json", by_alias=True)
+    except ValidationError:
+        return None
 
 
 def _part(path: str) -> str:
@@ -114,7 +135,7 @@ def _between(before: Mapping[str, str], after: Mapping[str, str]) -> list[Differ
 
 
 def _versions(run: RunRecord) -> dict[str, str]:
-    return {"opsgym": run.opsgym, **run.versions}
+    return {"opsgym": run.opsgym, "rescored from": run.rescored_from, **run.versions}
 
 
 def _settings(spec: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -141,10 +162,22 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
         yield path, value if isinstance(value, str) else json.dumps(value)
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """Trials at the same task in two cells that are compared."""
+
+    before: tuple[Cell, str, int]
+    """Cell, task id and trial number in the first run."""
+    after: tuple[Cell, str, int]
+
+
 def version_differences(
     before: tuple[Store, RunRows], after: tuple[Store, RunRows], cells: Mapping[Cell, Cell]
 ) -> list[Difference]:
-    """Differences of programs and tool catalogues, from one trial of each cell at a task that both runs scored.
+    """Differences of programs, models and tool catalogues, from one trial of each task that both runs scored.
+
+    A difference that not every compared task has is named with its number of tasks and its cells. A record that cannot
+    be read is passed over.
 
     Args:
         before: Store and rows of the first run.
@@ -152,37 +185,49 @@ def version_differences(
         cells: Cell of the first run, by the cell of the second that it is compared with.
 
     Raises:
-        InputError: A record is not valid.
         StoreError: A store cannot be read.
     """
     rows_before = {one.cell: one for one in before[1].cells}
     rows_after = {one.cell: one for one in after[1].cells}
-    differences: dict[tuple[str, str, str], list[Cell]] = {}
-    for now, then in cells.items():
-        pair = _same_task(rows_before.get(then), rows_after.get(now))
-        if pair is None:
-            continue
-        first = _trial_versions(before[0], before[1].run.run, then, *pair[0])
-        second = _trial_versions(after[0], after[1].run.run, now, *pair[1])
-        for one in _between(first, second):
-            differences.setdefault((one.name, one.before, one.after), []).append(now)
-    return [
-        Difference(name if len(where) == len(cells) else f"{name} ({', '.join(map(cell_name, where))})", first, second)
-        for (name, first, second), where in differences.items()
-    ]
+    pairs = [pair for now, then in cells.items() for pair in _same_tasks(rows_before.get(then), rows_after.get(now))]
+    sample = pairs[:: max(1, math.ceil(len(pairs) / _MOST_RECORDS))]
+    with ThreadPoolExecutor(READERS) as pool:
+        first = pool.map(partial(_trial_versions, before[0], before[1].run.run), [pair.before for pair in sample])
+        second = pool.map(partial(_trial_versions, after[0], after[1].run.run), [pair.after for pair in sample])
+        known = [(pair, then, now) for pair, then, now in zip(sample, first, second, strict=True) if then and now]
+    changed: dict[str, list[tuple[_Pair, Difference]]] = {}
+    for pair, then, now in known:
+        for difference in _between(then, now):
+            changed.setdefault(difference.name, []).append((pair, difference))
+    return [_over_tasks(name, of_name, len(known)) for name, of_name in changed.items()]
 
 
-def _same_task(before: CellRows | None, after: CellRows | None) -> tuple[tuple[str, int], tuple[str, int]] | None:
-    """A trial of each at the same task; None without a common task."""
+def _same_tasks(before: CellRows | None, after: CellRows | None) -> Iterator[_Pair]:
+    """A trial of each at every task that both have."""
     if before is None or after is None:
-        return None
-    first, second = ({trial.task_id: trial.trial for trial in one.trials} for one in (before, after))
-    common = min(first.keys() & second.keys(), default=None)
-    return None if common is None else ((common, first[common]), (common, second[common]))
+        return
+    first, second = ({trial.task_id: trial.trial for trial in reversed(one.trials)} for one in (before, after))
+    for task_id in sorted(first.keys() & second.keys()):
+        yield _Pair((before.cell, task_id, first[task_id]), (after.cell, task_id, second[task_id]))
 
 
-def _trial_versions(store: Store, run: str, cell: Cell, task_id: str, trial: int) -> dict[str, str]:
-    record = read_object(store, RunKeys(run).trial(cell, task_id, trial).record, TrialRecord)
+def _over_tasks(name: str, changed: Sequence[tuple[_Pair, Difference]], compared: int) -> Difference:
+    """One difference for all tasks that have it; several values are joined by commas."""
+    first, second = (", ".join(sorted({getattr(one, side) for _, one in changed})) for side in ("before", "after"))
+    if len(changed) == compared:
+        return Difference(name, first, second)
+    cells = list(dict.fromkeys(cell_name(pair.after[0]) for pair, _ in changed))
+    further = f" and {len(cells) - _SHOWN_CELLS} more cells" if len(cells) > _SHOWN_CELLS else ""
+    where = f"{', '.join(cells[:_SHOWN_CELLS])}{further}"
+    return Difference(f"{name} ({len(changed)} of {compared} tasks, in {where})", first, second)
+
+
+def _trial_versions(store: Store, run: str, trial: tuple[Cell, str, int]) -> dict[str, str]:
+    """Versions of a trial, by name; empty if its record cannot be read."""
+    try:
+        record = read_object(store, RunKeys(run).trial(*trial).record, TrialRecord)
+    except InputError:
+        record = None
     if record is None:
         return {}
     names: Sequence[str] = [part.name for part in fields(Versions) if part.name not in {"opsgym", "task_digest"}]

@@ -39,6 +39,7 @@ def _config(scored: ScoredTrial) -> dict[str, Any]:
     servers = scored.task.gym_servers_config
     return {
         "model": scored.litellm_id,
+        "profile": scored.record.profile,
         "number_of_runs": 1,
         "user_prompt": scored.task.user_prompt,
         "gym_servers": [

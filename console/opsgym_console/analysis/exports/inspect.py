@@ -86,7 +86,7 @@ def _log(cell: Cell, trials: Sequence[ScoredTrial], not_scored: int) -> EvalLog:
             model=first.litellm_id,
             config=EvalConfig(epochs=first.run.trials),
             packages={"opsgym": first.record.versions.opsgym},
-            metadata=cell.model_dump(),
+            metadata={**cell.model_dump(), "profile": first.record.profile},
         ),
         results=EvalResults(total_samples=total, completed_samples=len(trials), scores=[score]),
         stats=EvalStats(

@@ -21,16 +21,17 @@ const unscored = (reasons, worst, best) => Object.keys(reasons).length > 0
   ? [reasonCounts(reasons), ` (rate ${percent(worst)} to ${percent(best)})`] : reasonCounts(reasons);
 
 function scores({ data }) {
-  const names = ({ model, agent, mode, domain }) => [model, agent, mode, domain];
+  const profiles = new Map(data.agents.map(({ agent, profile }) => [agent, profile]));
+  const names = ({ model, agent, mode, domain }) => [model, agent, profiles.get(agent), mode, domain];
   const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
-  const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.mode, agent.profile,
+  const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.profile, agent.mode,
     rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval }),
     unscored(agent.score.not_scored, agent.worst_over_domains, agent.best_over_domains), dollars(agent.score.cost_usd)]);
   return [
-    tableOf("Scores by cell", ["model", "agent", "mode", "domain", ...HEADS], cells),
+    tableOf("Scores by cell", ["model", "agent", "profile", "mode", "domain", ...HEADS], cells),
     averages.length > 0 && [h("h3", {}, "Averages"),
       tableOf("Averages by model, agent and mode",
-        ["model", "agent", "mode", "profile", "mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
+        ["model", "agent", "profile", "mode", "mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
   ];
 }
 
