@@ -205,8 +205,10 @@ def test_a_run_with_a_refused_spec_is_stalled_with_the_reason(world: World) -> N
 def test_pods_that_have_not_started_are_pending(world: World) -> None:
     world.put(EVALRUNS, manifest(EVALRUNS, "nightly", "0123", spec={**SPEC, "resultStore": "elsewhere"}))
     for number, phase in enumerate(("Pending", "Pending", "Running", "Succeeded")):
-        labels = {"opsgym.dev/run-uid": "0123", "opsgym.dev/role": "task"}
-        pod = manifest(PODS, f"p{number}", f"p{number}", metadata={"labels": labels}, status={"phase": phase})
+        job = "nightly-abcdef-0"
+        labels = {"opsgym.dev/run": "nightly", "opsgym.dev/run-uid": "0123", "batch.kubernetes.io/job-name": job}
+        metadata = {"labels": labels, "ownerReferences": [{"kind": "Job", "name": job, "controller": True}]}
+        pod = manifest(PODS, f"p{number}", f"p{number}", metadata=metadata, status={"phase": phase})
         world.put(PODS, pod)
 
     world.run(one_pass)

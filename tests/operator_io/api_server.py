@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +22,8 @@ class ApiServer:
     answers: dict[tuple[str, str], list[tuple[int, Any]]] = field(default_factory=dict)
     """Status and body by method and path, in order; the last one is repeated. A body may be a function of the request's
     content."""
+    refusals: dict[str, Callable[[Any], tuple[int, Any] | None]] = field(default_factory=dict)
+    """By path of a POST: status and body that its content is answered with instead; None for the usual answer."""
     received: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
 
     def answer(self, method: str, path: str, status: int, body: Any) -> None:
@@ -54,7 +56,9 @@ def api_server() -> Iterator[ApiServer]:
             path = self.path.split("?")[0]
             server_state.received.append((self.command, self.path, json.loads(content or b"null"), dict(self.headers)))
             queue = server_state.answers.get((self.command, path), [(404, {"kind": "Status", "message": "not found"})])
-            status, body = queue.pop(0) if len(queue) > 1 else queue[0]
+            refuse = server_state.refusals.get(path) if self.command == "POST" else None
+            refused = refuse(json.loads(content)) if refuse else None
+            status, body = refused or (queue.pop(0) if len(queue) > 1 else queue[0])
             if callable(body):
                 body = body(json.loads(content or b"null"))
             answer = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -11,6 +11,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from opsgym_core.store.mounted import StoreConfig, Stores
+from opsgym_operator.config import OperatorConfig
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +39,18 @@ def store_config(s3_endpoint: str) -> StoreConfig:
     ).create_bucket(Bucket=bucket)
     url = f"s3://{bucket}/opsgym"
     return StoreConfig(name="results", url=url, endpoint_url=s3_endpoint, region="us-east-1", secret="opsgym-results")
+
+
+@pytest.fixture
+def config(store_config: StoreConfig) -> OperatorConfig:
+    """Configuration of an operator with this store."""
+    return OperatorConfig.model_validate(
+        {
+            "stores": [store_config.model_dump(by_alias=True)],
+            "defaultStore": "results",
+            "images": {"runner": "runner:1", "domains": "domains:1"},
+        }
+    )
 
 
 @pytest.fixture

@@ -81,6 +81,15 @@ class ApiError(Exception):
         """Whether the object exists already or has changed since it was read."""
         return self.status == 409
 
+    @property
+    def refused(self) -> bool:
+        """Whether the API server answered and rejects this request, so that other requests may succeed.
+
+        The cause is a quota, an admission rule, missing rights, an invalid object, or a webhook that is away (500).
+        False if the API server itself is unavailable or overloaded, or does not accept the credentials.
+        """
+        return self.status >= 400 and self.status not in (401, 429, 502, 503, 504)
+
 
 class Credentials(Protocol):
     """Address of the API server and what authenticates a request; `kopf.ConnectionInfo` is one."""

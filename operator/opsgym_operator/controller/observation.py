@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from opsgym_core.kube.client import (
     CONFIGMAPS,
@@ -21,10 +22,9 @@ from opsgym_core.kube.client import (
 )
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.kube.cache import ObjectCache
-from opsgym_operator.observe.labels import LABEL_RUN_UID
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.parse import (
-    label,
+    controller_of,
     pod_ended,
     read_job,
     read_pod,
@@ -56,7 +56,8 @@ def observe(
     namespace: str,
     snapshot: NamespaceSnapshot,
     states: Mapping[str, RunState],
-    queues: frozenset[str] | None,
+    queues: QueueNames,
+    refusals: Mapping[str, str],
     context: ControllerContext,
 ) -> ObservedNamespace:
     """The input of a plan.
@@ -65,23 +66,31 @@ def observe(
         namespace: Name of the namespace.
         snapshot: Its objects.
         states: What is in memory of its runs, by uid; runs with an invalid spec have no state.
-        queues: Its Kueue LocalQueues; None if Kueue is not installed.
+        queues: Its Kueue LocalQueues.
+        refusals: Why the API server refused an object of a run, by the run's uid.
         context: What all namespaces share.
     """
     return ObservedNamespace(
         runs=tuple(
-            _observed_run(namespace, run, snapshot, states.get(run.uid), context) for run in snapshot.runs.values()
+            _observed_run(namespace, run, snapshot, states.get(run.uid), refusals.get(run.uid, ""), context)
+            for run in snapshot.runs.values()
         ),
         jobs=tuple(_observed_job(job, snapshot, states) for job in snapshot.task_jobs),
         pods=tuple(read_pod(pod) for pod in snapshot.pods if not pod_ended(pod)),
         models=snapshot.models,
         broken_models=snapshot.broken_models,
-        queues=queues,
+        queues=queues.names,
+        queue_problem=queues.problem,
     )
 
 
 def _observed_run(
-    namespace: str, run: RunSnapshot, snapshot: NamespaceSnapshot, state: RunState | None, context: ControllerContext
+    namespace: str,
+    run: RunSnapshot,
+    snapshot: NamespaceSnapshot,
+    state: RunState | None,
+    refusal: str,
+    context: ControllerContext,
 ) -> ObservedRun:
     metadata = run.manifest["metadata"]
     return ObservedRun(
@@ -96,6 +105,7 @@ def _observed_run(
         deleting=run.deleting,
         stored=state.stored if state else None,
         store_error=state.error if state else "",
+        refusal=refusal,
         preflights=tuple(
             read_preflight(job, snapshot.pods_by_job.get(job["metadata"]["name"], ())) for job in run.preflights
         ),
@@ -107,10 +117,20 @@ def _observed_run(
 
 
 def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState]) -> ObservedJob:
-    name, state = job["metadata"]["name"], states.get(label(job, LABEL_RUN_UID))
+    name, state = job["metadata"]["name"], states.get(str(controller_of(job, "EvalRun").get("uid", "")))
     harvester = state.harvester if state else None
     harvested = harvester is not None and harvester.is_harvested(job, snapshot.pods_by_job.get(name, ()))
     return read_job(job, snapshot.trials_by_job.get(name), harvested=harvested)
+
+
+@dataclass(frozen=True)
+class QueueNames:
+    """Kueue's LocalQueues of a namespace."""
+
+    names: frozenset[str] | None
+    """None if Kueue is not installed, or the queues cannot be listed."""
+    problem: str = ""
+    """Why the API server refuses to list them; empty if it does not."""
 
 
 class QueueList:
@@ -124,22 +144,22 @@ class QueueList:
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
-        self._names: frozenset[str] | None = None
+        self._current = QueueNames(None)
         self._listed_at = float("-inf")
 
-    async def names(self) -> frozenset[str] | None:
-        """Names of the queues; None if Kueue is not installed.
+    async def read(self) -> QueueNames:
+        """The queues as last listed.
 
         Raises:
-            ApiError: The API server refused to list them.
+            ApiError: The API server is unavailable.
         """
         if time.monotonic() - self._listed_at >= QUEUES_S:
             try:
                 queues = await self._client.list(LOCALQUEUES, self._namespace)
-                self._names = frozenset(queue["metadata"]["name"] for queue in queues)
+                self._current = QueueNames(frozenset(queue["metadata"]["name"] for queue in queues))
             except ApiError as error:
-                if not error.missing:
+                if not error.refused:
                     raise
-                self._names = None
+                self._current = QueueNames(None, "" if error.missing else str(error))
             self._listed_at = time.monotonic()
-        return self._names
+        return self._current

@@ -1,15 +1,18 @@
 """Reconciles one namespace: observe, plan, apply, one reconcile at a time.
 
 Invariant: a reconcile starts from one snapshot and ends with everything of it applied, so reconciles of a namespace
-never overlap. Whatever fails in a reconcile, there is a next one: errors are logged, counted and retried later.
+never overlap. Whatever fails in a reconcile, there is a next one: errors are logged, counted and retried later. Each
+run is harvested, planned and applied by itself: what goes wrong with one run, the API server's refusal of its objects
+included, concerns that run alone. Only an API server that is unavailable ends a reconcile.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -21,8 +24,9 @@ from opsgym_core.store.base import StoreError
 from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.controller import run_metrics
 from opsgym_operator.controller.context import ControllerContext
-from opsgym_operator.controller.observation import QueueList, observe, snapshot_of
-from opsgym_operator.controller.schedules import reconcile_schedules
+from opsgym_operator.controller.observation import QueueList, QueueNames, observe, snapshot_of
+from opsgym_operator.controller.schedules import ScheduleReconciler
+from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_objects, apply_status
 from opsgym_operator.kube.events import record_event
 from opsgym_operator.observe.objects import ObservedNamespace
@@ -60,11 +64,14 @@ class NamespaceReconciler:
         """By uid of the run."""
         self._shown: dict[str, str] = {}
         """Names of the runs that metrics show, by uid."""
+        self._backoffs: defaultdict[str, WriteBackoff] = defaultdict(WriteBackoff)
+        """Refused writes, by uid of the run."""
         self._queues = QueueList(context.client, name)
+        self._schedules = ScheduleReconciler(name, context)
         self.began_at: float | None = None
         """When the current reconcile began, by the monotonic clock; None between reconciles."""
         self.synced = False
-        """Whether every run was read from its store once, or its store has failed."""
+        """Whether the namespace was tried: each run was read from its store or that failed, or a reconcile failed."""
 
     def enqueue(self) -> None:
         """Requests a reconcile soon, because something has changed."""
@@ -84,11 +91,13 @@ class NamespaceReconciler:
                 failures = 0
             except ApiError as error:
                 failures += 1
+                self.synced = True
                 delay = max(BACKOFF.delay(failures), error.retry_after)
                 self._context.metrics.count_error("api")
                 log.error("reconcile failed", problem=str(error))  # noqa: TRY400 - the API server's answer says it all
             except Exception as error:  # outermost: one malformed object must not stop a namespace for ever
                 failures += 1
+                self.synced = True
                 delay = BACKOFF.delay(failures)
                 self._context.metrics.count_error(type(error).__name__)
                 log.exception("reconcile failed", problem=type(error).__name__)
@@ -113,25 +122,25 @@ class NamespaceReconciler:
             Seconds until the next reconcile if nothing changes.
 
         Raises:
-            ApiError: The API server refused a request.
+            ApiError: The API server is unavailable.
         """
-        context = self._context
-        snapshot = snapshot_of(context.cache, self.name)
+        snapshot = snapshot_of(self._context.cache, self.name)
         self._forget_deleted(snapshot)
+        schedule_delay = await self._schedules.reconcile()
+        delays = [RESYNC_S] + ([] if schedule_delay is None else [schedule_delay])
         for run in snapshot.runs.values():
-            with _log_context(run):
+            with self._isolating(run):
                 await self._harvest(run, self._state(run), snapshot)
         observed, plans = await self._plan(snapshot)
-        delays = [RESYNC_S]
         for uid, desired in plans.items():
             run = snapshot.runs[uid]
-            with _log_context(run):
+            with self._isolating(run):
+                self._log_fault(desired)
                 written = await self._write_store(run, desired, snapshot)
                 await self._apply(run, written, observed)
                 delays += self._delays(run, written)
-        schedule_delay = await reconcile_schedules(context, self.name)
-        delays += [] if schedule_delay is None else [schedule_delay]
-        run_metrics.show_models(context.metrics, self.name, snapshot)
+        delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
+        run_metrics.show_models(self._context.metrics, self.name, snapshot)
         unread = [uid for uid, desired in plans.items() if Load.STORED_RUN in desired.loads]
         self.synced = all(self._states[uid].error for uid in unread if uid in self._states)
         return min(delays)
@@ -139,9 +148,44 @@ class NamespaceReconciler:
     async def _plan(self, snapshot: NamespaceSnapshot) -> tuple[ObservedNamespace, Mapping[str, Desired]]:
         """The observation, and what should be done for each run, by uid."""
         queued = any(run.spec is not None and run.spec.queue_name for run in snapshot.runs.values())
-        queues = await self._queues.names() if queued else None
-        observed = observe(self.name, snapshot, self._states, queues, self._context)
+        queues = await self._queues.read() if queued else QueueNames(None)
+        refusals = {uid: backoff.refusal for uid, backoff in self._backoffs.items()}
+        observed = observe(self.name, snapshot, self._states, queues, refusals, self._context)
         return observed, plan(observed, self._context.config, self._context.now(), VERSION)
+
+    @contextmanager
+    def _isolating(self, run: RunSnapshot) -> Iterator[None]:
+        """Binds the run to log lines; what goes wrong in the context is logged and concerns only this run.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
+        # The id that its pods log too.
+        with structlog.contextvars.bound_contextvars(run=run.id):
+            try:
+                yield
+            except ApiError as error:
+                if not error.refused:
+                    raise
+                self._record_refusal(run, error)
+            except Exception as error:  # noqa: BLE001 - outermost for one run, which must not stop the others
+                self._count_fault(error)
+                if self._backoffs[run.uid].record(f"the operator failed: {type(error).__name__}"):
+                    self.enqueue()
+
+    def _record_refusal(self, run: RunSnapshot, error: ApiError) -> None:
+        """Reports a refusal with the next reconcile, and delays the run's next attempt to create objects."""
+        if self._backoffs[run.uid].record(str(error)):
+            log.warning("the API server refuses an object", problem=str(error))
+            self.enqueue()
+
+    def _log_fault(self, desired: Desired) -> None:
+        if desired.fault is not None:
+            self._count_fault(desired.fault)
+
+    def _count_fault(self, error: Exception) -> None:
+        self._context.metrics.count_error(type(error).__name__)
+        log.error("a run cannot be reconciled", problem=type(error).__name__, exc_info=error)
 
     # Runs in memory
 
@@ -171,6 +215,8 @@ class NamespaceReconciler:
     def _forget_deleted(self, snapshot: NamespaceSnapshot) -> None:
         for uid in self._states.keys() - snapshot.runs.keys():
             self._states.pop(uid).close()
+        for uid in self._backoffs.keys() - snapshot.runs.keys():
+            del self._backoffs[uid]
         for uid in self._shown.keys() - snapshot.runs.keys():
             self._context.metrics.forget_run(self.name, self._shown.pop(uid))
             self._context.dispatcher.forget(uid)
@@ -215,16 +261,21 @@ class NamespaceReconciler:
         """Applies what a plan wants in the cluster, and sends notifications.
 
         Raises:
-            ApiError: The API server refused a request; what follows it was not tried.
+            ApiError: The API server refused to write the status, or is unavailable.
         """
-        context = self._context
-        manifests = [
-            manifest
-            for job in desired.create
-            for manifest in manifests_of(observed.runs_by_uid[run.uid], job, context.config)
-        ]
-        if await apply_objects(context.client, context.cache, self.name, manifests, desired):
+        context, backoff = self._context, self._backoffs[run.uid]
+        delayed = bool(desired.create) and backoff.active
+        observed_run = observed.runs_by_uid[run.uid]
+        jobs = [] if delayed else [manifests_of(observed_run, job, context.config) for job in desired.create]
+        error = await apply_objects(context.client, context.cache, self.name, jobs, desired)
+        if error is not None and not error.refused:
+            raise error
+        if error is not None:
+            self._record_refusal(run, error)
+        elif jobs or desired.patches or desired.delete or (not delayed and backoff.refusal):
             self.enqueue()
+        if error is None and not delayed:
+            backoff.clear()
         if desired.status is not None:
             await apply_status(context.client, context.cache, EVALRUNS, run.manifest, desired.status)
         for notification in desired.settled_notifications:
@@ -243,8 +294,3 @@ class NamespaceReconciler:
             state.read([Load.FIGURES])
         delays = [desired.requeue_after_s, state.retry_after_s if state else None]
         return [delay for delay in delays if delay is not None]
-
-
-def _log_context(run: RunSnapshot) -> AbstractContextManager[None]:
-    """Binds the run to log lines, by the id that its pods log too."""
-    return structlog.contextvars.bound_contextvars(run=run.id)

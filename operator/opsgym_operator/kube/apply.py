@@ -1,12 +1,15 @@
 """Applies a plan to the API server.
 
-Invariant: applying a plan twice has the effect of applying it once; if a request fails, the rest is left to the next
-plan. Each answer is recorded in the object cache, so that the next plan counts on it.
+Invariant: applying a plan twice has the effect of applying it once; what fails is left to the next plan. A refused new
+object prevents neither patches nor deletions, which stop pods and free quota. Each answer is recorded in the object
+cache, so that the next plan counts on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -15,32 +18,57 @@ from opsgym_core.kube.client import JOBS, KINDS, ApiError, Client, Kind, Manifes
 from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.plan.desired import Desired, JobPatch, ObjectRef
 
+WRITES = 8
+"""Writes of one plan at the same time."""
+
 
 async def apply_objects(
-    client: Client, cache: ObjectCache, namespace: str, manifests: Iterable[Manifest], desired: Desired
-) -> bool:
-    """Creates, patches and deletes objects.
+    client: Client, cache: ObjectCache, namespace: str, jobs: Iterable[Sequence[Manifest]], desired: Desired
+) -> ApiError | None:
+    """Patches, deletes and creates objects.
 
     Args:
         client: The API server.
         cache: Records what is written.
         namespace: Namespace of the objects.
-        manifests: The objects that `desired.create` stands for.
+        jobs: The objects of each new Job, in the order in which they are created.
         desired: The plan of a run.
 
     Returns:
-        Whether anything had to be done.
-
-    Raises:
-        ApiError: The API server refused a request; what follows it was not tried.
+        The first request that failed; None if all succeeded. After a failure no further one of its kind is made.
     """
+    steps: tuple[Iterable[_Write], ...] = (
+        (partial(_patch, client, cache, namespace, patch) for patch in desired.patches),
+        (partial(delete, client, cache, namespace, ref) for ref in desired.delete),
+        (partial(_create_in_order, client, cache, manifests) for manifests in jobs),
+    )
+    failures = [await _write(step) for step in steps]
+    return next((failure for failure in failures if failure is not None), None)
+
+
+_Write = Callable[[], Awaitable[None]]
+
+
+async def _write(writes: Iterable[_Write]) -> ApiError | None:
+    """Makes writes, several at the same time, until one fails; returns its error."""
+    remaining, failures = iter(writes), list[ApiError]()
+
+    async def work() -> None:
+        for write in remaining:
+            try:
+                await write()
+            except ApiError as error:
+                failures.append(error)
+            if failures:
+                return
+
+    await asyncio.gather(*(work() for _ in range(WRITES)))
+    return failures[0] if failures else None
+
+
+async def _create_in_order(client: Client, cache: ObjectCache, manifests: Iterable[Manifest]) -> None:
     for manifest in manifests:
         await create(client, cache, manifest)
-    for patch in desired.patches:
-        await _patch(client, cache, namespace, patch)
-    for ref in desired.delete:
-        await delete(client, cache, namespace, ref)
-    return bool(desired.create or desired.patches or desired.delete)
 
 
 async def create(client: Client, cache: ObjectCache, manifest: Manifest) -> None:
@@ -69,10 +97,10 @@ async def delete(client: Client, cache: ObjectCache, namespace: str, ref: Object
         ApiError: The API server refused.
     """
     kind = KINDS[ref.kind]
-    await client.delete(kind, namespace, ref.name)
-    for item in cache.objects(kind, namespace):
-        if item["metadata"]["name"] == ref.name:
-            cache.record_deletion(item["metadata"]["uid"])
+    await client.delete(kind, namespace, ref.name, uid=ref.uid or None)
+    uid = ref.uid or cache.uid_of(kind, namespace, ref.name)
+    if uid:
+        cache.record_deletion(uid)
 
 
 async def _patch(client: Client, cache: ObjectCache, namespace: str, patch: JobPatch) -> None:

@@ -84,6 +84,17 @@ class ObjectCache:
         overlay = {uid: item for uid, item in written.items() if item["metadata"]["namespace"] == namespace}
         return list({**watched, **overlay}.values())
 
+    def uid_of(self, kind: Kind, namespace: str, name: str) -> str:
+        """Uid of the object of that name; empty if none is known."""
+        watched = self._indexes.get(kind.name, {}).get(namespace, ())
+        for items in (self._written[kind.name].values(), watched):
+            for item in items:
+                metadata = item["metadata"]
+                own = (metadata["namespace"], metadata["name"]) == (namespace, name)
+                if own and metadata["uid"] not in self._tombstones:
+                    return str(metadata["uid"])
+        return ""
+
     def namespaces(self) -> set[str]:
         """Namespaces that hold watched objects."""
         return {name for kind in WATCHED for name in self._indexes.get(kind.name, {})}

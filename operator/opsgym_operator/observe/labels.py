@@ -81,6 +81,26 @@ def scheduled_run_name(schedule: str, at: datetime) -> str:
     return f"{schedule}-{int(at.timestamp()) // 60}"
 
 
+_TASK_NAME = re.compile(r"-[0-9a-f]{6}-(0|[1-9][0-9]*)")
+_PREFLIGHT_NAME = re.compile(r"-preflight-[0-9a-f]{8}")
+
+
+def role_of(name: str, run: str) -> str:
+    """Role of an object that the operator created for a run, by its name; empty for a name that it does not give.
+
+    Args:
+        name: Name of a Job or ConfigMap.
+        run: Name of the EvalRun.
+    """
+    base = base_of(run)
+    if not name.startswith(base):
+        return ""
+    rest = name.removeprefix(base)
+    if _TASK_NAME.fullmatch(rest):
+        return TASK
+    return PREFLIGHT if _PREFLIGHT_NAME.fullmatch(rest) else ""
+
+
 def prefix_of(job: str) -> str:
     """Prefix of a task Job's name, as `job_prefix` makes it."""
     return f"{job.rpartition('-')[0]}-"

@@ -188,6 +188,8 @@ class ObservedRun:
     """None until it is read; see `Load.STORED_RUN`."""
     store_error: str = ""
     """Why the last access to the store failed; empty if it succeeded."""
+    refusal: str = ""
+    """Why the API server refused to create or change an object of the run; empty if it did not."""
     preflights: tuple[ObservedPreflight, ...] = ()
     config_maps: frozenset[str] = frozenset()
     """Names of its ConfigMaps, those of preflights included."""
@@ -217,7 +219,9 @@ class ObservedNamespace:
     broken_models: Mapping[str, str] = field(default_factory=dict)
     """Problems of the EvalModels that are invalid, by name."""
     queues: frozenset[str] | None = None
-    """Kueue LocalQueues; None if Kueue is not installed."""
+    """Kueue LocalQueues; None if Kueue is not installed, or they cannot be listed."""
+    queue_problem: str = ""
+    """Why the API server refuses to list LocalQueues; empty if it does not."""
 
     @cached_property
     def runs_by_uid(self) -> Mapping[str, ObservedRun]:

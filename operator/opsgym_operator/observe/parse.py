@@ -82,6 +82,12 @@ def annotation(manifest: Manifest, name: str) -> str:
     return str((manifest["metadata"].get("annotations") or {}).get(name, ""))
 
 
+def controller_of(manifest: Manifest, kind: str) -> Mapping[str, Any]:
+    """Owner reference to the object of that kind that controls this one; empty if another one or none does."""
+    owners = manifest["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller") and owner.get("kind") == kind), {})
+
+
 def time_of(text: str | None) -> datetime | None:
     """A time as Kubernetes writes it."""
     return datetime.fromisoformat(text) if text else None
@@ -151,7 +157,7 @@ def read_job(manifest: Manifest, trials: JobTrials | None, *, harvested: bool) -
     metadata, spec, status = manifest["metadata"], manifest["spec"], manifest["status"]
     return ObservedJob(
         name=metadata["name"],
-        run_uid=label(manifest, LABEL_RUN_UID),
+        run_uid=str(controller_of(manifest, "EvalRun").get("uid", "")),
         cell=annotation(manifest, ANNOTATION_CELL),
         eval_model=label(manifest, LABEL_EVAL_MODEL),
         model=label(manifest, LABEL_MODEL),

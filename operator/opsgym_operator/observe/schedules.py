@@ -26,6 +26,7 @@ class OwnedRun:
     """From its annotation; its creation time if the annotation was removed."""
     finished_at: datetime | None = None
     """None if it has not finished."""
+    uid: str = ""
     good: bool = False
     """Whether it succeeded and its gate, if it has one, passed."""
     deleting: bool = False
@@ -98,6 +99,7 @@ def _owned(run: Manifest, now: datetime) -> OwnedRun:
     scheduled_at = _zoned_time(annotation(run, ANNOTATION_SCHEDULED_AT))
     return OwnedRun(
         name=metadata["name"],
+        uid=metadata["uid"],
         scheduled_at=scheduled_at or time_of(metadata["creationTimestamp"]) or now,
         finished_at=status.finished_at,
         good=succeeded(status),

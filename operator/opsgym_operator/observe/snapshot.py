@@ -2,19 +2,23 @@
 
 Invariant: a snapshot does not change. One reconcile takes one snapshot; every index and every parsed spec in it is
 computed once, so that no later step scans a list for each run or Job.
+
+An object belongs to a run by its controlling owner and by the form of its name, not by labels: a copy that a user makes
+of a Job keeps the labels and belongs to no run.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import EvalModel
 from opsgym_api.kinds.evalrun import EvalRunSpec
-from opsgym_operator.observe.labels import LABEL_JOB_NAME, LABEL_ROLE, LABEL_RUN_UID, PREFLIGHT, TASK
-from opsgym_operator.observe.parse import JobTrials, Manifest, label, read_model, read_spec
+from opsgym_operator.observe.labels import LABEL_JOB_NAME, LABEL_RUN, LABEL_RUN_UID, PREFLIGHT, TASK, role_of
+from opsgym_operator.observe.parse import JobTrials, Manifest, controller_of, label, read_model, read_spec
 
 JOB_TRIALS = "trials"
 """Key under which a cached ConfigMap holds the `JobTrials` that were parsed of it; None if it has none."""
@@ -84,15 +88,17 @@ def take_snapshot(
     models: Iterable[Manifest],
 ) -> NamespaceSnapshot:
     """Indexes the objects of a namespace."""
-    jobs_of, pods_of, config_maps_of = _by_run_and_role(jobs), _by_run_and_role(pods), _by_run_and_role(config_maps)
+    jobs_of, config_maps_of = _index(jobs, _run_and_role), _index(config_maps, _run_and_role)
+    pods_of = _index(pods, _run_and_role_of_pod)
+    own_pods = [pod for of_run in pods_of.values() for pod in of_run]
     pods_by_job: defaultdict[str, list[Manifest]] = defaultdict(list)
-    for pod in pods:
+    for pod in own_pods:
         pods_by_job[label(pod, LABEL_JOB_NAME)].append(pod)
     resolved = {model["metadata"]["name"]: read_model(model) for model in models}
     return NamespaceSnapshot(
         runs={run["metadata"]["uid"]: _run_snapshot(namespace, run, jobs_of, pods_of, config_maps_of) for run in runs},
         task_jobs=[job for (_, role), of_run in jobs_of.items() if role == TASK for job in of_run],
-        pods=pods,
+        pods=own_pods,
         pods_by_job=pods_by_job,
         trials_by_job={
             config_map["metadata"]["name"]: config_map[JOB_TRIALS]
@@ -110,14 +116,30 @@ def take_snapshot(
     )
 
 
-_ByRunAndRole = Mapping[tuple[str, str], Sequence[Manifest]]
+_RunAndRole: TypeAlias = tuple[str, str]
+"""Uid of a run and the role of an object in it; the role is empty for an object that the operator did not create."""
+_ByRunAndRole = Mapping[_RunAndRole, Sequence[Manifest]]
 
 
-def _by_run_and_role(items: Iterable[Manifest]) -> defaultdict[tuple[str, str], list[Manifest]]:
-    index: defaultdict[tuple[str, str], list[Manifest]] = defaultdict(list)
+def _index(items: Iterable[Manifest], key_of: Callable[[Manifest], _RunAndRole]) -> dict[_RunAndRole, list[Manifest]]:
+    """The operator's own objects by run and role."""
+    index: defaultdict[_RunAndRole, list[Manifest]] = defaultdict(list)
     for item in items:
-        index[label(item, LABEL_RUN_UID), label(item, LABEL_ROLE)].append(item)
-    return index
+        key = key_of(item)
+        if key[1]:
+            index[key].append(item)
+    return dict(index)
+
+
+def _run_and_role(item: Manifest) -> _RunAndRole:
+    owner = controller_of(item, "EvalRun")
+    return str(owner.get("uid", "")), role_of(item["metadata"]["name"], str(owner["name"])) if owner else ""
+
+
+def _run_and_role_of_pod(pod: Manifest) -> _RunAndRole:
+    """Run and role of a pod's Job, which may be gone."""
+    job = str(controller_of(pod, "Job").get("name", ""))
+    return label(pod, LABEL_RUN_UID), role_of(job, label(pod, LABEL_RUN)) if job == label(pod, LABEL_JOB_NAME) else ""
 
 
 def _run_snapshot(

@@ -94,7 +94,10 @@ def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal
     name = spec.queue_name
     if name is None:
         return
-    if namespace.queues is None:
+    if namespace.queue_problem:
+        message = f"spec.queueName: the namespace's LocalQueues cannot be listed: {namespace.queue_problem}"
+        yield _Refusal(Reason.QUEUE_NOT_FOUND, message)
+    elif namespace.queues is None:
         message = f"spec.queueName: queue {name!r} requires Kueue, which is not installed; install it or omit the field"
         yield _Refusal(Reason.QUEUE_NOT_FOUND, message)
     elif name not in namespace.queues:

@@ -83,7 +83,7 @@ def _expire(run: ObservedRun, now: datetime) -> Desired:
     if seconds is None or ended is None:
         return Desired()
     left = seconds - (now - ended).total_seconds()
-    return Desired(requeue_after_s=left) if left > 0 else Desired(delete=(ObjectRef("EvalRun", run.name),))
+    return Desired(requeue_after_s=left) if left > 0 else Desired(delete=(ObjectRef("EvalRun", run.name, run.uid),))
 
 
 def _demands(progress: RunProgress, gate: Control, namespace: ObservedNamespace) -> tuple[SlotDemand, ...]:

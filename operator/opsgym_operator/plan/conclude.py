@@ -17,13 +17,13 @@ from opsgym_operator.plan.cleanup import obsolete_objects, suspend_patches
 from opsgym_operator.plan.desired import Desired, Event, TaskJob
 from opsgym_operator.plan.job_chunks import job_changes
 from opsgym_operator.plan.notifications import with_notifications
-from opsgym_operator.plan.pod_states import time_until_stalled
+from opsgym_operator.plan.pod_states import any_running, time_until_stalled
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.quality_gate import gate_condition, judge_gate
 from opsgym_operator.plan.run_summary import summarize
 from opsgym_operator.plan.slots import SlotAllocation
 from opsgym_operator.plan.start_gate import OPEN, budget_closed
-from opsgym_operator.plan.status import RunSummary, condition_events, status_of
+from opsgym_operator.plan.status import REFUSED, Reason, RunSummary, condition_events, status_of
 from opsgym_operator.plan.unrun import finalize_unrun
 
 REQUEUE_S = 30.0
@@ -47,8 +47,17 @@ def conclude(
     if assessed.frozen is not None:
         summary, desired = _conclude_frozen(assessed.frozen, allocations, config, now)
     if summary is not None:
+        summary = _refused(assessed, summary)
         desired = _with_status(assessed, summary, desired, now)
     return with_notifications(assessed.run, desired, config, now)
+
+
+def _refused(assessed: Assessed, summary: RunSummary) -> RunSummary:
+    """The summary of a run of which the API server refuses an object; any other summary as it is."""
+    if not assessed.run.refusal or summary.ended or summary.reason in REFUSED:
+        return summary
+    progressing = assessed.frozen is not None and any_running(assessed.frozen.progress.pods)
+    return RunSummary(Reason.OBJECT_REFUSED, assessed.run.refusal, progressing=progressing)
 
 
 def _conclude_frozen(

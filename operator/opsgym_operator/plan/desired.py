@@ -1,7 +1,7 @@
 """What a plan wants done for one EvalRun, as values; `controller` has manifests built of them and applies them.
 
-Invariant: applying a `Desired` twice has the effect of applying it once. Fields are applied in the order in which they
-are declared; if one fails, the rest is left to the next plan.
+Invariant: applying a `Desired` twice has the effect of applying it once. What it writes to the store comes first, then
+patches and deletions, then new objects, then the status; whatever fails is left to the next plan.
 """
 
 from __future__ import annotations
@@ -90,6 +90,8 @@ class ObjectRef:
 
     kind: Literal["Job", "ConfigMap", "EvalRun"]
     name: str
+    uid: str = ""
+    """Uid of an EvalRun, whose name may be given to another one; empty for kinds whose names are never used twice."""
 
 
 @dataclass(frozen=True)
@@ -129,3 +131,5 @@ class Desired:
     """Data to read before the next plan."""
     requeue_after_s: float | None = None
     """Seconds until the next plan at the latest; None if only a change calls for one."""
+    fault: Exception | None = None
+    """Fault of the operator that kept it from planning this run; None if it was planned."""

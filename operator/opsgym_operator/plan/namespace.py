@@ -1,21 +1,26 @@
 """Plans every EvalRun of a namespace: assess each run, allocate slots over all runs, conclude each run.
 
 Invariant: a plan is a function of its arguments. The same observation gives the same plan, so the operator may stop at
-any point; and repeated plans of what they bring about come to an end.
+any point; and repeated plans of what they bring about come to an end. A run that cannot be planned affects no other.
 
 One call plans the whole namespace because its runs share models: two plans made apart would allocate a free slot twice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from opsgym_operator.config import OperatorConfig
-from opsgym_operator.observe.objects import ObservedNamespace
-from opsgym_operator.plan.assess import assess
+from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
+from opsgym_operator.plan.assess import Assessed, assess
 from opsgym_operator.plan.conclude import conclude
 from opsgym_operator.plan.desired import Desired
-from opsgym_operator.plan.slots import allocate
+from opsgym_operator.plan.slots import SlotAllocation, allocate
+from opsgym_operator.plan.status import Reason, RunSummary
+
+FAULT_RETRY_S = 60.0
+"""Seconds until a run that could not be planned is planned again, unless something changes before."""
 
 
 def plan(namespace: ObservedNamespace, config: OperatorConfig, now: datetime, version: str) -> dict[str, Desired]:
@@ -28,7 +33,31 @@ def plan(namespace: ObservedNamespace, config: OperatorConfig, now: datetime, ve
         version: Version of opsgym, for `run.json`.
     """
     runs = sorted((run for run in namespace.runs if not run.deleting), key=lambda run: (run.created_at, run.uid))
-    assessed = {run.uid: assess(run, namespace, config, now, version) for run in runs}
+    assessed = {run.uid: _assess(run, namespace, config, now, version) for run in runs}
     demands = {uid: item.frozen.demands for uid, item in assessed.items() if item.frozen is not None}
     allocations = allocate(demands, namespace)
-    return {uid: conclude(item, allocations.get(uid, ()), config, now) for uid, item in assessed.items()}
+    return {uid: _conclude(item, allocations.get(uid, ()), config, now) for uid, item in assessed.items()}
+
+
+def _assess(
+    run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfig, now: datetime, version: str
+) -> Assessed:
+    try:
+        return assess(run, namespace, config, now, version)
+    except Exception as error:  # noqa: BLE001 - a fault in the plan of one run must not stop the others
+        return _faulty(run, error)
+
+
+def _conclude(
+    assessed: Assessed, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
+) -> Desired:
+    try:
+        return conclude(assessed, allocations, config, now)
+    except Exception as error:  # noqa: BLE001 - as above
+        return conclude(_faulty(assessed.run, error), (), config, now)
+
+
+def _faulty(run: ObservedRun, error: Exception) -> Assessed:
+    message = f"the operator cannot plan the run ({type(error).__name__}); report the fault with the operator's log"
+    desired = Desired(fault=error, requeue_after_s=FAULT_RETRY_S)
+    return Assessed(run, desired, RunSummary(Reason.INTERNAL_ERROR, message))

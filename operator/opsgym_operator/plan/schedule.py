@@ -81,7 +81,7 @@ def plan_schedule(schedule: ObservedSchedule, now: datetime) -> DesiredSchedule:
     status = _status(schedule, None, due.at, now)
     create = (_scheduled_run(schedule, spec, due.at),) if due.at is not None else ()
     return DesiredSchedule(
-        delete=tuple(ObjectRef("EvalRun", run.name) for run in (*replaced, *_beyond_history(schedule, spec))),
+        delete=tuple(ObjectRef("EvalRun", run.name, run.uid) for run in (*replaced, *_beyond_history(schedule, spec))),
         create=create,
         status=None if status == schedule.status else status,
         events=(

@@ -64,6 +64,10 @@ class Reason(StrEnum):
     """The kubelet cannot start a pod for another reason."""
     PODS_REFUSED = "PodsRefused"
     """A Job gets no pods: a quota, an admission rule or a missing service account prevents them."""
+    OBJECT_REFUSED = "ObjectRefused"
+    """The API server refuses to create or change an object of the run."""
+    INTERNAL_ERROR = "InternalError"
+    """The operator cannot plan the run, because of a fault of its own."""
     JOB_SPEC_MISSING = "JobSpecMissing"
     """The ConfigMap with the spec of a Job was deleted."""
     STARTING = "Starting"
@@ -129,7 +133,7 @@ REFUSED = frozenset({
 STALLED = REFUSED | {
     Reason.STORE_UNREACHABLE, Reason.BASELINE_NOT_FOUND, Reason.PREFLIGHT_FAILED, Reason.PREFLIGHT_ERROR,
     Reason.SUITE_FILTER, Reason.SECRET_MISSING, Reason.IMAGE_UNAVAILABLE, Reason.POD_NOT_STARTING, Reason.PODS_REFUSED,
-    Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.BREAKER_OPEN,
+    Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.BREAKER_OPEN, Reason.OBJECT_REFUSED, Reason.INTERNAL_ERROR,
 }  # fmt: skip
 """The run makes no progress until a user fixes the cause, or until the breaker closes."""
 

@@ -582,7 +582,7 @@ def test_a_finished_run_is_deleted_after_its_ttl() -> None:
     fleet.run_out()
     assert planned(fleet) == Desired(requeue_after_s=60)
     fleet.now += timedelta(seconds=60)
-    assert planned(fleet) == Desired(delete=(ObjectRef("EvalRun", "nightly"),))
+    assert planned(fleet) == Desired(delete=(ObjectRef("EvalRun", "nightly", "uid-nightly"),))
     assert not run.gone
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,8 +13,10 @@ from tests.operator.fleet import AttemptEnd, Fleet, SimRun, entry, model
 
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import Agent, Budget, EvalRunSpec, Limits, ModelEntry, Suite
-from opsgym_api.records.attempt import TrialId
+from opsgym_api.records.attempt import Cell, TrialId
 from opsgym_api.records.outcomes import Outcome
+from opsgym_operator.observe.objects import ObservedNamespace
+from opsgym_operator.plan.namespace import plan
 
 
 def spec(*, refs: tuple[str, ...] = ("gpt",), trials: int = 1, retries: int = 2, **fields: object) -> EvalRunSpec:
@@ -229,3 +232,30 @@ def test_equal_costs_never_pass_the_cap_by_more_than_one_trial(ceiling: int, see
     # Spend that is seen early may stop those that are under way when it reaches the cap.
     stopped = run.started - run.ledger.scored
     assert stopped <= (ceiling if seen_early else 0), "no pod is started for a trial that is skipped"
+
+
+def test_a_run_that_cannot_be_planned_is_reported_and_stops_no_other() -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = model("gpt", max_concurrency=4)
+    broken, sound = (fleet.apply(name, spec(), [entry("a"), entry("b")]) for name in ("broken", "sound"))
+    fleet.plan()
+    assert fleet.jobs
+    unknown = Cell(model="gpt", agent="gone", mode="oracle", domain="itsm")
+
+    def seen(namespace: ObservedNamespace) -> ObservedNamespace:
+        # As after an edit of the Job's annotation: it has ended, and its cell is not one of the run.
+        edited = [
+            replace(job, cell=unknown.key, completed=frozenset({0}), finished=True, harvested=True)
+            if job.run_uid == broken.uid
+            else job
+            for job in namespace.jobs
+        ]
+        return replace(namespace, jobs=tuple(edited))
+
+    fleet.seen = seen
+    plans = plan(fleet.observed(), fleet.config, fleet.now, "1.0")
+    assert isinstance(plans[broken.uid].fault, KeyError)
+    status = plans[broken.uid].status
+    assert status is not None
+    assert next(item.reason for item in status.conditions if item.type == "Stalled") == "InternalError"
+    assert plans[sound.uid].fault is None

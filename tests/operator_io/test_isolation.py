@@ -1,0 +1,228 @@
+"""What goes wrong with one EvalRun or EvalSchedule does not concern the others: real HTTP, a stub of the API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.operator_io.api_server import ApiServer, api_server
+
+from opsgym_core.kube.client import EVALRUNS, EVALSCHEDULES, JOBS, PODS, Client, Kind
+from opsgym_core.kube.login import login
+from opsgym_core.metrics.registry import Metrics
+from opsgym_core.store.mounted import Stores
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.controller.context import ControllerContext
+from opsgym_operator.controller.controller import Controller
+from opsgym_operator.controller.reconciler import NamespaceReconciler
+from opsgym_operator.kube.cache import ObjectCache
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+API = "/apis/opsgym.dev/v1alpha1/namespaces/team"
+CONFIGMAPS = "/api/v1/namespaces/team/configmaps"
+QUOTA = 'configmaps "r" is forbidden: exceeded quota: objects, requested: count/configmaps=1, used: 9, limited: 9'
+SPEC: dict[str, Any] = {
+    "suite": {"builtin": "quickstart"},
+    "models": [{"name": "gold", "inline": {"model": "replay/gold"}}],
+}
+
+
+def manifest(kind: Kind, name: str, **parts: Any) -> dict[str, Any]:
+    metadata = {
+        "name": name, "uid": f"uid-{name}", "namespace": "team", "resourceVersion": "1", "generation": 1,
+        "creationTimestamp": "2026-11-22T11:00:00Z", **parts.pop("metadata", {}),
+    }  # fmt: skip
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, **parts}
+
+
+class Namespace:
+    """A namespace of an API server that accepts everything, unless a test says otherwise."""
+
+    def __init__(self, server: ApiServer, stores: Stores, config: OperatorConfig) -> None:
+        self.server = server
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.statuses: dict[str, Any] = {}
+        self.cache = ObjectCache(lambda _: None)
+        self.metrics = Metrics()
+        self._stores, self._config = stores, config
+        self.version = 10
+        server.answer("POST", "/api/v1/namespaces/team/events", 201, {})
+        for path in (CONFIGMAPS, "/apis/batch/v1/namespaces/team/jobs", f"{API}/evalruns"):
+            server.answer("POST", path, 201, self._created)
+
+    def _created(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        self.version += 1
+        own = {
+            "uid": f"uid-{self.version}",
+            "resourceVersion": str(self.version),
+            "creationTimestamp": "2026-11-22T12:00:00Z",
+        }
+        metadata = {**own, **body["metadata"]}
+        self.objects[body["metadata"]["name"]] = {**body, "metadata": metadata}
+        return self.objects[body["metadata"]["name"]]
+
+    def apply(self, name: str, spec: Mapping[str, Any] = SPEC, **parts: Any) -> None:
+        run = manifest(EVALRUNS, name, spec=dict(spec), **parts)
+        self.cache.record_write(EVALRUNS, run)
+
+        def patched(change: Mapping[str, Any]) -> dict[str, Any]:
+            self.statuses[name] = {**self.statuses.get(name, {}), **change["status"]}
+            self.version += 1
+            metadata = {**run["metadata"], "resourceVersion": str(self.version)}
+            return {**run, "metadata": metadata, "status": self.statuses[name]}
+
+        self.server.answer("PATCH", f"{API}/evalruns/{name}/status", 200, patched)
+
+    def condition(self, run: str, kind: str = "Stalled") -> tuple[str, str, str]:
+        conditions = self.statuses.get(run, {}).get("conditions", [])
+        current: dict[str, str] = next((item for item in conditions if item["type"] == kind), {})
+        return current.get("status", ""), current.get("reason", ""), current.get("message", "")
+
+    def reconcile(self, until: Callable[[], bool], further: int = 0) -> NamespaceReconciler:
+        """Reconciles until a condition holds and then so many further times, whatever delay each reconcile asks for."""
+        return asyncio.run(self._reconcile(until, further))
+
+    async def _reconcile(self, until: Callable[[], bool], further: int) -> NamespaceReconciler:
+        async with Client(login) as client, asyncio.timeout(60):
+            context = ControllerContext(
+                client, self.cache, self._stores, self._config, self.metrics, since=NOW, now=lambda: NOW
+            )
+            reconciler = NamespaceReconciler("team", context)
+            while not until():
+                delay = await reconciler.reconcile_once()
+                if delay > 0 and not until():
+                    await reconciler._event.wait()
+                reconciler._event.clear()
+            for _ in range(further):
+                await reconciler.reconcile_once()
+            return reconciler
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
+    with api_server() as served:
+        monkeypatch.setenv("KUBECONFIG", str(served.kubeconfig(tmp_path)))
+        yield served
+
+
+@pytest.fixture
+def namespace(server: ApiServer, stores: Stores, config: OperatorConfig) -> Namespace:
+    return Namespace(server, stores, config)
+
+
+def refuse(namespace: Namespace, run: str, status: int = 403) -> None:
+    """The API server refuses the ConfigMaps of one run."""
+
+    namespace.server.refusals[CONFIGMAPS] = lambda body: (
+        (status, {"kind": "Status", "message": QUOTA}) if body["metadata"]["name"].startswith(f"{run}-") else None
+    )
+
+
+def preflights(namespace: Namespace, run: str) -> list[str]:
+    return [name for name in namespace.objects if name.startswith(f"{run}-preflight-")]
+
+
+@pytest.mark.parametrize("status", [403, 422, 500])
+def test_a_refused_object_stalls_its_run_in_the_words_of_the_api_server_and_no_other(
+    namespace: Namespace, status: int
+) -> None:
+    refuse(namespace, "first", status)
+    namespace.apply("first")
+    namespace.apply("second", metadata={"creationTimestamp": "2026-11-22T11:30:00Z"})
+    reconciler = namespace.reconcile(
+        lambda: namespace.condition("first")[1] == "ObjectRefused" and bool(preflights(namespace, "second"))
+    )
+    stalled = namespace.condition("first")
+    assert stalled[0] == "True"
+    assert QUOTA in stalled[2]
+    assert namespace.condition("second")[0] == "False"
+    assert reconciler.synced
+
+
+def test_a_refused_object_is_tried_again_only_after_a_delay(namespace: Namespace) -> None:
+    refuse(namespace, "first")
+    namespace.apply("first")
+    namespace.reconcile(lambda: namespace.condition("first")[1] == "ObjectRefused", further=5)
+    tries = [path for method, path, *_ in namespace.server.received if (method, path) == ("POST", CONFIGMAPS)]
+    assert len(tries) == 1
+
+
+def test_a_schedule_creates_its_run_while_an_evalrun_is_refused_and_another_schedule_is(namespace: Namespace) -> None:
+    refuse(namespace, "first")
+    namespace.apply("first")
+    for name in ("denied", "nightly"):
+        spec = {"schedule": "30 11 * * *", "runTemplate": {"spec": SPEC}}
+        namespace.cache.record_write(EVALSCHEDULES, manifest(EVALSCHEDULES, name, spec=spec))
+        path = f"{API}/evalschedules/{name}/status"
+        schedule = manifest(EVALSCHEDULES, name, spec=spec)
+        namespace.server.answer("PATCH", path, 200, schedule)
+    namespace.server.refusals[f"{API}/evalruns"] = lambda body: (
+        (403, {"message": "no runs"}) if body["metadata"]["name"].startswith("denied-") else None
+    )
+    namespace.reconcile(lambda: namespace.condition("first")[1] == "ObjectRefused")
+    assert [name for name, item in namespace.objects.items() if item["kind"] == "EvalRun"] == [
+        f"nightly-{int(datetime(2026, 11, 22, 11, 30, tzinfo=UTC).timestamp()) // 60}"
+    ]
+    events = [body["message"] for _, path, body, _ in namespace.server.received if path.endswith("/events")]
+    assert any("no runs" in message for message in events), events
+
+
+def test_a_copy_of_a_job_is_left_alone(namespace: Namespace) -> None:
+    labels = {"opsgym.dev/run": "first", "opsgym.dev/run-uid": "uid-first", "opsgym.dev/role": "task"}
+    owner = {"kind": "EvalRun", "name": "first", "uid": "uid-first", "controller": True}
+    status = {"conditions": [{"type": "Complete", "status": "True"}]}
+    for name in ("x-debug", "first-abcdef-debug"):
+        copy = manifest(
+            JOBS, name, metadata={"labels": labels, "ownerReferences": [owner]}, spec={"completions": 1}, status=status
+        )
+        namespace.cache.record_write(JOBS, copy)
+        own = {**labels, "batch.kubernetes.io/job-name": name}
+        by_job = {"kind": "Job", "name": name, "uid": f"uid-{name}", "controller": True}
+        pod = manifest(PODS, f"{name}-p", metadata={"labels": own, "ownerReferences": [by_job]}, status={})
+        namespace.cache.record_write(PODS, pod)
+    namespace.apply("first")
+    namespace.reconcile(lambda: bool(preflights(namespace, "first")))
+    assert namespace.condition("first")[0] == "False"
+    assert not [path for method, path, *_ in namespace.server.received if method == "DELETE"]
+
+
+def test_an_operator_is_ready_once_each_namespace_was_tried(
+    server: ApiServer,
+    namespace: Namespace,
+    stores: Stores,
+    config: OperatorConfig,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    namespace.apply("first")
+    server.answers[("PATCH", f"{API}/evalruns/first/status")] = [(503, {"message": "etcd is away"})]
+    waits: list[float | None] = []
+    failed = asyncio.Event()
+
+    usual = NamespaceReconciler._wait
+
+    async def wait(reconciler: NamespaceReconciler, delay: float | None) -> None:
+        waits.append(delay)
+        if len(waits) > 2:
+            failed.set()
+            await asyncio.Event().wait()
+        await usual(reconciler, delay)
+
+    monkeypatch.setattr(NamespaceReconciler, "_wait", wait)
+
+    async def reconcile() -> None:
+        async with Client(login) as client:
+            controller = Controller()
+            controller.context = ControllerContext(
+                client, namespace.cache, stores, config, Metrics(), since=NOW, now=lambda: NOW
+            )
+            controller.enqueue("team")
+            async with asyncio.timeout(20):
+                await failed.wait()
+            assert controller.ready(["team"])
+            await controller.close()
+
+    asyncio.run(reconcile())
