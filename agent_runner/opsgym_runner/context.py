@@ -27,3 +27,5 @@ class AttemptContext:
     clock: Clock
     cleanups: set[asyncio.Task[None]] = field(default_factory=set)
     """Database deletions in progress. The owner of the HTTP connections awaits them before closing."""
+    stored_catalogues: set[str] = field(default_factory=set)
+    """Keys of catalogues that are known to be in the store; shared by the attempts of a process."""

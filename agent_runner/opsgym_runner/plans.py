@@ -15,6 +15,7 @@ from opsgym_api.kinds.evalrun import Agent
 from opsgym_api.records.outcomes import ConfigReason, InfraReason
 from opsgym_api.records.run import PlanRecord
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.records.version import unreadable_because
 from opsgym_api.tasks.digest import digest_of
 from opsgym_core.store.base import Store
 from opsgym_runner.context import AttemptContext
@@ -126,8 +127,9 @@ class PlanStore:
             return None
         try:
             return PlanRecord.model_validate_json(content)
-        except ValidationError:
-            message = f"{self._store.name}: {key} is not a plan that opsgym wrote; delete it to have it written again"
+        except ValidationError as error:
+            problem = unreadable_because(error, "PlanRecord")
+            message = f"{self._store.name}: {key} {problem}; delete it to have it written again"
             raise infra_error(InfraReason.STORE_LOST, message) from None
 
 

@@ -79,6 +79,7 @@ class Runner:
         self._gates: dict[str, StartGate] = {}
         """Start gates read from the store, by run."""
         self._cleanups: set[asyncio.Task[None]] = set()
+        self._stored_catalogues: set[str] = set()
 
     async def __aenter__(self) -> Self:
         """Returns the runner; connections and the replay server open on first use."""
@@ -144,6 +145,7 @@ class Runner:
             gate=gate,
             clock=self._clock,
             cleanups=self._cleanups,
+            stored_catalogues=self._stored_catalogues,
         )
 
 

@@ -73,6 +73,15 @@ class EpisodeTools:
         ref = self.catalogue.refs.get(request.name)
         return None if ref is None else ref.gym
 
+    def executor_of(self, request: ToolRequest) -> str | None:
+        """Gym server that gets the call: with `unknownTools: first_gym` also that of an unknown tool. None if it is
+        answered without one.
+        """
+        if request.problem:
+            return None
+        gym = self.gym_of(request)
+        return next(iter(self.gyms)) if gym is None and self.switches.unknown_tools == "first_gym" else gym
+
     def with_own_name(self, request: ToolRequest) -> ToolRequest:
         """The call with the gym's own name of its tool, which transcript and verifiers use."""
         return replace(request, name=self.catalogue.own_name(request.name))
@@ -123,7 +132,7 @@ class EpisodeSession:
         """Number of model calls by conversation."""
         self._transcribed: dict[str, int] = {}
         """Number of messages in the transcript, by conversation."""
-        context.transcript.set_tools(tools.catalogue.names)
+        context.transcript.catalogue = tools.catalogue
         for name in tools.catalogue.missing:
             context.transcript.note(f"selected tool {name!r} is offered by no gym server of the task")
 
@@ -228,18 +237,26 @@ class EpisodeSession:
             context.transcript.message("user", notice.text, journal.steps, by, notice.origin)
         client = self._models.planner if by == PLANNER else self._models.agent
         shown = [dict(tool) for tool in (self.tools if tools is None else tools)]
-        started = context.clock.monotonic()
+        started, before = context.clock.monotonic(), client.statistics
         with journal.phase("model_s"), journal.count_requests(client):
             reply = await client.complete(read, shown, agent=self.clock)
         seconds = context.clock.monotonic() - started
         journal.add_reply(reply, PLANNER if by == PLANNER else "")
         journal.steps += 1
         self._steps[by] += 1
+        refused = [request for request in reply.requests if request.problem]
         reply = self._as_switched(reply)
         if by != PLANNER:
             self.last_reply = reply.text
         requests = tuple(self._episode_tools.with_own_name(request) for request in reply.requests)
-        context.transcript.reply(journal.steps, replace(reply, requests=requests), seconds, by)
+        context.transcript.reply(
+            journal.steps,
+            replace(reply, requests=requests),
+            seconds,
+            by,
+            refused=refused,
+            requests=client.statistics - before,
+        )
         with self.clock.stopped():
             await journal.step()
         reply.require_usable()
@@ -299,5 +316,6 @@ class EpisodeSession:
         journal.tool_errors += result.is_error
         if gym is not None and not result.is_error:
             self._events.tool_succeeded(gym, own.name)
-        context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by)
+        executor = self._episode_tools.executor_of(request)
+        context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by, executor)
         return rendered

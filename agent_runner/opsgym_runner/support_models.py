@@ -32,11 +32,12 @@ async def ask_support_model(
     """
     step = context.journal.steps
     context.transcript.message("user", str(messages[-1]["content"]), step, role)
-    started = context.clock.monotonic()
+    started, before = context.clock.monotonic(), client.statistics
     with context.journal.count_requests(client, support=True):
         reply = await client.complete(messages, (), started + SUPPORT_TIMEOUT_S)
     context.journal.add_reply(reply, role)
-    context.transcript.reply(step, reply, context.clock.monotonic() - started, role)
+    seconds = context.clock.monotonic() - started
+    context.transcript.reply(step, reply, seconds, role, requests=client.statistics - before)
     await context.journal.step()
     reply.require_usable()
     return reply

@@ -14,16 +14,18 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
 from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_api.records.transcript import CatalogueRecord, Reasoning, StepReasoning, Transcript, TranscriptEvent
 from opsgym_api.tasks.suite import FrozenTask, SuiteIndex
+from opsgym_console.report.bundling import DetailLocation, pack
 from opsgym_console.report.columns import Positions, finished_trials
 from opsgym_console.report.data import PageContext, load_context, page_data, suite_name
 from opsgym_console.report.details import load_detail
-from opsgym_console.report.model import PageData, TrialDetail
+from opsgym_console.report.model import PageData, ToolEntry, TrialDetail
 from opsgym_console.report.modes import analyse_sample, sample
 from opsgym_console.report.texts import MAX_TEXT
 from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.results.score import summarise
+from opsgym_core.results.transcripts import encode_record
 from opsgym_core.store.base import Store
 from opsgym_core.store.local import LocalStore
 
@@ -378,3 +380,61 @@ def test_a_record_that_cannot_be_read_is_named(store: LocalStore) -> None:
     assert trial_detail is not None
     (problem,) = trial_detail.problems
     assert "a/0.json: is not a valid TrialRecord of this version" in problem
+
+
+# Reasoning and catalogue
+
+
+def test_the_detail_of_a_trial_has_its_reasoning_and_its_tools(store: LocalStore) -> None:
+    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
+    put_trial(store, RUN, "a", Outcome.PASSED)
+    keys = RunKeys(RUN).trial(CELL, "a", 0)
+    events = [
+        TranscriptEvent(kind="user", content="Do it."),
+        *(TranscriptEvent(kind="assistant", step=n) for n in (1, 2)),
+    ]
+    transcript = Transcript(task_id="a", tools=["find"], catalogue_digest="d1", events=events)
+    store.put(keys.transcript, encode_record(transcript))
+    steps = [StepReasoning(event=1, text="Look first."), StepReasoning(event=2, text="", parts=[{"data": "b3Bh"}])]
+    store.put(keys.reasoning, encode_record(Reasoning(task_id="a", steps=steps)))
+    function = {"name": "find", "description": "Find it.", "parameters": {"type": "object"}}
+    catalogue = CatalogueRecord(digest="d1", tools=[{"type": "function", "function": function}])
+    store.put(RunKeys(RUN).catalogue("d1"), catalogue.model_dump_json().encode())
+
+    loaded = loaded_detail(store, "a")
+
+    assert [(entry.reasoning, entry.encrypted) for entry in loaded.transcript] == [
+        ("", False), ("Look first.", False), ("", True),
+    ]  # fmt: skip
+    assert [(tool.name, json.loads(tool.definition)) for tool in loaded.catalogue] == [("find", function)]
+
+
+def test_definitions_of_tools_are_in_a_report_once(store: LocalStore) -> None:
+    tool = ToolEntry(name="find", definition='{"name": "find"}')
+    details = [
+        TrialDetail(
+            cell=CELL, task_id=task_id, trial=0, scored=None, attempts=[], differences={}, findings=[], tools=["find"],
+            catalogue=[tool], transcript=[],
+        )
+        for task_id in ("a", "b")
+    ]  # fmt: skip
+
+    bundle = pack(details, DetailLocation.INLINE, lambda name, content: None)
+
+    assert bundle.texts == [tool.definition]
+    assert [[(one.text, one.definition) for one in detail.catalogue] for detail in bundle.inline.values()] == [
+        [(0, "")], [(0, "")],
+    ]  # fmt: skip
+
+
+def test_an_unreadable_catalogue_is_named_and_costs_nothing_else(store: LocalStore) -> None:
+    put_run(store, RUN, [PlannedCell(cell=CELL, task_ids=["a"])])
+    put_trial(store, RUN, "a", Outcome.PASSED)
+    transcript = Transcript(task_id="a", tools=["find"], catalogue_digest="d1", events=[])
+    store.put(RunKeys(RUN).trial(CELL, "a", 0).transcript, encode_record(transcript))
+    store.put(RunKeys(RUN).catalogue("d1"), b"{}")
+
+    loaded = loaded_detail(store, "a")
+
+    assert (loaded.tools, loaded.catalogue) == (["find"], [])
+    assert [RunKeys(RUN).catalogue("d1") in problem for problem in loaded.problems] == [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ from opsgym_api.records.attempt import (
 from opsgym_api.records.gate import GateCheck, GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
-from opsgym_api.records.transcript import TranscriptEvent
+from opsgym_api.records.transcript import ModelCall, RefusedCall, TranscriptEvent
 from opsgym_console.report.model import (
     AgentView,
     BaselineView,
@@ -36,6 +37,7 @@ from opsgym_console.report.model import (
     PageData,
     RunView,
     TaskView,
+    ToolEntry,
     TranscriptEntry,
     TrialColumns,
     TrialDetail,
@@ -400,6 +402,7 @@ def detail_of(page: PageData, row: int, words: str = "", *, shared: bool = True)
         differences={words or "gym-itsm-mcp": _difference(words)},
         findings=_findings(words) if outcome is Outcome.FAILED else [],
         tools=["get_incident", "update_incident", words or "list_users"],
+        catalogue=[ToolEntry(name=words or "list_users", definition=_definition(words))],
         transcript=_transcript(words),
         texts=[] if shared else PROMPTS,
     )
@@ -458,6 +461,10 @@ def _findings(words: str) -> list[FindingView]:
     return [FindingView(mode="missed_follow_up", primary=True, basis="verifiers", evidence=evidence)]
 
 
+def _definition(words: str) -> str:
+    return json.dumps({"name": "list_users", "description": words or "List the users.", "parameters": {}}, indent=2)
+
+
 def _transcript(words: str) -> list[TranscriptEntry]:
     result = '{"content": [{"type": "text", "text": "{\\"incident_id\\": \\"INC_007\\", \\"status\\": \\"new\\"}"}]}'
     refused = '{"content": [{"type": "text", "text": "NOT_FOUND: there is no incident INC_9999"}], "isError": true}'
@@ -465,7 +472,17 @@ def _transcript(words: str) -> list[TranscriptEntry]:
     calls = [{"id": "1", "name": words or "get_incident", "arguments": {}}]
     events = [
         TranscriptEvent(kind="assistant", by="planner", content=words or "1. Read it. 2. Put it on hold.", step=1),
-        TranscriptEvent(kind="assistant", content=words or "I look first.", step=1, seconds=2.1, tool_calls=calls),
+        TranscriptEvent(
+            kind="assistant",
+            content=words or "I look first.",
+            step=1,
+            seconds=2.1,
+            tool_calls=calls,
+            call=_model_call(words),
+            refused_calls=[
+                RefusedCall(name=words or "get_user", raw=words or '{"id": ', problem=words or "not valid JSON")
+            ],
+        ),
         _call("get_incident", {"incident_id": words or "INC_007"}, words or result, step=1),
         TranscriptEvent(kind="assistant", content="", step=2, seconds=1.9, tool_calls=calls),
         _call("update_incident", {"incident_id": "INC_9999", words: words}, refused, step=2, is_error=True),
@@ -477,8 +494,17 @@ def _transcript(words: str) -> list[TranscriptEntry]:
     prompts = [TranscriptEvent(kind="system"), TranscriptEvent(kind="user")]
     return [
         *(TranscriptEntry(event=event, text=i) for i, event in enumerate(prompts)),
-        *(TranscriptEntry(event=event) for event in events),
+        *(TranscriptEntry(event=event) for event in events[:1]),
+        TranscriptEntry(event=events[1], reasoning=words or "The incident has to be read first."),
+        *(TranscriptEntry(event=event) for event in events[2:]),
     ]
+
+
+def _model_call(words: str) -> ModelCall:
+    usage = Usage(model_calls=1, prompt_tokens=2000, cached_tokens=500, completion_tokens=150, reasoning_tokens=90)
+    return ModelCall(
+        usage=usage, cost_usd=0.005, model=words or "gpt-2026-01-05", request_id=words or "req_7", retries=1
+    )
 
 
 def _call(tool: str, arguments: dict[str, Any], content: str, step: int, *, is_error: bool = False) -> TranscriptEvent:

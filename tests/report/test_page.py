@@ -269,6 +269,30 @@ def test_the_transcript_tells_prompts_steps_calls_results_and_errors(reader: Rea
     expect(story.nth(6).locator("pre").nth(1)).to_have_text("NOT_FOUND: there is no incident INC_9999")
 
 
+def test_reasoning_is_folded_and_a_step_says_what_it_took_and_who_answered(reader: Reader, run: PageData) -> None:
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
+    step = reader.trial().locator(".story > li").nth(3)
+    reasoning, refused = step.locator("details").all()
+    expect(reasoning.locator("pre")).to_be_hidden()
+    reasoning.locator("summary").click()
+    expect(reasoning.locator("pre")).to_have_text("The incident has to be read first.")
+    refused.locator("summary").click()
+    expect(refused.locator("pre")).to_have_text('{"id": ')
+    expect(step.locator(".call")).to_have_text(
+        "2,000 tokens in (500 cached), 150 out (90 reasoning) · $0.0050 · 1 retry · gpt-2026-01-05 · request req_7"
+    )
+
+
+def test_the_tools_are_shown_with_their_schemas(reader: Reader, run: PageData) -> None:
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
+    tools = reader.trial().locator("details").filter(has_text="3 tools shown to the agent").first
+    tools.locator("> summary").click()
+    tool = tools.locator(".catalogue > li").first
+    expect(tool.locator("summary")).to_contain_text("List the users.")
+    tool.locator("summary").click()
+    assert '"parameters": {}' in tool.locator("pre").inner_text()
+
+
 def test_long_results_are_folded_and_shown_when_asked_for(reader: Reader, run: PageData) -> None:
     reader.open(place_of(run, rows_with(run, "failed")[0]))
     call = reader.trial().locator(".story > li").nth(8)

@@ -202,7 +202,7 @@ async def test_an_unreadable_stored_plan_is_an_infra_error_with_advice(store: Me
         [record] = await run(store, Stage(stack, gym_url, StubModel(says("?"))).job(acting()))
 
     assert (record.outcome, record.reason) == (Outcome.INFRA_ERROR, "store_lost")
-    assert f"{PLAN} is not a plan that opsgym wrote; delete it to have it written again" in record.message
+    assert f"{PLAN} is not a valid PlanRecord of this version" in record.message
 
 
 async def test_replay_models_plan_what_they_would_do(store: MemoryStore, gym_url: str) -> None:

@@ -66,7 +66,7 @@ def test_every_tool_called_and_every_state_is_read(left: MemoryStore) -> None:
         (STATE, None, "unsupported", "did not offer its final state"),
         (STATE, b"no archive", "store_lost", f"{STATE} is damaged"),
         (KEYS.transcript, None, "store_lost", f"has no {KEYS.transcript}"),
-        (KEYS.transcript, zstandard.compress(b"{}"), "unsupported", "is not a transcript of this version"),
+        (KEYS.transcript, zstandard.compress(b"{}"), "unsupported", "is not a valid Transcript of this version"),
     ],
 )
 def test_a_missing_or_damaged_object_is_named(

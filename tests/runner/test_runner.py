@@ -46,9 +46,11 @@ async def test_gold_actions_pass_and_everything_is_stored(store: MemoryStore, gy
 
     assert (record.outcome, record.reason, record.message) == (Outcome.PASSED, "", "")
     assert store.attempt() == record
-    assert sorted(store.objects) == sorted([KEYS.attempt(0), KEYS.record, KEYS.transcript, KEYS.state("notes")])
     trial = store.trial()
     assert trial is not None
+    catalogue = RunKeys("demo.0123456789ab").catalogue(trial.versions.catalogue_digest)
+    written = [KEYS.attempt(0), KEYS.record, KEYS.transcript, KEYS.state("notes"), catalogue]
+    assert sorted(store.objects) == sorted(written)
     assert (trial.score, trial.published_score, trial.answer, trial.stopped_by) == (1, 1, "Both are done.", "answer")
     assert (trial.steps, trial.tool_calls, trial.tool_errors, trial.cost_usd) == (3, 2, 0, 0.0)
     assert [(result.index, result.category, result.passed, result.actual) for result in trial.verifiers] == [

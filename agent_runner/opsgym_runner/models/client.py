@@ -29,7 +29,18 @@ from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.prices import reply_cost, usage_of
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
 from opsgym_runner.models.provider_errors import ErrorKind, error_kind, read_error
-from opsgym_runner.models.replies import FAILURES, PROVIDERS_FAULT, RawAnswer, finish_of, history_message, text_of
+from opsgym_runner.models.replies import (
+    FAILURES,
+    NO_PROVENANCE,
+    PROVIDERS_FAULT,
+    Provenance,
+    RawAnswer,
+    finish_of,
+    history_message,
+    provenance_of,
+    response_headers,
+    text_of,
+)
 from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier
 from opsgym_runner.models.retry_hints import retry_after_s
 from opsgym_runner.tracing.spans import (
@@ -65,6 +76,8 @@ class ToolRequest:
     arguments: dict[str, Any]
     problem: str = ""
     """Why the call is malformed, for the model to read; empty if it is well formed."""
+    raw: str = ""
+    """The arguments of a malformed call as the model wrote them."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,8 @@ class Reply:
     """How the reply ended that this one replaces; None for a first reply."""
     rate_limit_headers: Mapping[str, str] = field(default_factory=dict)
     """The answer's headers about rate limits, by name in lower case."""
+    provenance: Provenance = NO_PROVENANCE
+    """Which model of the provider answered."""
 
     def require_usable(self) -> None:
         """Checks that the agent can go on with the reply; called once its usage is booked.
@@ -260,7 +275,10 @@ class ModelClient:
             usage=usage,
             cost_usd=reply_cost(response, self._target.model.model, usage, self._target.model.prices),
             finish=finish_of(choice, raw_reason, message),
-            rate_limit_headers=_rate_limit_headers(response),
+            rate_limit_headers={
+                name: value for name, value in response_headers(response).items() if "ratelimit" in name
+            },
+            provenance=provenance_of(response),
         )
 
     def _explained(self, litellm: Any, error: Exception) -> Exception:
@@ -304,13 +322,6 @@ def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
     return reason, reason in _TRANSIENT
 
 
-def _rate_limit_headers(response: Any) -> dict[str, str]:
-    """Headers about rate limits, which litellm keeps with a prefix of its own."""
-    headers = (getattr(response, "_hidden_params", None) or {}).get("additional_headers") or {}
-    plain = {str(name).lower().removeprefix("llm_provider-"): str(value) for name, value in headers.items()}
-    return {name: value for name, value in plain.items() if "ratelimit" in name}
-
-
 def _replacing(first: Reply, second: Reply) -> Reply:
     """The second reply, with the usage and cost of both."""
     costs = (first.cost_usd, second.cost_usd)
@@ -329,7 +340,7 @@ def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
     name = str(function.get("name") or "")
     call_id = str(call.get("id") or f"call_{number}")
     if not name:
-        return ToolRequest(call_id, "unnamed", {}, "the tool call has no tool name")
+        return ToolRequest(call_id, "unnamed", {}, "the tool call has no tool name", _written(function))
     raw = function.get("arguments")
     if raw is None or raw == "":
         return ToolRequest(call_id, name, {})
@@ -337,10 +348,17 @@ def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
         try:
             raw = json.loads(raw)
         except ValueError as error:
-            return ToolRequest(call_id, name, {}, f"the arguments are not valid JSON: {error}")
+            return ToolRequest(call_id, name, {}, f"the arguments are not valid JSON: {error}", _written(function))
     if not isinstance(raw, dict):
-        return ToolRequest(call_id, name, {}, f"the arguments must be a JSON object, not {type(raw).__name__}")
+        problem = f"the arguments must be a JSON object, not {type(raw).__name__}"
+        return ToolRequest(call_id, name, {}, problem, _written(function))
     return ToolRequest(call_id, name, raw)
+
+
+def _written(function: Mapping[str, Any]) -> str:
+    """Arguments of a call as the model wrote them."""
+    raw = function.get("arguments")
+    return raw if isinstance(raw, str) else json.dumps(raw)
 
 
 def _with_strict_disabled(tool: Message) -> Message:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from opsgym_api.records.outcomes import FailReason, FinishReason
@@ -122,3 +123,73 @@ def text_of(content: object) -> str:
         return content
     parts = content if isinstance(content, list) else []
     return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+
+
+@dataclass(frozen=True)
+class Thoughts:
+    """What a model thought before a reply, as far as its provider shows it."""
+
+    text: str = ""
+    """Empty if there is none, or the provider encrypts it."""
+    parts: tuple[dict[str, Any], ...] = ()
+    """The provider's own blocks with their signatures; empty if the reply had only text."""
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.text or self.parts)
+
+
+def thoughts_of(message: Mapping[str, Any]) -> Thoughts:
+    """The reasoning in a reply as `history_message` returns it."""
+    blocks: list[Any] = next((message[name] for name in _BLOCKS if isinstance(message.get(name), list)), [])
+    parts = tuple(dict(block) for block in blocks if isinstance(block, Mapping))
+    plain = next((message[name] for name in _TEXTS if isinstance(message.get(name), str)), "")
+    return Thoughts(plain or "\n\n".join(filter(None, map(_block_text, parts))), parts)
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
+    """Text of a block of reasoning; its summary where the provider shows nothing else."""
+    for name in ("thinking", "text", "summary"):
+        value = block.get(name)
+        if value:
+            return value if isinstance(value, str) else text_of(value)
+    return text_of(block.get("content"))
+
+
+_BLOCKS = ("thinking_blocks", "reasoning_details", "reasoning_items")
+"""Blocks of Anthropic, Bedrock and Gemini, of OpenRouter, and of OpenAI's Responses."""
+_TEXTS = ("reasoning_content", "reasoning")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Which model of the provider answered a request."""
+
+    model: str = ""
+    """Its name in the answer, for instance a dated snapshot; empty if the answer names none."""
+    fingerprint: str = ""
+    """OpenAI's `system_fingerprint`; empty for other providers."""
+    request_id: str = ""
+    """The provider's id of the request, else of the answer."""
+
+
+NO_PROVENANCE = Provenance()
+_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "x-generation-id")
+"""Headers with the provider's id of a request, in order of preference."""
+
+
+def provenance_of(response: Any) -> Provenance:
+    """Which model gave litellm's response."""
+    headers = response_headers(response)
+    request_id = next((headers[name] for name in _REQUEST_IDS if headers.get(name)), "")
+    return Provenance(
+        str(getattr(response, "model", None) or ""),
+        str(getattr(response, "system_fingerprint", None) or ""),
+        request_id or str(getattr(response, "id", None) or ""),
+    )
+
+
+def response_headers(response: Any) -> dict[str, str]:
+    """Headers of an answer by name in lower case; litellm keeps them with a prefix of its own."""
+    headers = (getattr(response, "_hidden_params", None) or {}).get("additional_headers") or {}
+    return {str(name).lower().removeprefix("llm_provider-"): str(value) for name, value in headers.items()}

@@ -70,6 +70,8 @@ class RequestStatistics:
         )
 
 
+NO_REQUESTS = RequestStatistics()
+"""Of a call whose first request was answered."""
 BACKOFF = Backoff(initial_s=1.0, maximum_s=60.0, jitter=0.5)
 """Default backoff of model calls: providers' rate limits are counted by the minute."""
 

@@ -78,6 +78,8 @@ class Journal:
         self.rate_limits = 0
         """Requests to models that were answered with HTTP 429."""
         self.finish_reasons = NO_FINISHES
+        self.snapshots: dict[str, None] = {}
+        """Names of the agent's model in the answers of its provider, in the order in which they came."""
         self._wait_s = 0.0
         """Part of `model_s` during which no request was in flight."""
 
@@ -124,6 +126,8 @@ class Journal:
             self.finish_reasons = self.finish_reasons.plus_one(reason)
         if role == PLANNER:
             self.planner_usage += reply.usage
+        elif reply.provenance.model:
+            self.snapshots[reply.provenance.model] = None
 
     def timings(self) -> Timings:
         """Seconds by phase so far."""

@@ -1,14 +1,27 @@
-"""Records the transcript of an attempt while it runs. Invariant: entries are in the order in which they happened."""
+"""Records the transcript of an attempt while it runs, and beside it what its models thought.
+
+Invariant: entries are in the order in which they happened.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from opsgym_api.records.transcript import Transcript, TranscriptEvent
-from opsgym_core.results.transcripts import encode_transcript
+from opsgym_api.records.transcript import (
+    ModelCall,
+    Reasoning,
+    RefusedCall,
+    StepReasoning,
+    Transcript,
+    TranscriptEvent,
+)
+from opsgym_core.results.transcripts import encode_record
+from opsgym_runner.gyms.catalogue import Catalogue
 from opsgym_runner.gyms.client import ToolResult
 from opsgym_runner.models.client import Reply, ToolRequest
+from opsgym_runner.models.replies import thoughts_of
+from opsgym_runner.models.retry import NO_REQUESTS, RequestStatistics
 
 TranscriptListener = Callable[[TranscriptEvent], None]
 """Called in the event loop with every entry when it is recorded; must not block."""
@@ -25,14 +38,12 @@ class TranscriptRecorder:
     def __init__(self, task_id: str, on_transcript: TranscriptListener | None = None) -> None:
         self._task_id = task_id
         self._on_transcript = on_transcript
-        self._tools: list[str] = []
+        self.catalogue: Catalogue | None = None
+        """Tools that the model is shown; None before they are known."""
         self._events: list[TranscriptEvent] = []
+        self._reasoning: list[StepReasoning] = []
         self.day = 1
         """Day of the task that entries belong to, counted from 1."""
-
-    def set_tools(self, tools: Sequence[str]) -> None:
-        """Records the names of the tools that the model is shown."""
-        self._tools = list(tools)
 
     def message(
         self, kind: Literal["system", "user"], content: str, step: int = 0, by: str = "", origin: str = ""
@@ -48,15 +59,29 @@ class TranscriptRecorder:
         """
         self._add(TranscriptEvent(kind=kind, content=content, step=step, by=by, origin=origin))
 
-    def reply(self, step: int, reply: Reply, seconds: float, by: str = "") -> None:
-        """Adds a model's reply.
+    def reply(
+        self,
+        step: int,
+        reply: Reply,
+        seconds: float,
+        by: str = "",
+        *,
+        refused: Sequence[ToolRequest] = (),
+        requests: RequestStatistics = NO_REQUESTS,
+    ) -> None:
+        """Adds a model's reply, and its reasoning if it has any.
 
         Args:
             step: Number of the model call.
             reply: The reply, with the gyms' own names of its tools.
             seconds: Duration of the call.
             by: Name of the conversation.
+            refused: Its malformed calls.
+            requests: Retries and rate limits of the call.
         """
+        if thoughts := thoughts_of(reply.message):
+            step_of = StepReasoning(event=len(self._events), text=thoughts.text, parts=list(thoughts.parts))
+            self._reasoning.append(step_of)
         calls = [{"id": r.id, "name": r.name, "arguments": r.arguments} for r in reply.requests]
         event = TranscriptEvent(
             kind="assistant",
@@ -67,10 +92,20 @@ class TranscriptRecorder:
             tool_calls=calls,
             finish_reason=reply.finish.value,
             replaced=reply.replaced.value if reply.replaced else "",
+            call=_model_call(reply, requests),
+            refused_calls=[RefusedCall(name=r.name, raw=r.raw, problem=r.problem) for r in refused],
         )
         self._add(event)
 
-    def tool(self, step: int, request: ToolRequest, result: ToolResult, seconds: float, by: str = "") -> None:
+    def tool(
+        self,
+        step: int,
+        request: ToolRequest,
+        result: ToolResult,
+        seconds: float,
+        by: str = "",
+        gym: str | None = None,
+    ) -> None:
         """Adds a tool call with its result as the model reads it.
 
         Args:
@@ -79,6 +114,7 @@ class TranscriptRecorder:
             result: Its result.
             seconds: Duration of the call.
             by: Name of the conversation.
+            gym: Gym server that executed it; None if none did.
         """
         event = TranscriptEvent(
             kind="tool",
@@ -86,6 +122,7 @@ class TranscriptRecorder:
             content=result.rendered,
             step=step,
             tool_name=request.name,
+            gym=gym,
             arguments=request.arguments,
             is_error=result.is_error,
             seconds=round(seconds, 4),
@@ -109,4 +146,24 @@ class TranscriptRecorder:
 
     def encoded(self) -> bytes:
         """The transcript in its stored form."""
-        return encode_transcript(Transcript(task_id=self._task_id, tools=self._tools, events=self._events))
+        names, digest = ([], "") if self.catalogue is None else (self.catalogue.names, self.catalogue.digest)
+        return encode_record(
+            Transcript(task_id=self._task_id, tools=names, catalogue_digest=digest, events=self._events)
+        )
+
+    def encoded_reasoning(self) -> bytes | None:
+        """What the models thought, in its stored form; None if none showed reasoning."""
+        return encode_record(Reasoning(task_id=self._task_id, steps=self._reasoning)) if self._reasoning else None
+
+
+def _model_call(reply: Reply, requests: RequestStatistics) -> ModelCall:
+    origin = reply.provenance
+    return ModelCall(
+        usage=reply.usage,
+        cost_usd=reply.cost_usd,
+        model=origin.model,
+        fingerprint=origin.fingerprint,
+        request_id=origin.request_id,
+        retries=requests.retries,
+        rate_limits=requests.rate_limits,
+    )

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.transcript import Transcript, TranscriptEvent
 from opsgym_api.tasks.task import Task, ToolCall
-from opsgym_core.results.transcripts import decode_transcript
+from opsgym_core.results.transcripts import decode_record
 from opsgym_runner.errors import config_error
 from opsgym_runner.job import JUDGE, PLANNER
 from opsgym_runner.models.prices import REPLAY
@@ -127,7 +127,7 @@ def read_recording(path: Path, role: str = "") -> Mapping[str, Script]:
         if path.suffix == ".jsonl":
             return _from_lines(content.decode(), role)
         compressed = path.suffix == ".zst"
-        transcript = decode_transcript(content) if compressed else Transcript.model_validate_json(content)
+        transcript = decode_record(content, Transcript) if compressed else Transcript.model_validate_json(content)
         return _from_transcript(transcript, role)
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         message = f"{path} cannot be read as a recording: {type(error).__name__}: {error}"

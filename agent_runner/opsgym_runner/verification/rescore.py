@@ -21,11 +21,12 @@ from opsgym_api.records.attempt import TrialRecord, VerifierResult
 from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
+from opsgym_api.records.transcript import Transcript
 from opsgym_api.tasks.digest import task_digest
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Verifier
 from opsgym_core.results.frozen_suite import Seed
-from opsgym_core.results.transcripts import TranscriptError, decode_transcript
+from opsgym_core.results.transcripts import TranscriptError, decode_record
 from opsgym_core.store.base import Store
 from opsgym_runner.episode import EpisodeResult
 from opsgym_runner.errors import config_error, infra_error
@@ -77,7 +78,7 @@ def read_saved_trial(store: Store, run: str, record: TrialRecord, task: Task) ->
     if content is None:
         raise infra_error(InfraReason.STORE_LOST, f"{store.name} has no {keys.transcript}")
     try:
-        transcript = decode_transcript(content)
+        transcript = decode_record(content, Transcript)
     except TranscriptError as error:
         message = f"{store.name}: {keys.transcript} {error}"
         if error.damaged:

@@ -1,7 +1,7 @@
 """Bundles details of trials with their page: inside it, or in files beside it.
 
-Invariant: row `i` of the page's trials has detail `i`. Prompts, which every trial of a task repeats, are in the page
-once.
+Invariant: row `i` of the page's trials has detail `i`. Prompts and definitions of tools, which many trials repeat, are
+in the page once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord
 from opsgym_console.report.columns import FinishedTrial, TrialKey
 from opsgym_console.report.details import load_detail
-from opsgym_console.report.model import FindingView, TranscriptEntry, TrialDetail
+from opsgym_console.report.model import FindingView, ToolEntry, TranscriptEntry, TrialDetail
 from opsgym_console.report.shell import detail_file
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS
@@ -113,7 +113,7 @@ def pack(details: Iterable[TrialDetail], location: DetailLocation, put: Put) -> 
     shared: dict[str, int] = {}
     waiting: list[bytes] = []
     for batch in _batches(details if bundle.location is not DetailLocation.NONE else (), PER_FILE):
-        stripped = [_without_prompts(detail, shared) for detail in batch]
+        stripped = [_without_shared(detail, shared) for detail in batch]
         bundle.findings.update(_findings(batch))
         if bundle.location is DetailLocation.INLINE:
             bundle.inline.update(enumerate(stripped, start=len(bundle.inline)))
@@ -138,9 +138,14 @@ def file_name(number: int) -> str:
     return f"trials/{number}.js"
 
 
-def _without_prompts(detail: TrialDetail, shared: dict[str, int]) -> TrialDetail:
-    """The detail with positions in the shared texts instead of its prompts."""
-    return detail.model_copy(update={"transcript": [_without_prompt(entry, shared) for entry in detail.transcript]})
+def _without_shared(detail: TrialDetail, shared: dict[str, int]) -> TrialDetail:
+    """The detail with positions in the shared texts instead of its prompts and definitions of tools."""
+    tools = [
+        ToolEntry(name=tool.name, definition="", text=shared.setdefault(tool.definition, len(shared)))
+        for tool in detail.catalogue
+    ]
+    transcript = [_without_prompt(entry, shared) for entry in detail.transcript]
+    return detail.model_copy(update={"transcript": transcript, "catalogue": tools})
 
 
 def _without_prompt(entry: TranscriptEntry, shared: dict[str, int]) -> TranscriptEntry:
@@ -149,7 +154,7 @@ def _without_prompt(entry: TranscriptEntry, shared: dict[str, int]) -> Transcrip
     if event.kind not in ("system", "user") or event.by or len(event.content) < LEAST_SHARED:
         return entry
     text = shared.setdefault(event.content, len(shared))
-    return TranscriptEntry(event=event.model_copy(update={"content": ""}), text=text)
+    return entry.model_copy(update={"event": event.model_copy(update={"content": ""}), "text": text})
 
 
 def _findings(details: Iterable[TrialDetail]) -> Iterator[tuple[TrialKey, Sequence[FindingView]]]:

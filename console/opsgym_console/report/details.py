@@ -5,7 +5,8 @@ Invariant: objects that the store does not have are empty; objects that are not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -15,13 +16,13 @@ from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
-from opsgym_api.records.transcript import Transcript
+from opsgym_api.records.transcript import CatalogueRecord, StepReasoning, Transcript
 from opsgym_console.analysis.failures.findings import Finding
 from opsgym_console.analysis.failures.stored import analyse_trial, stored_row
-from opsgym_console.report.model import TranscriptEntry, TrialDetail
+from opsgym_console.report.model import ToolEntry, TranscriptEntry, TrialDetail
 from opsgym_console.report.modes import finding_views
 from opsgym_console.report.texts import shown
-from opsgym_core.results.transcripts import read_transcript
+from opsgym_core.results.transcripts import read_reasoning, read_transcript
 from opsgym_core.store.base import Store, is_key
 from opsgym_core.store.objects import read_object
 
@@ -57,7 +58,7 @@ def load_detail(
     if scored is None and not attempts and not problems:
         return None
     origin = RunKeys(record.rescored_from or record.run)  # rescoring does not copy transcripts and states
-    transcript = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts, problems)
+    transcript, reasoning = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts, problems)
     analysed: Sequence[Finding] | None = None
     if findings and scored is not None and scored.outcome is Outcome.FAILED:
         analysed = analyse_trial(store, origin, scored, transcript, stored_row(store, record.run, task_id)).findings
@@ -71,7 +72,8 @@ def load_detail(
             differences={} if scored is None else scored.state_differences,
             findings=finding_views(analysed or ()),
             tools=[] if transcript is None else transcript.tools,
-            transcript=[] if transcript is None else [TranscriptEntry(event=event) for event in transcript.events],
+            catalogue=[] if transcript is None else _catalogue(store, origin, transcript, problems),
+            transcript=[] if transcript is None else list(_entries(transcript, reasoning)),
             problems=problems,
         )
     )
@@ -99,13 +101,36 @@ def _attempts(store: Store, keys: TrialKeys, problems: list[str]) -> list[Attemp
 
 def _transcript(
     store: Store, keys: TrialKeys, scored: TrialRecord | None, attempts: Sequence[AttemptRecord], problems: list[str]
-) -> Transcript | None:
-    """The transcript of the scored attempt, else of the last attempt that has one."""
-    if scored is not None:
-        return _valid(partial(read_transcript, store, keys.transcript), problems)
-    of_attempts = (keys.failed_transcript(attempt.attempt) for attempt in reversed(attempts))
-    failed = (_valid(partial(read_transcript, store, key), problems) for key in of_attempts)
-    return next((transcript for transcript in failed if transcript is not None), None)
+) -> tuple[Transcript | None, Mapping[int, StepReasoning]]:
+    """The transcript of the scored attempt, else of the last attempt that has one, with its reasoning."""
+    pairs = [(keys.transcript, keys.reasoning)]
+    if scored is None:
+        numbers = [attempt.attempt for attempt in reversed(attempts)]
+        pairs = [(keys.failed_transcript(number), keys.failed_reasoning(number)) for number in numbers]
+    for transcript_key, reasoning_key in pairs:
+        transcript = _valid(partial(read_transcript, store, transcript_key), problems)
+        if transcript is not None:
+            return transcript, _valid(partial(read_reasoning, store, reasoning_key), problems) or {}
+    return None, {}
+
+
+def _entries(transcript: Transcript, reasoning: Mapping[int, StepReasoning]) -> Iterator[TranscriptEntry]:
+    for position, event in enumerate(transcript.events):
+        thought = reasoning.get(position)
+        text = "" if thought is None else thought.text
+        yield TranscriptEntry(event=event, reasoning=text, encrypted=thought is not None and not text)
+
+
+def _catalogue(store: Store, run: RunKeys, transcript: Transcript, problems: list[str]) -> list[ToolEntry]:
+    """The tools shown, with descriptions and schemas; none if the store does not have them."""
+    if not transcript.catalogue_digest:
+        return []
+    record = _valid(partial(read_object, store, run.catalogue(transcript.catalogue_digest), CatalogueRecord), problems)
+    functions = [] if record is None else [tool.get("function") or {} for tool in record.tools]
+    return [
+        ToolEntry(name=str(function.get("name") or ""), definition=json.dumps(function, indent=2, ensure_ascii=False))
+        for function in functions
+    ]
 
 
 def _readable(detail: TrialDetail) -> TrialDetail:

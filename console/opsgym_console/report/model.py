@@ -228,6 +228,20 @@ class TranscriptEntry(Stored):
     """Its content is empty if `text` is set."""
     text: int | None = None
     """Position of its content in `TrialDetail.texts` or, if that is empty, in `PageData.texts`."""
+    reasoning: str = ""
+    """What the model thought before a reply; empty if its provider shows nothing."""
+    encrypted: bool = False
+    """Whether the provider shows no text of the model's reasoning."""
+
+
+class ToolEntry(Stored):
+    """A tool as the model was shown it."""
+
+    name: str
+    definition: str
+    """Its function in OpenAI's format, as indented JSON; empty if `text` is set."""
+    text: int | None = None
+    """Position of its definition, as of `TranscriptEntry.text`."""
 
 
 class Evidence(Stored):
@@ -265,6 +279,8 @@ class TrialDetail(Stored):
     findings: list[FindingView]
     tools: list[str]
     """Names of the tools shown to the agent."""
+    catalogue: list[ToolEntry] = []
+    """The same tools with descriptions and schemas; empty if the store does not have them."""
     transcript: list[TranscriptEntry]
     """Of the scored attempt, else of the last attempt that has one; empty if none has."""
     problems: list[str] = []

@@ -29,11 +29,12 @@ from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record, trial_of
+from opsgym_api.records.version import RECORD_VERSION, RecordVersion, unreadable_because
 from opsgym_core.results.rows import CellRows, RowCollection
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
 
-CHUNK_VERSION = 1
+_CHUNK_ADVICE = "it only repeats single records and may be deleted"
 CHUNK_ROWS = 1000
 """Maximum number of rows of a chunk, as of trials of a Job; such a chunk takes a few megabytes in memory."""
 
@@ -69,7 +70,7 @@ class _ChunkCell:
 class Chunk:
     """Content of an object below `RunKeys.chunks`, stored as gzipped JSON."""
 
-    version: int
+    version: RecordVersion
     cells: tuple[_ChunkCell, ...]
 
 
@@ -97,9 +98,11 @@ def read_chunk(store: Store, key: str) -> tuple[CellRows, ...]:
         return ()
     try:
         return tuple(map(_with_cell, _CHUNK.validate_json(gzip.decompress(content)).cells))
-    except (OSError, EOFError, zlib.error, ValidationError):
-        problem = "is not a valid chunk of this version; it only repeats single records and may be deleted"
-        raise InputError(f"{store.name}/{key}", [Problem("", problem)]) from None
+    except ValidationError as error:
+        problem = f"{unreadable_because(error, 'chunk')}; {_CHUNK_ADVICE}"
+    except (OSError, EOFError, zlib.error):
+        problem = f"is not a valid chunk of this version; {_CHUNK_ADVICE}"
+    raise InputError(f"{store.name}/{key}", [Problem("", problem)])
 
 
 def read_trials(store: Store, run: str, cell: Cell, trials: Iterable[TrialRef]) -> CellRows:
@@ -332,7 +335,7 @@ def _by_trial(cell: CellRows) -> Iterator[CellRows]:
 
 def _encode(cells: Sequence[CellRows]) -> bytes:
     """Content of a chunk; equal rows give equal bytes."""
-    chunk = Chunk(CHUNK_VERSION, tuple(_ChunkCell(rows.cell, rows.trials, rows.attempts) for rows in cells))
+    chunk = Chunk(RECORD_VERSION, tuple(_ChunkCell(rows.cell, rows.trials, rows.attempts) for rows in cells))
     return gzip.compress(_CHUNK.dump_json(chunk, exclude_defaults=True), 6, mtime=0)
 
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from opsgym_api.base import adapter
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.records.version import unreadable_because
 from opsgym_core.store.base import Store
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ def read_object(store: Store, key: str, kind: type[T]) -> T | None:
     """The object of that key, validated; None if the store has no such object.
 
     Raises:
-        InputError: The content is not a valid `kind`.
+        InputError: The content is not a valid `kind`, or of a newer version.
         StoreError: The store cannot be read.
     """
     content = store.get(key)
@@ -29,5 +30,5 @@ def read_object(store: Store, key: str, kind: type[T]) -> T | None:
     try:
         return adapter(kind).validate_json(content)
     except ValidationError as error:
-        problem = f"is not a valid {kind.__name__} of this version: {error.errors(include_url=False)[0]['msg']}"
+        problem = unreadable_because(error, kind.__name__)
         raise InputError(f"{store.name}/{key}", [Problem("", problem)]) from None

@@ -18,8 +18,7 @@ from opsgym_api.base import Record, Stored
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.state_difference import StateDifference
-
-RECORD_VERSION = 1
+from opsgym_api.records.version import RECORD_VERSION, RecordVersion
 
 A = TypeVar("A", bound="Attempt")
 
@@ -190,7 +189,7 @@ class Attempt(Record):
 class AttemptRecord(Attempt):
     """An attempt in the store. Rewritten while the attempt runs, so that spend is known when it is killed."""
 
-    version: int = RECORD_VERSION
+    version: RecordVersion = RECORD_VERSION
     run: str
 
     @classmethod
@@ -260,13 +259,16 @@ class Versions(Record):
     """SHA-256 of the task row as canonical JSON."""
     catalogue_digest: str = ""
     """Digest of the tools shown to the model: names, descriptions and schemas."""
+    model_snapshot: str = ""
+    """The agent's model as the provider's answers name it; several names are joined by commas. Empty if no answer named
+    one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord(ScoredAttempt):
     """A scored trial in the store."""
 
-    version: int = RECORD_VERSION
+    version: RecordVersion = RECORD_VERSION
     run: str
     verifiers: tuple[VerifierResult, ...]
     answer: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from opsgym_api.base import Stored
-from opsgym_api.records.attempt import RECORD_VERSION
+from opsgym_api.records.version import RECORD_VERSION, RecordVersion
 
 Verdict = Literal["GO", "NO-GO", "INCONCLUSIVE"]
 """What a gate says: the run is good, it is not, or there are too few trials to tell."""
@@ -24,7 +24,7 @@ class GateCheck(Stored):
 class GateRecord(Stored):
     """`gate.json`: what the gate of a finished run says; rewritten when a run that was ended goes on."""
 
-    version: int = RECORD_VERSION
+    version: RecordVersion = RECORD_VERSION
     run: str
     verdict: Verdict
     """`NO-GO` if any condition is, else `INCONCLUSIVE` if any is, else `GO`."""

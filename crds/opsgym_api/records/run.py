@@ -12,13 +12,14 @@ from pydantic import ValidationError
 
 from opsgym_api.base import Stored
 from opsgym_api.kinds.evalrun import DEFAULT_AGENT, Agent
-from opsgym_api.records.attempt import RECORD_VERSION, Cell, Usage
+from opsgym_api.records.attempt import Cell, Usage
+from opsgym_api.records.version import RECORD_VERSION, RecordVersion
 
 
 class PlanRecord(Stored):
     """A plan that a model wrote for a task once, for every agent of the run that is shown plans of that model."""
 
-    version: int = RECORD_VERSION
+    version: RecordVersion = RECORD_VERSION
     planner: str
     """Name of the model."""
     task_id: str
@@ -38,7 +39,7 @@ class PlannedCell(Stored):
 class RunRecord(Stored):
     """`run.json`: what a run is, frozen when it starts."""
 
-    version: int = RECORD_VERSION
+    version: RecordVersion = RECORD_VERSION
     run: str
     name: str
     spec: dict[str, Any]

@@ -64,6 +64,10 @@ class RunKeys:
         """A plan that a model wrote for a task; written once."""
         return f"{self.root}plans/{planner}/{task_id}.json"
 
+    def catalogue(self, digest: str) -> str:
+        """Tools as models were shown them, by their digest; written once."""
+        return f"{self.root}catalogues/{digest}.json"
+
     @property
     def cells(self) -> str:
         """Prefix of all trials."""
@@ -116,6 +120,11 @@ class TrialKeys:
         """Transcript of the scored attempt."""
         return f"{self.base}/transcript.json.zst"
 
+    @property
+    def reasoning(self) -> str:
+        """What the models of the scored attempt thought; absent if none showed reasoning."""
+        return f"{self.base}/reasoning.json.zst"
+
     def state(self, gym: str) -> str:
         """Final database of one gym server, as a SQLite file."""
         return f"{self.base}/{gym}.state.sqlite.zst"
@@ -127,6 +136,10 @@ class TrialKeys:
     def failed_transcript(self, attempt: int) -> str:
         """Transcript of an attempt that was not scored."""
         return f"{self.attempts}{attempt}.transcript.json.zst"
+
+    def failed_reasoning(self, attempt: int) -> str:
+        """What the models of an attempt that was not scored thought."""
+        return f"{self.attempts}{attempt}.reasoning.json.zst"
 
 
 def is_trial_record(key: str) -> bool:

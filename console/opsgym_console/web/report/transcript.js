@@ -11,8 +11,8 @@ function transcript(run, detail) {
   const texts = detail.texts?.length ? detail.texts : run.data.texts;
   const steps = new Map();
   const calls = [];
-  const list = h("ol", { class: "story" }, detail.transcript.map(({ event, text }) => {
-    const item = eventItem(event, text == null ? event.content : texts[text] ?? "");
+  const list = h("ol", { class: "story" }, detail.transcript.map(({ event, text, ...thought }) => {
+    const item = eventItem(event, text == null ? event.content : texts[text] ?? "", thought);
     if (event.kind === "tool") calls.push(item);
     if (event.kind === "assistant" && !steps.has(event.step)) steps.set(event.step, item);
     return item;
@@ -20,10 +20,10 @@ function transcript(run, detail) {
   return { list, steps, calls };
 }
 
-function eventItem(event, content) {
+function eventItem(event, content, thought) {
   const shape = { tool: toolCall, assistant: modelMessage, note: note }[event.kind] ?? prompt;
   return h("li", { class: `${event.kind} ${event.is_error ? "wrong" : ""} ${event.by ? "part" : ""}`, tabindex: "-1" },
-    event.by && h("span", { class: "tag by" }, event.by), event.day > 1 && h("span", { class: "tag" }, `day ${event.day}`), shape(event, content));
+    event.by && h("span", { class: "tag by" }, event.by), event.day > 1 && h("span", { class: "tag" }, `day ${event.day}`), shape(event, content, thought));
 }
 
 const took = (event) => event.seconds == null ? null : h("span", { class: "quiet" }, event.seconds < 0.1 ? `${Math.round(1000 * event.seconds)} ms` : seconds(event.seconds));
@@ -33,17 +33,35 @@ function prompt(event, content) {
   return folded([h("b", {}, name), " ", h("span", { class: "quiet gist" }, gist(content))], longText(content), { open: event.kind === "user" && content.length < 1200 });
 }
 
-function modelMessage(event, content) {
+function modelMessage(event, content, { reasoning = "", encrypted = false } = {}) {
   const requested = event.tool_calls.map((call) => String(call.name ?? "")).filter(Boolean);
   return [
     h("p", { class: "head" }, h("b", {}, `Step ${event.step}`), " ", h("span", { class: "quiet" }, requested.length ? `calls ${requested.join(", ")}` : "answers"), " ", took(event)),
+    reasoning && folded([h("b", {}, "Reasoning"), " ", h("span", { class: "quiet gist" }, gist(reasoning))], longText(reasoning)),
+    encrypted && h("p", { class: "quiet" }, "Reasoning is encrypted by the provider."),
     content && h("div", { class: "words" }, longText(content)),
+    (event.refused_calls ?? []).map((call) => folded([h("code", { class: "tool" }, call.name), " ", h("span", { class: "verdict bad" }, "✕ malformed "), h("span", { class: "quiet gist" }, gist(call.problem))],
+      [h("p", { class: "label" }, "Arguments as the model wrote them"), longText(call.raw)])),
+    event.call && h("p", { class: "quiet call" }, callFacts(event).join(" · ")),
   ];
+}
+
+/** Tokens, cost, finish reason, retries, and which model answered. */
+function callFacts({ call, finish_reason: finish, replaced }) {
+  const { usage } = call;
+  return [
+    usage.prompt_tokens + usage.completion_tokens > 0 && `${count(usage.prompt_tokens)} tokens in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.completion_tokens)} out${usage.reasoning_tokens ? ` (${count(usage.reasoning_tokens)} reasoning)` : ""}`,
+    call.cost_usd != null && call.cost_usd > 0 && dollars(call.cost_usd),
+    finish && finish !== "stop" && finish !== "tool_calls" && `ended: ${words(finish)}`,
+    replaced && `replaces a reply that ended: ${words(replaced)}`,
+    call.retries > 0 && plural(call.retries, "retry", "retries"),
+    call.model, call.fingerprint, call.request_id && `request ${call.request_id}`,
+  ].filter(Boolean);
 }
 
 function toolCall(event, content) {
   const args = event.arguments ?? {};
-  const summary = [h("code", { class: "tool" }, event.tool_name ?? "tool"), " ",
+  const summary = [h("code", { class: "tool" }, event.tool_name ?? "tool"), " ", event.gym && h("span", { class: "quiet" }, `${event.gym} `),
     event.is_error && h("span", { class: "verdict bad" }, "✕ error "), h("span", { class: "quiet gist" }, gist(JSON.stringify(args))), " ", took(event)];
   return folded(summary, [h("p", { class: "label" }, "Arguments"), longText(pretty(args)),
     h("p", { class: "label" }, event.is_error ? "Result (error)" : "Result"), longText(toolText(content))], { open: event.is_error });

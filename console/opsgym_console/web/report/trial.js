@@ -86,12 +86,22 @@ function detailContent(run, detail) {
     checks.length > 0 && part("Verifiers", h("ul", { class: "verifiers" }, [...checks].sort(([a], [b]) => rank(a) - rank(b)).map(([, item]) => item))),
     ...(scored?.day_answers ?? []).map((answer, index) => part(`Answer of day ${index + 1}`, longText(answer))),
     scored?.answer && part("Answer", longText(scored.answer)),
-    part("Transcript", [detail.tools.length > 0 && folded(`${plural(detail.tools.length, "tool")} shown to the agent`, h("p", { class: "quiet" }, detail.tools.join(", "))), log.list]),
+    part("Transcript", [detail.tools.length > 0 && folded(`${plural(detail.tools.length, "tool")} shown to the agent`, toolsShown(run, detail)), log.list]),
     Object.keys(detail.differences).length > 0 && part("Changes of the database", differences(detail.differences)),
     timings && part("Time", timeFigure(timings)),
     attempts.length > 0 && part(attempts.length > 1 ? "Attempts" : "Attempt", attemptsTable(attempts)),
     scored && part("Tokens and versions", tokens(scored)),
   ];
+}
+
+/** The tools with descriptions and schemas; their names alone if the store does not have the rest. */
+function toolsShown(run, detail) {
+  if (!detail.catalogue?.length) return h("p", { class: "quiet" }, detail.tools.join(", "));
+  const texts = detail.texts?.length ? detail.texts : run.data.texts;
+  return h("ul", { class: "catalogue" }, detail.catalogue.map(({ name, definition, text }) => {
+    const whole = text == null ? definition : texts[text] ?? "";
+    return h("li", {}, folded([h("code", { class: "tool" }, name), " ", h("span", { class: "quiet gist" }, gist(parsed(whole)?.description ?? ""))], longText(whole)));
+  }));
 }
 
 function part(title, content) {
