@@ -77,6 +77,14 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
+DNS = {"ports": [{"protocol": name, "port": port} for port in (53, 5353) for name in ("UDP", "TCP")]}
+ANYWHERE = [
+    {"namespaceSelector": {}},
+    {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.0.0/16"]}},
+    {"ipBlock": {"cidr": "::/0", "except": ["fe80::/10", "fd00:ec2::/32"]}},
+]
+"""Any address but those where clouds serve the credentials of nodes."""
+
 NAMESPACED = {
     "ConfigMap", "Deployment", "EvalModel", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "Role", "RoleBinding",
     "Ingress", "PrometheusRule", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
@@ -88,6 +96,15 @@ every_setting = pytest.mark.parametrize("values", SETTINGS.values(), ids=SETTING
 def _config(manifests: list[Manifest]) -> OperatorConfig:
     text = one(manifests, "ConfigMap", "opsgym-operator")["data"]["config.yaml"]
     return parse_config(text, "config.yaml")
+
+
+def _in_namespace(name: str) -> Manifest:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+def _ports(spec: Manifest) -> list[list[int]]:
+    """Ports of each egress rule; none for a rule that allows all."""
+    return [[port["port"] for port in rule.get("ports", [])] for rule in spec["egress"]]
 
 
 def _identity(manifest: Manifest) -> tuple[str, str | None, str]:
@@ -349,11 +366,13 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_name_servers_stores_and_mode
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [],
         "egress": [
-            {"ports": [{"protocol": "UDP", "port": 53}, {**tcp, "port": 53}]},
-            {"ports": [{**tcp, "port": 443}, {**tcp, "port": 9000}]},
+            DNS,
+            {"ports": [{**tcp, "port": 443}, {**tcp, "port": 9000}], "to": ANYWHERE},
+            {"to": [_in_namespace("b")]},
             {"ports": [{**tcp, "port": 7070}], "to": [store]},
             {"ports": [{**tcp, "port": 443}, {**tcp, "port": 8000}], "to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},
-            {"ports": [{**tcp, "port": 4318}]},
+            {"ports": [{**tcp, "port": 4318}], "to": ANYWHERE},
+            {"to": [_in_namespace("o")]},
         ],
     }
     for namespace in ("evals", "b"):
@@ -362,10 +381,9 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_name_servers_stores_and_mode
 
 def test_the_operator_reaches_the_api_server_and_stores_but_no_model() -> None:
     spec = one(rendered(SETTINGS["everything"]), "NetworkPolicy", "opsgym-operator")["spec"]
-    ports = [[port["port"] for port in rule["ports"]] for rule in spec["egress"]]
-    assert ports == [[53, 53], [443, 9000], [7070], [443, 6443], [443]]
+    assert _ports(spec) == [[53, 53, 5353, 5353], [443, 9000], [], [7070], [443, 6443], [443]]
     least = one(rendered(SETTINGS["least"]), "NetworkPolicy", "opsgym-operator")["spec"]
-    assert [[port["port"] for port in rule["ports"]] for rule in least["egress"]] == [[53, 53], [443], [443, 6443]]
+    assert _ports(least) == [[53, 53, 5353, 5353], [443], [443, 6443]]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 9100}]}]
 
 
@@ -399,7 +417,45 @@ def test_policies_can_be_left_out() -> None:
 def test_ports_of_stores_are_read_from_their_addresses(url: str, port: int) -> None:
     values = {"stores": [{**STORE, "endpointUrl": url}], "networkPolicy": {"storePorts": [1]}}
     spec = one(rendered(values), "NetworkPolicy", "opsgym-task")["spec"]
-    assert [item["port"] for item in spec["egress"][1]["ports"]] == [1, port]
+    assert _ports(spec)[1] == [1, port]
+
+
+@pytest.mark.parametrize(
+    ("url", "namespace"),
+    [
+        ("http://vllm.models.svc/v1", "models"),
+        ("http://vllm.models.svc:8000/v1", "models"),
+        ("https://vllm.models.svc.cluster.local/v1", "models"),
+        ("https://api.openai.com/v1", None),
+        ("https://svc.example.com", None),
+        ("http://192.0.2.1:8000/v1", None),
+    ],
+)
+def test_a_services_pods_are_reached_whatever_their_port_is(url: str, namespace: str | None) -> None:
+    """Policies are applied to the port of the pod, which may differ from that of its Service."""
+    model = {"name": "m", "spec": {"model": "openai/m", "endpoints": [{"url": url}]}}
+    spec = one(rendered({"stores": [STORE], "models": [model]}), "NetworkPolicy", "opsgym-task")["spec"]
+    assert [rule["to"] for rule in spec["egress"] if "ports" not in rule] == (
+        [[_in_namespace(namespace)]] if namespace else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("cloud", "addresses"),
+    [
+        ("", []),
+        ("eks", ["169.254.170.23/32", "fd00:ec2::23/128"]),
+        ("gke", ["169.254.169.252/32", "169.254.169.254/32"]),
+    ],
+)
+def test_a_clouds_identities_are_reached_where_the_installation_names_the_cloud(
+    cloud: str, addresses: list[str]
+) -> None:
+    values = {"stores": [STORE], "console": {"enabled": True}, "networkPolicy": {"workloadIdentity": cloud}}
+    for name in ("opsgym-task", "opsgym-operator", "opsgym-console"):
+        rules = one(rendered(values), "NetworkPolicy", name)["spec"]["egress"]
+        blocks = [peer["ipBlock"] for rule in rules for peer in rule.get("to", []) if "ipBlock" in peer]
+        assert [block["cidr"] for block in blocks if "except" not in block] == addresses
 
 
 def test_the_trial_stores_key_is_the_same_wherever_runs_live() -> None:
@@ -473,6 +529,7 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
         ({"metrics": {"serviceMonitor": {"interval": "often"}}}, "/metrics/serviceMonitor/interval"),
         ({"logLevel": "LOUD"}, "/logLevel"),
         ({"runAsUser": 0}, "/runAsUser"),
+        ({"networkPolicy": {"workloadIdentity": "aws"}}, "/networkPolicy/workloadIdentity"),
         ({"tracing": {"endpoint": "collector:4318"}}, "/tracing/endpoint"),
         ({"tracing": {"endpoint": "http://user:password@host"}}, "/tracing/endpoint"),
         ({"tracing": {"samplingRatio": 2}}, "/tracing/samplingRatio"),

@@ -124,7 +124,7 @@ def test_who_reaches_it_and_whom_it_reaches() -> None:
     spec = one(manifests, "NetworkPolicy", "opsgym-console")["spec"]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 8080}], "from": peers}]
     ports = [[port["port"] for port in rule["ports"]] for rule in spec["egress"]]
-    assert ports == [[53, 53], [443], [7070], [443, 6443]]
+    assert ports == [[53, 53, 5353, 5353], [443], [7070], [443, 6443]]
     admitted = one(manifests, "NetworkPolicy", "opsgym-s3")["spec"]["ingress"][0]["from"]
     components = [peer["podSelector"]["matchLabels"].get("app.kubernetes.io/component") for peer in admitted]
     assert components[:2] == ["operator", "console"]

@@ -152,29 +152,94 @@ capabilities: {drop: [ALL]}
 {{- $port | default (hasPrefix "http://" .url | ternary "80" "443") }}
 {{- end }}
 
-{{/* An egress rule: (dict "ports" [numbers] "peers" [NetworkPolicyPeers]). */}}
+{{/* Namespace of the Service that a URL names; empty for other hosts: (dict "url" URL). */}}
+{{- define "opsgym.serviceNamespace" -}}
+{{- $host := (urlParse .url).host | regexFind "^[^:]+" }}
+{{- $labels := splitList "." $host }}
+{{- if and (ge (len $labels) 3) (eq (index $labels 2) "svc") }}{{ index $labels 1 }}{{ end }}
+{{- end }}
+
+{{/* Any address but link-local ones, where clouds serve credentials of nodes. Some CNIs match pods by selectors only. */}}
+{{- define "opsgym.anywhere" -}}
+- namespaceSelector: {}
+- ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16]}
+- ipBlock: {cidr: "::/0", except: ["fe80::/10", "fd00:ec2::/32"]}
+{{- end }}
+
+{{/*
+Egress rules for URLs and ports: (dict "urls" [URLs] "ports" [numbers] "peers" [NetworkPolicyPeers]).
+A CNI applies policies after a Service's port was translated to its pods' port, which no URL tells: where a URL names a
+Service, any port of its namespace is allowed.
+*/}}
 {{- define "opsgym.egress" -}}
+{{- $ports := .ports }}
+{{- $namespaces := list }}
+{{- range .urls }}
+{{- $ports = append $ports (include "opsgym.port" (dict "url" .) | int) }}
+{{- with include "opsgym.serviceNamespace" (dict "url" .) }}{{ $namespaces = append $namespaces . }}{{ end }}
+{{- end }}
 - ports:
-    {{- range .ports | uniq }}
+    {{- range $ports | uniq }}
     - {protocol: TCP, port: {{ . }}}
     {{- end }}
-  {{- with .peers }}
+  to:
+    {{- .peers | default (include "opsgym.anywhere" . | fromYamlArray) | toYaml | nindent 4 }}
+{{- if not .peers }}
+{{- range $namespaces | uniq }}
+- to:
+    - namespaceSelector:
+        matchLabels: {kubernetes.io/metadata.name: {{ . }}}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Egress to the API server, whose address may be a link-local one. */}}
+{{- define "opsgym.apiServerEgress" -}}
+{{- $policy := .Values.networkPolicy -}}
+- ports:
+    {{- range $policy.apiServerPorts | uniq }}
+    - {protocol: TCP, port: {{ . }}}
+    {{- end }}
+  {{- with $policy.peers.apiServer }}
   to:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end }}
+
+{{/* Egress to the addresses where a cloud gives pods the credentials of their ServiceAccounts. */}}
+{{- define "opsgym.identityEgress" -}}
+{{- if eq . "eks" -}}
+- ports:
+    - {protocol: TCP, port: 80}
+  to:
+    - ipBlock: {cidr: 169.254.170.23/32}
+    - ipBlock: {cidr: "fd00:ec2::23/128"}
+{{- else -}}
+- ports:
+    - {protocol: TCP, port: 80}
+    - {protocol: TCP, port: 988}
+  to:
+    - ipBlock: {cidr: 169.254.169.252/32}
+    - ipBlock: {cidr: 169.254.169.254/32}
+{{- end }}
 {{- end }}
 
 {{/* Egress to name servers and stores, which the operator and the pods of runs share. */}}
 {{- define "opsgym.commonEgress" -}}
 {{- $policy := .Values.networkPolicy -}}
 - ports:
-    - {protocol: UDP, port: 53}
-    - {protocol: TCP, port: 53}
-{{- $ports := $policy.storePorts }}
+    {{- range $policy.dnsPorts | uniq }}
+    - {protocol: UDP, port: {{ . }}}
+    - {protocol: TCP, port: {{ . }}}
+    {{- end }}
+{{- $urls := list }}
 {{- range .Values.stores }}
-{{- with .endpointUrl }}{{ $ports = append $ports (include "opsgym.port" (dict "url" .) | int) }}{{ end }}
+{{- with .endpointUrl }}{{ $urls = append $urls . }}{{ end }}
 {{- end }}
-{{ include "opsgym.egress" (dict "ports" $ports "peers" $policy.peers.stores) }}
+{{ include "opsgym.egress" (dict "urls" $urls "ports" $policy.storePorts "peers" $policy.peers.stores) }}
+{{- with $policy.workloadIdentity }}
+{{ include "opsgym.identityEgress" . }}
+{{- end }}
 {{- if .Values.trialStore.enabled }}
 - ports:
     - {protocol: TCP, port: 7070}
