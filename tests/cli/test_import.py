@@ -97,6 +97,21 @@ def test_parquet_of_several_modes_becomes_a_suite_for_each_and_runs(world: World
     assert sorted(transcript.tools) == ["find_incident_by_id", "list_users"], "the tools published for the mode"
 
 
+def test_queries_of_rows_with_built_in_seeds_are_run_on_them(world: World) -> None:
+    verifiers = checks(
+        ("exists", "SELECT count(*) FROM incident WHERE number IS NOT NULL", 0), ("bad", "SELECT nope", 1)
+    )
+    made = published("first", verifiers=verifiers, selected_tools=["find_incident"])
+    made["gym_servers_config"][0]["seed_database_file"] = "builtin:quickstart"
+    other = published("second")
+    other["gym_servers_config"][0]["seed_database_file"] = "builtin:nope"
+    (world.folder / "rows.json").write_text(json.dumps([made, other]))
+    report, _ = imported(world, "rows.json")
+    assert report["unchecked"] == {"itsm": 1}, "only the row whose seed does not exist"
+    assert kinds(report) == {"unknown_tool": 1, "refused_query": 1, "missing_seed": 1}
+    assert report["seeds"] == 0, "built-in seeds need no file"
+
+
 def test_every_field_of_a_row_is_kept_including_unknown_ones(world: World) -> None:
     given = published("first", tags=["a", {"deep": 1}], note='{"text": "is decoded"}', empty=None)
     write_parquet(world, "oracle", [given | {"tags": json.dumps(given["tags"])}])

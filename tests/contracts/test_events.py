@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from opsgym.commands.tasks import validate
-from opsgym.exits import Exit
-from opsgym_api.tasks.reading import BadRow, parse_row
+from opsgym_api.tasks.reading import BadRow, parse_row, read_tasks
 from opsgym_api.tasks.task import Task
 
 ROW: dict[str, Any] = {
@@ -92,14 +90,12 @@ def test_events_may_be_json_in_a_string() -> None:
     assert [event.after_step for event in row.events] == [1]
 
 
-def test_validation_names_file_and_event(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_with_a_bad_event_is_named_with_file_and_event(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(ROW | {"task_id": "g", "events": [{"after_step": 1, **SQL}]}))
     (tmp_path / "odd.json").write_text(json.dumps(ROW | {"events": [{"after_step": 1, **SQL}, {"after_step": 2}]}))
-    assert validate(tmp_path) == Exit.BAD_INPUT
-    assert capsys.readouterr().err.splitlines() == [
-        "odd.json: events[1]: at least one of sql, set_time, advance_seconds, tell, amend is required",
-        f"{tmp_path}: 1 of 2 rows are not valid",
-    ]
+    (task,), (bad,) = read_tasks(tmp_path)
+    assert task.task_id == "g"
+    assert bad.message == "odd.json: events[1]: at least one of sql, set_time, advance_seconds, tell, amend is required"
 
 
 def test_events_that_share_a_name_or_wait_for_each_other_are_reported() -> None:

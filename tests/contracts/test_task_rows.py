@@ -413,13 +413,18 @@ def refusal(path: Path) -> str:
 def test_ids_that_rows_share_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.json", rows("one", "two", "three"))
     write(tmp_path / "b.jsonl", *rows("two", "four", "one"))
-    advice = "names several rows; give each a task_id of its own (a row without one takes its file's name)"
-    assert refusal(tmp_path) == f"task_id: 'one' {advice}; task_id: 'two' {advice}"
+    advice = "give each a task_id of its own (a row without one takes its file's name)"
+    assert refusal(tmp_path) == (
+        f"task_id: 'one' names several rows: a.json row 1, b.jsonl row 3; {advice}; "
+        f"task_id: 'two' names several rows: a.json row 2, b.jsonl row 1; {advice}"
+    )
 
 
 def test_several_rows_of_a_file_need_ids(tmp_path: Path) -> None:
     unnamed = {name: value for name, value in ROW.items() if name != "task_id"}
-    assert refusal(write(tmp_path / "rows.json", [unnamed, unnamed])).startswith("task_id: 'rows' names several rows; ")
+    assert refusal(write(tmp_path / "rows.json", [unnamed, unnamed])).startswith(
+        "task_id: 'rows' names several rows: rows.json row 1, rows.json row 2; "
+    )
 
 
 def test_a_missing_or_empty_path_is_refused_with_the_expected_layout(tmp_path: Path) -> None:

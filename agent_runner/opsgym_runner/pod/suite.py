@@ -24,6 +24,8 @@ from opsgym_runner.gyms.seeds import BUILTIN, SeedFinder, SeedNotFoundError
 BUILTIN_FILE = "tasks.jsonl"
 """File to which the domains image writes the rows of a built-in suite."""
 _ROW_FILES = (".json", ".jsonl")
+_TEXT_FILES = (".md", ".txt")
+"""Files beside the rows that rows may include."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def fetched(suite: Suite, store: Store, folder: Path) -> Source:
     # Where a user created a folder, S3 consoles leave an empty object whose key ends in a slash.
     keys = [name for name in store.keys(prefix) if all(part and part[0] != "." for part in name.split("/"))]
     rows = [name for name in keys if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]
-    _copy(store, rows, prefix, folder)
+    texts = [name for name in keys if name.endswith(_TEXT_FILES) and "/" not in name.removeprefix(prefix)]
+    _copy(store, [*rows, *texts], prefix, folder)
     source = Source(label, key, folder if key.endswith("/") else folder / key.removeprefix(prefix), folder)
     seeds = _named_seeds(source)
     _copy(store, [name for name in keys if name.rpartition("/")[2] in seeds], prefix, folder)

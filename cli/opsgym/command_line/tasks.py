@@ -22,11 +22,30 @@ def tasks() -> None:
 
 @tasks.command()
 @click.argument("path", type=click.Path(path_type=Path))
-def validate(path: Path) -> int:
-    """Check the task rows in PATH, a file or folder; print row and field of every problem."""
-    from opsgym.commands.tasks import validate as command
+@click.option(
+    "--seeds",
+    "seed_path",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Folder of seed files. Default: the folder of the rows and `seeds` beside or above it, as in a run.",
+)
+@click.option("--prove", "proof", is_flag=True, help="Also play each task on gym servers; needs gold_actions.")
+def validate(path: Path, seed_path: Path | None, proof: bool) -> int:
+    """Check the task rows in PATH, a file or folder; print row and field of every problem.
 
-    return command(path)
+    Checks fields, domains, seeds, acting users, tools, arguments of gold actions, tables and columns, and runs the
+    verifiers' queries on the seeds. Rows of a run's suite in a store are read too.
+
+    With --prove, plays the gold actions, which must pass, and an agent that does nothing, which must fail, and looks
+    for a state that makes each verifier fail.
+
+    \b
+      opsgym tasks validate tasks
+      opsgym tasks validate task.json --prove
+    """
+    from opsgym.commands.tasks_validate import validate as command
+
+    return command(path, seed_path, proof=proof)
 
 
 @tasks.command(name="list")
@@ -64,7 +83,7 @@ def import_tasks(**options: Any) -> int:
     Rows are copied unchanged, into one folder for each mode. Known defects of such rows are reported: missing seeds,
     unknown tools, verifiers that pass before any action, names shared by verifiers, queries that fail.
     """
-    from opsgym.commands.tasks import ImportRequest, import_rows
+    from opsgym.commands.tasks_import import ImportRequest, import_rows
 
     return import_rows(ImportRequest(**options))
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from opsgym.taskcheck.queries import QueryFailedError, RunQuery
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Comparison, Verifier
 from opsgym_runner.verification.comparison import holds
@@ -54,14 +55,6 @@ class Fault:
     where: str
     """Field of the row, or its file if the row cannot be read."""
     detail: str
-
-
-RunQuery = Callable[[str, str], Any]
-"""Runs a query (second argument) on the seed of a gym server (first argument); raises `QueryFailedError`."""
-
-
-class QueryFailedError(Exception):
-    """A query failed; the message is the database's."""
 
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")

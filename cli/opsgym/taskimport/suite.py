@@ -18,14 +18,15 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from opsgym.taskcheck.queries import SeedDatabases, is_builtin_seed
 from opsgym.taskimport.faults import Fault, FaultKind, faults_of
 from opsgym.taskimport.seeds import Seeds
 from opsgym.taskimport.sources import SourceRow
-from opsgym.taskimport.trial_queries import SeedDatabases
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Mode
 from opsgym_api.tasks.reading import BadRow, parse_row
 from opsgym_api.tasks.task import Task
+from opsgym_domains import registry
 from opsgym_runner.gyms.seeds import BUILTIN
 
 
@@ -71,6 +72,7 @@ class Importer:
         self._catalogues = catalogues
         self._on_row = on_row
         self._databases = SeedDatabases(self._seed_text, now)
+        self._installed = frozenset(registry.domains())
         self._written: dict[tuple[str, str], list[str]] = {}
         self._ids: set[tuple[str, str]] = set()
         self._result = ImportResult()
@@ -118,13 +120,13 @@ class Importer:
         seeds: dict[str, str] = {}
         for server in task.gym_servers_config:
             path = server.seed_database_file
-            name = None if path.startswith(BUILTIN) else self._seeds.find(path)
+            name = path if is_builtin_seed(server.domain, path) else self._seeds.find(path)
             if name is not None:
                 seeds[server.mcp_server_name] = name
-                self._result.seeds.add(name)
-            elif not path.startswith(BUILTIN):
+            elif not path.startswith(BUILTIN) or server.domain in self._installed:
                 where = f"gym_servers_config ({server.mcp_server_name})"
                 self._add_fault(FaultKind.MISSING_SEED, mode, task.task_id, where, path or "has no seed")
+        self._result.seeds.update(name for name in seeds.values() if not name.startswith(BUILTIN))
         run = self._databases.queries_of(task, seeds)
         if run is None:
             self._result.unchecked[task.domain_name] += 1

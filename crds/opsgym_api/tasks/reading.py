@@ -1,7 +1,7 @@
 """Reads task rows from files.
 
-Invariant: a row is read as it is. A row that could not be scored is reported with its file, its number and the field;
-the others are read all the same.
+Invariant: a row is read as it is, except that texts which it includes are inserted. A row that could not be scored is
+reported with its file, its number and the field; the others are read all the same.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.tasks.includes import IncludeError, complete
 from opsgym_api.tasks.task import Task
 from opsgym_api.validation import problems_of
 
@@ -27,6 +29,14 @@ class BadRow(BaseModel):
     message: str
 
 
+class SourcedTask(NamedTuple):
+    """A task with the place that it was read from."""
+
+    source: str
+    """File and number of the row: `tasks.json row 2`."""
+    task: Task
+
+
 def read_tasks(path: Path) -> tuple[list[Task], list[BadRow]]:
     """Reads every row of a file or folder, in name order.
 
@@ -39,33 +49,65 @@ def read_tasks(path: Path) -> tuple[list[Task], list[BadRow]]:
     Raises:
         InputError: Nothing is there, nothing is a row file or can be read, or two rows share a task id.
     """
+    tasks, bad = read_sourced_tasks(path)
+    return [sourced.task for sourced in tasks], bad
+
+
+def read_sourced_tasks(path: Path) -> tuple[list[SourcedTask], list[BadRow]]:
+    """Reads rows as `read_tasks` does, and where each was read from.
+
+    Raises:
+        InputError: See `read_tasks`.
+    """
     files = _files(path)
-    tasks: list[Task] = []
+    tasks: list[SourcedTask] = []
     bad: list[BadRow] = []
     for file in files:
         for where, text in _row_texts(file):
-            for row in _parse(text, default_id=file.stem, where=where):
-                tasks.append(row) if isinstance(row, Task) else bad.append(row)
-    _refuse_shared_ids(path, [task.task_id for task in tasks])
+            for source, row in _parse(text, default_id=file.stem, where=where, folder=file.parent):
+                tasks.append(SourcedTask(source, row)) if isinstance(row, Task) else bad.append(row)
+    _refuse_shared_ids(path, tasks)
     return tasks, bad
 
 
-def parse_row(row: object, *, default_id: str, where: str) -> Task | BadRow:
+def parse_row(row: object, *, default_id: str, where: str, folder: Path | None = None) -> Task | BadRow:
     """One row as a task, or what is wrong with it.
 
     Args:
-        row: The decoded row.
+        row: The decoded row, or a row of a run's suite as stores have it (`suite.FrozenTask`).
         default_id: Task id of a row that has none, or null.
         where: File and row, for the message.
+        folder: Folder of the texts that the row may include; None if it may include none.
     """
     if not isinstance(row, Mapping):
         return BadRow(task_id=default_id, source=where, message=f"{where}: a row must be a JSON object")
+    row = _unwrapped(row)
     filled = row if row.get("task_id") is not None else {**row, "task_id": default_id}
     try:
-        return Task.model_validate(filled)
+        return Task.model_validate(_completed(filled, folder))
     except ValidationError as error:
         message = "\n".join(f"{where}: {problem}" for problem in problems_of(error, model=Task))
+    except IncludeError as error:
+        message = f"{where}: system_prompt: {error}"
     return BadRow(task_id=str(filled["task_id"]), source=where, message=message)
+
+
+def _unwrapped(row: Mapping[str, object]) -> Mapping[str, object]:
+    """The row inside a row of a stored suite; any other row as it is."""
+    inner = row.get("row")
+    return inner if isinstance(inner, Mapping) and {"version", "row"} <= row.keys() else row
+
+
+def _completed(row: Mapping[str, object], folder: Path | None) -> Mapping[str, object]:
+    """The row with the texts that its system prompt includes.
+
+    Raises:
+        IncludeError: A text cannot be read.
+    """
+    prompt = row.get("system_prompt")
+    if folder is None or not isinstance(prompt, str):
+        return row
+    return {**row, "system_prompt": complete(prompt, folder)}
 
 
 def _files(path: Path) -> list[Path]:
@@ -107,28 +149,34 @@ def _row_texts(file: Path) -> Iterator[tuple[str, str]]:
             yield f"{file.name} row {number}", line
 
 
-def _parse(text: str, *, default_id: str, where: str) -> Iterator[Task | BadRow]:
-    """The rows in a JSON text; text that is not JSON is a row that is not valid."""
+def _parse(text: str, *, default_id: str, where: str, folder: Path) -> Iterator[tuple[str, Task | BadRow]]:
+    """The rows in a JSON text with their places; text that is not JSON is a row that is not valid."""
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         message = f"{where}: line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
-        yield BadRow(task_id=default_id, source=where, message=message)
+        yield where, BadRow(task_id=default_id, source=where, message=message)
         return
     except RecursionError:
-        yield BadRow(task_id=default_id, source=where, message=f"{where}: is nested too deeply")
+        yield where, BadRow(task_id=default_id, source=where, message=f"{where}: is nested too deeply")
         return
     if not isinstance(content, list):
-        yield parse_row(content, default_id=default_id, where=where)
+        yield where, parse_row(content, default_id=default_id, where=where, folder=folder)
         return
     for number, row in enumerate(content, start=1):
-        yield parse_row(row, default_id=default_id, where=f"{where} row {number}")
+        place = f"{where} row {number}"
+        yield place, parse_row(row, default_id=default_id, where=place, folder=folder)
 
 
-def _refuse_shared_ids(path: Path, ids: Sequence[str]) -> None:
-    twice = sorted({task_id for task_id in ids if ids.count(task_id) > 1})
-    if twice:
-        advice = "give each a task_id of its own (a row without one takes its file's name)"
-        raise InputError(
-            str(path), [Problem("task_id", f"{task_id!r} names several rows; {advice}") for task_id in twice]
-        )
+def _refuse_shared_ids(path: Path, tasks: Sequence[SourcedTask]) -> None:
+    places: dict[str, list[str]] = {}
+    for sourced in tasks:
+        places.setdefault(sourced.task.task_id, []).append(sourced.source)
+    advice = "give each a task_id of its own (a row without one takes its file's name)"
+    problems = [
+        Problem("task_id", f"{task_id!r} names several rows: {', '.join(where)}; {advice}")
+        for task_id, where in sorted(places.items())
+        if len(where) > 1
+    ]
+    if problems:
+        raise InputError(str(path), problems)

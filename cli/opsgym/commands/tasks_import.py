@@ -1,10 +1,9 @@
-"""`opsgym tasks validate` and `opsgym tasks import`."""
+"""`opsgym tasks import`."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,31 +17,9 @@ from opsgym.taskimport.catalogues import catalogues
 from opsgym.taskimport.seeds import Seeds
 from opsgym.taskimport.sources import read_rows
 from opsgym.taskimport.suite import Importer, ImportResult
-from opsgym_api.tasks.reading import read_tasks
 
 SHOWN = 3
 """Examples printed of each kind of fault; `faults.json` has all faults."""
-
-
-def validate(path: Path) -> int:
-    """Reads every row of a file or folder and prints the problems of each.
-
-    Raises:
-        InputError: There are no rows, or a file is not a file of rows.
-    """
-    tasks, bad_rows = read_tasks(path)
-    for row in bad_rows:
-        click.echo(row.message, err=True)
-    if bad_rows:
-        count = len(tasks) + len(bad_rows)
-        click.echo(f"{path}: {len(bad_rows)} of {count} {'row is' if count == 1 else 'rows are'} not valid", err=True)
-        return Exit.BAD_INPUT
-    by_domain = Counter(task.domain_name for task in tasks)
-    width = max(map(len, by_domain))
-    for domain, count in sorted(by_domain.items()):
-        click.echo(f"{domain:<{width}}  {count}")
-    click.echo(f"{path}: {len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}, all valid")
-    return Exit.OK
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Checks task rows against installed domains, and proves on gym servers that verifiers tell right from wrong."""
