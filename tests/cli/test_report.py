@@ -161,7 +161,12 @@ def test_failure_modes_equal_the_failures_command(world: World) -> None:
     modes = page.failure_modes
     assert modes is not None
     counted = {mode.mode: {"primary": sum(mode.primary), "all": sum(mode.trials)} for mode in modes.modes}
-    assert counted == {name: counts for name, counts in analysis["modes"].items() if name != "unexplained"} != {}
+    of_command = {name: count for name, count in analysis["modes"].items() if name != "unexplained"}
+    assert counted == {name: {"primary": one["primary"], "all": one["all"]} for name, one in of_command.items()} != {}
+    shares = {
+        mode.mode: (mode.share, mode.interval and [mode.interval.low, mode.interval.high]) for mode in modes.modes
+    }
+    assert shares == {name: (count["share"], count["interval"]) for name, count in of_command.items()}
     assert (modes.analysed, modes.failed) == (4, 4)
     assert modes.modes[0].description.endswith(".")
     for trial in analysis["trials"]:

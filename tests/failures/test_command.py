@@ -58,7 +58,9 @@ def test_every_failed_trial_has_a_line_and_modes_are_counted(
     assert ["odd/0", "m/react/oracle/itsm", "unexplained"] in lines
     assert ["silent/0", "m/react/oracle/itsm", "no", "transcript"] in lines
     assert not any(line[:1] == ["fine/0"] for line in lines)
-    assert ["missed_follow_up", "1", "1"] in lines
+    (counted,) = (line for line in lines if line[:1] == ["missed_follow_up"])
+    assert counted == ["missed_follow_up", "50.0%", "(9.5%", "–", "90.5%)", "1", "1", "weak"]
+    assert ["Triage:", "counts"] in [line[:2] for line in lines]
 
 
 def test_json_holds_all_findings_with_their_evidence(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,17 +71,22 @@ def test_json_holds_all_findings_with_their_evidence(store: LocalStore, capsys: 
     (finding,) = late["findings"]
     assert (finding["mode"], finding["primary"], finding["basis"]) == ("missed_follow_up", True, "gold_actions")
     assert finding["evidence"][0]["tool"] == "send_notification"
-    assert document["modes"] == {
-        "missed_follow_up": {"primary": 1, "all": 1},
-        "unexplained": {"primary": 1, "all": 1},
-        "no transcript": {"primary": 1, "all": 1},
+    counts = {name: (count["primary"], count["all"], count["weak"]) for name, count in document["modes"].items()}
+    assert counts == {
+        "missed_follow_up": (1, 1, True),
+        "unexplained": (1, 1, False),
+        "no transcript": (1, 1, False),
     }
+    assert document["modes"]["missed_follow_up"]["share"] == 0.5
+    low, high = document["modes"]["missed_follow_up"]["interval"]
+    assert 0 < low < 0.5 < high < 1
+    assert document["triage"].startswith("Triage:")
 
 
 def test_one_trial_is_shown_with_all_its_evidence(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
     assert failures(store, "--trial", "late/0") == 0
     output = capsys.readouterr().out
-    assert "missed_follow_up (primary), by gold_actions" in output
+    assert "missed_follow_up (primary, weak), by gold_actions" in output
     assert "send_notification" in output
     assert "odd" not in output
 

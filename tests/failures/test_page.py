@@ -7,6 +7,7 @@ from tools.failure_docs import docs_page
 from tools.failure_docs.scoring import scores
 
 from opsgym_console.analysis.failures import Mode
+from opsgym_console.analysis.failures.counts import WEAK, Detected, count_mode
 from opsgym_console.analysis.failures.modes import MODULES, RULES
 
 
@@ -28,6 +29,21 @@ def test_every_mode_has_a_rule_in_the_order_in_which_one_is_primary() -> None:
 def test_every_mode_documents_its_input_threshold_and_example(mode: Mode) -> None:
     text = MODULES[mode].__doc__ or ""
     assert all(f"\n{heading}: " in text for heading in ("Looks at", "Holds when", "Example"))
+
+
+def test_every_mode_that_the_held_out_recordings_do_not_prove_is_marked_weak() -> None:
+    rows = docs_page.part("recorded", docs_page.PAGE.read_text(encoding="utf-8")).splitlines()[2:]
+    remarks = {row.split("|")[1].strip(" `"): row.split("|")[-2].strip() for row in rows}
+    assert {mode for mode, remark in remarks.items() if remark} == {mode.value for mode in WEAK}
+
+
+def test_a_share_is_a_mean_over_tasks_with_an_interval_that_more_trials_of_a_task_hardly_narrow() -> None:
+    few = [Detected("a", ["looping"]), Detected("b", [])]
+    many = [*few * 10]
+    assert count_mode("looping", []).interval is None
+    counts = [count_mode("looping", trials) for trials in (few, many)]
+    assert [(one.trials, one.primary, one.share) for one in counts] == [(1, 1, 0.5), (10, 10, 0.5)]
+    assert all(one.interval is not None and one.interval.high - one.interval.low > 0.7 for one in counts)
 
 
 def test_precision_and_recall_are_counted_by_trial() -> None:

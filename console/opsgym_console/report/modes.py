@@ -6,7 +6,6 @@ Invariant: which trials are analysed depends on the run alone, and their number 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +15,7 @@ from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import Cell, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_console.analysis.failures.counts import TRIAGE, WEAK, WEAK_NOTE, Detected, count_mode
 from opsgym_console.analysis.failures.findings import Finding, Mode
 from opsgym_console.analysis.failures.modes import MODULES
 from opsgym_console.analysis.failures.stored import analyse_run
@@ -99,20 +99,32 @@ def modes_view(findings: Findings, failed: int, cells: Mapping[str, int]) -> Fai
         failed: Number of all failed trials.
         cells: Positions of cells by key.
     """
-    trials: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(cells))
-    primary: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(cells))
-    for (cell, _, _), of_trial in findings.items():
-        for finding in of_trial:
-            trials[finding.mode][cells[cell]] += 1
-            primary[finding.mode][cells[cell]] += finding.primary
-    ranked = sorted(trials, key=lambda mode: (-sum(trials[mode]), list(Mode).index(Mode(mode))))
+    by_cell: list[list[Detected]] = [[] for _ in cells]
+    for (cell, task_id, _), of_trial in findings.items():
+        by_cell[cells[cell]].append(Detected(task_id, [finding.mode for finding in of_trial]))
+    everything = list(chain.from_iterable(by_cell))
+    detected = {mode for trial in everything for mode in trial.modes}
+    views = [_mode_view(mode, everything, by_cell) for mode in Mode if mode.value in detected]
     return FailureModesView(
         analysed=len(findings),
         failed=failed,
-        modes=[
-            FailureModeView(mode=mode, description=_definition(Mode(mode)), trials=trials[mode], primary=primary[mode])
-            for mode in ranked
-        ],
+        note=f"{TRIAGE} {WEAK_NOTE}",
+        modes=sorted(views, key=lambda view: -sum(view.trials)),
+    )
+
+
+def _mode_view(mode: Mode, everything: Sequence[Detected], by_cell: Sequence[Sequence[Detected]]) -> FailureModeView:
+    total = count_mode(mode, everything)
+    of_cells = [count_mode(mode, trials) for trials in by_cell]
+    return FailureModeView(
+        mode=mode.value,
+        description=_definition(mode),
+        trials=[one.trials for one in of_cells],
+        primary=[one.primary for one in of_cells],
+        share=total.share,
+        interval=total.interval,
+        intervals=[one.interval for one in of_cells],
+        weak=mode in WEAK,
     )
 
 

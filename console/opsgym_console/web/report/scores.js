@@ -130,14 +130,17 @@ function failureModes(run) {
   if (!analysis) return null;
   const sampled = analysis.analysed < analysis.failed;
   const intro = h("p", { class: "quiet" },
-    `${sampled ? `${count(analysis.analysed)} of ` : ""}${plural(analysis.failed, "failed trial")} analysed. A trial can have several failure modes.`);
+    `${sampled ? `${count(analysis.analysed)} of ` : ""}${plural(analysis.failed, "failed trial")} analysed by rules. A trial can have several failure modes. ${analysis.note}`);
   if (!analysis.modes.length) return [intro, h("p", {}, "No failure mode was detected.")];
-  const rows = analysis.modes.map((mode, i) => [modeLink(run, i), count(total(mode.trials)), count(total(mode.primary)), mode.description]);
+  const rows = analysis.modes.map((mode, i) => [[modeLink(run, i), mode.weak && weakTag()], rateCell({ rate: mode.share, interval: mode.interval }),
+    count(total(mode.trials)), count(total(mode.primary)), mode.description]);
   return [intro,
-    figure("modes", "Failed trials by failure mode; select one to see its trials", { analysis, run }, modesOption,
+    figure("modes", "Failed trials by failure mode, as rules report them; intervals are in the tables; select one to see its trials", { analysis, run }, modesOption,
       120 + 34 * analysis.modes.length, byCell(run, analysis), (clicked) => { location.hash = modeAddress(run, clicked.dataIndex); }),
-    tableOf("Failure modes", ["failure mode", ["trials", "n"], ["primary", "n"], ["definition", "prose"]], rows)];
+    tableOf("Failure modes", ["failure mode", "share of analysed (95% interval)", ["trials", "n"], ["primary", "n"], ["definition", "prose"]], rows)];
 }
+
+const weakTag = () => h("span", { class: "tag", title: "The rule finds too few of the cases, reports too many, or was not measured on enough of them" }, "weak");
 
 const total = (list) => list.reduce((all, one) => all + one, 0);
 
@@ -149,8 +152,8 @@ function modeLink(run, i) {
 
 function byCell(run, analysis) {
   const cells = run.cellNames.map((name, i) => ({ name, i })).filter(({ i }) => analysis.modes.some((mode) => mode.trials[i]));
-  const rows = analysis.modes.map((mode) => [words(mode.mode), ...cells.map(({ i }) => `${mode.trials[i]} (${mode.primary[i]})`)]);
-  return tableOf("Failure modes by cell, primary ones in brackets", ["failure mode", ...cells.map(({ name }) => [name, "n"])], rows);
+  const rows = analysis.modes.map((mode) => [words(mode.mode), ...cells.map(({ i }) => `${mode.trials[i]} (${mode.primary[i]})${mode.intervals[i] ? ` ${interval(mode.intervals[i])}` : ""}`)]);
+  return tableOf("Failure modes by cell: trials, primary ones in brackets, 95% interval of the share", ["failure mode", ...cells.map(({ name }) => [name, "n"])], rows);
 }
 
 const MODES = ["oracle", "plus_5_tools", "plus_10_tools", "plus_15_tools", "all_tools"];

@@ -126,9 +126,11 @@ function verifierItem(one) {
 
 function findings(run, detail, log, checks) {
   return h("ul", { class: "findings" }, detail.findings.map((finding) => h("li", {},
-    h("p", {}, h("b", {}, words(finding.mode)), finding.primary && h("span", { class: "tag" }, "primary"), " ", h("span", { class: "quiet" }, definition(run, finding.mode))),
+    h("p", {}, h("b", {}, words(finding.mode)), finding.primary && h("span", { class: "tag" }, "primary"), isWeak(run, finding.mode) && h("span", { class: "tag" }, "weak rule"), " ", h("span", { class: "quiet" }, definition(run, finding.mode))),
     h("ul", {}, finding.evidence.map((evidence) => h("li", {}, evidence.detail, " ", evidenceLinks(evidence, log, checks)))))));
 }
+
+const isWeak = (run, mode) => run.modes.find((one) => one.mode === mode)?.weak;
 
 const definition = (run, mode) => run.modes.find((one) => one.mode === mode)?.description ?? "";
 

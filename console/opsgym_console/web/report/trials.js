@@ -235,7 +235,7 @@ function download(run) {
 function csvOf(run, rows) {
   const { trials, tasks, cells } = run.data;
   const heads = ["model", "agent", "mode", "domain", "task_id", "trial", "outcome", "reason", "cost_usd", "steps", "tool_calls",
-    "tool_errors", "seconds", "verifiers_passed", "verifiers", "horizon", "published_score", "failure_modes", "flip"];
+    "tool_errors", "seconds", "verifiers_passed", "verifiers", "horizon", "published_score", "failure_modes_by_rules", "flip"];
   const lines = rows.map((row) => {
     const { model, agent, mode, domain } = cells[trials.cell[row]].cell;
     const numbers = ["cost_usd", "steps", "tool_calls", "tool_errors", "seconds", "verifiers_passed", "verifiers", "horizon", "published_score"];
