@@ -46,6 +46,26 @@ def note(
 KEY = TrialId(CELL.key, "a", 0)
 
 
+def test_a_lost_store_is_tried_again_beyond_the_infra_retries_but_not_without_end() -> None:
+    ledger = AttemptLedger(0)
+    settled = []
+    for number in range(11):
+        lost = Attempt(
+            cell=CELL,
+            task_id="a",
+            trial=0,
+            attempt=number,
+            outcome=Outcome.INFRA_ERROR,
+            reason="store_lost",
+            timings=Timings(started_at=START.isoformat(), total_s=number),
+        )
+        ledger.record(lost)
+        settled.append(ledger.is_settled(KEY))
+    assert settled == [False] * 10 + [True]
+    ledger.reopen([KEY])
+    assert not ledger.is_settled(KEY)
+
+
 def test_an_attempt_is_counted_once() -> None:
     ledger = AttemptLedger(2)
     assert note(ledger, "a", Outcome.PASSED, cost=0.5)

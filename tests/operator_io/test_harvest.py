@@ -82,6 +82,17 @@ def test_an_oom_killed_agent_leaves_an_infra_error_with_its_spend(fixture: Fixtu
     assert not fixture.ledger.is_settled(KEY)
 
 
+def test_a_pod_that_lost_the_store_uses_up_no_infra_retry(fixture: Fixture) -> None:
+    for attempt in range(5):
+        fixture.put(record(attempt=attempt, began=10 + 100 * attempt))
+        began, over = 8 + 100 * attempt, 20 + 100 * attempt
+        lost = pod(phase="Failed", agent=ended(102, "connection refused", began=began, over=over), uid=f"p{attempt}")
+        fixture.take([lost])
+    state = fixture.ledger.state(KEY)
+    assert (state.reason, state.infra_errors, state.store_losses) == ("store_lost", 0, 5)
+    assert not fixture.ledger.is_settled(KEY)
+
+
 def test_an_oom_killed_database_loses_the_gym(fixture: Fixture) -> None:
     fixture.put(record())
     postgres = {"name": "postgres", "state": {"running": {}}, "lastState": ended(137, reason="OOMKilled")}

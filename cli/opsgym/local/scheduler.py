@@ -147,7 +147,8 @@ class Scheduler:
         if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or ended:
             self._observer.settled(planned, record)
             return
-        delay = RETRY.delay(self._ledger.state(planned.key).infra_errors)
+        state = self._ledger.state(planned.key)
+        delay = RETRY.delay(state.infra_errors + state.store_losses)
         self._observer.retrying(planned, record, delay)
         self._waiting[asyncio.create_task(self._sleep(delay))] = planned
 

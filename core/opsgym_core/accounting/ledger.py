@@ -15,8 +15,12 @@ from datetime import datetime
 from typing import Final
 
 from opsgym_api.records.attempt import Attempt, TrialId
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_core.accounting.breaker import Breaker, Fault
+
+MOST_STORE_LOSSES = 10
+"""Attempts at a trial that may lose the store: an outage uses up no infra retries, but an object that is lost for good
+must not be asked for without end. A pod waits five minutes for the store before it gives up."""
 
 
 @dataclass(slots=True)
@@ -32,7 +36,9 @@ class TrialState:
     latest: int = -1
     """Number of the attempt that has the outcome; -1 if no attempt has ended."""
     infra_errors: int = 0
-    """Attempts that ended in `infra_error`."""
+    """Attempts that ended in `infra_error`, except those that lost the store."""
+    store_losses: int = 0
+    """Attempts that ended in `infra_error` because the store was lost."""
     cost_usd: float = 0.0
     """Dollars of all attempts whose cost is known."""
 
@@ -111,7 +117,7 @@ class AttemptLedger:
 
     def _record_end(self, key: TrialId, state: TrialState, attempt: Attempt, outcome: Outcome) -> None:
         settled = self._is_settled(state)
-        state.infra_errors += outcome is Outcome.INFRA_ERROR
+        _count_infra_error(state, attempt)
         self._ended += outcome is not Outcome.BUDGET_SKIPPED
         scored_before = state.outcome is not None and state.outcome.scored
         if not scored_before and (outcome.scored or attempt.attempt >= state.latest):
@@ -152,19 +158,20 @@ class AttemptLedger:
                 continue
             self._settled[key[0]] -= self._is_settled(state)
             self._count(key[0], state, -1)
-            state.outcome, state.reason, state.infra_errors = None, "", 0
+            state.outcome, state.reason = None, ""
+            state.infra_errors = state.store_losses = 0
 
     def _restore(self, key: TrialId, state: TrialState, attempt: Attempt) -> None:
         """Restores the outcome of a reopened trial whose latest attempt is recorded again."""
         if state.outcome is not None or attempt.outcome is None or attempt.attempt != state.latest:
             return
-        state.infra_errors += attempt.outcome is Outcome.INFRA_ERROR
+        _count_infra_error(state, attempt)
         self._set_outcome(key, state, attempt, attempt.outcome)
         self._settled[key.cell] += self._is_settled(state)
 
     def _is_settled(self, state: TrialState) -> bool:
         if state.outcome is Outcome.INFRA_ERROR:
-            return state.infra_errors > self._infra_retries
+            return state.infra_errors > self._infra_retries or state.store_losses > MOST_STORE_LOSSES
         return state.outcome is Outcome.CONFIG_ERROR or (state.outcome is not None and state.outcome.scored)
 
     def state(self, key: TrialId) -> TrialState:
@@ -245,3 +252,10 @@ class AttemptLedger:
 
 _UNTRIED: Final = TrialState()
 """State of a trial that was never attempted; shared, so never modified."""
+
+
+def _count_infra_error(state: TrialState, attempt: Attempt) -> None:
+    if attempt.outcome is Outcome.INFRA_ERROR:
+        lost = attempt.reason == InfraReason.STORE_LOST
+        state.store_losses += lost
+        state.infra_errors += not lost

@@ -101,10 +101,12 @@ def _observed_run(
         created_at=time_of(metadata["creationTimestamp"]) or context.now(),
         spec=run.spec,
         problems=run.problems,
+        invalid_suspend=_suspends(run.manifest),
         status=read_status(run.manifest),
         deleting=run.deleting,
         stored=state.stored if state else None,
         store_error=state.error if state else "",
+        store_error_s=state.error_s if state else 0.0,
         refusal=refusal,
         preflights=tuple(
             read_preflight(job, snapshot.pods_by_job.get(job["metadata"]["name"], ())) for job in run.preflights
@@ -114,6 +116,11 @@ def _observed_run(
         schedule=schedule_of(run.manifest),
         deliveries=context.dispatcher.deliveries(run.uid),
     )
+
+
+def _suspends(run: Manifest) -> bool:
+    spec = run.get("spec")
+    return isinstance(spec, dict) and spec.get("suspend") is True
 
 
 def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState]) -> ObservedJob:

@@ -136,7 +136,7 @@ class NamespaceReconciler:
             run = snapshot.runs[uid]
             with self._isolating(run):
                 self._log_fault(desired)
-                written = await self._write_store(run, desired, snapshot)
+                written = await self._write_store(run, desired, observed, snapshot)
                 await self._apply(run, written, observed)
                 delays += self._delays(run, written)
         delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
@@ -239,7 +239,9 @@ class NamespaceReconciler:
 
     # Applying a plan
 
-    async def _write_store(self, run: RunSnapshot, desired: Desired, snapshot: NamespaceSnapshot) -> Desired:
+    async def _write_store(
+        self, run: RunSnapshot, desired: Desired, observed: ObservedNamespace, snapshot: NamespaceSnapshot
+    ) -> Desired:
         """Writes what a plan wants in the store; what is left of the plan."""
         state = self._states.get(run.uid)
         if state is None:
@@ -250,10 +252,10 @@ class NamespaceReconciler:
                 self.enqueue()
         except StoreError as error:
             state.record_failure(str(error))
-            _, plans = await self._plan(snapshot)
+            observed, plans = await self._plan(snapshot)
             desired = plans[run.uid]
-        if state.error:
-            # A run whose store fails only reports that; what is running continues.
+        if state.error and not observed.runs_by_uid[run.uid].store_error:
+            # The store failed after this plan was made; the next one knows.
             return replace(desired, create=(), patches=(), delete=())
         return desired
 

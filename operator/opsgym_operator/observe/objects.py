@@ -181,6 +181,8 @@ class ObservedRun:
     spec: EvalRunSpec | None
     """None if it is invalid; `problems` then lists why."""
     problems: tuple[Problem, ...] = ()
+    invalid_suspend: bool = False
+    """`spec.suspend` of an invalid spec."""
     status: EvalRunStatus = field(default_factory=EvalRunStatus)
     """As last written; empty if it is invalid."""
     deleting: bool = False
@@ -188,6 +190,8 @@ class ObservedRun:
     """None until it is read; see `Load.STORED_RUN`."""
     store_error: str = ""
     """Why the last access to the store failed; empty if it succeeded."""
+    store_error_s: float = 0.0
+    """Seconds for which every access to the store has failed."""
     refusal: str = ""
     """Why the API server refused to create or change an object of the run; empty if it did not."""
     preflights: tuple[ObservedPreflight, ...] = ()
@@ -204,6 +208,11 @@ class ObservedRun:
     def id(self) -> str:
         """Name of the run in its store."""
         return f"{self.namespace}.{self.name}.{self.uid}"
+
+    @property
+    def suspend(self) -> bool:
+        """`spec.suspend`, also of a spec that is otherwise invalid."""
+        return self.spec.suspend if self.spec is not None else self.invalid_suspend
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Whether the spec of an EvalRun can run in this cluster.
 
 Invariant: every refusal names the object and the field to fix; whatever can be checked without a pod is checked here,
-before any pod starts.
+before any pod starts. A frozen run is refused only for its result store: nothing else of the installation stops it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     if spec is None:
         return RunSummary(Reason.INVALID_SPEC, "; ".join(map(str, run.problems)))
     frozen_models = run.stored.models if run.stored else {}
-    refusals = [*_stores(spec, config), *_webhooks(spec, config), *_queue(spec, namespace)]
+    refusals = [*_stores(spec, config, frozen=bool(frozen_models))]
     if not frozen_models:
-        refusals += [*_suite(spec), *_models(run.name, spec, namespace)]
+        refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
     if refusals:
         return RunSummary(refusals[0].reason, "; ".join(refusal.message for refusal in refusals))
     models = frozen_models or {entry.name: _resolve(entry, namespace) for entry in spec.all_models}
@@ -72,9 +72,9 @@ def _resolve(entry: ModelEntry, namespace: ObservedNamespace) -> ModelSpec:
     return entry.inline or namespace.models[entry.ref or ""].spec
 
 
-def _stores(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
+def _stores(spec: EvalRunSpec, config: OperatorConfig, *, frozen: bool) -> Iterator[_Refusal]:
     named = {"spec.resultStore": spec.result_store}
-    if spec.suite.object_store is not None:
+    if spec.suite.object_store is not None and not frozen:
         named["spec.suite.objectStore.store"] = spec.suite.object_store.store
     configured = ", ".join(config.store_by_name)
     for field, name in named.items():
@@ -82,12 +82,14 @@ def _stores(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
             yield _Refusal(Reason.STORE_NOT_FOUND, f"{field}: unknown store {name!r}; configured stores: {configured}")
 
 
-def _webhooks(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
+def unknown_webhooks(run: ObservedRun, config: OperatorConfig) -> str:
+    """Webhooks of a run that the installation does not have, which does not stop the run; empty if it has all."""
     configured = ", ".join(config.notifications.by_name) or "none"
-    for index, name in enumerate(spec.notify):
-        if name not in config.notifications.by_name:
-            message = f"spec.notify[{index}]: unknown webhook {name!r}; configured webhooks: {configured}"
-            yield _Refusal(Reason.WEBHOOK_NOT_FOUND, message)
+    return "; ".join(
+        f"spec.notify[{index}]: unknown webhook {name!r} is not notified; configured webhooks: {configured}"
+        for index, name in enumerate(run.spec.notify if run.spec else ())
+        if name not in config.notifications.by_name
+    )
 
 
 def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal]:

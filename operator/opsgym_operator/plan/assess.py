@@ -14,6 +14,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.accept import accept, ceiling_of
+from opsgym_operator.plan.cleanup import interrupt
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
@@ -60,18 +61,18 @@ def assess(
     if is_finished(run):
         return Assessed(run, _expire(run, now))
     resolved = accept(run, namespace, config)
+    jobs, pods = tuple(namespace.jobs_by_run.get(run.uid, ())), tuple(namespace.pods_by_run.get(run.uid, ()))
     if isinstance(resolved, RunSummary):
-        return Assessed(run, summary=resolved)
-    pods = namespace.pods_by_run.get(run.uid, ())
+        return Assessed(run, Desired(patches=interrupt(run, jobs, pods)), resolved)
     if run.stored is None:
-        desired = Desired(loads=frozenset({Load.STORED_RUN}), requeue_after_s=STORE_RETRY_S)
+        patches = interrupt(run, jobs, pods) if run.suspend or run.store_error else ()
+        desired = Desired(patches=patches, loads=frozenset({Load.STORED_RUN}), requeue_after_s=STORE_RETRY_S)
         return Assessed(run, desired, store_unreachable(run, pods))
     if run.stored.record is not None:
-        jobs = namespace.jobs_by_run.get(run.uid, ())
-        progress = RunProgress(run, resolved, run.stored, tuple(jobs), tuple(pods))
+        progress = RunProgress(run, resolved, run.stored, jobs, pods)
         gate = start_gate(progress, now)
         return Assessed(run, frozen=FrozenRun(progress, gate, _demands(progress, gate, namespace)))
-    if run.store_error:
+    if run.store_error and not run.suspend:
         return Assessed(run, Desired(requeue_after_s=STORE_RETRY_S), store_unreachable(run, pods))
     summary, desired = prepare(run, resolved, pods, config, now, version)
     return Assessed(run, desired, summary)

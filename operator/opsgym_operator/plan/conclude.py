@@ -12,10 +12,11 @@ from datetime import datetime
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.numbers import dollars
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.plan.accept import unknown_webhooks
 from opsgym_operator.plan.assess import Assessed, FrozenRun
-from opsgym_operator.plan.cleanup import obsolete_objects, suspend_patches
-from opsgym_operator.plan.desired import Desired, Event, TaskJob
-from opsgym_operator.plan.job_chunks import job_changes
+from opsgym_operator.plan.cleanup import interrupt, obsolete_objects, suspend_patches
+from opsgym_operator.plan.desired import Desired, Event, JobPatch, TaskJob
+from opsgym_operator.plan.job_chunks import JobChanges, job_changes
 from opsgym_operator.plan.notifications import with_notifications
 from opsgym_operator.plan.pod_states import any_running, time_until_stalled
 from opsgym_operator.plan.progress import RunProgress
@@ -48,7 +49,7 @@ def conclude(
         summary, desired = _conclude_frozen(assessed.frozen, allocations, config, now)
     if summary is not None:
         summary = _refused(assessed, summary)
-        desired = _with_status(assessed, summary, desired, now)
+        desired = _with_status(assessed, summary, desired, config, now)
     return with_notifications(assessed.run, desired, config, now)
 
 
@@ -64,7 +65,7 @@ def _conclude_frozen(
     frozen: FrozenRun, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
 ) -> tuple[RunSummary, Desired]:
     """State of a frozen run, and what should be done: its verdict if its trials have ended, else its Jobs."""
-    progress, gate, spec = frozen.progress, frozen.gate, frozen.progress.resolved.spec
+    progress, gate = frozen.progress, frozen.gate
     store_error = bool(progress.run.store_error)
     records, further = ([], False) if store_error else finalize_unrun(progress, gate, now)
     changes = job_changes(progress, allocations)
@@ -83,11 +84,21 @@ def _conclude_frozen(
         control=gate if gate_changes else None,
         records=tuple(records),
         create=changes.create,
-        patches=tuple(suspend_patches(progress)) if spec.suspend else changes.patches,
+        patches=_patches(frozen, changes),
         delete=tuple(obsolete_objects(progress, gate)),
         events=(*_budget_events(frozen, gate_changes=gate_changes), *_job_events(changes.create)),
         requeue_after_s=_requeue_after(progress, now, further=further, ended=summary.ended),
     )
+
+
+def _patches(frozen: FrozenRun, changes: JobChanges) -> tuple[JobPatch, ...]:
+    progress = frozen.progress
+    if progress.resolved.spec.suspend or (progress.run.store_error and not frozen.gate.proceed):
+        # Without the store, running episodes cannot read that the start gate lets none of them continue.
+        return suspend_patches(progress.live_jobs)
+    if progress.run.store_error:
+        return interrupt(progress.run, progress.live_jobs, progress.pods)
+    return changes.patches
 
 
 def _is_done(frozen: FrozenRun) -> bool:
@@ -131,7 +142,9 @@ def _job_events(jobs: Sequence[TaskJob]) -> list[Event]:
     return [Event("Normal", "JobsCreated", f"{len(jobs)} Jobs for {trials} trials of {named}")]
 
 
-def _with_status(assessed: Assessed, summary: RunSummary, desired: Desired, now: datetime) -> Desired:
+def _with_status(
+    assessed: Assessed, summary: RunSummary, desired: Desired, config: OperatorConfig, now: datetime
+) -> Desired:
     """Adds the status, and events for what has changed in it."""
     run = assessed.run
     progress = assessed.frozen.progress if assessed.frozen else None
@@ -139,6 +152,7 @@ def _with_status(assessed: Assessed, summary: RunSummary, desired: Desired, now:
     results = None
     if progress is not None:
         results = f"{progress.resolved.store.url.rstrip('/')}/{RunKeys(run.id).root.rstrip('/')}"
+    summary = replace(summary, warning=unknown_webhooks(run, config))
     status = status_of(run, summary, progress.figures if progress else None, gate, results, now)
     events = (*desired.events, *condition_events(run.status, status))
     return replace(desired, status=None if status == run.status else status, events=events)

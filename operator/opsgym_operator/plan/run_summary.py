@@ -37,8 +37,8 @@ def summarize(
     spec, pods = progress.resolved.spec, progress.pods
     return (
         (_ended(progress) if done else None)
-        or store_unreachable(progress.run, pods)
         or (_suspended(progress) if spec.suspend else None)
+        or store_unreachable(progress.run, pods)
         or _job_spec_missing(progress)
         or container_errors(pods)
         or _breaker_open(progress, now)
@@ -76,7 +76,8 @@ def _not_scored(counters: Mapping[str, int]) -> str:
 
 def _suspended(progress: RunProgress) -> RunSummary:
     ending = f"; {len(progress.pods)} pods are terminating" if progress.pods else ""
-    message = f"spec.suspend is true; {progress.tally.pending} trials remain{ending}"
+    away = f"; the store does not answer: {progress.run.store_error}" if progress.run.store_error else ""
+    message = f"spec.suspend is true; {progress.tally.pending} trials remain{ending}{away}"
     return RunSummary(Reason.SUSPENDED, message)
 
 

@@ -43,7 +43,7 @@ class Reason(StrEnum):
     QUEUE_NOT_FOUND = "QueueNotFound"
     """The spec names an unknown Kueue LocalQueue, or Kueue is not installed."""
     WEBHOOK_NOT_FOUND = "WebhookNotFound"
-    """The spec names an unknown webhook."""
+    """The spec names an unknown webhook, which is not notified; the run goes on."""
     STORE_UNREACHABLE = "StoreUnreachable"
     """The operator cannot read or write the run's store."""
     BASELINE_NOT_FOUND = "BaselineNotFound"
@@ -126,7 +126,7 @@ class Phase(StrEnum):
 
 REFUSED = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_IN_CLUSTER, Reason.MODEL_NOT_FOUND, Reason.MODEL_INVALID, Reason.STORE_NOT_FOUND,
-    Reason.QUEUE_NOT_FOUND, Reason.WEBHOOK_NOT_FOUND,
+    Reason.QUEUE_NOT_FOUND,
 })  # fmt: skip
 """The spec cannot run in this cluster: not accepted, and stalled until it is fixed."""
 
@@ -171,6 +171,8 @@ class RunSummary:
     message: str = ""
     progressing: bool = False
     """Whether pods are running although the reason is one that stalls a run."""
+    warning: str = ""
+    """What is wrong with an accepted spec without stopping the run; empty if nothing is."""
 
     @property
     def phase(self) -> Phase:
@@ -188,7 +190,8 @@ class RunSummary:
         if reason in REFUSED:
             yield ConditionUpdate("Accepted", "False", reason, message)
         else:
-            yield ConditionUpdate("Accepted", "True", Reason.VALID)
+            accepted = Reason.WEBHOOK_NOT_FOUND if self.warning else Reason.VALID
+            yield ConditionUpdate("Accepted", "True", accepted, self.warning)
         stalled = reason in STALLED
         idle = stalled or reason is Reason.SUSPENDED or self.ended
         yield ConditionUpdate("Progressing", "True" if self.progressing or not idle else "False", reason, message)
@@ -297,6 +300,8 @@ def _event(old: Condition | None, new: Condition) -> Event | None:
     if (new.status, new.reason) == before:
         return None
     match new.type, new.status:
+        case "Accepted", "True" if new.message:
+            return Event("Warning", new.reason, new.message)
         case "Accepted", "True":
             return Event("Normal", "Accepted", "the spec can run in this cluster")
         case "Stalled", "True":

@@ -81,6 +81,8 @@ class RunState:
     """Figures of a run that had ended before this process started."""
     _failures: int = 0
     """Failed calls of the store in a row."""
+    _failing_since: float = 0.0
+    """When the first of these failures was, by the monotonic clock."""
     _not_before: float = 0.0
     """When the store may be called again, by the monotonic clock."""
     _reading: dict[Load, asyncio.Task[None]] = field(default_factory=dict)
@@ -109,6 +111,11 @@ class RunState:
         return time.monotonic() < self._not_before
 
     @property
+    def error_s(self) -> float:
+        """Seconds for which every call of the store has failed; 0 if the last one succeeded."""
+        return time.monotonic() - self._failing_since if self.error else 0.0
+
+    @property
     def retry_after_s(self) -> float | None:
         """Seconds until the store may be called again; None if its last call succeeded."""
         return max(0.0, self._not_before - time.monotonic()) + 0.05 if self.error else None
@@ -127,6 +134,7 @@ class RunState:
         """Records a failure of the store and begins the delay before the next call."""
         if not self.error:
             log.warning("the store fails", run=self.id, store=self.store, problem=problem)
+            self._failing_since = time.monotonic()
         self.error = problem
         self._failures += 1
         self._not_before = time.monotonic() + BACKOFF.delay(self._failures)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.operator.fleet import CONFIG, START, AttemptEnd, Fleet, SimRun, entry, model
+from tests.operator.fleet import CONFIG, START, AttemptEnd, Fleet, SimRun, entry, model, summary
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalrun import Budget, Condition, EvalRunSpec
@@ -527,6 +527,77 @@ def test_a_run_whose_store_fails_plans_nothing_new_and_is_stalled() -> None:
     assert condition(run, "Stalled") == "True StoreUnreachable: s3://b: refused"
     assert condition(run, "Progressing") == "True StoreUnreachable: s3://b: refused"
     assert len(planned(fleet).create) == 1
+
+
+def away(seconds: float) -> Callable[[ObservedNamespace], ObservedNamespace]:
+    """The store has not answered for so many seconds."""
+
+    def change(seen: ObservedNamespace) -> ObservedNamespace:
+        runs = (replace(run, store_error="s3://b: refused", store_error_s=seconds) for run in seen.runs)
+        return replace(seen, runs=tuple(runs))
+
+    return change
+
+
+def starting(
+    change: Callable[[ObservedNamespace], ObservedNamespace],
+) -> Callable[[ObservedNamespace], ObservedNamespace]:
+    def and_pods_start(seen: ObservedNamespace) -> ObservedNamespace:
+        return change(replace(seen, pods=tuple(replace(pod, running=False) for pod in seen.pods)))
+
+    return and_pods_start
+
+
+def test_an_outage_of_the_store_suspends_jobs_without_running_pods_until_it_answers() -> None:
+    fleet, _ = frozen(30)
+    job = first_job(fleet)
+    assert planned(fleet, starting(away(19))).patches == (), "a hiccup costs nothing"
+    assert planned(fleet, away(60)).patches == (), "running pods keep what they have paid for"
+    held = planned(fleet, starting(away(60)))
+    assert held.patches == (JobPatch(job, suspend=True),)
+    fleet.jobs[job].suspended = True
+    fleet.jobs[job].pods.clear()
+    resumed = planned(fleet)
+    assert [(patch.name, patch.suspend) for patch in resumed.patches] == [(job, False)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"store_error": "s3://b: refused"},
+        {"store_error": "s3://b: refused", "stored": None},
+        {"stored": None},
+        {"spec": None, "invalid_suspend": True},
+    ],
+)
+def test_suspend_stops_the_jobs_of_a_run_whatever_else_is_wrong_with_it(wrong: dict[str, Any]) -> None:
+    fleet, run = frozen(30)
+    fleet.edit(run, suspend=True)
+    desired = planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], **wrong),)))
+    assert desired.patches == (JobPatch(first_job(fleet), suspend=True),)
+
+
+def test_a_run_whose_store_was_removed_from_the_installation_can_be_suspended() -> None:
+    fleet, run = frozen(30)
+    fleet.edit(run, suspend=True, result_store="removed")
+    assert planned(fleet).patches == (JobPatch(first_job(fleet), suspend=True),)
+    assert condition(run, "Accepted").startswith("False StoreNotFound")
+
+
+def test_a_frozen_run_goes_on_after_its_queue_was_removed() -> None:
+    fleet, run = frozen(30)
+    fleet.edit(run, queue_name="removed")
+    planned(fleet)
+    assert condition(run, "Accepted") == "True Valid"
+
+
+def test_a_spent_budget_stops_pods_while_the_store_is_away() -> None:
+    fleet, run = frozen(30)
+    fleet.edit(run, budget=Budget(max_usd=1))
+    [ref, *_] = fleet.jobs[first_job(fleet)].order.trials
+    cell = fleet.jobs[first_job(fleet)].order.cell
+    run.ledger.record(summary(cell, ref.task_id, ref.trial, 0, Outcome.PASSED, 2.0, fleet.now))
+    assert planned(fleet, away(1)).patches == (JobPatch(first_job(fleet), suspend=True),)
 
 
 # The end

@@ -219,12 +219,14 @@ def test_an_expired_evalrun_stays_until_its_notifications_are_settled() -> None:
     assert run.gone
 
 
-def test_an_unknown_webhook_stalls_the_run() -> None:
-    _, run = began(config(DESK), notify=["desk", "other"])
-    assert run.condition("Stalled") == "True WebhookNotFound"
-    stalled = next(item for item in run.status.conditions if item.type == "Stalled")
-    assert stalled.message == "spec.notify[1]: unknown webhook 'other'; configured webhooks: desk"
-    assert states(run) == [("desk", "stalled", "pending")], "known webhooks are notified"
+def test_an_unknown_webhook_is_a_warning_and_the_run_goes_on() -> None:
+    fleet, run = began(config(DESK), notify=["desk", "other"])
+    assert run.condition("Accepted") == "True WebhookNotFound"
+    accepted = next(item for item in run.status.conditions if item.type == "Accepted")
+    assert accepted.message == "spec.notify[1]: unknown webhook 'other' is not notified; configured webhooks: desk"
+    assert [event.reason for event in run.events if event.kind == "Warning"] == ["WebhookNotFound"]
+    fleet.run_out()
+    assert states(run) == [("desk", "finished", "pending")], "known webhooks are notified"
 
 
 def test_a_resumed_run_is_notified_again_at_its_next_end() -> None:
