@@ -183,7 +183,10 @@ def test_variants_of_the_suite_stand_beside_the_run_with_their_spread(store: Loc
     rows = load_rows(store, RUN)
     data = page_data(rows, load_context(store, rows, written_at=NOW))
     assert data.variants is not None
-    assert [(one.variant, one.run, one.rates) for one in data.variants.runs] == [(0, RUN, [1.0]), (1, "v.2", [0.5])]
+    assert [(one.variant, one.run, [cell and cell.rate for cell in one.successes]) for one in data.variants.runs] == [
+        (0, RUN, [1.0]),
+        (1, "v.2", [0.5]),
+    ]
     (spread,) = data.variants.spreads
     assert spread is not None
     assert (spread.variants, spread.mean, spread.lowest, spread.highest) == (2, 0.75, 0.5, 1.0)

@@ -78,7 +78,11 @@ def test_the_table_has_intervals_several_trials_and_gold_steps(
     cell_of = ["m", "react", "oracle"]
     for columns, itsm, hr in (
         (["pass@2", "pass^2"], ["66.7%", "0.0%"], ["–", "–"]),
-        (["5-8", "gold", "steps"], ["2/6", "33.3%"], ["–"]),
+        (
+            ["5-8", "gold", "steps", "unknown", "gold", "steps"],
+            ["2/6", "33.3%", "–"],
+            ["–", "–"],
+        ),
         (["task_completion", "integrity"], ["6/6", "100.0%", "2/6", "33.3%"], ["–", "–"]),
     ):
         place = lines.index(["model", "agent", "mode", "domain", *columns])
@@ -358,6 +362,24 @@ def test_a_leaderboard_tests_models_pairwise_and_gives_rank_intervals(
     assert pairs["strong", "similar"]["p_value"] == 0.5
     assert pairs["strong", "weak"]["p_value"] == pytest.approx(3 * 2 * 0.5**22)
     assert {pair["tasks"] for pair in document["pairs"]} == {40}
+
+
+@pytest.mark.parametrize("command", [["results"], ["results", "half", "--by", "horizon"], ["leaderboard", "half"]])
+def test_a_rate_with_unscored_trials_has_its_worst_and_best_case_beside_it(
+    store: LocalStore, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    """One of four trials passed, one failed, two were lost, one of them twice."""
+    put_run(store, "half.1", [PlannedCell(cell=CELL, task_ids=["a", "b"])], trials=2)
+    passed(store, "half.1", CELL, {"a": (1,), "b": (0,)}, horizon=3)
+    for task, number in (("a", 0), ("b", 0), ("b", 1)):
+        put_attempt(store, "half.1", task, Outcome.INFRA_ERROR, trial=1, attempt=number, reason="gym_lost")
+    row = next(
+        row for row in records(stdout_of(capsys, *command, "--format", "csv")) if "half.1" in row.get("run", "half.1")
+    )
+    assert (row["success_worst"], row["success_best"], row["attempts_per_scored"]) == ("0.25", "0.75", "2.5")
+    head = stdout_of(capsys, *command, "--format", "markdown").splitlines()[0]
+    assert "| worst | best |" in head
+    assert "| attempts |" in head
 
 
 def test_a_leaderboard_leaves_out_rows_that_are_known_to_be_faulty(

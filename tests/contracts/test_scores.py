@@ -372,6 +372,22 @@ def test_rates_have_a_worst_and_a_best_case() -> None:
     assert (cell.score.attempts, cell.score.attempts_per_scored) == (160, 160 / 70)
 
 
+def test_the_worst_and_best_case_of_a_horizon_count_the_unscored_trials_of_its_tasks() -> None:
+    """Another cell tells the horizon of a task that a cell did not score; without any, it is unknown."""
+    other = ITSM.model_copy(update={"model": "n"})
+    scored = [trial("a", 1), trial("a", 0, cell=other), trial("b", 1, cell=other)]
+    trials = [replace(one, horizon=3) for one in scored]
+    attempts = [attempt("b", Outcome.INFRA_ERROR, number=number, reason="gym_lost") for number in range(2)]
+    summary = summarise(RunResults(run({ITSM: ["a", "b", "c"], other: ["a", "b"]}), trials, attempts))
+    first, second = (cell.score.horizons for cell in summary.cells)
+    assert first.keys() == {"<=4", "unknown"}
+    assert second.keys() == {"<=4"}
+    small, unknown = first["<=4"], first["unknown"]
+    assert (small.tasks, small.rate, small.worst, small.best, small.not_scored) == (1, 1.0, 0.5, 1.0, 1)
+    assert small.attempts_per_scored == 3
+    assert (unknown.tasks, unknown.rate, unknown.worst, unknown.best, unknown.not_scored) == (0, None, 0.0, 1.0, 1)
+
+
 def test_the_interval_of_100_and_2_tasks_admits_how_little_two_tasks_say() -> None:
     many, few = [f"t{number}" for number in range(100)], ["x", "y"]
     trials = [trial(task, number % 2) for number, task in enumerate(many)] + [trial(task, 1, cell=CSM) for task in few]

@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -172,12 +172,18 @@ def _variants(cells: Sequence[Cell]) -> VariantsView:
     """Two variants beside the tasks as written; the last cell has scores in one of them only."""
     rates = [[0.5 + place / 100 for place in range(len(cells))], [0.25] * len(cells), [0.75] * (len(cells) - 1)]
     runs = [
-        VariantView(variant=variant, run=f"run.{variant}", rates=[*of_variant, None][: len(cells)])
+        VariantView(
+            variant=variant,
+            run=f"run.{variant}",
+            successes=[
+                one if one is None else Success(9, Ratio(0, 9), one, None) for one in [*of_variant, None][: len(cells)]
+            ],
+        )
         for variant, of_variant in zip((0, 3, 7), rates, strict=True)
     ]
-    by_cell = zip(*(run.rates for run in runs), strict=True)
+    by_cell = zip(*(run.successes for run in runs), strict=True)
     return VariantsView(
-        runs=runs, spreads=[spread_of([rate for rate in rates if rate is not None]) for rates in by_cell]
+        runs=runs, spreads=[spread_of([one.rate for one in row if one and one.rate is not None]) for row in by_cell]
     )
 
 
@@ -220,9 +226,13 @@ def score(rows: Sequence[Trial]) -> Score:
         failed=ended["failed"],
         fail_reasons=dict(Counter(row.reason for row in rows if row.outcome == "failed")),
         not_scored={"infra_error/gym_lost": lost} if lost else {},
-        success=success(scored),
-        worst_rate=ended["passed"] / len(rows) if rows else None,
-        best_rate=(ended["passed"] + lost) / len(rows) if rows else None,
+        success=replace(
+            success(scored),
+            not_scored=lost,
+            worst=ended["passed"] / len(rows) if rows else None,
+            best=(ended["passed"] + lost) / len(rows) if rows else None,
+            attempts=len(rows),
+        ),
         attempts=len(rows),
         published_rate=success(scored).rate,
         horizons=_horizons(scored),

@@ -14,6 +14,7 @@ from typing import Any
 
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
+from opsgym.formats.breakdowns import with_unscored
 from opsgym.formats.score_table import console
 from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym.taskimport.faults import FaultKind
@@ -168,8 +169,13 @@ def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
         "mean_over_tasks": agent.score.success_rate,
         "tasks_low": over_tasks.low if over_tasks else None,
         "tasks_high": over_tasks.high if over_tasks else None,
+        "success_worst": agent.score.worst_rate,
+        "success_best": agent.score.best_rate,
+        "domains_worst": agent.worst_over_domains,
+        "domains_best": agent.best_over_domains,
         "scored": agent.score.scored,
         "not_scored": sum(agent.score.not_scored.values()),
+        "attempts_per_scored": agent.score.attempts_per_scored,
         "cost_per_task": agent.score.cost_per_task,
     }
 
@@ -184,15 +190,20 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
         Column("mean_over_tasks", Kind.SHARE, "mean over tasks"),
         Column("tasks_low", Kind.SHARE, "95 % from"),
         Column("tasks_high", Kind.SHARE, "to"),
+        Column("success_worst", Kind.SHARE, "worst"),
+        Column("success_best", Kind.SHARE, "best"),
         Column("mean_over_domains", Kind.SHARE, "mean over domains"),
         Column("domains_low", Kind.SHARE),
         Column("domains_high", Kind.SHARE),
+        Column("domains_worst", Kind.SHARE),
+        Column("domains_best", Kind.SHARE),
         Column("domains", Kind.COUNT, "domains"),
         Column("scored", Kind.COUNT),
         Column("not_scored", Kind.COUNT, "not scored"),
+        Column("attempts_per_scored", Kind.NUMBER, "attempts"),
         Column("cost_per_task", Kind.DOLLARS, "per task"),
     )
-    return Table(
+    return with_unscored(
         columns,
         [
             {

@@ -11,7 +11,7 @@ import click
 
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures
+from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures, with_unscored
 from opsgym.formats.numbers import not_scored_text
 from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Column, Kind, Table, write_out
@@ -25,12 +25,16 @@ from opsgym_core.store.base import Store
 RUNS = (
     Column("run", Kind.TEXT, "run"),
     Column("name", Kind.TEXT),
+    Column("profiles", Kind.TEXT, "profile"),
     Column("started", Kind.TEXT, "started"),
     Column("total", Kind.COUNT, "trials"),
     Column("scored", Kind.COUNT, "scored"),
     Column("passed", Kind.COUNT, "passed"),
     Column("rate", Kind.SHARE, "rate"),
+    Column("success_worst", Kind.SHARE, "worst"),
+    Column("success_best", Kind.SHARE, "best"),
     Column("not_scored", Kind.TEXT, "not scored"),
+    Column("attempts_per_scored", Kind.NUMBER, "attempts"),
     Column("cost_usd", Kind.DOLLARS, "cost"),
 )
 """Columns of the list of runs."""
@@ -52,7 +56,7 @@ def list_results(locator: RunLocator, form: str, out: Path | None) -> int:
     listed = list_runs(store)
     for error in listed.unreadable.values():
         click.echo(f"not listed: {error}", err=True)
-    table = Table(RUNS, [_run_row(store, run) for run in reversed(listed.runs)])
+    table = with_unscored(RUNS, [_run_row(store, run) for run in reversed(listed.runs)])
     if form == "table":
         screen = console()
         with screen.capture() as captured:
@@ -66,7 +70,8 @@ def list_results(locator: RunLocator, form: str, out: Path | None) -> int:
 
 
 def _run_row(store: Store, run: RunRecord) -> Mapping[str, Any]:
-    total = summarise(load_rows(store, run.run)).total
+    summary = summarise(load_rows(store, run.run))
+    total = summary.total
     return {
         "run": run.run,
         "name": run.name,
@@ -75,6 +80,10 @@ def _run_row(store: Store, run: RunRecord) -> Mapping[str, Any]:
         "scored": total.scored,
         "passed": total.passed,
         "rate": total.success_rate,
+        "success_worst": total.worst_rate,
+        "success_best": total.best_rate,
+        "attempts_per_scored": total.attempts_per_scored,
+        "profiles": ", ".join(dict.fromkeys(agent.profile for agent in summary.agents)),
         "not_scored": not_scored_text(total.not_scored) or "0",
         "cost_usd": total.cost_usd,
     }

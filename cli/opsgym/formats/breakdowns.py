@@ -5,7 +5,7 @@ verifier.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cell, ScoredAttempt
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, score_of
-from opsgym_core.results.statistics import Interval
+from opsgym_core.results.statistics import Interval, mean
 from opsgym_core.results.variants import spread_of
 
 Row = Mapping[str, Any]
@@ -25,20 +25,24 @@ SUCCESS = (
     Column("success_low", Kind.SHARE, "95 % from"),
     Column("success_high", Kind.SHARE, "to"),
 )
+UNSCORED = (
+    Column("not_scored", Kind.COUNT, "not scored"),
+    Column("success_worst", Kind.SHARE, "worst"),
+    Column("success_best", Kind.SHARE, "best"),
+    Column("attempts", Kind.COUNT),
+    Column("attempts_per_scored", Kind.NUMBER, "attempts"),
+)
+"""What goes with a rate if not every trial has a score."""
 TOKENS = USAGE_FIELDS
 FIGURES = (
     Column("total", Kind.COUNT, "trials"),
     Column("scored", Kind.COUNT, "scored"),
     Column("passed", Kind.COUNT, "passed"),
     Column("failed", Kind.COUNT),
-    Column("not_scored", Kind.COUNT, "not scored"),
     Column("not_scored_rate", Kind.SHARE),
     Column("tasks", Kind.COUNT),
     *SUCCESS,
-    Column("success_worst", Kind.SHARE),
-    Column("success_best", Kind.SHARE),
-    Column("attempts", Kind.COUNT),
-    Column("attempts_per_scored", Kind.NUMBER),
+    *UNSCORED,
     Column("published_success_rate", Kind.SHARE),
     Column("k", Kind.COUNT),
     Column("pass_at_k", Kind.SHARE),
@@ -64,8 +68,8 @@ DOMAINS = (
     Column("success_over_domains", Kind.SHARE, "over domains"),
     Column("domains_low", Kind.SHARE, "95 % from"),
     Column("domains_high", Kind.SHARE, "to"),
-    Column("domains_worst", Kind.SHARE),
-    Column("domains_best", Kind.SHARE),
+    Column("domains_worst", Kind.SHARE, "worst"),
+    Column("domains_best", Kind.SHARE, "best"),
 )
 PHASES = ("seed_s", "connect_s", "model_s", "tools_s", "verify_s", "total_s")
 
@@ -90,14 +94,14 @@ class Results:
 
 def by_cell(results: Results) -> Table:
     """One row for each cell, in the order of the spec."""
-    return Table(
+    return with_unscored(
         (*CELL, *FIGURES), [{**results.names(cell.cell), **figures(cell.score)} for cell in results.summary.cells]
     )
 
 
 def by_agent(results: Results) -> Table:
     """One row for each model, agent and mode, over all domains, with both means."""
-    return Table(
+    return with_unscored(
         (*AGENT, *DOMAINS, *FIGURES),
         [_agent_row(agent) for agent in results.summary.agents],
     )
@@ -137,8 +141,9 @@ def by_horizon(results: Results) -> Table:
         Column("scored", Kind.COUNT, "scored"),
         Column("passed", Kind.COUNT, "passed"),
         *SUCCESS,
+        *UNSCORED,
     )
-    return Table(
+    return with_unscored(
         columns,
         [
             {**results.names(cell.cell), "horizon": name, **_success(success)}
@@ -225,6 +230,7 @@ def by_variant(results: Results) -> Table:
         Column("scored", Kind.COUNT, "scored"),
         Column("passed", Kind.COUNT, "passed"),
         *SUCCESS,
+        *UNSCORED,
         Column("lowest", Kind.SHARE, "lowest"),
         Column("highest", Kind.SHARE, "highest"),
         Column("spread", Kind.SHARE, "std. deviation"),
@@ -236,16 +242,27 @@ def by_variant(results: Results) -> Table:
             of_cell = results.names(cell.cell)
             row = {**of_cell, "variant": str(variant), **_success(cell.score.success), **nothing}
             scores.setdefault(tuple(of_cell.values()), []).append(row)
-    return Table(columns, [row for rows in scores.values() for row in (*rows, *_over_variants(rows))])
+    return with_unscored(columns, [row for rows in scores.values() for row in (*rows, *_over_variants(rows))])
+
+
+def with_unscored(columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    """A table whose text formats show worst and best cases and attempts only if some row has trials without a score."""
+    hidden = {"success_worst", "success_best", "attempts_per_scored", "domains_worst", "domains_best"}
+    if any(row["not_scored"] not in {0, "0"} for row in rows):
+        hidden = set()
+    return Table([replace(one, label="") if one.key in hidden else one for one in columns], rows)
 
 
 def _over_variants(rows: Sequence[Row]) -> Iterator[Row]:
     """The mean of a cell's variants, its interval and what it varies by, if at least two have scores."""
     spread = spread_of([row["success_rate"] for row in rows if row["success_rate"] is not None])
     if spread is not None:
+        counts, bounds = ("scored", "passed", "not_scored", "attempts"), ("success_worst", "success_best")
         yield {
             **rows[0],
-            **{name: sum(row[name] for row in rows) for name in ("scored", "passed")},
+            **{name: sum(row[name] for row in rows) for name in counts},
+            **{name: mean(row[name] for row in rows if row[name] is not None) for name in bounds},
+            "attempts_per_scored": sum(row["attempts"] for row in rows) / (sum(row["scored"] for row in rows) or 1),
             "variant": "mean",
             "tasks": None,
             "success_rate": spread.mean,
@@ -277,13 +294,10 @@ def figures(score: Score) -> dict[str, Any]:
         "scored": score.scored,
         "passed": score.passed,
         "failed": score.failed,
-        "not_scored": sum(score.not_scored.values()),
         "not_scored_rate": score.not_scored_rate,
         **_success(score.success),
-        "success_worst": score.worst_rate,
-        "success_best": score.best_rate,
+        "not_scored": sum(score.not_scored.values()),
         "attempts": score.attempts,
-        "attempts_per_scored": score.attempts_per_scored,
         "published_success_rate": score.published_rate,
         "k": most.k if most else None,
         "pass_at_k": most.any_passes if most else None,
@@ -348,6 +362,11 @@ def _success(success: Success) -> dict[str, Any]:
         "success_rate": success.rate,
         "success_low": low,
         "success_high": high,
+        "not_scored": success.not_scored,
+        "success_worst": success.worst,
+        "success_best": success.best,
+        "attempts": success.attempts,
+        "attempts_per_scored": success.attempts_per_scored,
     }
 
 

@@ -23,8 +23,9 @@ LEAST_NEEDED = (
     "verifiers", "published rules", "cost", "failed", "passed",
 )  # fmt: skip
 """Columns that are left out first, in this order; after them right-aligned columns from the right."""
-KEPT = frozenset({"success", "95 % interval", "95 % from", "to", "not scored", "rate"})
-"""Columns that are never left out: a rate is shown with its interval and with what was not scored."""
+KEPT = frozenset({"success", "95 % interval", "95 % from", "to", "not scored", "rate", "worst–best", "worst", "best"})
+"""Columns that are never left out: a rate is shown with its interval, with what was not scored, and with the rates that
+it could have had."""
 
 
 @dataclass(frozen=True)

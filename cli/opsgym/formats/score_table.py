@@ -11,7 +11,7 @@ from opsgym.formats.grid import Grid, grid
 from opsgym.formats.numbers import NOTHING, dollars, not_scored_text, number, percent, seconds
 from opsgym_api.records.attempt import FINISH_FIELDS, NO_FINISHES, Cell
 from opsgym_api.records.outcomes import Outcome
-from opsgym_core.results.score import NO_HORIZON, PENDING, CellScore, Ratio, Score, Summary
+from opsgym_core.results.score import NO_HORIZON, PENDING, CellScore, Ratio, Score, Success, Summary
 from opsgym_core.results.statistics import Interval
 
 if TYPE_CHECKING:
@@ -132,11 +132,16 @@ def _repeats(summary: Summary) -> Grid:
 
 
 def _horizons(summary: Summary) -> Grid:
-    """Success by the number of gold steps of the task."""
+    """Success by the number of gold steps of the task, with the worst and best case where trials have no score."""
     names = list(summary.total.horizons)
     horizons = [[cell.score.horizons.get(name) for name in names] for cell in summary.cells]
-    values = [[NOTHING if success is None else ratio(success.trials) for success in row] for row in horizons]
+    values = [[NOTHING if success is None else _of_bin(success) for success in row] for row in horizons]
     return _by_cell(summary, [f"{name} gold steps" for name in names], values)
+
+
+def _of_bin(success: Success) -> str:
+    bounds = f" ({worst_best(success.worst, success.best)})" if success.not_scored else ""
+    return f"{ratio(success.trials)}{bounds}"
 
 
 def _categories(summary: Summary) -> Grid:

@@ -17,7 +17,7 @@ from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_core.results.compare import Change
-from opsgym_core.results.score import Ratio, Score
+from opsgym_core.results.score import Ratio, Score, Success
 from opsgym_core.results.statistics import Interval
 from opsgym_core.results.variants import Spread
 
@@ -25,7 +25,7 @@ PAGE_VERSION = 1
 
 
 def _with_derived(score: Score, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-    names = ("cost_per_task", "cost_per_success", "attempts_per_scored")
+    names = ("cost_per_task", "cost_per_success", "attempts_per_scored", "worst_rate", "best_rate")
     return {**dump(score), **{name: getattr(score, name) for name in names}}
 
 
@@ -128,8 +128,8 @@ class VariantView(Stored):
     variant: int
     """0 for the tasks as they are written."""
     run: str
-    rates: list[float | None]
-    """Success rate by position in `cells`; None without a scored trial."""
+    successes: list[Success | None]
+    """By position in `cells`; None for a cell that the run does not have."""
 
 
 class VariantsView(Stored):

@@ -38,12 +38,12 @@ def variants_view(
         return None
     all_runs = {**others, variant_of(run.spec): (run.run, summary)}
     runs = [_variant(variant, *all_runs[variant], positions) for variant in sorted(all_runs)]
-    by_cell = zip(*(one.rates for one in runs), strict=True)
+    by_cell = zip(*(one.successes for one in runs), strict=True)
     return VariantsView(
-        runs=runs, spreads=[spread_of([rate for rate in rates if rate is not None]) for rates in by_cell]
+        runs=runs, spreads=[spread_of([one.rate for one in row if one and one.rate is not None]) for row in by_cell]
     )
 
 
 def _variant(variant: int, run: str, summary: Summary, positions: Positions) -> VariantView:
-    rates = {cell.cell.key: cell.score.success.rate for cell in summary.cells}
-    return VariantView(variant=variant, run=run, rates=[rates.get(key) for key in positions.cells])
+    successes = {cell.cell.key: cell.score.success for cell in summary.cells}
+    return VariantView(variant=variant, run=run, successes=[successes.get(key) for key in positions.cells])

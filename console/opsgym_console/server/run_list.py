@@ -60,6 +60,12 @@ class Numbers(Stored):
     """Lower end of its 95 % interval."""
     high: float | None
     """Upper end."""
+    worst: float | None
+    """Success rate if every trial without a score failed; None without a planned trial."""
+    best: float | None
+    """Success rate if every trial without a score passed."""
+    attempts_per_scored: float | None
+    """Attempts per scored trial; None without a score."""
     cost_usd: float | None
     """None if a part of it is unknown."""
     running: int
@@ -276,6 +282,9 @@ def _numbers(snapshot: RunSnapshot) -> Numbers:
         rate=score.success_rate,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
+        worst=score.worst_rate,
+        best=score.best_rate,
+        attempts_per_scored=score.attempts_per_scored,
         cost_usd=score.cost_usd,
         running=snapshot.status.running,
     )

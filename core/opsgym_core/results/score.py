@@ -78,6 +78,19 @@ class Success:
     """Mean over tasks of each task's share of passed trials; None without a scored trial."""
     interval: Interval | None
     """Interval of the rate; tasks are the unit."""
+    not_scored: int = 0
+    """Planned trials without a score."""
+    worst: float | None = None
+    """The rate if every trial without a score failed; None without a planned trial."""
+    best: float | None = None
+    """The rate if every trial without a score passed."""
+    attempts: int = 0
+    """Attempts at these tasks, scored or not."""
+
+    @property
+    def attempts_per_scored(self) -> float | None:
+        """Attempts per scored trial; above 1, scores are of trials that were tried again. None without a score."""
+        return self.attempts / self.trials.total if self.trials.total else None
 
 
 @dataclass(frozen=True)
@@ -105,17 +118,14 @@ class Score:
     not_scored: Mapping[str, int]
     """Trials without a score by `outcome` or `outcome/reason`, and `pending`."""
     success: Success
-    worst_rate: float | None
-    """Success rate if every trial without a score failed; None without a planned trial."""
-    best_rate: float | None
-    """Success rate if every trial without a score passed."""
     published_rate: float | None
     """Success rate by the rules of the published harness, over trials for which it has a score; None if there is none.
     """
     repeats: Sequence[Repeat]
     """For k = 2, 4, 8 … and the largest number of scored trials of a task; empty if no task has two."""
     horizons: Mapping[str, Success]
-    """Success by bin of the task's horizon; only bins with a scored trial."""
+    """Success by bin of the task's horizon; only bins with a task, or none if no trial is scored. The horizon of a task
+    that no cell scored is unknown."""
     verifiers: Ratio
     """Passed of executed verifiers in scored trials."""
     categories: Mapping[str, Ratio]
@@ -154,14 +164,24 @@ class Score:
         return self.success.rate
 
     @property
+    def worst_rate(self) -> float | None:
+        """Success rate if every trial without a score failed; None without a planned trial."""
+        return self.success.worst
+
+    @property
+    def best_rate(self) -> float | None:
+        """Success rate if every trial without a score passed."""
+        return self.success.best
+
+    @property
     def not_scored_rate(self) -> float | None:
         """Share of planned trials without a score; None without a planned trial."""
         return Ratio(sum(self.not_scored.values()), self.total).rate
 
     @property
     def attempts_per_scored(self) -> float | None:
-        """Attempts per scored trial; above 1, scores are of trials that were tried again. None without a score."""
-        return self.attempts / self.scored if self.scored else None
+        """See `Success.attempts_per_scored`."""
+        return self.success.attempts_per_scored
 
     @property
     def agent_cost_usd(self) -> float | None:
@@ -255,8 +275,11 @@ class _TaskTally:
     """Share if every trial without a score failed."""
     best: float
     """Share if every trial without a score passed."""
+    planned: int
+    """Planned trials."""
+    attempts: int
     horizon: str
-    """Bin of the task's horizon; `NO_HORIZON` without a scored trial."""
+    """Bin of the task's horizon; `NO_HORIZON` if no cell has a scored trial of it."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +320,8 @@ def summarise(results: RunResults | RunRows) -> Summary:
 
 def score_of(cell: Cell, trials: Sequence[ScoredAttempt]) -> Score:
     """Score of a subset of a cell's scored trials."""
-    return _score([_tally(CellRows(cell, tuple(trials), ()), (), 0)])
+    horizons = {(cell.domain, trial.task_id): horizon_bin(trial.horizon) for trial in trials}
+    return _score([_tally(CellRows(cell, tuple(trials), ()), (), 0, horizons)])
 
 
 def horizon_bin(horizon: int | None) -> str:
@@ -326,9 +350,12 @@ def _tallies(rows: RunRows) -> list[tuple[Cell, _Tally]]:
     """Tallies of the planned cells in the order of the plan, then of other cells."""
     with_rows = {cell.cell.key: cell for cell in rows.cells}
     planned = {plan.cell.key: plan for plan in rows.run.cells}
+    horizons = {
+        (cell.cell.domain, trial.task_id): horizon_bin(trial.horizon) for cell in rows.cells for trial in cell.trials
+    }
     empty = {key: CellRows(plan.cell, (), ()) for key, plan in planned.items()}
     return [
-        (cell.cell, _tally(cell, planned[key].task_ids if key in planned else (), rows.run.trials))
+        (cell.cell, _tally(cell, planned[key].task_ids if key in planned else (), rows.run.trials, horizons))
         for key, cell in (empty | with_rows).items()
     ]
 
@@ -357,18 +384,19 @@ def _agent(model: str, agent: str, mode: str, profile: str, domains: Sequence[_T
     )
 
 
-def _tally(rows: CellRows, task_ids: Sequence[str], planned: int) -> _Tally:
+def _tally(rows: CellRows, task_ids: Sequence[str], planned: int, horizons: Mapping[tuple[str, str], str]) -> _Tally:
     """Tally of a cell.
 
     Args:
         rows: Rows of the cell.
         task_ids: Planned tasks.
         planned: Planned trials of each of them.
+        horizons: Bin of the horizon of each task with a scored trial, by domain and id.
     """
     trials = rows.trials
     spend = rows.all
     return _Tally(
-        tasks=_by_task(rows, task_ids, planned),
+        tasks=_by_task(rows, task_ids, planned, horizons),
         fail_reasons=Counter(trial.reason for trial in trials if trial.outcome is Outcome.FAILED),
         not_scored=_not_scored(rows, len(task_ids) * planned),
         verifiers=Counter(
@@ -387,18 +415,28 @@ def _tally(rows: CellRows, task_ids: Sequence[str], planned: int) -> _Tally:
     )
 
 
-def _by_task(rows: CellRows, task_ids: Sequence[str], planned: int) -> list[_TaskTally]:
+def _by_task(
+    rows: CellRows, task_ids: Sequence[str], planned: int, horizons: Mapping[tuple[str, str], str]
+) -> list[_TaskTally]:
     grouped: dict[str, list[ScoredAttempt]] = {task_id: [] for task_id in task_ids}
-    known = set(task_ids)
+    known, attempts = set(task_ids), Counter(row.task_id for row in rows.all)
     for trial in rows.trials:
         grouped.setdefault(trial.task_id, []).append(trial)
     return [
-        _task((rows.cell.domain, task_id), trials, max(len(trials), planned if task_id in known else 0))
+        _task(
+            (rows.cell.domain, task_id),
+            trials,
+            max(len(trials), planned if task_id in known else 0),
+            attempts[task_id],
+            horizons.get((rows.cell.domain, task_id), NO_HORIZON),
+        )
         for task_id, trials in grouped.items()
     ]
 
 
-def _task(key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int) -> _TaskTally:
+def _task(
+    key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int, attempts: int, horizon: str
+) -> _TaskTally:
     passed, scored = sum(trial.score for trial in trials), len(trials)
     return _TaskTally(
         key=key,
@@ -407,7 +445,9 @@ def _task(key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int) -
         published=mean(score for trial in trials if (score := trial.published_score) is not None),
         worst=passed / planned,
         best=(passed + planned - scored) / planned,
-        horizon=horizon_bin(trials[0].horizon) if trials else NO_HORIZON,
+        planned=planned,
+        attempts=attempts,
+        horizon=horizon,
     )
 
 
@@ -429,7 +469,9 @@ def _merged(parts: Sequence[_TaskTally]) -> _TaskTally:
         published=mean(part.published for part in scored if part.published is not None),
         worst=math.fsum(part.worst for part in parts) / len(parts),
         best=math.fsum(part.best for part in parts) / len(parts),
-        horizon=scored[0].horizon if scored else NO_HORIZON,
+        planned=sum(part.planned for part in parts),
+        attempts=sum(part.attempts for part in parts),
+        horizon=parts[0].horizon,
     )
 
 
@@ -444,7 +486,7 @@ def _not_scored(rows: CellRows, planned: int) -> Counter[str]:
 def _score(tallies: Sequence[_Tally]) -> Score:
     planned = _over_cells(tallies)
     tasks = [task for task in planned if task.trials.total]
-    success = _success(tasks)
+    success = _success(planned)
     not_scored = _sum_counters(tally.not_scored for tally in tallies)
     verifiers = _sum_counters(tally.verifiers for tally in tallies)
     seconds = [duration for tally in tallies for duration in tally.seconds]
@@ -456,14 +498,12 @@ def _score(tallies: Sequence[_Tally]) -> Score:
         fail_reasons=_sum_counters(tally.fail_reasons for tally in tallies),
         not_scored={ending: not_scored[ending] for ending in sorted(not_scored, key=lambda ending: ending == PENDING)},
         success=success,
-        worst_rate=mean(task.worst for task in planned),
-        best_rate=mean(task.best for task in planned),
         published_rate=mean(task.published for task in tasks if task.published is not None),
         repeats=list(_repeats([task for tally in tallies for task in tally.tasks])),
         horizons={
             name: _success(in_bin)
             for name in (*HORIZONS, NO_HORIZON)
-            if (in_bin := [task for task in tasks if task.horizon == name])
+            if tasks and (in_bin := [task for task in planned if task.horizon == name])
         },
         verifiers=Ratio(sum(count for (_, passed), count in verifiers.items() if passed), verifiers.total()),
         categories={
@@ -488,7 +528,16 @@ def _score(tallies: Sequence[_Tally]) -> Score:
 def _success(tasks: Sequence[_TaskTally]) -> Success:
     rates = [task.rate for task in tasks if task.rate is not None]
     trials = Ratio(sum(task.trials.passed for task in tasks), sum(task.trials.total for task in tasks))
-    return Success(len(tasks), trials, mean(rates), mean_interval(rates, trials.total))
+    return Success(
+        tasks=len(rates),
+        trials=trials,
+        rate=mean(rates),
+        interval=mean_interval(rates, trials.total),
+        not_scored=sum(task.planned for task in tasks) - trials.total,
+        worst=mean(task.worst for task in tasks),
+        best=mean(task.best for task in tasks),
+        attempts=sum(task.attempts for task in tasks),
+    )
 
 
 def _repeats(tasks: Sequence[_TaskTally]) -> Iterator[Repeat]:

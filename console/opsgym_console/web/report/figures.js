@@ -19,8 +19,12 @@ function rateBar(rate, range) {
 function rateCell(success) {
   if (success.rate == null) return NOTHING;
   return h("span", { class: "rate" }, rateBar(success.rate, success.interval), h("b", {}, percent(success.rate)),
-    success.interval && h("span", { class: "quiet" }, interval(success.interval)));
+    success.interval && h("span", { class: "quiet" }, interval(success.interval)),
+    success.not_scored > 0 && h("span", { class: "quiet" }, worstBest(success)));
 }
+
+/** The rates if every trial without a score failed, and if every one passed. */
+const worstBest = ({ worst, best, not_scored: lost }) => `${percent(worst)} to ${percent(best)} with ${count(lost)} not scored`;
 
 /** Parts of a whole in one line: `[name, value, class]`; every part stays wide enough to be seen. */
 function partsBar(parts) {

@@ -9,24 +9,25 @@ function numbersOf(score) {
   const { verifiers } = score;
   return [
     rateCell(score.success), count(score.passed), count(score.failed),
-    unscored(score.not_scored, score.worst_rate, score.best_rate),
+    unscored(score),
     verifiers.total ? percent(verifiers.passed / verifiers.total) : NOTHING, number(score.mean_steps),
     seconds(score.mean_seconds), dollars(score.cost_usd), score.cost_per_task == null ? NOTHING : dollars(score.cost_per_task),
     score.cost_per_success == null ? NOTHING : dollars(score.cost_per_success),
   ];
 }
 
-/** Trials without a score, and the rates if all of them failed or passed. */
-const unscored = (reasons, worst, best) => Object.keys(reasons).length > 0
-  ? [reasonCounts(reasons), ` (rate ${percent(worst)} to ${percent(best)})`] : reasonCounts(reasons);
+/** Trials without a score by reason, and how often trials were tried. */
+const unscored = ({ not_scored: reasons, attempts_per_scored: attempts }) => Object.keys(reasons).length > 0 && attempts != null
+  ? [reasonCounts(reasons), ` (${attempts.toFixed(2)} attempts per scored trial)`] : reasonCounts(reasons);
 
 function scores({ data }) {
   const profiles = new Map(data.agents.map(({ agent, profile }) => [agent, profile]));
   const names = ({ model, agent, mode, domain }) => [model, agent, profiles.get(agent), mode, domain];
   const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
   const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.profile, agent.mode,
-    rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval }),
-    unscored(agent.score.not_scored, agent.worst_over_domains, agent.best_over_domains), dollars(agent.score.cost_usd)]);
+    rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval,
+      worst: agent.worst_over_domains, best: agent.best_over_domains, not_scored: agent.score.success.not_scored }),
+    unscored(agent.score), dollars(agent.score.cost_usd)]);
   return [
     tableOf("Scores by cell", ["model", "agent", "profile", "mode", "domain", ...HEADS], cells),
     averages.length > 0 && [h("h3", {}, "Averages"),
@@ -41,7 +42,7 @@ function variants({ data }) {
   const { runs, spreads } = data.variants;
   const rows = data.cells.map(({ cell: { model, agent, mode, domain } }, place) => [model, agent, mode, domain,
     ...(spreads[place] == null ? [NOTHING, NOTHING, NOTHING] : spreadCells(spreads[place])),
-    ...runs.map(({ rates }) => percent(rates[place]))]);
+    ...runs.map(({ successes }) => shortRate(successes[place]))]);
   return [
     tableOf("Success by variant", ["model", "agent", "mode", "domain", "mean (95% interval)", "lowest – highest",
       ["std. deviation", "n"], ...runs.map(({ variant }) => [variant === 0 ? "as written" : `variant ${variant}`, "n"])], rows),
@@ -49,6 +50,9 @@ function variants({ data }) {
       + "A model that knows the tasks by heart is better at those as written."),
   ];
 }
+
+const shortRate = (success) => success?.not_scored > 0
+  ? `${percent(success.rate)} (${worstBest(success)})` : percent(success?.rate);
 
 const spreadCells = ({ mean, interval, lowest, highest, deviation }) =>
   [rateCell({ rate: mean, interval }), `${percent(lowest)} – ${percent(highest)}`, percent(deviation)];
@@ -86,7 +90,8 @@ function figureOf(run, ...rest) {
 }
 
 function withInterval(success) {
-  return success?.rate == null ? NOTHING : `${percent(success.rate)} (${interval(success.interval)}; ${plural(success.tasks, "task")})`;
+  return success?.rate == null ? NOTHING : `${percent(success.rate)} (${interval(success.interval)}; ${plural(success.tasks, "task")}${
+    success.not_scored > 0 ? `; ${worstBest(success)}` : ""})`;
 }
 
 /** Cost per task against success; the front are the agents that no other beats in both. */

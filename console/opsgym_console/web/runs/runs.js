@@ -125,8 +125,13 @@ function progress(numbers) {
 function success(numbers) {
   if (!numbers || numbers.rate == null) return NOTHING;
   const range = numbers.low == null ? "" : ` ${interval({ low: numbers.low, high: numbers.high })}`;
-  return [h("strong", {}, percent(numbers.rate)), h("span", { class: "quiet" }, range), meter(numbers.rate, "", numbers)];
+  return [h("strong", {}, percent(numbers.rate)), h("span", { class: "quiet" }, range), meter(numbers.rate, "", numbers),
+    numbers.scored < numbers.total && h("span", { class: "below" }, unscored(numbers))];
 }
+
+/** The rates if every trial without a score failed, and if every one passed. */
+const unscored = ({ worst, best, scored, total, attempts_per_scored: attempts }) =>
+  `${percent(worst)} to ${percent(best)} with ${count(total - scored)} not scored, ${attempts.toFixed(2)} attempts per scored trial`;
 
 function meter(share, name, range = null) {
   const whiskers = range?.low == null ? [] : [svg("path", {
