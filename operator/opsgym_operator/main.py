@@ -52,12 +52,14 @@ async def operate(config: OperatorConfig, port: int, stores_folder: Path, webhoo
     cache.register(registry)
     namespaces = config.watch_namespaces
     async with Client(login) as client:
-        await _require_kinds(client, namespaces)
+        watched = await listable(client, namespaces)
+        unwatched = [name for name in namespaces if name not in watched]
         dispatcher = webhooks.WebhookDispatcher(config.notifications.by_name, webhooks_folder)
         controller.context = ControllerContext(
             client, cache, stores, config, metrics, datetime.now(UTC), dispatcher=dispatcher
         )
-        watch_check = WatchCheck(client, cache, namespaces)
+        metrics.show_skipped_namespaces(len(unwatched))
+        watch_check = WatchCheck(client, cache, namespaces, unwatched, metrics.show_skipped_namespaces)
         health.add(lambda: watch_check.problem)
         health.add(hung_reconciles(controller.running))
         checking = asyncio.create_task(watch_check.run(), name="watch check")
@@ -72,7 +74,7 @@ async def operate(config: OperatorConfig, port: int, stores_folder: Path, webhoo
                     settings=settings,
                     standalone=True,
                     clusterwide=not namespaces,
-                    namespaces=namespaces,
+                    namespaces=watched,
                     ready_flag=indexed,
                 )
         finally:
@@ -82,15 +84,35 @@ async def operate(config: OperatorConfig, port: int, stores_folder: Path, webhoo
             stores.close()
 
 
-async def _require_kinds(client: Client, namespaces: list[str]) -> None:
-    try:
-        for namespace in namespaces or (None,):
+async def listable(client: Client, namespaces: list[str]) -> list[str]:
+    """The namespaces whose EvalRuns the API server lists; a deleted one, whose Role is gone too, is left out.
+
+    Args:
+        client: The API server.
+        namespaces: Namespaces to watch; the whole cluster if empty.
+
+    Raises:
+        InputError: The kinds of opsgym are not installed.
+        ApiError: The API server is unavailable, or refuses all namespaces.
+    """
+    watched: list[str] = []
+    refusal: ApiError | None = None
+    for namespace in namespaces or (None,):
+        try:
             await client.list(EVALRUNS, namespace, metadata_only=True)
-    except ApiError as error:
-        if error.missing:
-            problem = Problem("", "the kind EvalRun is not installed; install the chart opsgym-crds first")
-            raise InputError("cluster", [problem]) from None
-        raise
+        except ApiError as error:
+            if error.missing:
+                problem = Problem("", "the kind EvalRun is not installed; install the chart opsgym-crds first")
+                raise InputError("cluster", [problem]) from None
+            if namespace is None or not error.refused:
+                raise
+            refusal = error
+            log.warning("a namespace is skipped", namespace=namespace, problem=str(error))
+        else:
+            watched += [namespace] if namespace else []
+    if refusal is not None and not watched:
+        raise refusal
+    return watched
 
 
 def main() -> int:

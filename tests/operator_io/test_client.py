@@ -20,6 +20,7 @@ from opsgym_operator.kube.apply import apply_status, create
 from opsgym_operator.kube.cache import WATCHED, ObjectCache
 from opsgym_operator.kube.events import record_event
 from opsgym_operator.kube.watch_check import WatchCheck
+from opsgym_operator.main import listable
 from opsgym_operator.plan.desired import Event
 
 R = TypeVar("R")
@@ -226,6 +227,60 @@ def test_an_object_whose_deletion_was_not_reported_is_forgotten(server: ApiServe
 
     assert with_client(look) == [1, 0]
     assert enqueued == ["team"]
+
+
+def forbid(server: ApiServer, namespace: str) -> None:
+    for kind in WATCHED:
+        server.answers[("GET", kind.path(namespace))] = [(403, {"message": "forbidden"})]
+
+
+def allow(server: ApiServer, namespace: str, *jobs: Any) -> None:
+    for kind in WATCHED:
+        server.answers[("GET", kind.path(namespace))] = [(200, {"items": list(jobs) if kind is JOBS else []})]
+
+
+def test_a_deleted_namespace_is_skipped_and_the_others_are_watched(server: ApiServer) -> None:
+    forbid(server, "deleted")
+    allow(server, "team")
+    assert with_client(lambda client: listable(client, ["deleted", "team"])) == ["team"]
+    with pytest.raises(ApiError, match="forbidden"):
+        with_client(lambda client: listable(client, ["deleted"]))
+
+
+def test_dead_watches_and_ghosts_are_detected_beside_a_deleted_namespace(server: ApiServer) -> None:
+    forbid(server, "deleted")
+    ghost = {"metadata": {"uid": "j2", "resourceVersion": "1", "namespace": "team", "name": "ghost"}}
+    cache = ObjectCache(lambda _: None)
+    cache._indexes = {"Job": {"team": [JOB, ghost], "deleted": [ghost]}}
+    counts: list[int] = []
+
+    async def look(client: Client) -> list[str]:
+        check = WatchCheck(client, cache, ["deleted", "team"], show_skipped=counts.append)
+        problems = []
+        for _ in range(2):
+            allow(server, "team", {"metadata": {"uid": "j1", "resourceVersion": "12"}})
+            await check.check()
+            problems.append(check.problem)
+        return problems
+
+    assert with_client(look) == ["", "the watch of jobs reports nothing"]
+    assert [item["metadata"]["uid"] for item in cache.objects(JOBS, "team")] == ["j1"]
+    assert counts == [1, 1]
+
+
+def test_a_namespace_that_is_back_is_watched_after_a_restart(server: ApiServer) -> None:
+    forbid(server, "back")
+    allow(server, "team")
+
+    async def look(client: Client) -> list[str]:
+        check = WatchCheck(client, ObjectCache(lambda _: None), ["back", "team"], ["back"])
+        await check.check()
+        before = check.problem
+        allow(server, "back")
+        await check.check()
+        return [before, check.problem]
+
+    assert with_client(look) == ["", "namespace back can be listed again and is not watched"]
 
 
 def test_a_missing_kubeconfig_is_an_error_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

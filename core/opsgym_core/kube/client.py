@@ -156,12 +156,15 @@ class Client(AbstractAsyncContextManager["Client"]):
             kind: The kind.
             namespace: Namespace; None for all.
             labels: Label selector; empty for all objects.
-            metadata_only: Request `PartialObjectMetadata`, which the API server has in memory: cheap on both sides.
+            metadata_only: Request `PartialObjectMetadata` as the API server has them in memory, in one page: cheap on
+                both sides, and perhaps seconds old.
 
         Raises:
             ApiError: With `missing` if the kind does not exist.
         """
-        params = {"limit": str(PAGE), "labelSelector": labels}
+        # Pages after the first are read from etcd, and so is any list that does not allow an older state.
+        size = {"resourceVersion": "0"} if metadata_only else {"limit": str(PAGE)}
+        params = {**size, "labelSelector": labels}
         accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
         headers = {"Accept": accept} if metadata_only else {}
         objects: list[Manifest] = []

@@ -215,6 +215,14 @@ RECONCILE_LAST_SUCCESS = Metric(
     "Unix seconds",
     local=False,
 )
+NAMESPACES_SKIPPED = Metric(
+    "opsgym_namespaces_skipped",
+    "gauge",
+    "Watched namespaces that are left out because the API server refuses to list their objects: deleted ones, or ones "
+    "without the operator's Role.",
+    "namespaces",
+    local=False,
+)
 NOTIFICATIONS = Metric(
     "opsgym_notifications_total",
     "counter",
@@ -229,7 +237,7 @@ METRICS = (
     TRIALS, ATTEMPTS, VERIFIERS, TOKENS, COST, STEPS, TOOL_CALLS, MODEL_RETRIES, RATE_LIMITS, MODEL_WAIT,
     TRIAL_DURATION, RUN_TRIALS, RUN_PROGRESS, RUN_SUCCESS, RUN_COST, RUN_BUDGET, RUN_PODS_PENDING, RUN_STALLED,
     RUN_GATE, RUN_REGRESSION, RUN_FINISHED, SCHEDULE_LAST_RUN, SCHEDULE_LAST_SUCCESS, SCHEDULE_NEXT_RUN,
-    MODEL_IN_FLIGHT, MODEL_CEILING, RECONCILE_DURATION, RECONCILE_ERRORS, RECONCILE_LAST_SUCCESS, NOTIFICATIONS,
-    BUILD_INFO,
+    MODEL_IN_FLIGHT, MODEL_CEILING, RECONCILE_DURATION, RECONCILE_ERRORS, RECONCILE_LAST_SUCCESS, NAMESPACES_SKIPPED,
+    NOTIFICATIONS, BUILD_INFO,
 )  # fmt: skip
 """All metrics, in the order of docs/metrics.md."""

@@ -260,6 +260,10 @@ class Metrics:
         """Counts a failed reconcile."""
         self._count(defined.RECONCILE_ERRORS, cause)
 
+    def show_skipped_namespaces(self, count: int) -> None:
+        """Replaces the number of watched namespaces that are left out."""
+        self._gauges[defined.NAMESPACES_SKIPPED.name].set(count)
+
     @contextmanager
     def time_reconcile(self) -> Iterator[None]:
         """Measures the reconcile in the context; records the time of its success unless it raises."""

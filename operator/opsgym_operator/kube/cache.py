@@ -99,11 +99,17 @@ class ObjectCache:
         """Namespaces that hold watched objects."""
         return {name for kind in WATCHED for name in self._indexes.get(kind.name, {})}
 
-    def versions(self, kind: Kind) -> dict[str, str]:
-        """Resource versions, by uid, of all objects that the watch reported and the operator has not deleted."""
+    def versions(self, kind: Kind, namespace: str | None = None) -> dict[str, str]:
+        """Resource versions, by uid, of objects that the watch reported and the operator has not deleted.
+
+        Args:
+            kind: The kind.
+            namespace: Namespace of the objects; None for all.
+        """
+        indexed = self._indexes.get(kind.name, {})
         return {
             item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
-            for items in self._indexes.get(kind.name, {}).values()
+            for items in ([indexed.get(namespace, ())] if namespace else indexed.values())
             for item in items
             if item["metadata"]["uid"] not in self._tombstones
         }

@@ -1,17 +1,19 @@
 """Detects watches that report nothing although something has changed.
 
 Invariant: a watch is called dead only if a restart of the operator helps. An API server that does not answer makes no
-watch dead: the operator waits for it.
+watch dead: the operator waits for it. Each namespace is checked by itself: one that was deleted together with the
+operator's Role is skipped and affects no other.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import structlog
 
-from opsgym_core.kube.client import ApiError, Client, Kind
+from opsgym_core.kube.client import EVALRUNS, ApiError, Client, Kind
 from opsgym_operator.kube.cache import MANAGED_KINDS, WATCHED, ObjectCache
 from opsgym_operator.kube.settings import MANAGED
 
@@ -19,6 +21,18 @@ log = structlog.get_logger(__name__)
 
 CHECK_S = 45.0
 """Seconds between two checks. A working watch reports a change in less than one."""
+
+
+@dataclass
+class _Differences:
+    """What the watches have not reported."""
+
+    behind: dict[str, str] = field(default_factory=dict)
+    """Listed resource versions by uid."""
+    missing: set[str] = field(default_factory=set)
+    """Cached uids that are not listed."""
+    dead: dict[str, None] = field(default_factory=dict)
+    """Kinds, by their plural, whose watch is dead; in order."""
 
 
 class WatchCheck:
@@ -32,16 +46,28 @@ class WatchCheck:
         client: The API server.
         cache: What the watches reported.
         namespaces: Watched namespaces; the whole cluster if empty.
+        unwatched: Namespaces that should be watched and could not be listed when the watches began.
+        show_skipped: Called with the number of skipped namespaces after each check.
         interval_s: Seconds between two checks.
     """
 
     def __init__(
-        self, client: Client, cache: ObjectCache, namespaces: Sequence[str], interval_s: float = CHECK_S
+        self,
+        client: Client,
+        cache: ObjectCache,
+        namespaces: Sequence[str],
+        unwatched: Sequence[str] = (),
+        show_skipped: Callable[[int], None] = lambda _: None,
+        interval_s: float = CHECK_S,
     ) -> None:
         self._client = client
         self._cache = cache
         self._namespaces: Sequence[str | None] = namespaces or (None,)
+        self._unwatched = unwatched
+        self._show_skipped = show_skipped
         self._interval_s = interval_s
+        self._skipped: set[str] = set(unwatched)
+        """Namespaces that could not be listed at the last check."""
         self._behind: dict[str, str] = {}
         """Listed resource versions, by uid, that the watches had not reported at the last check."""
         self._missing: set[str] = set()
@@ -64,31 +90,54 @@ class WatchCheck:
         """Compares once.
 
         Raises:
+            ApiError: The API server is unavailable, or refuses to list objects of the whole cluster.
+        """
+        differences = _Differences()
+        skipped: set[str] = set()
+        for namespace in self._namespaces:
+            try:
+                await self._compare(namespace, differences)
+            except ApiError as error:
+                if namespace is None or not error.refused:
+                    raise
+                if namespace not in self._skipped:
+                    log.warning("a namespace is skipped", namespace=namespace, problem=str(error))
+                skipped.add(namespace)
+        for uid in differences.missing & self._missing:
+            self._cache.forget(uid)
+        self._behind, self._missing, self._skipped = differences.behind, differences.missing, skipped
+        self._show_skipped(len(skipped))
+        self.problem = _problem(differences.dead, [name for name in self._unwatched if name not in skipped])
+
+    async def _compare(self, namespace: str | None, differences: _Differences) -> None:
+        """Adds what the watches of a namespace have not reported.
+
+        Raises:
             ApiError: The API server refused to list objects.
         """
-        behind: dict[str, str] = {}
-        missing: set[str] = set()
-        dead: list[str] = []
+        if namespace in self._unwatched:
+            await self._list(EVALRUNS, namespace)
+            return
         for kind in WATCHED:
-            before = self._cache.versions(kind)
-            listed = await self._list(kind)
-            cached = self._cache.versions(kind)
+            before = self._cache.versions(kind, namespace)
+            listed = await self._list(kind, namespace)
+            cached = self._cache.versions(kind, namespace)
             late = {uid: version for uid, version in listed.items() if int(cached.get(uid, 0)) < int(version)}
             if any(self._behind.get(uid) == version for uid, version in late.items()):
-                dead.append(kind.plural)
-            behind |= late
+                differences.dead[kind.plural] = None
+            differences.behind |= late
             # Only objects that were cached before the list began: newer ones cannot be in it.
-            missing |= before.keys() & cached.keys() - listed.keys()
-        for uid in missing & self._missing:
-            self._cache.forget(uid)
-        self._behind, self._missing = behind, missing
-        self.problem = f"the watch of {', '.join(dead)} reports nothing" if dead else ""
+            differences.missing |= before.keys() & cached.keys() - listed.keys()
 
-    async def _list(self, kind: Kind) -> dict[str, str]:
+    async def _list(self, kind: Kind, namespace: str | None) -> dict[str, str]:
         """Resource versions of a kind's objects, by uid."""
         labels = MANAGED if kind in MANAGED_KINDS else ""
-        versions: dict[str, str] = {}
-        for namespace in self._namespaces:
-            for item in await self._client.list(kind, namespace, labels, metadata_only=True):
-                versions[item["metadata"]["uid"]] = item["metadata"]["resourceVersion"]
-        return versions
+        items = await self._client.list(kind, namespace, labels, metadata_only=True)
+        return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in items}
+
+
+def _problem(dead: Iterable[str], returned: Sequence[str]) -> str:
+    problems = [f"the watch of {', '.join(dead)} reports nothing"] if dead else []
+    if returned:
+        problems.append(f"namespace {', '.join(returned)} can be listed again and is not watched")
+    return "; ".join(problems)
