@@ -71,7 +71,8 @@ def test_the_list_has_every_run_with_its_numbers(console: httpx.Client, store: L
     assert score.success.interval is not None
     assert old["numbers"] == {
         "total": 6, "ended": 6, "scored": 6, "passed": 4, "rate": score.success_rate, "low": score.success.interval.low,
-        "high": score.success.interval.high, "cost_usd": score.cost_usd, "running": 0,
+        "high": score.success.interval.high, "worst": score.worst_rate, "best": score.best_rate,
+        "attempts_per_scored": 1.0, "cost_usd": score.cost_usd, "running": 0,
     }  # fmt: skip
     assert (old["state"], old["models"], old["suite"], old["namespace"]) == (
         "finished",
