@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, pvariance
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
 from opsgym_core.gates.baseline import find_baseline, find_last_good
 from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, Judgement, RunScores, judge, judged_run, run_scores
-from opsgym_core.gates.power import Assumptions, Design, tasks_needed, verdict_shares
+from opsgym_core.gates.power import Assumptions, Design, task_rate, tasks_needed, verdict_shares
 from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.results.paired import difference_interval
 from opsgym_core.results.score import summarise
@@ -727,7 +729,23 @@ def test_the_power_of_a_gate_is_printed_before_a_run(tmp_path: Path, capsys: pyt
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("power of the gate over ")
     assert [line.split()[0] for line in lines[3:8]] == ["none", "-5.0", "-10.0", "-15.0", "-20.0"]
+    assert "variance of a result: between tasks 0.150, between trials of a task 0.100" in lines
+    assert "maxRegression: twice the tasks narrow the bounds by 29%, twice the trials by 29%" in lines[-2]
     assert "for an unchanged agent with 80 % power from 127 tasks, with 90 % from 173 tasks" in lines[-1]
+
+
+def test_the_variance_of_results_is_split_between_tasks_and_trials_as_simulated() -> None:
+    assumptions, draw = Assumptions(0.6, 0.2), random.Random(3)
+    rates = [task_rate(assumptions, draw) for _ in range(20_000)]
+    variance = assumptions.variance
+    assert variance.tasks == pytest.approx(pvariance(rates), rel=0.03)
+    assert variance.trials == pytest.approx(fmean(rate * (1 - rate) for rate in rates), rel=0.03)
+    halves = [
+        pvariance([fmean(draw.random() < rate for _ in range(trials)) for rate in rates]) ** 0.5 for trials in (2, 4)
+    ]
+    assert variance.narrowing(2) == pytest.approx(1 - halves[1] / halves[0], abs=0.01)
+    assert Assumptions(0.6, 1.0).variance.narrowing(1) == pytest.approx(1 - 0.5**0.5)
+    assert Assumptions(1.0, 0.2).variance.narrowing(1) == 0
 
 
 def test_a_gate_without_a_condition_on_scores_has_no_power(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

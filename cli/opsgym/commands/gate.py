@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,7 @@ def _power_lines(gate: Gate, design: Design, assumptions: Assumptions) -> Iterat
         name = "none" if change == 0 else f"{100 * change:+.1f} points"
         go, open_, no_go = (f"{shares[verdict]:.0%}" for verdict in ("GO", "INCONCLUSIVE", "NO-GO"))
         yield f"{name:>14}  {go:>6}  {open_:>12}  {no_go:>6}"
+    yield from _variance_lines(gate, design.trials, assumptions)
     if gate.max_regression:
         needed = [
             tasks_needed(gate.max_regression, power, assumptions.flips, gate.confidence, design.trials)
@@ -100,6 +102,19 @@ def _power_lines(gate: Gate, design: Design, assumptions: Assumptions) -> Iterat
         ]
         few, many = ("more than a suite has" if count is None else f"{count} tasks" for count in needed)
         yield f"maxRegression says GO for an unchanged agent with 80 % power from {few}, with 90 % from {many}"
+
+
+def _variance_lines(gate: Gate, trials: int, assumptions: Assumptions) -> Iterator[str]:
+    """Whether more tasks or more trials help."""
+    variance, twice = assumptions.variance, 1 - math.sqrt(0.5)
+    parts = f"between tasks {variance.tasks:.3f}, between trials of a task {variance.trials:.3f}"
+    yield f"variance of a result: {parts}"
+    narrower = f"twice the tasks narrow the bounds by {twice:.0%}"
+    if gate.min_success_rate is not None:
+        yield f"minSuccessRate: {narrower}, twice the trials by {variance.narrowing(trials):.0%}"
+    if gate.max_regression is not None:
+        # Paired with itself a task differs only by its trials, so that its difficulty cancels.
+        yield f"maxRegression: {narrower}, twice the trials by {twice:.0%} while the agent is unchanged"
 
 
 def read_gate(file: Path) -> Gate:

@@ -24,6 +24,25 @@ MAX_TASKS = 100_000
 
 
 @dataclass(frozen=True)
+class Variance:
+    """Variance of the result of one trial of a random task."""
+
+    tasks: float
+    """Part between tasks: some are harder than others. More tasks reduce it, more trials do not."""
+    trials: float
+    """Part between the trials of a task, on average. Tasks and trials reduce it alike."""
+
+    def narrowing(self, trials: int) -> float:
+        """Share by which twice the trials per task narrow the bounds of a success rate; twice the tasks, by 1 - 1/√2.
+
+        Args:
+            trials: Trials per task now; at least 1.
+        """
+        now, then = (self.tasks + self.trials / count for count in (trials, 2 * trials))
+        return 1 - math.sqrt(then / now) if now else 0.0
+
+
+@dataclass(frozen=True)
 class Assumptions:
     """What is assumed of tasks and agents."""
 
@@ -31,6 +50,13 @@ class Assumptions:
     """Success rate of the baseline."""
     flips: float = 0.2
     """Share of tasks with another result in a second, unchanged run of one trial per task."""
+
+    @property
+    def variance(self) -> Variance:
+        """Variance of the result of one trial, by where it comes from."""
+        total = self.rate * (1 - self.rate)
+        trials = min(total, self.flips / 2)
+        return Variance(total - trials, trials)
 
 
 @dataclass(frozen=True)
@@ -105,7 +131,7 @@ def _runs(design: Design, change: float, assumptions: Assumptions, draw: random.
         first: dict[tuple[str, int], int] = {}
         second: dict[tuple[str, int], int] = {}
         for task_id in task_ids:
-            rate = _task_rate(assumptions, draw)
+            rate = task_rate(assumptions, draw)
             changed = _changed(rate, change, assumptions.rate)
             for trial in range(design.trials):
                 first[task_id, trial] = int(draw.random() < rate)
@@ -115,7 +141,7 @@ def _runs(design: Design, change: float, assumptions: Assumptions, draw: random.
     return RunScores("before", "", before), RunScores("after", "", after)
 
 
-def _task_rate(assumptions: Assumptions, draw: random.Random) -> float:
+def task_rate(assumptions: Assumptions, draw: random.Random) -> float:
     """Success rate of a task: beta distributed with the assumed mean, and flips of 2·E[p(1-p)]."""
     rate = assumptions.rate
     share = assumptions.flips / (2 * rate * (1 - rate)) if 0 < rate < 1 else 1.0
