@@ -244,20 +244,73 @@ def rescore(run: str, tasks: str | None, locator: RunLocator) -> int:
     return command(run, tasks, locator)
 
 
-@cli.command()
+class _WithDefault(click.Group):
+    """A group whose command `show` may be left out: `opsgym failures RUN` is `opsgym failures show RUN`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Names `show` where no command is named."""
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@cli.group(cls=_WithDefault)
+def failures() -> None:
+    """Why trials failed, by rules, a judge model and people.
+
+    `opsgym failures RUN` prints what rules report of each failed trial. Failure modes are those of the literature:
+    looping, missing lookups, wrong ids, missed follow-ups and others; docs/failures.md defines each.
+
+    \b
+      opsgym failures nightly
+      opsgym failures --judge models.yaml --max-usd 2 nightly
+    """
+
+
+@failures.command("show")
 @click.argument("run")
 @_format("table", "json")
 @click.option("--trial", metavar="TASK/N", help="Print all evidence of this trial; N counts from 0.")
+@click.option(
+    "--judge",
+    metavar="MODEL",
+    help="Let a model label the failed trials: a file with one model, a model of --models, or a litellm id. Its labels"
+    " are stored beside the run; the same command goes on where it stopped.",
+)
+@click.option(
+    "--models", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="File that declares MODEL."
+)
+@click.option(
+    "--max-usd",
+    type=click.FloatRange(0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="With --judge: no trial is judged that could bring the judge's cost for RUN above this.",
+)
 @locates_run
-def failures(run: str, form: str, trial: str | None, locator: RunLocator) -> int:
-    """Print the failure modes of the failed trials of RUN.
+def show_failures(
+    run: str,
+    form: str,
+    trial: str | None,
+    judge: str | None,
+    models: Path | None,
+    max_usd: float,
+    locator: RunLocator,
+) -> int:
+    """Print the failure modes of the failed trials of RUN: what rules report, or a judge.
 
-    Failure modes are those of the literature: looping, missing lookups, wrong ids, missed follow-ups and others;
-    docs/failures.md defines each and states how well it is detected. RUN is named as for `opsgym results`.
+    RUN is named as for `opsgym results`.
     """
-    from opsgym.commands.failures import failures as command
+    if judge is None:
+        from opsgym.commands.failures import failures as command
 
-    return command(run, trial, form, locator)
+        return command(run, trial, form, locator)
+    if trial is not None:
+        raise click.UsageError("--judge labels all failed trials; leave out --trial")
+    from opsgym.commands.failures import judged_failures
+    from opsgym.commands.failures_judge import JudgeRequest
+
+    return judged_failures(run, form, JudgeRequest(judge, models, max_usd), locator)
 
 
 @cli.command()

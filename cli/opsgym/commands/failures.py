@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,17 @@ from opsgym_console.analysis.failures.stored import TrialAnalysis, analyse_run
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from opsgym.commands.failures_judge import JudgeRequest
+    from opsgym_api.records.failure_labels import JudgedTrial
+
 NO_TRANSCRIPT = "no transcript"
 """Shown for a failed trial whose transcript is not stored."""
 UNEXPLAINED = "unexplained"
 """Shown for a failed trial without a failure mode."""
+JUDGE_NOTE = (
+    "Labels of a model, each with a step and a verifier that exist. How far people agree with it is known only where"
+    " people labelled the same trials."
+)
 
 
 def failures(run: str, trial: str | None, form: str, locator: RunLocator) -> int:
@@ -63,6 +70,67 @@ def failures(run: str, trial: str | None, form: str, locator: RunLocator) -> int
     else:
         _print_evidence(analysed)
     return Exit.OK
+
+
+def judged_failures(run: str, form: str, request: JudgeRequest, locator: RunLocator) -> int:
+    """Lets a judge label the failed trials of a run, and prints its labels.
+
+    Args:
+        run: The run.
+        form: `table` or `json`.
+        request: The judge and its budget.
+        locator: Location of the run.
+
+    Raises:
+        InputError: The run or the model does not exist, or the model cannot be called.
+        StoreError: The store cannot be read or written.
+        ClusterError: The cluster cannot be queried.
+    """
+    from opsgym.commands.failures_judge import judge_failures, print_progress  # imports the runner
+
+    store, results = locator.load(run)
+    result = judge_failures(store, results, request)
+    print_progress(result)
+    counts = _judged_counts(result.judged)
+    if form == "json":
+        trials = [one.model_dump(mode="json") for one in result.judged]
+        modes = {mode: _count_json(count) for mode, count in counts.items()}
+        document = {
+            "run": results.run.run,
+            "judge_note": JUDGE_NOTE,
+            "cost_usd": result.cost_usd,
+            "left": result.left,
+            "trials": trials,
+            "modes": modes,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return Exit.NOT_SCORED if result.left else Exit.OK
+    _print_judged(result.judged, counts, console())
+    return Exit.NOT_SCORED if result.left else Exit.OK
+
+
+def _judged_counts(judged: Sequence[JudgedTrial]) -> dict[str, ModeCount]:
+    """Modes that a judge gave, over the trials with a valid reply."""
+    valid = [Detected(one.task_id, [label.mode for label in one.labels]) for one in judged if one.labels is not None]
+    counts = {mode.value: count_mode(mode, valid) for mode in Mode}
+    return {mode: count for mode, count in counts.items() if count.trials}
+
+
+def _print_judged(judged: Sequence[JudgedTrial], counts: Mapping[str, ModeCount], out: Console) -> None:
+    table = grid("trial", "cell", "mode", "cited", prose=("reason",))
+    for trial in judged:
+        for label in trial.labels or ():
+            name = f"{trial.task_id}/{trial.trial}"
+            cited = f"step {label.step}, verifier {label.verifier}"
+            table.add_row(name, cell_name(trial.cell), label.mode, cited, " ".join(label.reason.split()))
+    table.print(out)
+    out.print()
+    of_modes = grid("mode", "share (95 % interval)", right=("trials",))
+    for mode, count in counts.items():
+        of_modes.add_row(mode, _share(count), str(count.trials))
+    of_modes.print(out)
+    out.print()
+    out.print(JUDGE_NOTE, soft_wrap=True)
 
 
 def _parse_trial(trial: str) -> tuple[str, int]:
@@ -150,6 +218,11 @@ def _counts(analysed: Sequence[TrialAnalysis]) -> dict[str, ModeCount]:
     return {str(name): count for name, count in counts.items() if count.trials}
 
 
+def _count_json(count: ModeCount) -> dict[str, Any]:
+    interval = None if count.interval is None else [count.interval.low, count.interval.high]
+    return {"all": count.trials, "share": count.share, "interval": interval}
+
+
 def _as_json(analysed: Sequence[TrialAnalysis]) -> dict[str, Any]:
     trials = [
         {
@@ -163,13 +236,7 @@ def _as_json(analysed: Sequence[TrialAnalysis]) -> dict[str, Any]:
         for trial in analysed
     ]
     modes = {
-        name: {
-            "primary": count.primary,
-            "all": count.trials,
-            "share": count.share,
-            "interval": None if count.interval is None else [count.interval.low, count.interval.high],
-            "weak": name in WEAK,
-        }
+        name: {"primary": count.primary, **_count_json(count), "weak": name in WEAK}
         for name, count in _counts(analysed).items()
     }
     return {"triage": TRIAGE, "trials": trials, "modes": modes}

@@ -17,7 +17,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_console.analysis.failures.counts import TRIAGE, WEAK, WEAK_NOTE, Detected, count_mode
 from opsgym_console.analysis.failures.findings import Finding, Mode
-from opsgym_console.analysis.failures.modes import MODULES
+from opsgym_console.analysis.failures.modes import definition
 from opsgym_console.analysis.failures.stored import analyse_run
 from opsgym_console.report.columns import TrialKey
 from opsgym_console.report.model import Evidence, FailureModesView, FailureModeView, FindingView
@@ -118,7 +118,7 @@ def _mode_view(mode: Mode, everything: Sequence[Detected], by_cell: Sequence[Seq
     of_cells = [count_mode(mode, trials) for trials in by_cell]
     return FailureModeView(
         mode=mode.value,
-        description=_definition(mode),
+        description=definition(mode),
         trials=[one.trials for one in of_cells],
         primary=[one.primary for one in of_cells],
         share=total.share,
@@ -126,11 +126,6 @@ def _mode_view(mode: Mode, everything: Sequence[Detected], by_cell: Sequence[Seq
         intervals=[one.interval for one in of_cells],
         weak=mode in WEAK,
     )
-
-
-def _definition(mode: Mode) -> str:
-    """The mode in one sentence: the first paragraph of its rule's module docstring."""
-    return " ".join((MODULES[mode].__doc__ or "").partition("\n\n")[0].split())
 
 
 def mode_bits(findings: Findings, view: FailureModesView) -> dict[TrialKey, int]:

@@ -82,6 +82,24 @@ class RunKeys:
         return f"{self.cells}{cell}/{task_id}/"
 
     @property
+    def judges(self) -> str:
+        """Prefix of what judge models say about failed trials, a folder for each judge."""
+        return f"{self.root}failures/judges/"
+
+    def judged_trial(self, judge: str, cell: Cell, task_id: str, trial: int) -> str:
+        """What a judge says about a failed trial; written once."""
+        return f"{self.judges}{judge}/{cell.key}/{task_id}/{trial}.json"
+
+    @property
+    def people(self) -> str:
+        """Prefix of what people say about failed trials, a folder for each person."""
+        return f"{self.root}failures/people/"
+
+    def person_labels(self, person: str, cell: Cell, task_id: str, trial: int) -> str:
+        """What a person says about a failed trial; written once."""
+        return f"{self.people}{person}/{cell.key}/{task_id}/{trial}.json"
+
+    @property
     def chunks(self) -> str:
         """Prefix of all chunks."""
         return f"{self.root}chunks/"

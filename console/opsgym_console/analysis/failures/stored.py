@@ -89,6 +89,32 @@ def analyse_trial(
     return TrialAnalysis(record, analyse(FailedTrial(record, transcript, task, states)), task is not None)
 
 
+def failed_trials(store: Store, results: RunResults) -> tuple[list[tuple[FailedTrial, list[Finding]]], int]:
+    """Failed trials with their stored objects and findings, and the number of those without a readable transcript.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    keys = RunKeys(results.run.rescored_from or results.run.run)
+    failed = [trial for trial in results.trials if trial.outcome is Outcome.FAILED]
+
+    def loaded(record: TrialRecord) -> tuple[FailedTrial, list[Finding]] | None:
+        place = keys.trial(record.cell, record.task_id, record.trial)
+        try:
+            transcript = read_transcript(store, place.transcript)
+        except InputError:
+            return None
+        if transcript is None:
+            return None
+        task = stored_row(store, results.run.run, record.task_id)
+        trial = FailedTrial(record, transcript, task, _states(store, place, task))
+        return trial, analyse(trial)
+
+    with ThreadPoolExecutor(READERS) as pool:
+        trials = [trial for trial in pool.map(loaded, failed) if trial is not None]
+    return trials, len(failed) - len(trials)
+
+
 def stored_row(store: Store, run: str, task_id: str) -> Task | None:
     """The task of a trial; None if the store does not have it, or it is not valid.
 

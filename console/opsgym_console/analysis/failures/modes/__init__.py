@@ -42,3 +42,8 @@ MODULES: Mapping[Mode, ModuleType] = {
 """By mode, in the order of `Mode`."""
 
 RULES: Mapping[Mode, Rule] = {mode: module.find for mode, module in MODULES.items()}
+
+
+def definition(mode: Mode) -> str:
+    """The mode in one sentence: the first paragraph of its rule's module docstring."""
+    return " ".join((MODULES[mode].__doc__ or "").partition("\n\n")[0].split())
