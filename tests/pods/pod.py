@@ -1,4 +1,4 @@
-"""A pod's main container without the pod: the real module as a process with a job spec, a store and an environment.
+"""A pod's main container without the pod: the real module with a job spec, a store and an environment, as a process.
 
 Invariant: every process started here has ended when its `with` block ends.
 """
@@ -6,17 +6,20 @@ Invariant: every process started here has ended when its `with` block ends.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+import structlog
 from tests.runner.jobs import ROW
 from tests.runner.stub_gym import SEED
 
@@ -27,9 +30,12 @@ from opsgym_api.records.store_layout import RunKeys, TrialKeys
 from opsgym_api.tasks.suite import FrozenTask, SeedRef
 from opsgym_core.store.base import Store
 from opsgym_core.store.local import LocalStore
+from opsgym_runner.pod import preflight
 
 DEADLINE_S = 90.0
 """Timeout of every wait; generous for loaded machines."""
+HIDDEN = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+"""Variables of the developer's shell that no container has."""
 RUN = "team.demo.0a1b"
 CELL = Cell(model="m", agent="react", mode="oracle", domain="notes")
 KEY = "sk-live-5e1f00ddeadbeef"
@@ -62,6 +68,28 @@ class Ended:
         return PreflightReport.model_validate_json(self.message)
 
 
+def ended(code: int, folder: Path) -> Ended:
+    """A container that ended with a code and wrote into a folder."""
+    log = (folder / "stderr").read_text()
+    lines = log.splitlines()
+    assert all(line.startswith("{") for line in lines), log
+    message = folder / "termination-log"
+    return Ended(code, message.read_bytes() if message.exists() else b"", [json.loads(line) for line in lines])
+
+
+@contextmanager
+def logs_as_before() -> Iterator[None]:
+    """Undoes how a container's program sets this process's logs up."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+        root.setLevel(level)
+        structlog.reset_defaults()
+
+
 @dataclass
 class Running:
     """A running container."""
@@ -87,11 +115,7 @@ class Running:
 
     def end(self, within: float = DEADLINE_S) -> Ended:
         """Waits until the container ends by itself."""
-        code = self.process.wait(within)
-        lines = self.log.splitlines()
-        assert all(line.startswith("{") for line in lines), self.log
-        message = self.folder / "termination-log"
-        return Ended(code, message.read_bytes() if message.exists() else b"", [json.loads(line) for line in lines])
+        return ended(self.process.wait(within), self.folder)
 
 
 @dataclass
@@ -118,13 +142,7 @@ class Pod:
             spec: The job spec, or the content of its file; None for no file.
             environment: Further variables.
         """
-        path = self.folder / "job_spec.json"
-        if spec is not None:
-            path.write_text(spec if isinstance(spec, str) else json.dumps(spec))
-        hidden = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-        variables = {name: value for name, value in os.environ.items() if name not in hidden}
-        variables |= {"OPSGYM_JOB_SPEC": str(path), "OPSGYM_STORE": self.location}
-        variables |= {"OPSGYM_TERMINATION_LOG": str(self.folder / "termination-log"), **self.environment, **environment}
+        variables = self._variables(spec, environment)
         with (self.folder / "stderr").open("wb") as stderr:
             module = [sys.executable, "-m", "opsgym_runner", command]
             process = subprocess.Popen(module, stdin=subprocess.DEVNULL, stderr=stderr, env=variables, cwd=self.folder)
@@ -141,6 +159,37 @@ class Pod:
         """Runs the container to its end."""
         with self.started(command, spec, **environment) as running:
             return running.end()
+
+    def preflight(self, spec: Mapping[str, Any] | str | None, **environment: str) -> Ended:
+        """Runs the program of a preflight container to its end in this process, which has imported it already."""
+        variables, log = self._variables(spec, environment), self.folder / "stderr"
+        with (
+            log.open("w") as stderr,
+            redirect_stderr(stderr),
+            logs_as_before(),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.chdir(self.folder)
+            for name in HIDDEN:
+                patch.delenv(name, raising=False)
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            code = preflight.main(os.environ)
+        return ended(code, self.folder)
+
+    def _variables(self, spec: Mapping[str, Any] | str | None, environment: Mapping[str, str]) -> dict[str, str]:
+        """Writes the job spec; returns the container's environment."""
+        path = self.folder / "job_spec.json"
+        if spec is not None:
+            path.write_text(spec if isinstance(spec, str) else json.dumps(spec))
+        variables = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+        variables |= {"OPSGYM_JOB_SPEC": str(path), "OPSGYM_STORE": self.location}
+        return {
+            **variables,
+            "OPSGYM_TERMINATION_LOG": str(self.folder / "termination-log"),
+            **self.environment,
+            **environment,
+        }
 
     def task(self, spec: Mapping[str, Any] | str | None, **environment: str) -> Ended:
         """Runs a task container to its end; its completion index is 0 unless the environment sets one."""

@@ -58,7 +58,7 @@ def mount(pod: Pod, rows: object, seed: str | None = SEED) -> None:
 
 def preflight(pod: Pod, spec: Mapping[str, Any], **environment: str) -> Ended:
     given = {"OPSGYM_SUITE": str(pod.folder / "suite"), "OPSGYM_RECORDINGS": str(pod.folder / "recordings")}
-    return pod.run("preflight", spec, **{**given, **environment})
+    return pod.preflight(spec, **{**given, **environment})
 
 
 def problems_of(ended: Ended) -> list[str]:
@@ -91,7 +91,7 @@ def index(store: Store) -> SuiteIndex:
 def test_an_unusable_job_spec_is_named(
     pod: Pod, spec: dict[str, Any] | None, environment: dict[str, str], message: str
 ) -> None:
-    ended = pod.run("preflight", spec, **environment)
+    ended = pod.preflight(spec, **environment)
 
     assert ended.code == Exit.NO_JOB_SPEC
     assert message in ended.message.decode()
@@ -202,12 +202,12 @@ def test_an_agent_that_cannot_act_is_named(pod: Pod) -> None:
     assert replaced.startswith("spec.agents[2]: agent c: prompts.plan: unknown prompt")
 
 
-def test_a_corrected_suite_passes_preflight_and_is_frozen(pod: Pod) -> None:
+def test_a_corrected_suite_passes_preflight_as_a_process_and_is_frozen(pod: Pod) -> None:
     mount(pod, [{**ROW, "user_prompt": ""}])
     assert preflight(pod, order()).report.problems != []
     mount(pod, [ROW])
 
-    ended = preflight(pod, order())
+    ended = pod.run("preflight", order(), OPSGYM_SUITE=str(pod.folder / "suite"))
 
     assert (ended.code, ended.report.problems, ended.report.tasks) == (Exit.DONE, [], 1)
     frozen = FrozenTask.model_validate_json(pod.store.get(KEYS.suite_task("rename-first")) or b"")
