@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.kit.toy import DOMAIN as TOY
-from tests.support.gym import Gym, gym_server
+from tests.support.gym import Gym
 
 from opsgym_core.common.net import is_loopback
 from opsgym_domains import registry
@@ -177,11 +177,12 @@ def test_the_page_itself_may_use_the_server(gym: Gym) -> None:
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
-def test_a_server_without_the_page_does_not_serve_its_files() -> None:
-    with gym_server("itsm") as plain:
-        database = plain.database(builtin="quickstart")
-        assert plain.client.get("/explore/").status_code == 404
-        assert plain.client.get("/explore/api/domain", headers={"x-database-id": database.id}).status_code == 404
+def test_a_server_without_the_page_does_not_serve_its_files(gym_servers: Callable[[str], Gym]) -> None:
+    plain = gym_servers("itsm")
+    database = plain.database(builtin="quickstart")
+    assert plain.client.get("/explore/").status_code == 404
+    assert plain.client.get("/explore/api/domain", headers={"x-database-id": database.id}).status_code == 404
+    plain.drop(database)
 
 
 @pytest.mark.parametrize(

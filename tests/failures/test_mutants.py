@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
-from tests.support.gym import gym_server
+from tests.support.gym import Gym
 from tools.failure_docs.measure import MutantResult, run_mutants
 
 from opsgym_console.analysis.failures import Mode
@@ -15,9 +15,8 @@ pytestmark = pytest.mark.xdist_group("failures")  # they are run once, on one se
 
 
 @pytest.fixture(scope="module")
-def results() -> Sequence[MutantResult]:
-    with gym_server("itsm") as gym:
-        return run_mutants(gym.url, 1, gold_cases=1)
+def results(gym_servers: Callable[[str], Gym]) -> Sequence[MutantResult]:
+    return run_mutants(gym_servers("itsm").url, 1, gold_cases=1)
 
 
 @pytest.mark.parametrize("mode", Mode)

@@ -11,14 +11,14 @@ import itertools
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 import psutil
 import pytest
-from tests.support.gym import Gym, gym_server
+from tests.support.gym import Gym
 
 from opsgym.local.budget_gate import BudgetGate
 from opsgym.local.scheduler import Concurrency, Scheduler
@@ -43,7 +43,7 @@ from opsgym_runner.runner import Runner, RunnerEvent
 pytestmark = pytest.mark.anyio
 
 SOAK = os.environ.get("OPSGYM_SOAK") == "1"
-EPISODES = 10_000 if SOAK else 500
+EPISODES = 10_000 if SOAK else 150
 PACE = pytest.mark.timeout(14_400 if SOAK else 900)
 CONCURRENCY = 16
 CEILING = 4
@@ -67,9 +67,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-def itsm() -> Iterator[Gym]:
-    with gym_server("itsm") as gym:
-        yield gym
+def itsm(gym_servers: Callable[[str], Gym]) -> Gym:
+    return gym_servers("itsm")
 
 
 @dataclass
@@ -229,10 +228,11 @@ def _require_faults(fleet: Fleet, attempts: list[AttemptRecord]) -> None:
 
 
 def _require_flat(fleet: Fleet) -> None:
-    for what, measured in zip(("resident bytes", "descriptors"), zip(*fleet.samples, strict=True), strict=True):
+    spare = {"resident bytes": 0, "descriptors": CONCURRENCY}  # episodes hold connections while they are in flight
+    for what, measured in zip(spare, zip(*fleet.samples, strict=True), strict=True):
         warm, end = (median(part) for part in (measured[WARM_UP : WARM_UP + 5], measured[-5:]))
         print(f"{what}: {warm:.0f} after the warm-up, {end:.0f} at the end, {end / warm:.3f} ×")
-        assert end <= warm * GROWTH, f"{what} grew: {measured}"
+        assert end <= warm * GROWTH + spare[what], f"{what} grew: {measured}"
 
 
 @PACE
