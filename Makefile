@@ -47,6 +47,7 @@ lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) lint-imports
 	$(RUN) python tools/words.py
 	$(RUN) python -m opsgym_api.kinds.crd_schema --check
+	$(RUN) python -m opsgym_api.tasks.json_schema --check
 	$(RUN) python -m opsgym_core.metrics.registry --check
 	$(RUN) python -m tools.charts --check
 	$(RUN) python -m tools.dashboards --check
@@ -59,6 +60,7 @@ format: .venv/.dev ## Formats the code
 
 generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, what charts repeat, dashboards, built-in suites
 	$(RUN) python -m opsgym_api.kinds.crd_schema
+	$(RUN) python -m opsgym_api.tasks.json_schema
 	$(RUN) python -m opsgym_core.metrics.registry
 	$(RUN) python -m tools.charts
 	$(RUN) python -m tools.dashboards

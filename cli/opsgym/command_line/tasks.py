@@ -17,7 +17,7 @@ _port = click.option(
 
 @cli.group()
 def tasks() -> None:
-    """Check, list, import and export task rows."""
+    """Write, check, list, import and export task rows."""
 
 
 @tasks.command()
@@ -46,6 +46,34 @@ def validate(path: Path, seed_path: Path | None, proof: bool) -> int:
     from opsgym.commands.tasks_validate import validate as command
 
     return command(path, seed_path, proof=proof)
+
+
+@tasks.command(name="new")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--domain", default="itsm", show_default=True, help="Domain of the task.")
+@click.option("--like", metavar="TASK", help="Built-in task to start from. Default: the domain's shortest.")
+def new_task(file: Path, domain: str, like: str | None) -> int:
+    """Write FILE with a row to edit: a valid copy of a built-in task, and policy.md beside it.
+
+    \b
+      opsgym tasks new tasks/reset-password.json
+      opsgym tasks new tasks/refund.json --domain csm
+    """
+    from opsgym.commands.tasks_new import new_task as command
+
+    return command(file, domain, like)
+
+
+@tasks.command(name="show")
+@click.argument("task")
+@click.option("--suite", help="Built-in suite, file or folder that TASK is in. Default: all built-in suites.")
+@click.option("--policy", "with_policy", is_flag=True, help="Print the system prompt too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the row as JSON.")
+def show_task(task: str, suite: str | None, with_policy: bool, as_json: bool) -> int:
+    """Print TASK, the id of a task or a file with one row: request, tools, reference solution, verifiers."""
+    from opsgym.commands.tasks_show import show_task as command
+
+    return command(task, suite, as_json=as_json, with_policy=with_policy)
 
 
 @tasks.command(name="list")

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from opsgym.taskcheck.queries import QueryFailedError, read_rows
 
 if TYPE_CHECKING:
-    import apsw
     from sqlalchemy import MetaData
+
+    from opsgym_domains.kit.sqlite import Seeded
 
 Statement = tuple[str, Sequence[Any]]
 """SQL and its parameters."""
@@ -25,30 +26,27 @@ _COMPARED = re.compile(r"(\w+)\s*(?:=|LIKE)\s*(?:'((?:[^']|'')*)'|(\d+(?:\.\d+)?
 
 
 def can_fail(
-    db: apsw.Connection, metadata: MetaData, query: str, holds: Callable[[list[dict[str, Any]]], bool], now: datetime
+    seeded: Seeded, metadata: MetaData, query: str, holds: Callable[[list[dict[str, Any]]], bool], now: datetime
 ) -> bool:
     """Whether some changed state makes the verifier of a query fail.
 
     Args:
-        db: Database in a state in which the verifier passes.
+        seeded: Database in a state in which the verifier passes.
         metadata: Its tables.
         query: The query.
         holds: Whether the verifier passes with these rows.
         now: Time that the query reads.
     """
-    import apsw
+    from opsgym_domains.kit.errors import QueryError
+    from opsgym_domains.kit.sqlite import changed
 
     for sql, values in _changes(metadata, query):
-        db.execute("SAVEPOINT falsify")
         try:
-            db.execute(sql, values)
-            if not holds(read_rows(db, query, now)):
-                return True
-        except (apsw.Error, QueryFailedError):
+            with changed(seeded.db, sql, values):
+                if not holds(read_rows(seeded, query, now)):
+                    return True
+        except (QueryError, QueryFailedError):
             continue  # a constraint refuses the change, or the query cannot read the changed rows
-        finally:
-            db.execute("ROLLBACK TO falsify")
-            db.execute("RELEASE falsify")
     return False
 
 

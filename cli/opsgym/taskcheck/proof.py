@@ -224,7 +224,7 @@ def _can_fail(task: Task, verifier: Verifier, databases: SeedDatabases, now: dat
     server = next(server for server in task.gym_servers_config if server.mcp_server_name == name)
     check = verifier.database_state
     return can_fail(
-        databases.fresh(server.domain, server.seed_database_file).db,
+        databases.fresh(server.domain, server.seed_database_file),
         registry.load(server.domain).metadata,
         check.query,
         lambda rows: holds(value_of(rows), check.expected_value, check.comparison_type),

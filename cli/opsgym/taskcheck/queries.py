@@ -12,8 +12,6 @@ from opsgym_domains import registry
 from opsgym_runner.gyms.seeds import BUILTIN
 
 if TYPE_CHECKING:
-    import apsw
-
     from opsgym_domains.kit.sqlite import Seeded
 
 _CACHED_SEEDS = 4
@@ -63,7 +61,7 @@ class SeedDatabases:
         Raises:
             QueryFailedError: The query fails, or the seed cannot be loaded.
         """
-        return read_rows(self._loaded(domain, seed).db, sql, self._now)
+        return read_rows(self._loaded(domain, seed), sql, self._now)
 
     def fresh(self, domain: str, seed: str) -> Seeded:
         """A new database of a seed, which callers may change.
@@ -88,7 +86,7 @@ class SeedDatabases:
         return registry.load(domain).seeds[name.removeprefix(BUILTIN)]()
 
 
-def read_rows(db: apsw.Connection, sql: str, now: datetime) -> list[dict[str, Any]]:
+def read_rows(seeded: Seeded, sql: str, now: datetime) -> list[dict[str, Any]]:
     """Result of a query.
 
     Raises:
@@ -98,7 +96,7 @@ def read_rows(db: apsw.Connection, sql: str, now: datetime) -> list[dict[str, An
     from opsgym_domains.kit.sqlite import query
 
     try:
-        result = query(db, sql, now)
+        result = query(seeded.db, sql, now)
     except QueryError as error:
         raise QueryFailedError(str(error)) from None
     return [dict(zip(result.columns, row, strict=True)) for row in result.rows]

@@ -14,8 +14,9 @@ from pydantic import BaseModel
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import CONFIG_OF, Verifier
 
-_PUBLISHED = {"user_info", "number_of_runs", "reset_database_between_runs", "mcp_endpoint"}
-"""Fields of published rows without effect: opsgym brings its own servers, and a spec says how many trials there are."""
+_PUBLISHED = {"$schema", "user_info", "number_of_runs", "reset_database_between_runs", "mcp_endpoint"}
+"""Fields of published rows without effect, and what editors read: opsgym brings its own servers, a spec says how many
+trials run."""
 _NEAR = 0.75
 """Similarity from which on a field counts as a misspelt one; `comparison` and `comparison_type` have 0.8."""
 

@@ -236,6 +236,25 @@ def query(db: apsw.Connection, sql: str, now: datetime) -> QueryResult:
     return QueryResult(columns, rows)
 
 
+@contextmanager
+def changed(db: apsw.Connection, sql: str, values: Sequence[Any]) -> Iterator[None]:
+    """Runs a statement whose changes last as long as the context.
+
+    Raises:
+        QueryError: The statement fails.
+    """
+    db.execute("SAVEPOINT changed")
+    try:
+        try:
+            db.execute(sql, values)
+        except apsw.Error as error:
+            raise QueryError(str(error)) from None
+        yield
+    finally:
+        db.execute("ROLLBACK TO changed")
+        db.execute("RELEASE changed")
+
+
 _READS = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE})
 
 

@@ -1,0 +1,92 @@
+"""`opsgym tasks show`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import indent
+
+import click
+
+from opsgym.commands.suite_tasks import suite_tasks
+from opsgym.exits import Exit
+from opsgym.taskcheck.findings import unknown
+from opsgym_api.errors import InputError, Problem
+from opsgym_api.tasks.task import Task
+from opsgym_domains import registry
+
+
+def show_task(name: str, suite: str | None, *, as_json: bool, with_policy: bool) -> int:
+    """Prints one row.
+
+    Args:
+        name: Id of a task, or a file with one row.
+        suite: Built-in suite, file or folder that the task is in; None for all built-in suites.
+        as_json: Whether to print the row as JSON.
+        with_policy: Whether to print the system prompt.
+
+    Raises:
+        InputError: There is no such task, or a row is not valid.
+    """
+    task = _task(name, suite)
+    if as_json:
+        click.echo(json.dumps(task.model_dump(mode="json", exclude_defaults=True), indent=2, ensure_ascii=False))
+    else:
+        for line in _lines(task, with_policy=with_policy):
+            click.echo(line)
+    return Exit.OK
+
+
+def _task(name: str, suite: str | None) -> Task:
+    if suite is None and Path(name).is_file():
+        tasks = suite_tasks(name)
+        if len(tasks) == 1:
+            return tasks[0]
+        raise InputError(name, [Problem("", f"has {len(tasks)} rows; name one: tasks show TASK --suite {name}")])
+    suites = registry.suites() if suite is None else [suite]
+    by_id = {task.task_id: task for one in suites for task in suite_tasks(one)}
+    if name not in by_id:
+        where = "the built-in suites; --suite names a file or folder" if suite is None else suite
+        raise InputError("tasks show", [Problem("TASK", unknown(f"task of {where}:", name, by_id, "see `tasks list`"))])
+    return by_id[name]
+
+
+def _lines(task: Task, *, with_policy: bool) -> Iterator[str]:
+    steps = "" if task.steps is None else f", {task.steps} step{'' if task.steps == 1 else 's'}"
+    yield f"{task.task_id}  ({task.domain_name}, {'feasible' if task.feasible else 'infeasible'}{steps}, {task.access})"
+    for server in task.gym_servers_config:
+        user = ", ".join(f"{name}: {value}" for name, value in server.headers.items())
+        yield f"gym server  {server.mcp_server_name}  seed {server.seed_database_file}  {user}".rstrip()
+    if with_policy:
+        yield f"\nSystem prompt\n{indent(task.system_prompt, '  ')}"
+    else:
+        yield f"policy      {len(task.system_prompt.splitlines())} lines (--policy prints them)"
+    yield f"\nRequest\n{indent(task.user_prompt, '  ')}"
+    for number, day in enumerate(task.days, start=2):
+        yield f"\nDay {number}, from {day.begins_at}\n{indent(day.message, '  ')}"
+    yield from _listed("Events", (_compact(event.model_dump(exclude_defaults=True)) for event in task.events))
+    yield from _listed("Tools", task.selected_tools or ["all"])
+    yield from _listed("Gold actions", (f"{call.name} {_compact(call.arguments)}" for call in task.gold_actions or []))
+    yield from _listed("Gold answers", task.gold_answers or [task.gold_answer or "–"])
+    yield from _listed(
+        "Verifiers",
+        (
+            f"{index}  {verifier.name or 'unnamed'}  ({verifier.verifier_type}, {verifier.category})"
+            + (f"\n{verifier.description}" if verifier.description else "")
+            + f"\n{_compact(verifier.validation_config)}"
+            for index, verifier in enumerate(task.verifiers)
+        ),
+    )
+
+
+def _listed(title: str, items: Iterator[str] | list[str]) -> Iterator[str]:
+    """A heading with its items, of which lines after the first are indented; nothing without items."""
+    texts = list(items)
+    if texts:
+        yield f"\n{title}"
+        yield from ("  " + text.replace("\n", "\n      ") for text in texts)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
