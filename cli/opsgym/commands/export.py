@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,8 @@ import click
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.outcomes import Outcome
 from opsgym_console.analysis.exports.eops import file_of, result_of
 from opsgym_console.analysis.exports.inspect import write_logs
 from opsgym_console.analysis.exports.trials import read_scored_trials
@@ -19,6 +22,8 @@ from opsgym_core.results.score import RunResults
 from opsgym_core.store.base import Store
 
 Format = Literal["eops", "inspect"]
+_ERRORS = (Outcome.INFRA_ERROR, Outcome.CONFIG_ERROR)
+"""Outcomes that Inspect's format has as errors."""
 
 
 def export(run: str, kind: Format, out: Path, locator: RunLocator) -> int:
@@ -49,25 +54,41 @@ def export(run: str, kind: Format, out: Path, locator: RunLocator) -> int:
 def _left_out(results: RunResults, kind: Format) -> str:
     """Which trials are not in the files; empty if all are."""
     unpublished = sum(trial.published_score is None for trial in results.trials) if kind == "eops" else 0
-    counts = {"a score": sum(_missing(results).values()), "a published score (task_timeout)": unpublished}
+    unscored = sum(_missing(results).values()) - (sum(map(len, _errors(results).values())) if kind == "inspect" else 0)
+    counts = {"a score": unscored, "a published score (task_timeout)": unpublished}
     parts = [f"{count} trials without {what}" for what, count in counts.items() if count]
     return f"; {' and '.join(parts)} are left out" if parts else ""
 
 
 def _eops(store: Store, results: RunResults, out: Path) -> int:
-    files = set()
-    for scored in read_scored_trials(store, results):
-        if scored.record.published_score is None:
-            continue
-        file = out / file_of(scored)
+    published = (trial for trial in read_scored_trials(store, results) if trial.record.published_score is not None)
+    count = 0
+    for (cell, task_id), trials in groupby(published, key=lambda trial: (trial.record.cell, trial.record.task_id)):
+        file = out / file_of(cell, task_id)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(result_of(scored), indent=2, default=str), encoding="utf-8")
-        files.add(file)
-    return len(files)
+        file.write_text(json.dumps(result_of(list(trials)), indent=2, default=str), encoding="utf-8")
+        count += 1
+    return count
 
 
 def _inspect(store: Store, results: RunResults, out: Path) -> int:
-    return len(write_logs(read_scored_trials(store, results), _missing(results), out))
+    trials = read_scored_trials(store, results, reasoning=True)
+    return len(write_logs(trials, _errors(results), _missing(results), out))
+
+
+def _errors(results: RunResults) -> dict[str, list[AttemptRecord]]:
+    """Last attempts of trials that ended in an error, by the key of a cell with a score: other cells have no log."""
+    scored = {trial.trial_id for trial in results.trials}
+    last = {one.trial_id: one for one in sorted(results.attempts, key=lambda attempt: attempt.attempt)}
+    cells = {trial.cell.key for trial in results.trials}
+    return {
+        cell: [
+            attempt
+            for trial, attempt in last.items()
+            if trial.cell == cell and trial not in scored and attempt.outcome in _ERRORS
+        ]
+        for cell in cells
+    }
 
 
 def _missing(results: RunResults) -> dict[str, int]:

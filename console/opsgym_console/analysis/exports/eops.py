@@ -4,43 +4,48 @@ Invariant: scores in these files are those of the published rules, so that scrip
 compute our `published_score`: the last of several verifiers of one name stands for all, and `equals` is Python's.
 Trials without a published score are left out.
 
+The published scripts average files, each by its own success rate. Therefore all trials of a task are runs of one file:
+a file for each trial would weigh tasks by their number of scored trials, while our rate is the mean over tasks.
+
 Source: result files and writer of ServiceNow/EnterpriseOps-Gym (`benchmark/executor.py`, `evaluate.py`). Its scripts
-take each folder below the one they are given as a mode, and each file as one task of one run.
+take each folder below the one they are given as a mode, and each file as one task with one or more runs.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from statistics import fmean
 from typing import Any
 
-from opsgym_api.records.attempt import VerifierResult
+from opsgym_api.records.attempt import Cell, VerifierResult
 from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_console.analysis.exports.trials import ScoredTrial
 
 _ROLES = {"system": "system_message", "user": "user_message"}
 
 
-def file_of(scored: ScoredTrial) -> PurePosixPath:
-    """Path of a trial's file: `<model>/<agent>/<mode>/run_<n>/results_<mode>__<domain>__<task>.json`."""
-    cell, record = scored.record.cell, scored.record
-    name = f"results_{cell.mode}__{cell.domain}__{record.task_id}.json"
-    return PurePosixPath(cell.model, cell.agent, cell.mode, f"run_{record.trial + 1}", name)
+def file_of(cell: Cell, task_id: str) -> PurePosixPath:
+    """Path of a task's file: `<model>/<agent>/<mode>/run_1/results_<mode>__<domain>__<task>.json`."""
+    name = f"results_{cell.mode}__{cell.domain}__{task_id}.json"
+    return PurePosixPath(cell.model, cell.agent, cell.mode, "run_1", name)
 
 
-def result_of(scored: ScoredTrial) -> dict[str, Any]:
-    """A trial in the format of the published harness."""
-    run = _run(scored)
-    return {"benchmark_config": _config(scored), "runs": [run], "statistics": _statistics(run)}
+def result_of(trials: Sequence[ScoredTrial]) -> dict[str, Any]:
+    """The trials of a task in a cell in the format of the published harness; at least one."""
+    runs = [_run(scored) for scored in trials]
+    return {"benchmark_config": _config(trials), "runs": runs, "statistics": _statistics(runs)}
 
 
-def _config(scored: ScoredTrial) -> dict[str, Any]:
+def _config(trials: Sequence[ScoredTrial]) -> dict[str, Any]:
+    scored = trials[0]
     servers = scored.task.gym_servers_config
     return {
         "model": scored.litellm_id,
         "profile": scored.record.profile,
-        "number_of_runs": 1,
+        "number_of_runs": len(trials),
         "user_prompt": scored.task.user_prompt,
         "gym_servers": [
             {
@@ -64,13 +69,13 @@ def _run(scored: ScoredTrial) -> dict[str, Any]:
     }  # of several with one name the last one counts, as in the published harness
     passed = sum(result["passed"] for result in results.values())
     return {
-        "run_number": 1,
+        "run_number": record.trial + 1,
         "started_at": record.timings.started_at,
         "execution_time_ms": round(record.timings.total_s * 1000),
         "model_response": record.answer,
         "conversation_flow": [entry for event in events if (entry := _conversation_entry(event)) is not None],
         "tools_used": list(dict.fromkeys(event.tool_name for event in calls)),
-        "tool_results": [_tool_result(event, _only_gym(scored)) for event in calls],
+        "tool_results": [_tool_result(event) for event in calls],
         "verification_results": results,
         "verification_summary": {
             "total": len(results),
@@ -80,12 +85,6 @@ def _run(scored: ScoredTrial) -> dict[str, Any]:
         },
         "overall_success": bool(record.published_score),
     }
-
-
-def _only_gym(scored: ScoredTrial) -> str | None:
-    """The gym server of every call; None where there are several: the transcript names tools, not servers."""
-    servers = scored.task.gym_servers_config
-    return servers[0].mcp_server_name if len(servers) == 1 else None
 
 
 def _verification(result: VerifierResult) -> dict[str, Any]:
@@ -113,12 +112,12 @@ def _conversation_entry(event: TranscriptEvent) -> dict[str, Any] | None:
     return None
 
 
-def _tool_result(event: TranscriptEvent, gym: str | None) -> dict[str, Any]:
+def _tool_result(event: TranscriptEvent) -> dict[str, Any]:
     return {
         "tool_name": event.tool_name,
         "arguments": event.arguments or {},
         "result": _envelope(event),
-        "gym_server": gym,
+        "gym_server": event.gym,
     }
 
 
@@ -130,21 +129,29 @@ def _envelope(event: TranscriptEvent) -> dict[str, Any]:
     return {"success": True, "result": result, "error": None}
 
 
-def _statistics(run: Mapping[str, Any]) -> dict[str, Any]:
-    summary, success = run["verification_summary"], float(run["overall_success"])
-    tools: Sequence[str] = run["tools_used"]
+def _statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    successes = [float(run["overall_success"]) for run in runs]
+    summaries = [run["verification_summary"] for run in runs]
     return {
-        "total_runs": 1,
-        "successful_runs": int(success),
-        "overall_success_rate": success,
-        "pass_at_1": success,
-        "verifier_level_pass_rate": summary["pass_rate"],
-        "total_verifiers_checked": summary["total"],
-        "total_verifiers_passed": summary["passed"],
-        "individual_verifier_stats": {
-            name: {"passed": int(result["passed"]), "total": 1, "pass_rate": float(result["passed"])}
-            for name, result in run["verification_results"].items()
-        },
-        "mean_execution_time_ms": float(run["execution_time_ms"]),
-        "tool_usage": dict.fromkeys(tools, 1),
+        "total_runs": len(runs),
+        "successful_runs": int(sum(successes)),
+        "overall_success_rate": fmean(successes),
+        "pass_at_1": fmean(successes),
+        "verifier_level_pass_rate": fmean(summary["pass_rate"] for summary in summaries),
+        "total_verifiers_checked": sum(summary["total"] for summary in summaries),
+        "total_verifiers_passed": sum(summary["passed"] for summary in summaries),
+        "individual_verifier_stats": _verifier_statistics(runs),
+        "mean_execution_time_ms": fmean(run["execution_time_ms"] for run in runs),
+        "tool_usage": dict(Counter(tool for run in runs for tool in run["tools_used"])),
+    }
+
+
+def _verifier_statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    passed: dict[str, list[bool]] = {}
+    for run in runs:
+        for name, result in run["verification_results"].items():
+            passed.setdefault(name, []).append(result["passed"])
+    return {
+        name: {"passed": sum(results), "total": len(results), "pass_rate": fmean(results)}
+        for name, results in passed.items()
     }
