@@ -364,6 +364,19 @@ def test_a_leaderboard_tests_models_pairwise_and_gives_rank_intervals(
     assert {pair["tasks"] for pair in document["pairs"]} == {40}
 
 
+def test_tasks_without_a_score_are_rows_with_what_they_could_have_reached(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_run(store, "half.1", [PlannedCell(cell=CELL, task_ids=["a", "b"])], trials=2)
+    passed(store, "half.1", CELL, {"a": (1,)}, horizon=3)
+    put_attempt(store, "half.1", "a", Outcome.INFRA_ERROR, trial=1, reason="gym_lost", cost_usd=0.5)
+    a, b = records(stdout_of(capsys, "results", "half", "--by", "task", "--format", "csv"))
+    assert (a["task_id"], a["success_rate"], a["success_worst"], a["success_best"]) == ("a", "1.0", "0.5", "1.0")
+    assert (a["total"], a["not_scored"], a["horizon"], a["attempts"], a["cost_usd"]) == ("2", "1", "3", "2", "0.75")
+    assert (b["task_id"], b["success_rate"], b["success_worst"], b["success_best"]) == ("b", "", "0.0", "1.0")
+    assert (b["total"], b["not_scored"], b["horizon"]) == ("2", "2", "")
+
+
 @pytest.mark.parametrize("command", [["results"], ["results", "half", "--by", "horizon"], ["leaderboard", "half"]])
 def test_a_rate_with_unscored_trials_has_its_worst_and_best_case_beside_it(
     store: LocalStore, capsys: pytest.CaptureFixture[str], command: list[str]

@@ -109,6 +109,8 @@ def test_two_models_of_one_run_are_compared(stored: LocalStore, capsys: pytest.C
     names = ["compare", RUN, RUN, "--map", "model:gold=mixed", "--store", str(stored.root), "--format", "json"]
     assert invoke(names) == 0
     document = json.loads(capsys.readouterr().out)
+    assert invoke(names[:-2]) == 0
+    assert "not compared" not in capsys.readouterr().out
     assert [(cell["model"], cell["tasks"], cell["trials"], cell["lost"]) for cell in document["cells"]] == [
         ("mixed", 3, 6, 4)
     ]

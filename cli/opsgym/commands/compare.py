@@ -182,7 +182,8 @@ def _notes(comparison: Comparison, context: _Context) -> list[str]:
     if context.changed:
         notes.append(changed_tasks_note(context.changed))
     for position, cells in (("first", comparison.only_before), ("second", comparison.only_after)):
-        if cells:
+        # Of one run, the cells that are not compared are those that the user did not pair.
+        if cells and comparison.before != comparison.after:
             notes.append(f"only in the {position} run, not compared: {', '.join(map(cell_name, cells))}")
     settings = [f"differs: {difference}" for difference in context.differences]
     return [*notes, *settings, *map(check_line, context.checks)]

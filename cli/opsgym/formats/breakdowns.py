@@ -12,7 +12,7 @@ from typing import Any
 from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cell, ScoredAttempt
 from opsgym_core.results.rows import RunRows
-from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, score_of
+from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, task_scores
 from opsgym_core.results.statistics import Interval, mean
 from opsgym_core.results.variants import spread_of
 
@@ -154,9 +154,9 @@ def by_horizon(results: Results) -> Table:
 
 
 def by_task(results: Results) -> Table:
-    """One row for each task of a cell that has a scored trial."""
+    """One row for each task of a cell."""
     columns = (*CELL, Column("task_id", Kind.TEXT, "task"), Column("horizon", Kind.COUNT, "gold steps"), *FIGURES)
-    return Table(columns, list(_tasks(results)))
+    return with_unscored(columns, list(_tasks(results)))
 
 
 def by_trial(results: Results) -> Table:
@@ -380,17 +380,13 @@ def _tokens(counted: Score | Attempt) -> dict[str, int]:
 
 
 def _tasks(results: Results) -> Iterator[Row]:
-    for cell in results.rows.cells:
-        trials: dict[str, list[ScoredAttempt]] = {}
-        for trial in cell.trials:
-            trials.setdefault(trial.task_id, []).append(trial)
-        for task_id, of_task in trials.items():
-            yield {
-                **results.names(cell.cell),
-                "task_id": task_id,
-                "horizon": of_task[0].horizon,
-                **figures(score_of(cell.cell, of_task)),
-            }
+    for task in task_scores(results.rows):
+        yield {
+            **results.names(task.cell),
+            "task_id": task.task_id,
+            "horizon": task.horizon,
+            **figures(task.score),
+        }
 
 
 def _trials(results: Results) -> Iterator[Row]:

@@ -40,6 +40,7 @@ from opsgym_core.results.statistics import (
     stratified_interval,
 )
 
+A = TypeVar("A", bound=Attempt)
 K = TypeVar("K")
 
 PENDING = "pending"
@@ -217,6 +218,17 @@ class CellScore:
 
 
 @dataclass(frozen=True)
+class TaskScore:
+    """Score of a task in a cell."""
+
+    cell: Cell
+    task_id: str
+    horizon: int | None
+    """Gold steps; None if unknown, as for a task that no cell scored."""
+    score: Score
+
+
+@dataclass(frozen=True)
 class AgentScore:
     """A model and agent in one mode, over all domains."""
 
@@ -318,10 +330,30 @@ def summarise(results: RunResults | RunRows) -> Summary:
     return Summary(run=rows.run.run, cells=cells, agents=agents, total=_score([tally for _, tally in tallies]))
 
 
-def score_of(cell: Cell, trials: Sequence[ScoredAttempt]) -> Score:
-    """Score of a subset of a cell's scored trials."""
-    horizons = {(cell.domain, trial.task_id): horizon_bin(trial.horizon) for trial in trials}
-    return _score([_tally(CellRows(cell, tuple(trials), ()), (), 0, horizons)])
+def task_scores(rows: RunRows) -> Iterator[TaskScore]:
+    """Score of every task of each cell, planned ones in the order of the plan."""
+    horizons = {(cell.cell.domain, trial.task_id): trial.horizon for cell in rows.cells for trial in cell.trials}
+    bins = {key: horizon_bin(horizon) for key, horizon in horizons.items()}
+    planned = {plan.cell.key: plan for plan in rows.run.cells}
+    with_rows = {cell.cell.key: cell for cell in rows.cells}
+    for key in planned | with_rows:
+        cell = with_rows[key].cell if key in with_rows else planned[key].cell
+        own = with_rows.get(key, CellRows(cell, (), ()))
+        task_ids = planned[key].task_ids if key in planned else []
+        trials, attempts = _grouped(own.trials), _grouped(own.attempts)
+        known = set(task_ids)
+        for task_id in dict.fromkeys([*task_ids, *trials, *attempts]):
+            of_task = CellRows(cell, tuple(trials.get(task_id, ())), tuple(attempts.get(task_id, ())))
+            tally = _tally(of_task, [task_id] if task_id in known else (), rows.run.trials, bins)
+            yield TaskScore(cell, task_id, horizons.get((cell.domain, task_id)), _score([tally]))
+
+
+def _grouped(attempts: Iterable[A]) -> dict[str, list[A]]:
+    """Attempts by task id."""
+    grouped: dict[str, list[A]] = {}
+    for attempt in attempts:
+        grouped.setdefault(attempt.task_id, []).append(attempt)
+    return grouped
 
 
 def horizon_bin(horizon: int | None) -> str:
