@@ -32,6 +32,12 @@ JOB_SPEC_FOLDER = "/etc/opsgym/job"
 JOB_SPEC_VOLUME = "job-spec"
 GRACE_S = 30
 """Seconds between SIGTERM and SIGKILL: the runner needs up to 20 to write what was spent."""
+WAITS_S = 3 * 3600
+"""Seconds of a task pod that do not count as the task's time: start, start gate, rate limits, outages of the store."""
+UNLIMITED_DEADLINE_S = 24 * 3600
+"""Deadline of a task pod whose agent has no time limit."""
+PREFLIGHT_DEADLINE_S = 900
+"""Deadline of a preflight pod, which waits up to five minutes for the store."""
 STARTUP_TRIES = 120
 """Seconds, one try each, within which a sidecar must be ready."""
 
@@ -68,6 +74,7 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
     }
     return {
         **_pod(config),
+        "activeDeadlineSeconds": deadline_s(job),
         "initContainers": sidecars,
         "containers": [agent],
         "volumes": [_config_map(JOB_SPEC_VOLUME, job.name), *volumes, *_recording_volumes(recordings(models))],
@@ -103,6 +110,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
     }
     return {
         **_pod(config),
+        "activeDeadlineSeconds": PREFLIGHT_DEADLINE_S,
         "initContainers": [_suite_export(suite.builtin, suite.variant, config)] if suite.builtin else [],
         "containers": [main],
         "volumes": [
@@ -112,6 +120,15 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             *_recording_volumes(recordings(models)),
         ],
     }
+
+
+def deadline_s(job: TaskJob) -> int:
+    """Seconds after which the kubelet ends a task pod: far beyond what an episode takes, so it ends hung ones."""
+    spec = job.resolved.spec
+    agent = next(agent for agent in spec.agents if agent.name == job.cell.agent)
+    if agent.time_limit != "enforced":
+        return UNLIMITED_DEADLINE_S
+    return spec.limits.task_timeout_seconds + WAITS_S
 
 
 def _pod(config: OperatorConfig) -> Manifest:

@@ -126,8 +126,9 @@ def _suspends(run: Manifest) -> bool:
 def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState]) -> ObservedJob:
     name, state = job["metadata"]["name"], states.get(str(controller_of(job, "EvalRun").get("uid", "")))
     harvester = state.harvester if state else None
-    harvested = harvester is not None and harvester.is_harvested(job, snapshot.pods_by_job.get(name, ()))
-    return read_job(job, snapshot.trials_by_job.get(name), harvested=harvested)
+    pods = snapshot.pods_by_job.get(name, ())
+    harvested = harvester is not None and harvester.is_harvested(job, pods)
+    return read_job(job, snapshot.trials_by_job.get(name), pods, harvested=harvested)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,14 @@ class ObservedPod:
     """Time since which no node has room for it; None if one had, or the scheduler has not tried yet."""
     unschedulable_message: str = ""
     """Message of the scheduler."""
+    starting_since: datetime | None = None
+    """When it got its node; None without one, and once its containers run."""
+    sandbox_missing: bool = False
+    """Whether its node has not set up its network and volumes."""
+    delete_by: datetime | None = None
+    """When it should have been gone, grace period included; None if it is not being deleted."""
+    host: str = ""
+    """Address of its node."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,10 @@ class ObservedJob:
     """Whether Kueue decides when it runs."""
     started_at: datetime | None = None
     """`status.startTime`: time since which it may have pods."""
+    last_pod_at: datetime | None = None
+    """When the last of its observed pods ended; None if none has."""
+    pods_failed: bool = False
+    """Whether a pod of it failed, after which the Job controller waits before it makes another."""
     finished: bool = False
     """Whether it has condition Complete or Failed."""
     deleting: bool = False

@@ -147,12 +147,15 @@ def read_job_trials(text: str) -> JobTrials | None:
     return JobTrials(spec.cell, tuple(spec.trials))
 
 
-def read_job(manifest: Manifest, trials: JobTrials | None, *, harvested: bool) -> ObservedJob:
+def read_job(
+    manifest: Manifest, trials: JobTrials | None, pods: Iterable[Manifest] = (), *, harvested: bool
+) -> ObservedJob:
     """A task Job.
 
     Args:
         manifest: The Job.
         trials: Its trials; None if its ConfigMap is gone.
+        pods: Its pods, ended ones included.
         harvested: Whether the ledger holds how each of its pods ended.
     """
     metadata, spec, status = manifest["metadata"], manifest["spec"], manifest["status"]
@@ -172,6 +175,8 @@ def read_job(manifest: Manifest, trials: JobTrials | None, *, harvested: bool) -
         suspended=bool(spec.get("suspend")),
         queued=bool(label(manifest, LABEL_QUEUE)),
         started_at=time_of(status.get("startTime")),
+        last_pod_at=max((at for pod in pods if pod_ended(pod) and (at := _last_end(pod)) is not None), default=None),
+        pods_failed=status.get("failed", 0) > 0,
         finished=job_finished(manifest),
         deleting="deletionTimestamp" in metadata,
         harvested=harvested,
@@ -197,6 +202,7 @@ def read_pod(pod: Manifest) -> ObservedPod:
     """A pod that has not ended."""
     scheduled = _condition(pod, "PodScheduled")
     unschedulable = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+    starting = scheduled.get("status") == "True" and pod["status"].get("phase") == "Pending"
     return ObservedPod(
         name=pod["metadata"]["name"],
         job=label(pod, LABEL_JOB_NAME),
@@ -207,6 +213,10 @@ def read_pod(pod: Manifest) -> ObservedPod:
         container_error=_container_error(pod),
         unschedulable_since=time_of(scheduled.get("lastTransitionTime")) if unschedulable else None,
         unschedulable_message=scheduled.get("message", "") if unschedulable else "",
+        starting_since=time_of(scheduled.get("lastTransitionTime")) if starting else None,
+        sandbox_missing=condition_is(pod, "PodReadyToStartContainers", "False"),
+        delete_by=time_of(pod["metadata"].get("deletionTimestamp")),
+        host=pod["status"].get("hostIP", ""),
     )
 
 

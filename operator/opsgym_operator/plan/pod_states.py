@@ -8,11 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from opsgym_core.common.clock import utc_text
 from opsgym_operator.observe.objects import ContainerError, ObservedJob, ObservedPod
 from opsgym_operator.plan.status import Reason, RunSummary
 
 FIRST_PODS_S = 30.0
 """Seconds within which the Job controller creates a Job's first pods, unless something prevents it."""
+
+START_S = 60.0
+"""Seconds within which a pod that has a node starts, unless something is wrong or an image is pulled."""
+LATE_S = 30.0
+"""Seconds after the end of its grace period by which a deleted pod is gone."""
 
 _REASONS: Mapping[str, Reason] = {
     "CreateContainerConfigError": Reason.SECRET_MISSING,
@@ -54,6 +60,45 @@ def unschedulable(pods: Sequence[ObservedPod], pending_seconds: int, now: dateti
     return RunSummary(Reason.UNSCHEDULABLE, f"{message}; none has run for {pending_seconds} s")
 
 
+def lost(pods: Sequence[ObservedPod], now: datetime) -> RunSummary | None:
+    """Pods that should be gone and are not, whose slots and trials nothing frees; None if there is none."""
+    overdue = [pod for pod in pods if pod.delete_by is not None and _since(pod.delete_by, now) >= LATE_S]
+    if not overdue:
+        return None
+    pod = min(overdue, key=lambda item: (item.delete_by or now, item.name))
+    further = f" (and {len(overdue) - 1} more)" if len(overdue) > 1 else ""
+    node = f" on node {pod.host}" if pod.host else ""
+    message = (
+        f"pod {pod.name}{further}{node} should have ended at {utc_text(pod.delete_by or now)}: its node is lost or "
+        f"hangs; repair or remove the node, or run `kubectl delete pod {pod.name} --force` if its containers are gone"
+    )
+    return RunSummary(Reason.POD_LOST, message, progressing=any_running([pod for pod in pods if pod not in overdue]))
+
+
+def not_starting(pods: Sequence[ObservedPod], pending_seconds: int, now: datetime) -> RunSummary | None:
+    """Whether pods have a node and do not start.
+
+    Stalled if none runs and one has waited for longer than `pending_seconds`, or has not even network and volumes.
+    """
+    late = [pod for pod in pods if pod.starting_since is not None and _since(pod.starting_since, now) >= START_S]
+    if not late:
+        return None
+    pod = min(late, key=lambda item: (not item.sandbox_missing, item.starting_since or now, item.name))
+    cause = "no network or volumes yet" if pod.sandbox_missing else "an image is pulled, or a sidecar starts"
+    waited = _since(pod.starting_since or now, now)
+    message = (
+        f"{len(late)} of {len(pods)} pods do not start; pod {pod.name} waits for {waited:.0f} s: {cause}; "
+        f"`kubectl describe pod {pod.name}` shows the events of its node"
+    )
+    if any_running(pods) or not (pod.sandbox_missing or waited >= pending_seconds):
+        return RunSummary(Reason.WAITING_FOR_PODS, message)
+    return RunSummary(Reason.POD_NOT_STARTING, message)
+
+
+def _since(at: datetime, now: datetime) -> float:
+    return (now - at).total_seconds()
+
+
 def time_until_stalled(pods: Sequence[ObservedPod], pending_seconds: int, now: datetime) -> float | None:
     """Seconds until pods that wait for a node stall their run; None if none waits, one runs, or the run is stalled."""
     waits = [pending_seconds - _waited(pod, now) for pod in pods if pod.unschedulable_since is not None]
@@ -71,14 +116,26 @@ def any_running(pods: Sequence[ObservedPod]) -> bool:
 
 
 def jobs_without_pods(
-    jobs: Sequence[ObservedJob], pods: Sequence[ObservedPod], service_account: str, now: datetime
+    jobs: Sequence[ObservedJob], pods: Sequence[ObservedPod], service_account: str, retries: int, now: datetime
 ) -> RunSummary | None:
-    """The first Job that should have pods and has none; None if there is no such Job."""
+    """The first Job that should have pods and has none; None if there is no such Job.
+
+    Args:
+        jobs: Jobs that have not finished.
+        pods: Pods of the run.
+        service_account: Service account of the pods.
+        retries: `limits.infraRetries`.
+        now: The time.
+    """
     with_pods = {pod.job for pod in pods}
     for job in jobs:
-        idle = job.active + job.terminating == 0 and job.name not in with_pods
-        fresh = job.remaining == job.completions > 0
-        if idle and fresh and not job.suspended and pods_overdue(job.started_at, now):
+        idle = job.active + job.terminating == 0 and job.name not in with_pods and not job.suspended
+        if not idle or job.remaining == 0:
+            continue
+        # The Job controller delays the next pod of an index that failed: 10 s, then twice as long each time.
+        delay = min(10.0 * 2**retries, 600.0) if job.pods_failed else 0.0
+        since = max(filter(None, (job.started_at, job.last_pod_at)), default=None)
+        if pods_overdue(since, now, delay):
             return pods_refused(job.name, service_account, progressing=any_running(pods))
     return None
 
@@ -92,6 +149,6 @@ def pods_refused(job: str, service_account: str, *, progressing: bool = False) -
     return RunSummary(Reason.PODS_REFUSED, message, progressing=progressing)
 
 
-def pods_overdue(started_at: datetime | None, now: datetime) -> bool:
-    """Whether a Job that started at this time should have pods by now."""
-    return started_at is not None and (now - started_at).total_seconds() >= FIRST_PODS_S
+def pods_overdue(since: datetime | None, now: datetime, delay: float = 0.0) -> bool:
+    """Whether a Job without pods since this time should have some by now; `delay` is what its controller may wait."""
+    return since is not None and _since(since, now) >= FIRST_PODS_S + delay

@@ -28,7 +28,10 @@ from opsgym_operator.plan.accept import model_origins
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef, PreflightJob, ResolvedSpec
 from opsgym_operator.plan.pod_states import (
     FIRST_PODS_S,
+    any_running,
     container_errors,
+    lost,
+    not_starting,
     pods_overdue,
     pods_refused,
     time_until_stalled,
@@ -135,12 +138,15 @@ def _under_way(
     """State of a run whose preflight has not ended, and the seconds until it may change by time alone."""
     own = [pod for pod in pods if pod.job == current.name]
     seconds = resolved.spec.limits.pending_seconds
-    summary = container_errors(own) or unschedulable(own, seconds, now)
+    summary = (
+        container_errors(own) or lost(own, now) or not_starting(own, seconds, now) or unschedulable(own, seconds, now)
+    )
     if summary is not None:
-        return summary, time_until_stalled(own, seconds, now)
+        starting = summary.reason is Reason.WAITING_FOR_PODS
+        return summary, FIRST_PODS_S if starting else time_until_stalled(own, seconds, now)
     if not own and pods_overdue(current.started_at, now):
         return pods_refused(current.name, config.pods.service_account_name), None
-    return _checking(run, current.name), None if own else FIRST_PODS_S
+    return _checking(run, current.name), None if any_running(own) else FIRST_PODS_S
 
 
 def _finished(

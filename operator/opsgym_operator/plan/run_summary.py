@@ -12,7 +12,14 @@ from datetime import datetime
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import dollars, percent
 from opsgym_operator.observe.objects import ObservedPod, ObservedRun
-from opsgym_operator.plan.pod_states import any_running, container_errors, jobs_without_pods, unschedulable
+from opsgym_operator.plan.pod_states import (
+    any_running,
+    container_errors,
+    jobs_without_pods,
+    lost,
+    not_starting,
+    unschedulable,
+)
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.slots import SlotDemand
 from opsgym_operator.plan.status import Reason, RunSummary
@@ -42,7 +49,9 @@ def summarize(
         or _job_spec_missing(progress)
         or container_errors(pods)
         or _breaker_open(progress, now)
-        or jobs_without_pods(progress.live_jobs, pods, service_account, now)
+        or jobs_without_pods(progress.live_jobs, pods, service_account, spec.limits.infra_retries, now)
+        or lost(pods, now)
+        or not_starting(pods, spec.limits.pending_seconds, now)
         or unschedulable(pods, spec.limits.pending_seconds, now)
         or (None if busy else _waiting(progress, demands))
         or RunSummary(Reason.RUNNING if progress.jobs else Reason.STARTING)

@@ -78,6 +78,10 @@ class Reason(StrEnum):
     """No node has room for some pods."""
     UNSCHEDULABLE = "Unschedulable"
     """No node has had room for any pod, for longer than `limits.pendingSeconds`."""
+    WAITING_FOR_PODS = "WaitingForPods"
+    """Pods have a node and do not start: it pulls images, or sets up network and volumes."""
+    POD_LOST = "PodLost"
+    """A pod that is being deleted does not end: its node is lost, or its runtime hangs."""
     WAITING_FOR_MODEL = "WaitingForModel"
     """Other runs use all slots of the run's models."""
     WAITING_FOR_QUEUE = "WaitingForQueue"
@@ -133,11 +137,14 @@ REFUSED = frozenset({
 STALLED = REFUSED | {
     Reason.STORE_UNREACHABLE, Reason.BASELINE_NOT_FOUND, Reason.PREFLIGHT_FAILED, Reason.PREFLIGHT_ERROR,
     Reason.SUITE_FILTER, Reason.SECRET_MISSING, Reason.IMAGE_UNAVAILABLE, Reason.POD_NOT_STARTING, Reason.PODS_REFUSED,
-    Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.BREAKER_OPEN, Reason.OBJECT_REFUSED, Reason.INTERNAL_ERROR,
+    Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.POD_LOST, Reason.BREAKER_OPEN, Reason.OBJECT_REFUSED,
+    Reason.INTERNAL_ERROR,
 }  # fmt: skip
 """The run makes no progress until a user fixes the cause, or until the breaker closes."""
 
-WAITING = frozenset({Reason.WAITING_FOR_CAPACITY, Reason.WAITING_FOR_MODEL, Reason.WAITING_FOR_QUEUE})
+WAITING = frozenset(
+    {Reason.WAITING_FOR_CAPACITY, Reason.WAITING_FOR_PODS, Reason.WAITING_FOR_MODEL, Reason.WAITING_FOR_QUEUE}
+)
 
 ENDED = frozenset({Reason.COMPLETE, Reason.BUDGET_SPENT, Reason.NOTHING_SCORED})
 
@@ -320,6 +327,7 @@ def _event(old: Condition | None, new: Condition) -> Event | None:
 
 
 _STEPS = frozenset({
-    Reason.PREFLIGHT_RUNNING, Reason.RUNNING, Reason.SUSPENDED, Reason.WAITING_FOR_CAPACITY, Reason.WAITING_FOR_QUEUE,
+    Reason.PREFLIGHT_RUNNING, Reason.RUNNING, Reason.SUSPENDED, Reason.WAITING_FOR_CAPACITY, Reason.WAITING_FOR_PODS,
+    Reason.WAITING_FOR_QUEUE,
 })  # fmt: skip
 """Reasons of `Progressing` that are recorded as an Event; other conditions record the others."""

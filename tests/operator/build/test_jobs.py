@@ -105,6 +105,7 @@ def test_a_task_job_whole() -> None:
             "template": {
                 "metadata": {"labels": LABELS | labels, "annotations": annotations},
                 "spec": POD
+                | {"activeDeadlineSeconds": 900 + 3 * 3600}
                 | {
                     "initContainers": [
                         {
@@ -194,6 +195,7 @@ def test_a_preflight_job_whole() -> None:
             "template": {
                 "metadata": {"labels": labels},
                 "spec": POD
+                | {"activeDeadlineSeconds": 900}
                 | {
                     "initContainers": [
                         {

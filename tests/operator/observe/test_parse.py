@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.operator_io.material import at, ended, job, pod, stamp
 
 from opsgym_operator.observe.objects import parse_indexes
+from opsgym_operator.observe.parse import read_job, read_pod
 
 
 @pytest.mark.parametrize(
@@ -12,3 +14,18 @@ from opsgym_operator.observe.objects import parse_indexes
 )
 def test_completion_indexes_are_parsed(text: str, indexes: set[int]) -> None:
     assert parse_indexes(text) == indexes
+
+
+def test_a_pod_that_waits_on_its_node_says_since_when_and_whether_it_has_network() -> None:
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(5)}
+    sandbox = {"type": "PodReadyToStartContainers", "status": "False"}
+    waiting = read_pod(pod(phase="Pending", conditions=[scheduled, sandbox]))
+    assert (waiting.starting_since, waiting.sandbox_missing) == (at(5), True)
+    running = read_pod(pod(phase="Running", conditions=[scheduled], deletionTimestamp=stamp(9)))
+    assert (running.starting_since, running.sandbox_missing, running.delete_by) == (None, False, at(9))
+
+
+def test_a_job_says_when_its_last_pod_ended() -> None:
+    pods = [pod(n, agent=ended(over=20 + n)) for n in range(2)]
+    assert read_job(job("0-1"), None, pods, harvested=False).last_pod_at == at(21)
+    assert read_job(job(), None, harvested=False).last_pod_at is None

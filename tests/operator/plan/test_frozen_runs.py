@@ -25,6 +25,7 @@ from opsgym_operator.plan.desired import Desired, JobPatch, Load, ObjectRef, Tas
 from opsgym_operator.plan.namespace import plan
 
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
+Change = Callable[[ObservedNamespace], ObservedNamespace]
 CELL = Cell(model="best", agent="react", mode="oracle", domain="itsm")
 
 
@@ -461,6 +462,59 @@ def test_unschedulable_pods_stall_a_run_without_running_pods_after_pending_secon
     )
 
 
+def test_pods_that_have_a_node_and_do_not_start_are_named_and_stall_a_run_without_running_pods() -> None:
+    fleet, run = frozen(limits={"pendingSeconds": 600})
+    at_work = ObservedPod("p0", first_job(fleet), run.uid, "gpt", running=True)
+    pulling = ObservedPod("p1", first_job(fleet), run.uid, "gpt", starting_since=START)
+    fleet.now = START + timedelta(seconds=59)
+    planned(fleet, with_pods(pulling))
+    assert condition(run, "Progressing") == "True Running"
+    fleet.now = START + timedelta(seconds=61)
+    planned(fleet, with_pods(at_work, pulling))
+    assert condition(run, "Progressing").startswith("True WaitingForPods: 1 of 2 pods do not start; pod p1 waits")
+    without_network = replace(pulling, name="p2", sandbox_missing=True)
+    planned(fleet, with_pods(pulling, without_network))
+    assert condition(run, "Stalled").startswith("True PodNotStarting: 2 of 2 pods do not start; pod p2 waits for 61 s")
+    planned(fleet, with_pods(pulling))
+    assert condition(run, "Stalled").startswith("False")
+    fleet.now = START + timedelta(seconds=600)
+    planned(fleet, with_pods(pulling))
+    assert condition(run, "Stalled").startswith("True PodNotStarting")
+
+
+def test_a_pod_that_does_not_end_on_a_lost_node_is_named() -> None:
+    fleet, run = frozen()
+    pod = ObservedPod("p0", first_job(fleet), run.uid, "gpt", running=True, delete_by=START, host="10.0.0.7")
+    fleet.now = START + timedelta(seconds=29)
+    planned(fleet, with_pods(pod))
+    assert condition(run, "Stalled").startswith("False")
+    fleet.now = START + timedelta(seconds=30)
+    planned(fleet, with_pods(pod))
+    assert condition(run, "Stalled").startswith("True PodLost: pod p0 on node 10.0.0.7 should have ended at 2026-01-01")
+    assert condition(run, "Progressing").startswith("False PodLost")
+
+
+def test_a_half_finished_job_that_gets_no_further_pods_stalls_the_run() -> None:
+    fleet, run = frozen()
+    job = first_job(fleet)
+    fleet.end(job, 0)
+
+    def idle(**fields: Any) -> Change:
+        def change(seen: ObservedNamespace) -> ObservedNamespace:
+            left = {"active": 0, "terminating": 0, "started_at": START, "last_pod_at": START, **fields}
+            return replace(seen, pods=(), jobs=tuple(replace(item, **left) for item in seen.jobs))
+
+        return change
+
+    fleet.now = START + timedelta(seconds=31)
+    planned(fleet, idle())
+    assert condition(run, "Stalled").startswith(f"True PodsRefused: Job {job} has no pods")
+    planned(fleet, idle(pods_failed=True))
+    assert condition(run, "Stalled").startswith("False"), "the Job controller waits after a failure"
+    planned(fleet, idle(last_pod_at=fleet.now))
+    assert condition(run, "Stalled").startswith("False")
+
+
 def test_a_container_error_stalls_a_run_that_still_progresses() -> None:
     fleet, run = frozen()
     job = first_job(fleet)
@@ -529,7 +583,7 @@ def test_a_run_whose_store_fails_plans_nothing_new_and_is_stalled() -> None:
     assert len(planned(fleet).create) == 1
 
 
-def away(seconds: float) -> Callable[[ObservedNamespace], ObservedNamespace]:
+def away(seconds: float) -> Change:
     """The store has not answered for so many seconds."""
 
     def change(seen: ObservedNamespace) -> ObservedNamespace:
