@@ -1,6 +1,7 @@
 """`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md.
 
-`python -m benchmarks careless` plays careless agents, which takes long and is run only by its name.
+`python -m benchmarks careless` plays careless agents, which takes long, and `python -m benchmarks testtime FOLDER`
+reads what a test run wrote; both are run only by their names.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from benchmarks import (
     report,
     size,
     summaries,
+    test_time,
 )
 
 ALL = {
@@ -40,8 +42,9 @@ ALL = {
 
 def main() -> None:
     """Runs the benchmarks named on the command line, or all of them."""
-    if sys.argv[1:2] == ["careless"]:
-        print("\n".join(careless.measure_arguments(sys.argv[2:])))
+    named = {"careless": careless.measure_arguments, "testtime": test_time.measure_arguments}
+    if sys.argv[1:] and sys.argv[1] in named:
+        print("\n".join(named[sys.argv[1]](sys.argv[2:])))
         return
     for name in sys.argv[1:] or ALL:
         print(f"\n### {name}\n")

@@ -6,17 +6,26 @@ longer than most tests. Tests that serve with options, or end their server, star
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.support.cpu_times import VARIABLE, CpuTimes
 from tests.support.gym import Gym, gym_server
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("opsgym", deadline=None)
 settings.load_profile("opsgym")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Writes the CPU seconds of every test into the folder that OPSGYM_CPU_TIMES names."""
+    if folder := os.environ.get(VARIABLE):
+        config.pluginmanager.register(CpuTimes(Path(folder)))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,8 @@ import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 from tests.cli.pages import read_report
-from tests.cli.world import HeldModel, World, descendants, end, gone, gym_of, gyms_of, postgres_of, row, until
+from tests.cli.world import HeldModel, World, end, gone, gym_of, gyms_of, postgres_of, row, until
+from tests.support.processes import descendants
 
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome

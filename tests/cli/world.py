@@ -28,6 +28,7 @@ from starlette.routing import Route
 from tests.itsm.seed import SEED, TOKEN
 from tests.runner.servers import serving
 from tests.runner.stub_model import says
+from tests.support.processes import descendants
 
 from opsgym.main import invoke
 from opsgym_api.records.attempt import AttemptRecord, TrialRecord
@@ -195,19 +196,6 @@ class World:
             process.kill()
             process.communicate()
             gone(*started)
-
-
-def descendants(pid: int) -> list[int]:
-    """Processes below one, by its pid."""
-    children = [int(child) for child in _children_file(pid).split()]
-    return [descendant for child in children for descendant in (child, *descendants(child))]
-
-
-def _children_file(pid: int) -> str:
-    try:
-        return "".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children"))
-    except OSError:
-        return ""
 
 
 def command_of(pid: int) -> str:

@@ -1,0 +1,57 @@
+"""`python -m benchmarks testtime`: what a test run costs, by domain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.test_time import COLLECTION, Parts, Timed, parts, read, tables
+from tests.support.cpu_times import CpuTimes, cpu_seconds
+
+DOMAINS = ("csm", "itsm")
+TASK = "tests/suites/test_tasks.py::test_a_task_accepts_what_is_right_and_nothing_else"
+TIMES = [
+    Timed(COLLECTION, 4.0, 4.0),
+    Timed("tests/runner/test_days.py::test_a_day_ends", 6.0, 9.0),
+    Timed("tests/csm/test_lists.py::test_a_list", 2.0, 2.0),
+    Timed("tests/domains/test_writes.py::test_a_write[itsm]", 4.0, 4.0),
+    Timed("tests/domains/test_writes.py::test_both[itsm-csm]", 1.0, 1.0),
+    Timed(f"{TASK}[itsm-core-one]@suites of itsm", 1.0, 1.0),
+    Timed(f"{TASK}[csm-core-two]@suites of csm", 3.0, 3.0),
+]
+
+
+def test_the_time_of_a_run_is_divided_by_what_it_grows_with() -> None:
+    assert parts(TIMES, DOMAINS) == Parts(11.0, {"csm": 2.0, "itsm": 4.0}, 4.0, 2)
+
+
+def test_more_domains_and_tasks_cost_what_the_mean_ones_do() -> None:
+    assert parts(TIMES, DOMAINS).projected(domains=7, tasks=100) == 11 + 7 * 3 + 100 * 2
+
+
+def test_the_tables_name_sum_projection_folders_and_groups() -> None:
+    text = "\n".join(tables(TIMES, DOMAINS))
+    assert "| sum, 2 domains | 21 | 0.2 |" in text
+    assert "| projected: 7 domains, 1,167 tasks | 2366 | 19.7 |" in text
+    assert "| tests/runner | 6.0 | 9.0 |" in text
+    assert "| suites of csm | 3.0 | 3.0 |" in text
+
+
+def test_a_folder_without_times_is_refused_with_the_command_that_writes_them(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=f"OPSGYM_CPU_TIMES={tmp_path} make test"):
+        read(tmp_path)
+
+
+def test_the_lines_of_all_processes_are_read(tmp_path: Path) -> None:
+    for number, timed in enumerate(TIMES):
+        (tmp_path / f"gw{number}.jsonl").write_text(json.dumps(vars(timed)) + "\n")
+    assert read(tmp_path) == TIMES
+
+
+def test_each_test_gets_a_line_with_what_was_used_since_the_one_before(tmp_path: Path) -> None:
+    times = CpuTimes(tmp_path)
+    times.pytest_collection_finish()
+    (timed,) = read(tmp_path)
+    assert timed.test == COLLECTION
+    assert 0 < timed.cpu_s <= cpu_seconds()
