@@ -54,6 +54,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "wordings of a context overflow": (ERRORS, "OVERFLOWS"),
     "wordings of a used-up quota": (ERRORS, "QUOTAS"),
     "ends of a reply": (REPLIES, "ENDS"),
+    "unreadable answers": (REPLIES, "UNREADABLE"),
 }
 """File and table of cases by behaviour."""
 _HEAD = """# Providers

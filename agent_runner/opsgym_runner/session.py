@@ -238,10 +238,11 @@ class EpisodeSession:
         client = self._models.planner if by == PLANNER else self._models.agent
         shown = [dict(tool) for tool in (self.tools if tools is None else tools)]
         started, before = context.clock.monotonic(), client.statistics
-        with journal.phase("model_s"), journal.count_requests(client):
+        role = PLANNER if by == PLANNER else ""
+        with journal.phase("model_s"), journal.count_requests(client, role):
             reply = await client.complete(read, shown, agent=self.clock)
         seconds = context.clock.monotonic() - started
-        journal.add_reply(reply, PLANNER if by == PLANNER else "")
+        journal.add_reply(reply, role)
         journal.steps += 1
         self._steps[by] += 1
         refused = [request for request in reply.requests if request.problem]

@@ -33,7 +33,7 @@ async def ask_support_model(
     step = context.journal.steps
     context.transcript.message("user", str(messages[-1]["content"]), step, role)
     started, before = context.clock.monotonic(), client.statistics
-    with context.journal.count_requests(client, support=True):
+    with context.journal.count_requests(client, role, support=True):
         reply = await client.complete(messages, (), started + SUPPORT_TIMEOUT_S)
     context.journal.add_reply(reply, role)
     seconds = context.clock.monotonic() - started

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from tests.runner.servers import serving
 
@@ -34,9 +34,9 @@ class Seen:
 
 @dataclass
 class Stub:
-    """Answers requests in their order, and keeps them."""
+    """Answers requests in their order, and keeps them. A reply that is a text is sent as a web page."""
 
-    replies: tuple[dict[str, Any], ...]
+    replies: tuple[dict[str, Any] | str, ...]
     status: int = 200
     seen: list[Seen] = field(default_factory=list)
     tokens_asked: list[str] = field(default_factory=list)
@@ -50,7 +50,8 @@ class Stub:
         # The raw path: model ids are quoted in it.
         path = request.scope["raw_path"].decode()
         self.seen.append(Seen(path, request.url.query, dict(request.headers), json.loads(raw)))
-        return JSONResponse(self.replies[min(len(self.seen), len(self.replies)) - 1], self.status)
+        reply = self.replies[min(len(self.seen), len(self.replies)) - 1]
+        return HTMLResponse(reply, self.status) if isinstance(reply, str) else JSONResponse(reply, self.status)
 
     @contextmanager
     def serving(self) -> Iterator[str]:

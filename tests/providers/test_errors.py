@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,10 +13,11 @@ from tests.providers.conftest import ASKED, KEY, TOOL
 from tests.providers.stubs import Stub
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
+from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.records.outcomes import FailReason, InfraReason
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-from opsgym_runner.models.client import Reply
+from opsgym_runner.models.client import ModelClient, Reply
 from opsgym_runner.models.registry import ModelRegistry
 from opsgym_runner.models.retry import ModelFailure
 
@@ -23,18 +26,26 @@ pytestmark = pytest.mark.anyio
 AZURE = {"api_version": "2025-04-01-preview"}
 BEDROCK = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 REGION = {"aws_region_name": "us-west-2"}
+PRICES = Prices(input_usd=1, output_usd=10)
+CONVERSATION = [{"role": "user", "content": ASKED}]
 
 
 async def ask(stub: Stub, model: str, base: str = "", **parameters: Any) -> Reply:
     """One request to a stub through the runner's own client."""
+    async with client_of(stub, model, base, **parameters) as client:
+        return await client.complete(CONVERSATION, [TOOL], math.inf)
+
+
+@asynccontextmanager
+async def client_of(stub: Stub, model: str, base: str = "", **parameters: Any) -> AsyncIterator[ModelClient]:
+    """A client of a stub."""
     clients = ModelRegistry(NO_JITTER, FakeTime().clock)
     try:
         with stub.serving() as url:
-            resolved = ResolvedModel(
-                "m", model, (ModelEndpoint(url + base, SecretStr(KEY)),), {"timeout": 20, **parameters}
-            )
+            endpoint = ModelEndpoint(url + base, SecretStr(KEY))
+            resolved = ResolvedModel("m", model, (endpoint,), {"timeout": 20, **parameters}, prices=PRICES)
             async with clients.client_of(resolved, make_job("http://gym")) as client:
-                return await client.complete([{"role": "user", "content": ASKED}], [TOOL], math.inf)
+                yield client
     finally:
         await clients.close()
 

@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.providers.stubs import Stub, anthropic_messages, bedrock_converse, gemini_generate, openai_chat
-from tests.providers.test_errors import BEDROCK, REGION, ask
+from tests.providers.conftest import TOOL
+from tests.providers.stubs import (
+    ANSWER,
+    Stub,
+    anthropic_messages,
+    bedrock_converse,
+    gemini_generate,
+    openai_chat,
+    openai_responses,
+)
+from tests.providers.test_errors import AZURE, BEDROCK, CONVERSATION, REGION, ask, client_of
 
-from opsgym_api.records.outcomes import FailReason, FinishReason
+from opsgym_api.records.attempt import Usage
+from opsgym_api.records.outcomes import FailReason, FinishReason, InfraReason
 from opsgym_runner.errors import AgentFailed
+from opsgym_runner.models.client import LostReplies
+from opsgym_runner.models.retry import ModelFailure
 
 pytestmark = pytest.mark.anyio
 
@@ -120,3 +132,69 @@ async def test_the_bill_of_the_users_own_key_at_openrouter_is_part_of_the_cost()
     reply = await ask(Stub((body,)), ROUTER, "/v1")
 
     assert reply.cost_usd == pytest.approx(0.021)
+
+
+REASONED = Usage(model_calls=1, prompt_tokens=1000, completion_tokens=100, cached_tokens=600, reasoning_tokens=40)
+WRITTEN = Usage(model_calls=1, prompt_tokens=1000, completion_tokens=100, cached_tokens=600, cache_write_tokens=300)
+UNREADABLE: dict[str, tuple[str, str, dict[str, Any], tuple[dict[str, Any], ...], dict[str, Any], Usage]] = {
+    "OpenAI": (GPT, "/v1", {"choices": None}, openai_chat(), {}, REASONED),
+    "OpenAI Responses": ("openai/responses/gpt-5", "/v1", {"created_at": None}, openai_responses(), {}, REASONED),
+    "Azure": ("azure/gpt-5", "", {"choices": []}, openai_chat(), AZURE, REASONED),
+    "Anthropic": (CLAUDE, "", {"content": "x"}, anthropic_messages(), {}, WRITTEN),
+    "Bedrock": (BEDROCK, "", {"output": "x"}, bedrock_converse(), REGION, WRITTEN),
+    "Gemini": (GEMINI, "", {"candidates": []}, gemini_generate(), {}, REASONED),
+    "vLLM": ("hosted_vllm/q", "/v1", {"choices": [{"message": "x"}]}, openai_chat(), {}, REASONED),
+    "OpenRouter": (ROUTER, "/v1", {"choices": [{"message": "x"}]}, openai_chat(), {}, REASONED),
+    "DeepSeek": ("deepseek/deepseek-chat", "", {"choices": []}, openai_chat(), {}, REASONED),
+    "DashScope": ("dashscope/qwen-plus", "/v1", {"choices": []}, openai_chat(), {}, REASONED),
+}
+"""litellm id, what the URL ends with, what makes a reply unreadable (None: the field is missing), replies, parameters,
+booked usage, by provider."""
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+async def test_an_answer_that_is_no_reply_is_booked_and_requested_once_more(case: str) -> None:
+    model, base, broken, (_, answer), parameters, usage = UNREADABLE[case]
+    body = {name: value for name, value in {**answer, **broken}.items() if value is not None}
+    stub = Stub((body, answer))
+
+    async with client_of(stub, model, base, **parameters) as client:
+        reply = await client.complete(CONVERSATION, [TOOL])
+
+        assert (reply.text, len(stub.seen), client.statistics.retries) == (ANSWER, 2, 1)
+        assert client.take_lost() == LostReplies(usage, 0.002, unreadable=1)
+        assert client.take_lost() == LostReplies()
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+async def test_a_web_page_in_place_of_replies_is_an_unavailable_model_at_unknown_cost(case: str) -> None:
+    model, base, _, _, parameters, _ = UNREADABLE[case]
+    stub = Stub(("<html>Sign in</html>",))
+
+    async with client_of(stub, model, base, **parameters) as client:
+        with pytest.raises(ModelFailure, match="not with a reply; check that the address") as failed:
+            await client.complete(CONVERSATION, [TOOL])
+
+        assert (failed.value.reason, failed.value.transient) == (InfraReason.MODEL_UNAVAILABLE, False)
+        assert client.take_lost() == LostReplies(Usage(model_calls=2), None, unreadable=2)
+    assert len(stub.seen) == 2
+
+
+async def test_a_status_of_an_error_inside_an_answer_counts() -> None:
+    stub = Stub(({"error": {"message": "Upstream overloaded", "code": 502}}, openai_chat()[1]))
+
+    async with client_of(stub, ROUTER, "/v1") as client:
+        reply = await client.complete(CONVERSATION, [TOOL])
+
+        assert (reply.text, client.take_lost()) == (ANSWER, LostReplies())
+
+
+async def test_an_answer_of_the_responses_api_without_output_is_requested_once_more_at_unknown_cost() -> None:
+    _, answer = openai_responses()
+    stub = Stub(({**answer, "output": []}, answer))
+
+    async with client_of(stub, "openai/responses/gpt-5", "/v1") as client:
+        reply = await client.complete(CONVERSATION, [TOOL])
+
+        assert (reply.text, len(stub.seen)) == (ANSWER, 2)
+        assert client.take_lost() == LostReplies(Usage(model_calls=1), None, unreadable=1)

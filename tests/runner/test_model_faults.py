@@ -150,6 +150,27 @@ async def test_a_broken_reply_is_requested_again(store: MemoryStore, gym_url: st
     assert (record.outcome, record.model_retries) == ("passed", 1)
 
 
+async def test_answers_that_are_no_reply_are_booked_counted_and_end_the_attempt(
+    store: MemoryStore, gym_url: str
+) -> None:
+    model = StubModel(SOLUTION[0], completion({}, choices=[]))
+
+    record = await attempt(store, gym_url, model, prices=Prices(input_usd=1, output_usd=10))
+
+    assert (record.outcome, record.reason, len(model.requests)) == ("infra_error", "model_unavailable", 3)
+    assert (record.usage.model_calls, record.usage.prompt_tokens) == (3, 3000)
+    assert record.cost_usd == pytest.approx(3 * 0.002)
+    assert record.finish_reasons == FinishCounts(malformed=2)
+
+
+async def test_a_web_page_in_place_of_a_reply_makes_the_cost_unknown(store: MemoryStore, gym_url: str) -> None:
+    page = Response("<html>a proxy's page</html>", media_type="text/html")
+
+    record = await attempt(store, gym_url, StubModel(page, *SOLUTION), prices=Prices(input_usd=1, output_usd=10))
+
+    assert (record.outcome, record.cost_usd, record.usage.model_calls) == ("passed", None, 3)
+
+
 async def test_an_endpoint_that_refuses_connections_is_an_infra_error(store: MemoryStore, gym_url: str) -> None:
     with serving(StubModel(says("")).app) as url:
         pass

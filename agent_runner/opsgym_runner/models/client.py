@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
 from typing import Any
 
-from opsgym_api.records.attempt import Usage
+from opsgym_api.records.attempt import NO_USAGE, Usage
 from opsgym_api.records.outcomes import FailReason, FinishReason, InfraReason
 from opsgym_core.common.scrub import scrub
 from opsgym_runner.agent_clock import AgentClock
@@ -25,10 +24,11 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.prices import reply_cost, usage_of
+from opsgym_runner.models.prices import added_cost, reply_cost, usage_in, usage_of
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
-from opsgym_runner.models.provider_errors import ErrorKind, error_kind, read_error
+from opsgym_runner.models.provider_errors import ErrorKind, error_kind, is_unreadable, read_error
 from opsgym_runner.models.replies import (
     FAILURES,
     NO_PROVENANCE,
@@ -112,6 +112,35 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class LostReplies:
+    """Replies that were paid for and could not be used."""
+
+    usage: Usage = NO_USAGE
+    cost_usd: float | None = 0.0
+    """None if that of one is unknown."""
+    unreadable: int = 0
+    """Answers with status 200 that cannot be read as a reply."""
+
+    def __add__(self, other: LostReplies) -> LostReplies:
+        """Sum of two."""
+        cost = added_cost(self.cost_usd, other.cost_usd)
+        return LostReplies(self.usage + other.usage, cost, self.unreadable + other.unreadable)
+
+
+@dataclass
+class _Call:
+    """The requests of one call: the same until one is answered."""
+
+    arguments: dict[str, Any]
+    """litellm's."""
+    chat: Span
+    """Gets an event for each request."""
+    requests: int = 0
+    unreadable: int = 0
+    """Requests whose answer could not be read as a reply."""
+
+
+@dataclass(frozen=True)
 class Target:
     """Target of a client's requests."""
 
@@ -139,6 +168,7 @@ class ModelClient:
         self._target = target
         self._clock = clock
         self._retrier = retrier
+        self._lost = LostReplies()
 
     @property
     def statistics(self) -> RequestStatistics:
@@ -181,7 +211,7 @@ class ModelClient:
                 chat.set(chat_attributes(model, self._target.role))
             if chat.content:
                 chat.set(chat_content(messages))
-            send = partial(self._send, self._arguments(messages, tools), chat, count(1))
+            send = partial(self._send, _Call(self._arguments(messages, tools), chat))
             response, reply = await self._retrier.call(send, deadline, agent)
             if reply.finish in PROVIDERS_FAULT:
                 first = reply
@@ -193,36 +223,47 @@ class ModelClient:
                 chat.set(reply_content(reply.message, reply.finish.value))
             return reply
 
-    async def _send(
-        self, arguments: dict[str, Any], chat: Span, numbers: Iterator[int], endpoint: ModelEndpoint
-    ) -> tuple[Any, Reply]:
-        """Sends one request and returns litellm's response, which has at least one choice, and the reply in it.
+    def take_lost(self) -> LostReplies:
+        """Replies that could not be used since the previous call of this function."""
+        lost, self._lost = self._lost, LostReplies()
+        return lost
 
-        Args:
-            arguments: litellm's arguments.
-            chat: Span of the call, which gets an event for the request.
-            numbers: Numbers of the call's requests.
-            endpoint: Where the request is sent.
-        """
+    async def _send(self, call: _Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
+        """Sends one request of a call; returns litellm's response, which has at least one choice, and its reply."""
         litellm, raw = load_litellm(), RawAnswer()
-        with self._traced_request(chat, next(numbers), endpoint):
+        with self._traced_request(call, endpoint):
             try:
                 response = await litellm.acompletion(
                     api_base=endpoint.url,
                     logger_fn=raw,
                     **self._key(endpoint),
-                    **copy.deepcopy(arguments),  # litellm changes schemas in place
+                    **copy.deepcopy(call.arguments),  # litellm changes schemas in place
                 )
             except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
+                if is_unreadable(litellm, error, raw):
+                    raise self._unreadable(call, endpoint, raw.body) from None
                 raise self._explained(litellm, error) from None
             if not response.choices:
-                message = "the model sent a reply without choices"
-                raise ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=True)
+                raise self._unreadable(call, endpoint, raw.body)
             return response, self._reply(response, raw.finish_reason)
 
+    def _unreadable(self, call: _Call, endpoint: ModelEndpoint, body: Mapping[str, Any]) -> ModelFailure:
+        """The failure of a request whose answer cannot be read. Books the answer; one of a call is requested again."""
+        model, usage = self._target.model, usage_in(body)
+        cost = reply_cost(body.get("usage"), model.model, usage, model.prices)
+        self._lost += LostReplies(usage, cost, unreadable=1)
+        call.unreadable += 1
+        message = (
+            f"model {model.name}: {shown_url(endpoint)} answered with status 200, but not with a reply; check that the "
+            "address is that of the model's API"
+        )
+        return ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=call.unreadable == 1)
+
     @contextmanager
-    def _traced_request(self, chat: Span, number: int, endpoint: ModelEndpoint) -> Iterator[None]:
-        """Adds a request's duration and failure to its call's span."""
+    def _traced_request(self, call: _Call, endpoint: ModelEndpoint) -> Iterator[None]:
+        """Counts a request of a call, and adds its duration and failure to the call's span."""
+        call.requests += 1
+        number, chat = call.requests, call.chat
         started, failure = self._clock.monotonic(), None
         try:
             yield
@@ -263,7 +304,8 @@ class ModelClient:
 
     def _reply(self, response: Any, raw_reason: str) -> Reply:
         choice = response.choices[0]
-        usage = usage_of(getattr(response, "usage", None))
+        reported, model = getattr(response, "usage", None), self._target.model
+        usage = usage_of(reported)
         message = history_message(choice.message)
         requests = tuple(_tool_request(call, number) for number, call in enumerate(message.get("tool_calls") or []))
         if requests:
@@ -273,7 +315,7 @@ class ModelClient:
             text=text_of(message["content"]),
             requests=requests,
             usage=usage,
-            cost_usd=reply_cost(response, self._target.model.model, usage, self._target.model.prices),
+            cost_usd=reply_cost(reported, model.model, usage, model.prices),
             finish=finish_of(choice, raw_reason, message),
             rate_limit_headers={
                 name: value for name, value in response_headers(response).items() if "ratelimit" in name
@@ -324,8 +366,7 @@ def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
 
 def _replacing(first: Reply, second: Reply) -> Reply:
     """The second reply, with the usage and cost of both."""
-    costs = (first.cost_usd, second.cost_usd)
-    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+    cost = added_cost(first.cost_usd, second.cost_usd)
     return replace(second, usage=first.usage + second.usage, cost_usd=cost, replaced=first.finish)
 
 

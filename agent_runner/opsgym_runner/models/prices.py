@@ -107,16 +107,44 @@ def usage_of(reported: Any) -> Usage:
     )
 
 
-def reply_cost(response: Any, model: str, usage: Usage, prices: Prices | None) -> float | None:
+_COUNTS: Mapping[str, tuple[str, ...]] = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount"),
+    "completion_tokens": ("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount"),
+    "cached_tokens": ("cache_read_input_tokens", "cacheReadInputTokens", "cachedContentTokenCount", "cached_tokens"),
+    "cache_write_tokens": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
+    "reasoning_tokens": ("thoughtsTokenCount", "reasoning_tokens"),
+}
+"""Providers' names of token counts, by field of `Usage`."""
+_OUTSIDE_THE_PROMPT = _COUNTS["cached_tokens"][:2] + _COUNTS["cache_write_tokens"]
+"""Counts that Anthropic and Bedrock leave out of the prompt's tokens."""
+
+
+def usage_in(body: Mapping[str, Any]) -> Usage:
+    """Usage of an answer that litellm could not read; no tokens where it states none.
+
+    Args:
+        body: The answer in the provider's own shape.
+    """
+    reported = body.get("usage") or body.get("usageMetadata")
+    reported = reported if isinstance(reported, dict) else {}
+    details = [value for value in reported.values() if isinstance(value, dict)]
+    counts = {name: n for part in (reported, *details) for name, n in part.items() if isinstance(n, int) and n >= 0}
+    usage = {field: next((counts[n] for n in names if n in counts), 0) for field, names in _COUNTS.items()}
+    usage["prompt_tokens"] += sum(counts.get(name, 0) for name in _OUTSIDE_THE_PROMPT)
+    usage["completion_tokens"] += counts.get("thoughtsTokenCount", 0)
+    return Usage(model_calls=1, **usage)
+
+
+def reply_cost(stated: Any, model: str, usage: Usage, prices: Prices | None) -> float | None:
     """Cost of a reply in US dollars: what its provider states, else by prices; None if it is unknown.
 
     Args:
-        response: litellm's response.
+        stated: What the provider states of its cost: OpenRouter's `usage`, as litellm's object or as it came.
         model: litellm id.
         usage: Tokens of the reply.
         prices: The model's prices; None if none are known.
     """
-    reported = _reported_cost(getattr(response, "usage", None)) if reports_cost(model) else None
+    reported = _reported_cost(stated) if reports_cost(model) else None
     if reported is not None:
         return reported
     return None if prices is None else cost_of(usage, prices)
@@ -124,12 +152,13 @@ def reply_cost(response: Any, model: str, usage: Usage, prices: Prices | None) -
 
 def _reported_cost(usage: Any) -> float | None:
     """OpenRouter's `usage.cost`, and the bill of the user's own key where the request went through it."""
-    cost = getattr(usage, "cost", None)
+    fields = usage if isinstance(usage, dict) else dict(usage or ())
+    cost = fields.get("cost")
     if not isinstance(cost, int | float) or not math.isfinite(cost) or cost < 0:
         return None
-    details = getattr(usage, "cost_details", None) or {}
+    details = fields.get("cost_details") or {}
     upstream = details.get("upstream_inference_cost") if isinstance(details, dict) else None
-    own_key = getattr(usage, "is_byok", False) and isinstance(upstream, int | float)
+    own_key = fields.get("is_byok") and isinstance(upstream, int | float)
     return float(cost) + (float(upstream) if own_key and upstream is not None else 0.0)
 
 
@@ -151,3 +180,8 @@ def cost_of(usage: Usage, prices: Prices) -> float | None:
     input_cost = plain * held.input_usd + cached * cached_usd + written * write_usd
     output_cost = (usage.completion_tokens - reasoning) * held.output_usd + reasoning * reasoning_usd
     return (input_cost + output_cost) / _MILLION
+
+
+def added_cost(total: float | None, cost: float | None) -> float | None:
+    """Sum of two costs; None if one is unknown."""
+    return None if total is None or cost is None else total + cost

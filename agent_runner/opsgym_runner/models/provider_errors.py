@@ -15,6 +15,10 @@ from typing import Any
 
 import httpx
 
+from opsgym_runner.models.replies import RawAnswer
+
+_EMPTY_RESPONSE = "Unknown items in responses API response"
+"""litellm's words for an answer of the Responses API without output, of which it keeps nothing."""
 TOO_LARGE = 413
 """HTTP status of a request body that is too long for the endpoint."""
 
@@ -61,6 +65,28 @@ def read_error(error: BaseException) -> ProviderError:
     text = _text(response) or str(error)
     body = _json(text)
     return ProviderError(response.status_code, _codes(body, error), text, _lowered(response.headers), body)
+
+
+def is_unreadable(litellm: Any, error: BaseException, answer: RawAnswer) -> bool:
+    """Whether a request was answered with status 200 and litellm could not read the answer.
+
+    litellm reports its own parse errors as a lost connection, as status 422 or 500, so only what is missing in the
+    chain of exceptions tells: an HTTP error, a broken connection, a timeout.
+
+    Args:
+        litellm: The module.
+        error: litellm's exception.
+        answer: What was kept of the request; gets the body where only an exception has it.
+    """
+    known = (litellm.Timeout, httpx.HTTPStatusError, httpx.TransportError, OSError)
+    sent = answer.sent or _EMPTY_RESPONSE in str(error)
+    for cause in _chain(error):
+        if isinstance(cause, known):
+            return False
+        if getattr(cause, "status_code", None) == httpx.codes.OK:
+            sent = True
+            answer.read(getattr(cause, "message", None))
+    return sent and not answer.body.get("error")  # an error with status 200 is read as an error
 
 
 def error_kind(error: ProviderError) -> ErrorKind | None:

@@ -45,26 +45,36 @@ _MAPPED = {
 
 
 class RawAnswer:
-    """Keeps the provider's own finish reason of a request, which litellm drops for Anthropic's API and Bedrock.
+    """Keeps the raw answer to a request: litellm drops what it cannot read, and Anthropic's finish reasons.
 
-    Passed to litellm as `logger_fn`, which it calls with the raw answer.
+    Passed to litellm as `logger_fn`, which it calls before it sends a request, and with the raw answer.
     """
 
     def __init__(self) -> None:
-        self.finish_reason = ""
-        """Empty if the provider's shape has none at the top."""
+        self.sent = False
+        """Whether the request was about to be sent."""
+        self.body: Mapping[str, Any] = {}
+        """Body of the answer; empty if there was none that is a JSON object."""
 
     def __call__(self, details: Mapping[str, Any]) -> None:
         """Reads the raw answer among the details of a call."""
-        raw = details.get("original_response")
-        if not isinstance(raw, str):
-            return
-        try:
-            answer = json.loads(raw)
-        except ValueError:
-            return
+        self.sent = True
+        self.read(details.get("original_response"))
+
+    def read(self, answer: object) -> None:
+        """Takes a JSON object, or the text of one, as the body unless there was a body already."""
+        if isinstance(answer, str):
+            try:
+                answer = json.loads(answer)
+            except ValueError:
+                return
         if isinstance(answer, dict):
-            self.finish_reason = str(answer.get("stop_reason") or answer.get("stopReason") or "")
+            self.body = self.body or answer
+
+    @property
+    def finish_reason(self) -> str:
+        """The provider's own finish reason; empty if its shape has none at the top."""
+        return str(self.body.get("stop_reason") or self.body.get("stopReason") or "")
 
 
 def finish_of(choice: Any, raw_reason: str, message: Mapping[str, Any]) -> FinishReason:

@@ -7,19 +7,20 @@ them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from opsgym_api.records.attempt import NO_FINISHES, AttemptRecord, Timings, Usage
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import FinishReason, Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.clock import utc_text
 from opsgym_core.store.base import Store
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job
 from opsgym_runner.models.client import ModelClient, Reply
+from opsgym_runner.models.prices import added_cost
 
 SAVE_EVERY_S = 1.0
 """Minimum seconds between two writes of a running attempt's record."""
@@ -93,11 +94,12 @@ class Journal:
             self._seconds[phase] = self._seconds.get(phase, 0.0) + self._clock.monotonic() - began
 
     @contextmanager
-    def count_requests(self, client: ModelClient, *, support: bool = False) -> Iterator[None]:
-        """Adds the retries, rate limits and waits that a client's calls inside the block meet.
+    def count_requests(self, client: ModelClient, role: str = "", *, support: bool = False) -> Iterator[None]:
+        """Adds the retries, rate limits, waits and lost replies that a client's calls inside the block meet.
 
         Args:
             client: The model client.
+            role: See `add_reply`.
             support: Whether it is called outside the agent's steps; its waits are then not part of `model_s`.
         """
         before = client.statistics
@@ -108,6 +110,8 @@ class Journal:
             self.model_retries += added.retries
             self.rate_limits += added.rate_limits
             self._wait_s += 0.0 if support else added.wait_s
+            lost = client.take_lost()
+            self._add(lost.usage, lost.cost_usd, [FinishReason.MALFORMED] * lost.unreadable, role)
 
     def add_reply(self, reply: Reply, role: str = "") -> None:
         """Adds the usage, cost and finish reason of a reply. One unknown cost makes the sum unknown (None).
@@ -116,18 +120,22 @@ class Journal:
             reply: The reply.
             role: `PLANNER`, `JUDGE`, or the agent's own role.
         """
-        self.cost_usd = _sum(self.cost_usd, reply.cost_usd)
+        finishes = [reason for reason in (reply.replaced, reply.finish) if reason is not None]
+        self._add(reply.usage, reply.cost_usd, finishes, role)
+        if role not in (JUDGE, PLANNER) and reply.provenance.model:
+            self.snapshots[reply.provenance.model] = None
+
+    def _add(self, usage: Usage, cost_usd: float | None, finishes: Iterable[FinishReason], role: str) -> None:
+        self.cost_usd = added_cost(self.cost_usd, cost_usd)
         if role == JUDGE:
-            self.judge_usage += reply.usage
-            self.judge_cost_usd = _sum(self.judge_cost_usd, reply.cost_usd)
+            self.judge_usage += usage
+            self.judge_cost_usd = added_cost(self.judge_cost_usd, cost_usd)
             return
-        self.usage += reply.usage
-        for reason in filter(None, (reply.replaced, reply.finish)):
+        self.usage += usage
+        for reason in finishes:
             self.finish_reasons = self.finish_reasons.plus_one(reason)
         if role == PLANNER:
-            self.planner_usage += reply.usage
-        elif reply.provenance.model:
-            self.snapshots[reply.provenance.model] = None
+            self.planner_usage += usage
 
     def timings(self) -> Timings:
         """Seconds by phase so far."""
@@ -200,7 +208,3 @@ class Journal:
     def _report(self, kind: EventKind, record: AttemptRecord) -> None:
         if self._on_event is not None:
             self._on_event(RunnerEvent(kind, record))
-
-
-def _sum(total: float | None, cost: float | None) -> float | None:
-    return None if total is None or cost is None else total + cost
