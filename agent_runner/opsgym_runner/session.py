@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from opsgym_api.kinds.profiles import OPSGYM, Switches
-from opsgym_api.records.outcomes import FailReason
+from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.days import with_next_day
-from opsgym_runner.errors import AgentFailed
+from opsgym_runner.errors import AgentFailed, config_error
 from opsgym_runner.gyms.catalogue import Catalogue, ToolRef
 from opsgym_runner.gyms.client import GymClient, ToolResult, error_result
 from opsgym_runner.gyms.events import ScenarioEvents
@@ -24,6 +24,7 @@ from opsgym_runner.job import PLANNER, Job
 from opsgym_runner.models.client import Message, Reply, ToolRequest
 from opsgym_runner.models.published import first_text, without_malformed_calls
 from opsgym_runner.models.registry import EpisodeModels
+from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.notices import Notices
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
@@ -216,7 +217,8 @@ class EpisodeSession:
                 agent's own model.
 
         Raises:
-            NotScored: The gate is closed, or a scenario event cannot happen.
+            NotScored: The gate is closed, a scenario event cannot happen, or the provider refused to continue a
+                conversation of which it had answered a part.
             StoreError: The gate cannot be read, or the attempt record not written.
             ModelFailure: The model cannot be reached.
             AgentFailed: No step is left, the conversation exceeds the model's context, the provider's content filter
@@ -240,7 +242,10 @@ class EpisodeSession:
         started, before = context.clock.monotonic(), client.statistics
         role = PLANNER if by == PLANNER else ""
         with journal.phase("model_s"), journal.count_requests(client, role):
-            reply = await client.complete(read, shown, agent=self.clock)
+            try:
+                reply = await client.complete(read, shown, agent=self.clock)
+            except ModelFailure as failure:
+                raise _verdict(failure, self._steps[by]) from None
         seconds = context.clock.monotonic() - started
         journal.add_reply(reply, role)
         journal.steps += 1
@@ -320,3 +325,21 @@ class EpisodeSession:
         executor = self._episode_tools.executor_of(request)
         context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by, executor)
         return rendered
+
+
+def _verdict(failure: ModelFailure, answered: int) -> Exception:
+    """The exception that a failed model call becomes.
+
+    A refusal after an answer is final: another attempt would pay for the whole conversation again, and meet it again.
+
+    Args:
+        failure: The failure.
+        answered: Number of model calls that were answered in the conversation.
+    """
+    if failure.reason is not InfraReason.MODEL_REFUSED_REQUEST or not answered:
+        return failure
+    advice = "the trial is not repeated: correct the model's parameters, or report the message to its provider"
+    return config_error(
+        ConfigReason.CONVERSATION_REFUSED,
+        f"{failure} (refused after {answered} answered requests of the conversation; {advice})",
+    )

@@ -283,6 +283,18 @@ async def test_a_permanent_failure_is_not_retried(store: MemoryStore, gym_url: s
     assert "refused for [secret]" in record.message
 
 
+async def test_a_conversation_that_is_refused_after_an_answer_is_not_paid_for_again(
+    store: MemoryStore, gym_url: str
+) -> None:
+    model = StubModel(SOLUTION[0], refuses(400, "messages.4: unexpected role"))
+
+    record = await attempt(store, gym_url, model, prices=Prices(input_usd=1, output_usd=1))
+
+    assert (record.outcome, record.reason, len(model.requests)) == ("config_error", "conversation_refused", 2)
+    assert "messages.4: unexpected role (refused after 1 answered requests" in record.message
+    assert record.cost_usd == pytest.approx(1100 / 1e6)
+
+
 async def test_a_key_echoed_by_a_provider_is_not_stored(
     store: MemoryStore, gym_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,5 +86,7 @@ class ConfigReason(StrEnum):
     SEED_REFUSED = "seed_refused"
     UNKNOWN_GYM = "unknown_gym"
     TOO_MANY_TOOLS = "too_many_tools"
+    CONVERSATION_REFUSED = "conversation_refused"
+    """The provider refused to continue a conversation of which it had answered a part."""
     UNSUPPORTED = "unsupported"
     UNREADABLE_RECORD = "unreadable_record"
