@@ -23,7 +23,7 @@ from tests.runner.stub_model import StubModel, calls, says
 
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
-from opsgym_api.records.attempt import AttemptRecord
+from opsgym_api.records.attempt import NO_FINISHES, AttemptRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control
 from opsgym_api.records.store_layout import RunKeys
@@ -83,6 +83,7 @@ async def test_a_model_that_does_nothing_fails(store: MemoryStore, gym_url: str)
     record = await run(store, gym_url, model=ResolvedModel(name="m", model="replay/noop"))
 
     assert (record.outcome, record.reason, record.tool_calls) == (Outcome.FAILED, "verifiers", 0)
+    assert (record.usage.model_calls, record.finish_reasons) == (1, NO_FINISHES)
 
 
 async def test_a_gym_without_database_snapshots_is_scored_without_one(

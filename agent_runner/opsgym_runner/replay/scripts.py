@@ -63,7 +63,7 @@ def script_for(model: str, task: Task, role: str = "") -> Script:
     if role in _SUPPORT_ROLES:
         return _support_script(model, task, role)
     if model == NOOP:
-        return Script((), "")
+        return Script((), _CLOSING)  # a text: an empty reply would be requested once more
     if model == GOLD:
         if task.gold_actions is None:
             message = f"task {task.task_id} has no gold_actions; {GOLD} cannot play it"
