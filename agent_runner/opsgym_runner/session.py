@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from opsgym_api.kinds.profiles import OPSGYM, Switches
-from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason
+from opsgym_api.records.outcomes import ConfigReason, FailReason, FinishReason, InfraReason
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.days import with_next_day
@@ -265,7 +265,8 @@ class EpisodeSession:
         )
         with self.clock.stopped():
             await journal.step()
-        reply.require_usable()
+        if reply.finish is not FinishReason.MALFORMED or agent.unusable_replies == "requested_again":
+            reply.require_usable()
         return reply
 
     def _as_switched(self, reply: Reply) -> Reply:

@@ -232,6 +232,15 @@ async def test_a_call_without_arguments_is_well_formed(store: MemoryStore, gym: 
     assert gym.calls == [("idle_0", {})]
 
 
+@pytest.mark.parametrize("reply", [says(""), says("", finish_reason="error")], ids=["empty", "malformed"])
+async def test_a_reply_that_cannot_be_used_ends_the_loop(store: MemoryStore, gym_url: str, reply: Answer) -> None:
+    answers = (calls(RENAME, ADD), reply, says("never said"))
+
+    record, model = await run(store, gym_url, *answers, agent={"profile": "published"}, model="openrouter/a/b")
+
+    assert (record.outcome, record.steps, len(model.requests)) == (Outcome.PASSED, 2, 2)
+
+
 async def test_an_unknown_tool_fails_the_trial_whatever_the_state(
     store: MemoryStore, gym: StubGym, gym_url: str
 ) -> None:

@@ -178,8 +178,7 @@ async def test_an_unknown_tool_of_a_subtask_is_sent_to_the_first_gym(
 
 
 async def test_calls_without_text_are_counted_in_the_summary(store: MemoryStore, gym_url: str) -> None:
-    # An empty reply is requested once more.
-    await run(store, gym_url, says(plan(subtask(1))), calls(RENAME, ADD), says(""), says(""), says("{}"))
+    await run(store, gym_url, says(plan(subtask(1))), calls(RENAME, ADD), says(""), says("{}"))
 
     assert answer_of(store).endswith("Executed 2 tool calls")
 

@@ -153,6 +153,8 @@ class Target:
     """`PLANNER`, `JUDGE`, or empty for the agent."""
     strict_disabled: bool = False
     """Whether tools are sent with `strict: false`."""
+    unusable_taken: bool = False
+    """Whether an empty or malformed reply is not requested once more."""
 
 
 class ModelClient:
@@ -193,7 +195,8 @@ class ModelClient:
     ) -> Reply:
         """Sends a conversation and returns the model's reply, which may be unusable: see `Reply.require_usable`.
 
-        A reply that is malformed or empty by the provider's fault is requested once more.
+        A reply that is malformed or empty by the provider's fault is requested once more, unless the target says
+        otherwise.
 
         Args:
             messages: The conversation in OpenAI's format.
@@ -213,7 +216,7 @@ class ModelClient:
                 chat.set(chat_content(messages))
             send = partial(self._send, _Call(self._arguments(messages, tools), chat))
             response, reply = await self._retrier.call(send, deadline, agent)
-            if reply.finish in PROVIDERS_FAULT:
+            if reply.finish in PROVIDERS_FAULT and not self._target.unusable_taken:
                 first = reply
                 response, reply = await self._retrier.call(send, deadline, agent)
                 reply = _replacing(first, reply)

@@ -53,12 +53,13 @@ class _Shared:
 
 
 def _target(model: ResolvedModel, role: str, switches: Switches) -> Target:
-    """Target of a provider's model, with the id, parameters and tools that the switches ask for."""
+    """Target of a provider's model, as the switches ask for it: id, parameters, tools, repeated requests."""
     called = litellm_id(model.model, model.parameters, switches)
     added = sampling_parameters(model.model, model.parameters) if switches.sampling == "published" else {}
     disabled = switches.strict_tools == "disabled" and reasons_on_openai(called, model.parameters)
     sent = replace(model, parameters={**added, **model.parameters})
-    return Target(sent, called, role=role, strict_disabled=disabled)
+    taken = switches.unusable_replies == "taken"
+    return Target(sent, called, role=role, strict_disabled=disabled, unusable_taken=taken)
 
 
 class ModelRegistry:

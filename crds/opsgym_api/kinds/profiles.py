@@ -46,6 +46,9 @@ class Switches(Document):
     malformed_calls: Annotated[Literal["answered", "end"], _SWITCH] = "answered"
     """A tool call whose arguments are not a JSON object: answered with the problem, or dropped, which ends the loop if
     it was the only one. The profile's if absent."""
+    unusable_replies: Annotated[Literal["requested_again", "taken"], _SWITCH] = "requested_again"
+    """A reply that is empty, or that the provider could not read: requested once more, or taken as it is, which ends
+    the loop. The profile's if absent."""
     unknown_tools: Annotated[Literal["answered", "fail", "first_gym"], _SWITCH] = "answered"
     """A call of a tool that does not exist: answered with the names of the tools, fails the trial, or is sent to the
     first gym server. The profile's if absent."""
@@ -72,6 +75,7 @@ PUBLISHED = Switches(
     sampling="published",
     tool_errors="published",
     malformed_calls="end",
+    unusable_replies="taken",
     unknown_tools="fail",
     step_limit="conversation",
     answers="published",
