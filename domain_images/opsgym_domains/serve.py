@@ -61,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="FILE",
         help="JSON file with an object of descriptions by tool name, which replace the built-in descriptions",
     )
+    parser.add_argument(
+        "--ready-file", type=Path, metavar="FILE", help="file to create when the server accepts requests, for probes"
+    )
     parser.add_argument("--explore", action="store_true", help="also serve the explore page, at /explore/")
     options = parser.parse_args(arguments)
     domain = registry.load(options.domain)
@@ -69,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             domain.toolbox.describe(read_descriptions(options.descriptions))
         except ValueError as error:
             parser.error(f"{options.descriptions}: {error}")
-    return run(domain, options.host, options.port, explore=options.explore)
+    if options.ready_file is not None:
+        options.ready_file.unlink(missing_ok=True)  # of a server before, in the same pod
+    ready = partial(_announce_ready, domain.name, options.ready_file)
+    return run(domain, options.host, options.port, explore=options.explore, ready=ready)
 
 
 def run(domain: Domain, host: str, port: int, *, explore: bool = False, ready: Ready | None = None) -> int:
@@ -124,7 +130,7 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
         await where.wait(POSTGRES_SECONDS)
         app = _app(domain, where, host, explore=explore)
         server = _Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on"))
-        return await _listen(server, host, port, ready or partial(_print_ready, domain.name), postgres)
+        return await _listen(server, host, port, ready or partial(_announce_ready, domain.name, None), postgres)
     finally:
         if postgres is not None:
             await postgres.stop()
@@ -191,7 +197,9 @@ async def _announce(server: _Server, host: str, ready: Ready) -> None:
         raise
 
 
-async def _print_ready(domain: str, url: str) -> None:
+async def _announce_ready(domain: str, file: Path | None, url: str) -> None:
+    if file is not None:
+        await asyncio.to_thread(file.touch)
     sys.stdout.write(json.dumps({"ready": True, "domain": domain, "url": url}) + "\n")
     sys.stdout.flush()
 

@@ -70,7 +70,7 @@ def pod() -> Iterator[Path]:
 def test_a_pods_postgres_and_gym_come_up_and_seed(domains_root: Unpacked, pod: Path) -> None:
     sockets = {"/socket": pod / "socket"}
     postgres = ("opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket")
-    gym = ("opsgym_domains.serve", "itsm", "--host", "127.0.0.1", "--port", "0")
+    gym = ("opsgym_domains.serve", "itsm", "--host", "127.0.0.1", "--port", "0", "--ready-file", "/tmp/ready")
     where = {"OPSGYM_POSTGRES_HOST": "/socket", "OPSGYM_POSTGRES_USER": "postgres"}
     volumes = {"/data": pod / "data", **sockets}
     with (
@@ -83,6 +83,7 @@ def test_a_pods_postgres_and_gym_come_up_and_seed(domains_root: Unpacked, pod: P
         )
         assert server.process.stdout is not None
         url = json.loads(server.process.stdout.readline())["url"]
+        assert server.execute("sh", "-c", "test -e /tmp/ready") == 0
         seeded = httpx.post(f"{url}/api/seed-database", json={"database_id": "db", "builtin": "quickstart"}, timeout=30)
         assert seeded.status_code == 200, seeded.text
         stop = domains_root.image.config["config"]["StopSignal"].removeprefix("SIG")

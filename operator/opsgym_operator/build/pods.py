@@ -30,6 +30,8 @@ AGENT = "agent"
 """Container that runs the episode."""
 JOB_SPEC_FOLDER = "/etc/opsgym/job"
 JOB_SPEC_VOLUME = "job-spec"
+READY_FILE = "/tmp/ready"  # noqa: S108 - a volume of the container's own
+"""Where a gym server says that it accepts requests; the kubelet cannot reach its loopback address."""
 GRACE_S = 30
 """Seconds between SIGTERM and SIGKILL: the runner needs up to 20 to write what was spent."""
 WAITS_S = 3 * 3600
@@ -190,12 +192,15 @@ def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) ->
     if published is None:
         server = _own_server(domain, port, config)
     else:
-        server = {"image": published.image, "imagePullPolicy": config.images.pull_policy}
+        server = {
+            "image": published.image,
+            "imagePullPolicy": config.images.pull_policy,
+            "startupProbe": _startup_probe({"httpGet": {"path": "/health", "port": port}}),
+        }
     return {
         "name": gym_container(domain),
         **server,
         "restartPolicy": "Always",
-        "startupProbe": _startup_probe({"httpGet": {"path": "/health", "port": port}}),
         "resources": resources,
         # A published server keeps its database in files of its own, so its root file system is writable.
         "securityContext": _container_security(read_only=published is None),
@@ -211,8 +216,12 @@ def _own_server(domain: str, port: int, config: OperatorConfig) -> Manifest:
     return {
         "image": config.images.domains,
         "imagePullPolicy": config.images.pull_policy,
-        # All addresses, because the kubelet probes from outside the pod; a NetworkPolicy keeps other clients away.
-        "command": ["python", "-m", "opsgym_domains.serve", domain, "--host", "0.0.0.0", "--port", str(port)],  # noqa: S104
+        # On loopback nothing outside the pod can reach the server, whatever the cluster's network enforces.
+        "command": [
+            *("python", "-m", "opsgym_domains.serve", domain),
+            *("--host", "127.0.0.1", "--port", str(port), "--ready-file", READY_FILE),
+        ],
+        "startupProbe": _startup_probe({"exec": {"command": ["sh", "-c", f"test -e {READY_FILE}"]}}),
         "env": [
             _env("OPSGYM_POSTGRES_HOST", "/socket"),
             _env("OPSGYM_POSTGRES_USER", "postgres"),

@@ -52,13 +52,16 @@ def gym(domain: str, port: int) -> dict[str, Any]:
         "name": f"gym-{domain}",
         "image": "domains:1",
         "imagePullPolicy": "IfNotPresent",
-        "command": ["python", "-m", "opsgym_domains.serve", domain, "--host", "0.0.0.0", "--port", str(port)],
+        "command": [
+            *("python", "-m", "opsgym_domains.serve", domain),
+            *("--host", "127.0.0.1", "--port", str(port), "--ready-file", "/tmp/ready"),
+        ],
         "env": [
             {"name": "OPSGYM_POSTGRES_HOST", "value": "/socket"},
             {"name": "OPSGYM_POSTGRES_USER", "value": "postgres"},
         ],
         "restartPolicy": "Always",
-        "startupProbe": startup(httpGet={"path": "/health", "port": port}),
+        "startupProbe": startup(exec={"command": ["sh", "-c", "test -e /tmp/ready"]}),
         "resources": resources("gym"),
         "securityContext": SECURITY,
         "terminationMessagePolicy": "FallbackToLogsOnError",
