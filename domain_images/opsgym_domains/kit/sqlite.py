@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 QUERY_SECONDS = 10.0
-"""Limit of a query in seconds; published clients time out after 30 seconds. Here it is processor time: on a busy machine
-a query waits, and a limit of elapsed time would make a verdict depend on what else runs."""
+"""Limit of a query in seconds of processor time; published clients time out after 30 seconds.
+
+A query waits on a busy machine, and a limit of elapsed time would make a verdict depend on what else runs.
+"""
 _PROGRESS_STEPS = 20_000
 """Virtual-machine steps between two checks of the time limit: about a millisecond."""
 _JULIAN_EPOCH_MS = 210_866_760_000_000
