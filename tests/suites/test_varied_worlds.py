@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,10 +16,18 @@ from sqlalchemy import DateTime, Table
 from opsgym_api.kinds.evalrun import Suite
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
-from opsgym_domains.kit.schema import is_counted
+from opsgym_domains.kit.schema import Kind, is_counted
 from opsgym_domains.variants.rewriting import Rewriting, Shift
-from opsgym_domains.variants.tasks import varied_rows
-from opsgym_domains.variants.words import COMPANY_WORDS, FAMILY_NAMES, GIVEN_NAMES, STREET_WORDS, TITLE_WORDS
+from opsgym_domains.variants.tasks import for_row, varied_rows
+from opsgym_domains.variants.words import (
+    COMPANY_WORDS,
+    FAMILY_NAMES,
+    GIVEN_NAMES,
+    SITE_WORDS,
+    STREET_WORDS,
+    TITLE_WORDS,
+    ZONES,
+)
 from opsgym_domains.variants.worlds import YEARS, SeedScripts, World, read_world, rewriting, varied_script
 
 DOMAINS = ["calendar", "csm", "itsm"]
@@ -53,7 +63,7 @@ def _worlds(domain: str, variant: int) -> tuple[World, World]:
 
 
 def test_the_lists_of_words_have_no_word_in_common() -> None:
-    words = [*GIVEN_NAMES, *FAMILY_NAMES, *COMPANY_WORDS, *STREET_WORDS, *TITLE_WORDS]
+    words = [*GIVEN_NAMES, *FAMILY_NAMES, *COMPANY_WORDS, *SITE_WORDS, *STREET_WORDS, *TITLE_WORDS]
     assert len({word.lower() for word in words}) == len(words)
 
 
@@ -63,13 +73,66 @@ def test_the_lists_of_words_have_no_word_in_common() -> None:
 def test_a_varied_seed_has_no_name_of_the_original(domain: str, seed: str) -> None:
     loaded = registry.load(domain)
     script = loaded.seeds[seed]()
-    words = rewriting(loaded.metadata, script, 5).words
+    all_words = rewriting(loaded.metadata, script, 5).words
+    words = {name: word for name, word in all_words.items() if name not in all_words.values()}
     capitals = {name for name in words if name[0].isupper() and name.lower() not in script}
     names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
     assert {*names.findall(script)} >= capitals
     assert names.findall(varied_script(loaded.metadata, script, 5)) == []
     assert len({*words.values()}) == len(words)
-    assert {*words.values()} & {*re.findall(r"\w+", script)} == set()
+    assert {word for name, word in words.items() if " " not in name} & {*re.findall(r"\w+", script)} == set()
+
+
+def test_enumerated_cities_trade_places_and_keep_their_countries() -> None:
+    before, after = _worlds("csm", 5)
+    loaded = registry.load("csm")
+    words = rewriting(loaded.metadata, loaded.seeds["quickstart"](), 5).words
+    assert before.cities() == after.cities()
+    for city, country in before.cities():
+        assert words[city] != city
+        assert words[city.replace("_", " ").title()] == words[city].replace("_", " ").title()
+        assert (words[city], words[country]) in after.cities()
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("years", [0, *YEARS])
+def test_cities_that_replace_one_another_have_the_same_clock(zone: str, years: int) -> None:
+    city, others = ZONES[zone]
+    neighbours = [zone.replace(city, other) for other in others]
+    days = [datetime(2026 + years, 3, 1, 12, tzinfo=UTC) + timedelta(days=number) for number in range(365)]
+    for neighbour in neighbours:
+        one, other = ([day.astimezone(ZoneInfo(name)).utcoffset() for day in days] for name in (zone, neighbour))
+        assert one == other, neighbour
+
+
+def test_amounts_are_multiplied_in_rows_calls_and_the_texts_that_state_them() -> None:
+    row = {
+        "gold_actions": [{"name": "update_product", "arguments": {"product_id": 7, "product_price": 400}}],
+        "verifiers": [],
+        "user_prompt": "It costs 50 more, so 400 at 14:00 on day 4 (serial 1400).",
+        "user_prompts": ["For 400, that is 50 up."],
+    }
+    change = for_row(replace(CHANGE, amounts=frozenset({"product_price"}), factor=3), row)
+    assert change.value({"product_price": "59.50"}) == {"product_price": "178.50"}
+    assert change.value({"column": "product_price", "value": 40}) == {"column": "product_price", "value": 120}
+    assert change.value(row["gold_actions"])[0]["arguments"] == {"product_id": 7, "product_price": 1200}
+    assert change.text(row["user_prompt"]) == "It costs 150 more, so 1200 at 14:00 on day 4 (serial 1400)."
+    assert change.text(row["user_prompts"][0]) == "For 1200, that is 150 up."
+    assert change.pattern(r"\b400\b|(?<!\w)50(?!\w)") == r"\b1200\b|(?<!\w)150(?!\w)"
+
+
+@pytest.mark.parametrize("suite", ["itsm-core", "csm-core", "calendar-core"])
+def test_prompts_of_a_variant_name_no_site_or_city_of_the_original(suite: str) -> None:
+    rows = zip(registry.suite_rows(suite), registry.suite_rows(suite, 5), strict=True)
+    offenders = []
+    for row, varied in rows:
+        seed = row["gym_servers_config"][0]["seed_database_file"].removeprefix("builtin:")
+        loaded = registry.load(row["domain"])
+        world = read_world(loaded.metadata, loaded.seeds[seed]())
+        names = [*world.texts(Kind.PLACE), *(ZONES[zone][0] for zone in world.texts(Kind.ZONE) if zone in ZONES)]
+        texts = json.dumps([varied[name] for name in ("user_prompt", "gold_actions", "verifiers", "gold_answer")])
+        offenders += [f"{row['task_id']}: {name}" for name in names if re.search(rf"(?i)\b{name}\b", texts)]
+    assert offenders == []
 
 
 @pytest.mark.parametrize("variant", [3, 4, 8])

@@ -123,6 +123,7 @@ class User(CalendarRow):
         "name": Kind.FULL_NAME,
         "given_name": Kind.GIVEN_NAME,
         "family_name": Kind.FAMILY_NAME,
+        "timezone": Kind.ZONE,
     }
 
     user_id: Mapped[Key]

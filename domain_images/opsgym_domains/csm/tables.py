@@ -81,7 +81,7 @@ class Location(StampedRow):
     """A site of users and installed products."""
 
     __tablename__ = "location"
-    kinds = {"name": Kind.PLACE, "street": Kind.STREET}
+    kinds = {"name": Kind.PLACE, "street": Kind.STREET, "city": Kind.CITY}
 
     location_id: Mapped[Key]
     name: Mapped[Str255] = says("Name", searched=True)
@@ -177,7 +177,7 @@ class Product(StampedRow):
     """A product that is or was sold."""
 
     __tablename__ = "product"
-    kinds = {"name": Kind.PRODUCT}
+    kinds = {"name": Kind.PRODUCT, "product_price": Kind.AMOUNT}
 
     product_id: Mapped[Key]
     name: Mapped[Str255] = says("Product name", searched=True)
@@ -217,6 +217,7 @@ class Contract(StampedRow):
     """A contract with an account, with its type, status and dates."""
 
     __tablename__ = "contract"
+    kinds = {"contract_price": Kind.AMOUNT}
 
     contract_id: Mapped[Key]
     account_id: Mapped[AccountRef]

@@ -283,6 +283,7 @@ class ConfigurationItem(OwnedRow):
     """Hardware or software that the service desk manages."""
 
     __tablename__ = "configuration_item"
+    kinds = {"cost": Kind.AMOUNT}
     __table_args__ = (
         CheckConstraint(
             "cost IS NULL OR cost >= 0",

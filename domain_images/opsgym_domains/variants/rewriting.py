@@ -10,11 +10,12 @@ import calendar
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-_CONDITIONS = {"equals", "has", "any_of", "not_null", "matches", "at_least", "at_most", "text", "key_of"}
+CONDITIONS = {"equals", "has", "any_of", "not_null", "matches", "at_least", "at_most", "text", "key_of"}
 """Words of conditions of `state_difference` verifiers, which stand between a column and its value."""
 _PATTERN_CLASS = re.compile(r"(\\[bBsSwWdDAZ])")
 _BETWEEN_WORDS = r"[\s_-]+"
@@ -23,12 +24,22 @@ _BLANK = re.compile(r"(?<!\\) ")
 _PART = re.compile(r"[a-z0-9]+")
 _LOWER_WORD = re.compile(r"(?<![A-Za-z0-9])[a-z]{3,}(?![A-Za-z0-9])")
 _NUMBER = re.compile(r"\d+")
+_AMOUNT = re.compile(r"\d+(?:\.\d+)?")
 _INSERT = re.compile(r'(INSERT INTO "?\w+"? \()([^)]*)(\) VALUES )(.*)', re.IGNORECASE | re.DOTALL)
 _VALUE_ROW = re.compile(r"\(((?:'(?:[^']|'')*'|[^()'])*)\)")
 _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^,']+)\s*(?:,|$)")
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _START, _END = r"(?<![^\W_])", r"(?![^\W_]|['\u2019]t\b)"
 """Boundaries of a word; `Don` does not end where `Don't` goes on."""
+
+
+def is_amount(value: Any) -> bool:
+    """Whether a value of a column of amounts is a number, also one that is written as text."""
+    return isinstance(value, int | float) or (isinstance(value, str) and _AMOUNT.fullmatch(value) is not None)
+
+
+def _multiplied(value: Any, factor: int) -> Any:
+    return str(Decimal(value) * factor) if isinstance(value, str) else value * factor
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,9 @@ class Rewriting:
         years: Years added to dates between `first_year` and `last_year`.
         digits: Number added to the last digits of phone and serial numbers, which keep their length.
         bits: Bits that are inverted in UUIDs of version 4. Other versions are the server's, which counts them.
+        amounts: Columns that hold amounts of money.
+        factor: What these are multiplied by.
+        figures: Amounts that texts state as bare numbers. Which ones do depends on the task.
     """
 
     words: Mapping[str, str]
@@ -70,6 +84,9 @@ class Rewriting:
     last_year: int
     digits: int
     bits: int = 0
+    amounts: frozenset[str] = frozenset()
+    factor: int = 1
+    figures: frozenset[str] = frozenset()
 
     def text(self, text: str) -> str:
         """A text in which everything is replaced."""
@@ -120,11 +137,13 @@ class Rewriting:
             return {
                 name: self.pattern(item)
                 if name == "matches" and isinstance(item, str)
-                else self.value(item, column if name in _CONDITIONS else str(name))
+                else self.value(item, column if name in CONDITIONS else str(name))
                 for name, item in value.items()
             }
         if isinstance(value, list):
             return [self.value(item, column) for item in value]
+        if column in self.amounts and is_amount(value):
+            return _multiplied(value, self.factor)
         key = self.key(column, value)
         return self.text(key) if isinstance(key, str) and key == value else key
 
@@ -172,6 +191,11 @@ class Rewriting:
             phrases = [re.escape(word).replace(r"\ ", r"\\?\ ") for word in self.words if " " in word]
             alternatives = "|".join([*sorted(phrases, key=len, reverse=True), r"[^\W\d_]+[0-9]*"])
             yield "word", f"{_START}(?:{alternatives}){_END}"
+        if self.figures:
+            yield (
+                "figure",
+                rf"(?<![\w.,:+-])(?:{'|'.join(sorted(self.figures, key=len, reverse=True))})(?![\w:]|[.,]\d)",
+            )
         yield "date", r"(?<![\w.])\d{1,2}\.\d{1,2}\.(?:19|20)\d\d(?!\d)"
         yield "stamp", r"(?<!\d)(?:19|20)\d{6}(?=T\d{6})"
         yield "year", r"(?<![\w.,+-])(?:19|20)\d\d(?:-02-29)?(?!\w|[.,]\d)"
@@ -188,13 +212,13 @@ class Rewriting:
             case "serial":
                 return self._serial(text)
             case "address":
-                return _PART.sub(lambda part: self.parts.get(part[0], part[0]), text)
+                return self.words.get(text) or _PART.sub(lambda part: self.parts.get(part[0], part[0]), text)
             case "word":
                 return self._word(text)
+            case "figure":
+                return str(_multiplied(text, self.factor))
             case "date":
                 return f"{text[:-4]}{self._year(text[-4:])}"
-            case "stamp":
-                return f"{self._year(text[:4])}{text[4:]}"
             case _:
                 return self._year(text)
 
@@ -236,8 +260,9 @@ class Rewriting:
         return f"{series}-{rest[: number.start()]}{shifted}{rest[number.end() :]}"
 
     def _year(self, text: str) -> str:
+        """A year, after which a month and a day may stand."""
         year = int(text[:4])
         if not self.first_year <= year <= self.last_year:
             return text
-        day = "-02-28" if text[4:] and not calendar.isleap(year + self.years) else text[4:]
+        day = "-02-28" if text[4:] == "-02-29" and not calendar.isleap(year + self.years) else text[4:]
         return f"{year + self.years}{day}"

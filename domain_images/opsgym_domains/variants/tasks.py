@@ -6,16 +6,19 @@ numbers and dates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.variants import worlds
-from opsgym_domains.variants.rewriting import Rewriting
+from opsgym_domains.variants.rewriting import CONDITIONS, Rewriting, is_amount
 from opsgym_domains.variants.words import FRAMES
 
 _BUILTIN = "builtin:"
+_COST = re.compile(r"\bcosts? (\d+)\b")
 _VALUES = ("plan", "gold_answer", "gold_answers", "days")
 """Fields of a row that hold texts."""
 
@@ -38,7 +41,31 @@ def varied_rows(
     def rewriting(name: str, seed: str) -> Rewriting:
         return worlds.rewriting(domain(name).metadata, domain(name).seeds[seed](), variant)
 
-    return [_varied(row, variant, rewriting(*_seed_of(row))) for row in rows]
+    return [_varied(row, variant, for_row(rewriting(*_seed_of(row)), row)) for row in rows]
+
+
+def for_row(change: Rewriting, row: Mapping[str, Any]) -> Rewriting:
+    """The rewriting of a world with the amounts that a task states in its texts.
+
+    These are the amounts in the calls of its solution and in its verifiers, and those of which a prompt says that
+    something costs them.
+    """
+    figures = {*_amounts(row["gold_actions"], change.amounts), *_amounts(row["verifiers"], change.amounts)}
+    if change.amounts:
+        figures |= {*_COST.findall(" ".join([row["user_prompt"], *row.get("user_prompts", ())]))}
+    return replace(change, figures=frozenset(figures)) if figures else change
+
+
+def _amounts(value: Any, columns: Collection[str], column: str = "") -> Iterator[str]:
+    """Amounts of money in a JSON value, as texts write them."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _amounts(item, columns, column if name in CONDITIONS else str(name))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _amounts(item, columns, column)
+    elif column in columns and is_amount(value):
+        yield str(value)
 
 
 def _varied(row: Mapping[str, Any], variant: int, change: Rewriting) -> dict[str, Any]:

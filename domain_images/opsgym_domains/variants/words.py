@@ -56,16 +56,41 @@ STREET_WORDS = _words(
 )
 """Words for streets, of which the first distinctive word is replaced."""
 
+SITE_WORDS = _words(
+    "Ashgrove Birchwood Brackenfield Brookfield Claymoor Cloverhill Eastmere Elmgrove Fernhill Foxcote Glenside "
+    "Hazelmere Heatherbank Highmoor Kingsmead Larkhill Limewood Longacre Maplegate Meadowbank Millbrook Northmoor "
+    "Parkfield Pinehurst Queensgate Rosebank Southmead Stonegate Thornhill Valleyfield Westbrook Yewtree"
+)
+"""Words for sites that are not named after a company or a city, of which the first word is replaced."""
+
 CITIES = {
     "Denmark": _words(
         "Aalborg Esbjerg Fredericia Herning Horsens Kolding Odense Randers Roskilde Silkeborg Vejle Viborg"
     ),
+    "Fiji": _words("Labasa Lautoka Levuka Nadi Nausori Savusavu Sigatoka Tavua"),
     "France": _words("Amiens Angers Annecy Besancon Brest Limoges Metz Mulhouse Nimes Orleans Perpignan Reims Rouen"),
+    "New Zealand": _words(
+        "Ashburton Blenheim Dunedin Gisborne Hastings Invercargill Levin Napier Oamaru Rotorua Taupo Tauranga Timaru"
+    ),
     "Sweden": _words(
         "Falun Gavle Halmstad Jonkoping Kalmar Karlstad Linkoping Malmo Norrkoping Sundsvall Umea Uppsala"
     ),
 }
-"""Cities by country; of other countries the cities stay."""
+"""Cities by country; where a seed has other countries, its cities trade places."""
+
+ZONES = {
+    "America/Toronto": ("Toronto", _words("Detroit Nassau")),
+    "Asia/Kolkata": ("Pune", _words("Indore Jaipur Nagpur Surat")),
+    "Asia/Seoul": ("Seoul", _words("Dili Tokyo")),
+    "Australia/Sydney": ("Sydney", _words("Hobart Melbourne")),
+    "Europe/Lisbon": ("Lisbon", _words("Dublin Guernsey Jersey")),
+    "Europe/London": ("London", _words("Dublin Guernsey Jersey")),
+    "Europe/Oslo": ("Oslo", _words("Brussels Copenhagen Stockholm Vienna")),
+    "Europe/Rome": ("Rome", _words("Berlin Madrid Prague Zurich")),
+}
+"""The city of a time zone, and cities with the same clock. Where the zone is named after its city, the zone of each of
+these is as well, in the same area. Other zones (Adelaide, Auckland, Santiago, Vancouver) have no such neighbour that
+kept the same clock in all years of the variants, so their cities stay."""
 
 TITLE_WORDS = _words(
     "Borealis Cirrus Dynamo Fathom Granit Helix Isobar Keystone Lodestar Monolith Obelisk Parallax Quasar Rampart "

@@ -26,14 +26,18 @@ from opsgym_domains.variants.words import (
     COMPANY_WORDS,
     FAMILY_NAMES,
     GIVEN_NAMES,
+    SITE_WORDS,
     STREET_WORDS,
     TITLE_WORDS,
+    ZONES,
 )
 
 YEARS = (-17, -11, 11, 17, 28)
 """Shifts between years whose days fall on the same weekdays, from March before the year of the seed to February after
 it: month names, weekdays and distances in days stay right. Clocks change on the same days too, which leaves out years
 before 2007: an hour of the wall clock keeps its distance from UTC in every zone of the seeds."""
+FACTORS = (2, 3, 4, 6, 7, 8, 9)
+"""What amounts of money are multiplied by, as if they were of another currency. A whole number keeps them whole."""
 _LISTS = {
     Kind.GIVEN_NAME: GIVEN_NAMES,
     Kind.FAMILY_NAME: FAMILY_NAMES,
@@ -60,14 +64,18 @@ class World:
         """The distinct texts of a kind, sorted."""
         return sorted({text for table, rows in self.tables for text in _texts(table, rows, kind)})
 
-    def cities(self, country: str) -> list[str]:
-        """The distinct cities of a country, sorted."""
-        cities: set[str] = set()
+    def cities(self) -> list[tuple[str, str]]:
+        """The distinct cities with their countries, sorted by country."""
+        cities: set[tuple[str, str]] = set()
         for table, rows in self.tables:
             names = list(table.columns.keys())
             places = [names.index(name) for name, kind in table.info["kinds"].items() if kind is Kind.CITY]
-            cities |= {row[place] for row in rows for place in places if row[names.index("country")] == country}
-        return sorted(cities)
+            cities |= {(row[names.index("country")], row[place]) for row in rows for place in places}
+        return [(city, country) for country, city in sorted(cities)]
+
+    def columns(self, kind: Kind) -> frozenset[str]:
+        """Names of the columns of a kind."""
+        return frozenset(name for table, _ in self.tables for name, of in table.info["kinds"].items() if of is kind)
 
 
 def _texts(table: Table, rows: Sequence[tuple[Any, ...]], kind: Kind) -> Iterator[str]:
@@ -110,7 +118,7 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
     keys, numbers = _shifts(world, draw)
     years = sorted(int(year) for year in set(re.findall(r"'(\d{4})-\d\d-\d\d", script)))
     return Rewriting(
-        words=words | _in_lower_case(world, words) | products,
+        words=_in_lower_case(world, words) | words | products,
         parts=parts,
         codes=codes,
         numbers=numbers,
@@ -120,6 +128,8 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
         last_year=years[-1] + 1 if years else 0,
         digits=draw.randrange(101, 899),
         bits=draw.getrandbits(128) & ~_FORM_OF_UUID,
+        amounts=world.columns(Kind.AMOUNT),
+        factor=draw.choice(FACTORS),
     )
 
 
@@ -150,11 +160,35 @@ class _Names:
         self._replace(Kind.FAMILY_NAME, self._world.texts(Kind.FAMILY_NAME))
         companies = {self._distinctive(name) for name in self._world.texts(Kind.COMPANY)}
         self._replace(Kind.COMPANY, sorted(companies | self._hosts({name.replace(" ", "") for name in companies})))
-        for country in CITIES:
-            self._replace(Kind.CITY, self._world.cities(country), CITIES[country])
+        for country, cities in CITIES.items():
+            self._replace(Kind.CITY, [city for city, of in self._world.cities() if of == country], cities)
+        self._trade_cities()
+        for zone in self._world.texts(Kind.ZONE):
+            if zone in ZONES:
+                city, cities = ZONES[zone]
+                self._replace(Kind.CITY, [city], cities)
         streets = {word for name in self._world.texts(Kind.STREET) for word in name.split()} - _STREET_KINDS
         self._replace(Kind.STREET, sorted(word for word in streets if word[0].isupper() and word not in self._common))
+        self._replace_sites()
         return self._words
+
+    def _trade_cities(self) -> None:
+        """Lets cities of countries without a list trade places, and their countries with them."""
+        pairs = [(city, country) for city, country in self._world.cities() if country not in CITIES]
+        self._draw.shuffle(pairs)
+        for pair, other in zip(pairs, [*pairs[1:], *pairs[:1]], strict=True):
+            for name, replacement in zip(pair, other, strict=True):
+                spellings = dict(zip(_spellings(name), _spellings(replacement), strict=True))
+                self._words |= {**spellings, name: replacement}
+
+    def _replace_sites(self) -> None:
+        """Replaces the first word of each site that has nothing in it which is replaced already."""
+        names = self._world.texts(Kind.PLACE)
+        same = [name for name in names if not any(f" {word} " in f" {name} " for word in self._words)]
+        starts = sorted({tuple(name.split()[:2]) for name in same if " " in name})
+        free = [word for word in SITE_WORDS if not self._is_taken(word)]
+        for start, word in zip(starts, self._draw.sample(free, len(starts)), strict=True):
+            self._words[" ".join(start)] = f"{word} {start[1]}"
 
     def _hosts(self, companies: Collection[str]) -> set[str]:
         """First labels of host names that do not begin with a company's name, as a company of that name is written."""
@@ -182,6 +216,12 @@ class _Names:
 
     def _is_taken(self, word: str) -> bool:
         return word.lower() in self._taken
+
+
+def _spellings(code: str) -> tuple[str, str, str]:
+    """A city or country as its column spells it, and in texts: `new_york`, `new york`, `New York`; `uk`, `uk`, `UK`."""
+    words = code.replace("_", " ")
+    return code, words, words.upper() if len(code) < 4 else words.title()
 
 
 def _plain_names(world: World) -> Iterator[str]:
@@ -251,12 +291,13 @@ def _without_accents(name: str) -> str:
 
 def _in_lower_case(world: World, words: Mapping[str, str]) -> dict[str, str]:
     """Replacements in texts without capitals: of names that mean nothing else, and of full names."""
-    kinds = (Kind.TITLE, Kind.GIVEN_NAME, Kind.FAMILY_NAME, Kind.DOMAIN)
+    kinds = (Kind.TITLE, Kind.GIVEN_NAME, Kind.FAMILY_NAME, Kind.DOMAIN, Kind.CITY, Kind.ZONE)
     names = {word.lower() for kind in kinds for text in world.texts(kind) for word in _WORD.findall(text)} - AMBIGUOUS
     lower = {name.lower(): word.lower() for name, word in words.items()}
     people = [name.lower() for name in world.texts(Kind.FULL_NAME)]
     full = {name: " ".join(lower.get(word, word) for word in name.split()) for name in people}
-    return full | {name: word for name, word in lower.items() if name in names}
+    phrases = {" ".join(name.lower().split()[:2]) for name in world.texts(Kind.PLACE)}
+    return full | {name: word for name, word in lower.items() if name in names or name in phrases}
 
 
 def _shifts(world: World, draw: random.Random) -> tuple[dict[str, Shift], dict[str, Shift]]:
