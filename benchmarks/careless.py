@@ -1,4 +1,4 @@
-"""`python -m benchmarks careless [SUITE …] [--every N]`: how often scripted agents pass that are careless in one way.
+"""`python -m benchmarks careless`: how often scripted agents pass that are careless in one way.
 
 Invariant: an agent is the reference solution with one kind of carelessness, played with the task's events and days and
 judged by the verifiers that judge any model. A task to which a kind does not apply is not counted for it.
@@ -7,10 +7,13 @@ judged by the verifiers that judge any model. A task to which a kind does not ap
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tests.suites.episodes import Play, play_all
@@ -198,49 +201,105 @@ def measure_arguments(arguments: Sequence[str]) -> list[str]:
     """Lines of the report, for the arguments of the command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks careless", description=__doc__)
     parser.add_argument("suites", nargs="*", default=SUITES, metavar="SUITE", help="built-in suites of one domain each")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="play one task in N")
+    parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N", help="play every Nth task from the Kth on")
+    parser.add_argument(
+        "--outcomes",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines of what was played, which is added to and not played again; parts may run at the same time",
+    )
     options = parser.parse_args(arguments)
-    return measure(options.suites, options.every)
+    return measure(options.suites, options.part, options.outcomes)
 
 
-def measure(suites: Sequence[str] = SUITES, every: int = 1) -> list[str]:
+def _part(text: str) -> tuple[int, int]:
+    """Number of a part and number of parts.
+
+    Raises:
+        ArgumentTypeError: The text is not of the form K/N with K from 1 to N.
+    """
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form K/N with K from 1 to N, for instance 1/4")
+    return int(match[1]), int(match[2])
+
+
+def measure(suites: Sequence[str] = SUITES, part: tuple[int, int] = (1, 1), outcomes: Path | None = None) -> list[str]:
     """Lines of the report.
 
     Args:
         suites: Built-in suites, of one domain each.
-        every: One task in so many is played.
+        part: Which part of each suite is played, and the number of parts.
+        outcomes: File of outcomes: tasks that it has are not played, those that are played are added. None for none.
     """
-    outcomes = {suite: _play_suite(suite, every) for suite in suites}
+    played = {suite: _play_suite(suite, part, outcomes) for suite in suites}
+    number, parts = part
     return [
-        f"Episodes passed of those played; one task in {every}:" if every > 1 else "Episodes passed of those played:",
+        "Episodes passed of those played" + (f"; part {number} of {parts}:" if parts > 1 else ":"),
         "",
         f"| agent | {' | '.join(suites)} |",
         f"| --- |{' --- |' * len(suites)}",
-        *(f"| {agent} | {' | '.join(_rate(outcomes[suite], agent) for suite in suites)} |" for agent in AGENTS),
+        *(f"| {agent} | {' | '.join(_rate(played[suite], agent) for suite in suites)} |" for agent in AGENTS),
     ]
 
 
-def _rate(outcomes: Counter[tuple[str, bool]], agent: str) -> str:
-    passed = outcomes[agent, True]
-    return f"{passed} of {passed + outcomes[agent, False]}"
+def _rate(played: Counter[tuple[str, bool]], agent: str) -> str:
+    passed = played[agent, True]
+    return f"{passed} of {passed + played[agent, False]}"
 
 
-def _play_suite(suite: str, every: int) -> Counter[tuple[str, bool]]:
+def _play_suite(suite: str, part: tuple[int, int], outcomes: Path | None) -> Counter[tuple[str, bool]]:
     """Numbers of episodes by agent and by whether they passed."""
     ((domain, written),) = ((domain, one) for domain in DOMAINS for one in domain.suites if one.name == suite)
+    number, parts = part
+    known = _read(outcomes)
+    counts: Counter[tuple[str, bool]] = Counter()
     with serving(domain.domain) as gym:
-        tasks = list(domain.tasks_of(written))[::every]
-        return Counter(outcome for task in tasks for outcome in _outcomes(task, gym.url))
+        for authored in list(domain.tasks_of(written))[number - 1 :: parts]:
+            key = _digest(authored)
+            passed = known[key] if key in known else _outcomes(authored, gym.url)
+            if outcomes is not None and key not in known:
+                _add(outcomes, {"task": authored.task.task_id, "digest": key, "passed": passed})
+            counts.update(passed.items())
+    return counts
 
 
-def _outcomes(authored: AuthoredTask, url: str) -> Iterator[tuple[str, bool]]:
-    """Each agent to which the task applies, with whether it passes."""
+def _digest(authored: AuthoredTask) -> str:
+    """Digest of all of a task that agents and verifiers go by."""
+    mistakes = {label: [call.model_dump() for call in calls] for label, calls in authored.draft.mistakes.items()}
+    text = json.dumps([authored.task.model_dump(mode="json"), mistakes], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(outcomes: Path | None) -> dict[str, dict[str, bool]]:
+    """Whether each agent passed, by digest of the task."""
+    if outcomes is None or not outcomes.exists():
+        return {}
+    lines = map(json.loads, outcomes.read_text(encoding="utf-8").splitlines())
+    return {line["digest"]: line["passed"] for line in lines}
+
+
+def _add(outcomes: Path, line: Mapping[str, Any]) -> None:
+    """Adds a line in one write, so that processes do not mix theirs."""
+    with outcomes.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def _outcomes(authored: AuthoredTask, url: str) -> dict[str, bool]:
+    """Whether each agent to which the task applies passes. Agents that do the same are played once."""
     task, tools = authored.task, authored.domain.toolbox.tools
     (gold,) = play_all(url, task, [_play(task, "gold", task.gold_actions or [])])
     if gold.failed:
         raise RuntimeError(f"the reference solution of {task.task_id} fails {', '.join(gold.failed)}")
     plays = careless_plays(Solved(task, tools, gold.calls, authored.draft.mistakes))
-    yield from ((ending.label, not ending.failed) for ending in play_all(url, task, plays))
+    distinct = {_calls(play): play for play in plays}
+    endings = dict(zip(distinct, play_all(url, task, list(distinct.values())), strict=True))
+    return {play.label: not endings[_calls(play)].failed for play in plays}
+
+
+def _calls(play: Play) -> str:
+    """The calls of a play as a key."""
+    return json.dumps([call.model_dump() for call in play.calls], sort_keys=True)
 
 
 def careless_plays(solved: Solved) -> list[Play]:

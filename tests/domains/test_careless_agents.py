@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.careless import Solved, careless_plays, measure
+from benchmarks.careless import Solved, careless_plays, measure, measure_arguments
 
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains import registry
@@ -100,9 +101,23 @@ def test_what_is_said_in_mid_task_is_not_heard() -> None:
     assert agents(solved(FIND, RESOLVE, events=events))["hears nothing after the request"] == [FIND]
 
 
-def test_the_rates_of_a_suite_are_those_of_its_episodes() -> None:
-    lines = measure(["quickstart"], every=8)
+def test_the_rates_of_a_suite_are_those_of_its_episodes_which_are_played_once(tmp_path: Path) -> None:
+    outcomes = tmp_path / "outcomes.jsonl"
+    lines = measure(["quickstart"], (1, 8), outcomes)
     rates = dict(line.strip("| ").rsplit(" | ", 1) for line in lines[4:])
     assert rates["forgets the last write"] == "0 of 2"
     assert rates["refuses an infeasible task without a look"] == "0 of 1"
     assert rates["gives up when it is refused"] == "0 of 0", "the kind applies to none of these tasks"
+    outcomes.write_text(
+        outcomes.read_text().replace('"forgets the last write": false', '"forgets the last write": true')
+    )
+    again = measure(["quickstart"], (1, 8), outcomes)
+    assert "| forgets the last write | 2 of 2 |" in again, "the file says so"
+    assert len(outcomes.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("part", ["0/4", "5/4", "4", "a/b"])
+def test_a_part_that_does_not_exist_is_refused(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        measure_arguments(["--part", part])
+    assert "is not of the form K/N" in capsys.readouterr().err
