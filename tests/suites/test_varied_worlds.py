@@ -106,7 +106,7 @@ def test_cities_that_replace_one_another_have_the_same_clock(zone: str, years: i
 
 
 def test_amounts_are_multiplied_in_rows_calls_and_the_texts_that_state_them() -> None:
-    row = {
+    row: dict[str, Any] = {
         "gold_actions": [{"name": "update_product", "arguments": {"product_id": 7, "product_price": 400}}],
         "verifiers": [],
         "user_prompt": "It costs 50 more, so 400 at 14:00 on day 4 (serial 1400).",

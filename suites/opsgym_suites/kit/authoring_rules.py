@@ -100,14 +100,19 @@ def _prompt(authored: AuthoredTask) -> Iterator[str]:
 def _wordings(authored: AuthoredTask) -> Iterator[str]:
     prompt = authored.task.user_prompt
     for number, wording in enumerate(authored.task.user_prompts, start=2):
-        if differing := {*_missing(prompt, wording), *_missing(wording, prompt)}:
+        if differing := differing_facts(prompt, wording):
             yield f"wording {number} of the prompt does not state the same facts: {_list(differing)}"
 
 
+def differing_facts(prompt: str, wording: str) -> set[str]:
+    """Facts that only one of two wordings of a prompt states."""
+    return {*_missing(prompt, wording), *_missing(wording, prompt)}
+
+
 def _missing(one: str, other: str) -> Iterator[str]:
-    """Facts of a wording that another one does not state."""
-    words = set(re.findall(r"[\w-]+", other))
-    yield from (fact for fact in _facts(one) - _facts(other) if fact not in words)
+    """Facts of a wording that another one does not state. A name may be in capitals in one and without in the other."""
+    words = set(re.findall(r"[\w-]+", other.lower()))
+    yield from (fact for fact in _facts(one) - _facts(other) if fact.lower() not in words)
 
 
 def _facts(prompt: str) -> set[str]:
