@@ -264,6 +264,7 @@ def failures() -> None:
     \b
       opsgym failures nightly
       opsgym failures --judge models.yaml --max-usd 2 nightly
+      opsgym failures agreement nightly
     """
 
 
@@ -311,6 +312,22 @@ def show_failures(
     from opsgym.commands.failures_judge import JudgeRequest
 
     return judged_failures(run, form, JudgeRequest(judge, models, max_usd), locator)
+
+
+@failures.command("agreement")
+@click.argument("run")
+@_format("table", "json")
+@locates_run
+def failures_agreement(run: str, form: str, locator: RunLocator) -> int:
+    """Print how far people agree on the failure modes of RUN, and rules and judges with people.
+
+    For each mode: Cohen's kappa with its 95 % interval, and the share of failed trials corrected for the error of
+    rules or judge. Modes with a kappa below 0.6 are marked as not to be published. RUN is named as for
+    `opsgym results`.
+    """
+    from opsgym.commands.failures_agreement import agreement
+
+    return agreement(run, form, locator)
 
 
 @cli.command()
