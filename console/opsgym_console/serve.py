@@ -20,6 +20,7 @@ from opsgym_console.server.access import Access, trusted_header, usable_token
 from opsgym_console.server.app import Console
 from opsgym_console.server.config import parse_config
 from opsgym_console.server.evalruns import EvalRuns
+from opsgym_console.server.labelling import Labelling, LabellingOptions
 from opsgym_console.server.run_cache import RunCache
 from opsgym_console.server.serving import serve as serve_console
 from opsgym_console.server.sources import StoreSource, mounted_sources
@@ -45,6 +46,8 @@ class ServeOptions:
     token_file: Path | None
     trust_header: str | None
     trusted_proxies: Sequence[str]
+    labelling: LabellingOptions | None = None
+    """The run whose failed trials people label; None for a console that only shows runs."""
 
 
 def serve(options: ServeOptions) -> None:
@@ -63,7 +66,11 @@ def serve(options: ServeOptions) -> None:
 
 
 async def _serve(options: ServeOptions, access: Access) -> None:
-    console = Console(_run_cache(options), access)
+    if options.labelling is None:
+        console = Console(_run_cache(options), access)
+    else:
+        source = StoreSource(options.store)
+        console = Console(RunCache([source]), access, labelling=Labelling(source, options.labelling))
     await serve_console(console, options.host, options.port, lambda port: _print_address(options, port))
 
 
@@ -116,4 +123,8 @@ def _read(file: Path, source: str, option: str) -> str:
 def _print_address(options: ServeOptions, port: int) -> None:
     host = _LOCAL_NAMES.get(options.host, options.host)
     stores = "the configured stores" if options.config else options.store
-    click.echo(f"Serving runs of {stores} at http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C to stop)")
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    if options.labelling is None:
+        click.echo(f"Serving runs of {stores} at {address} (Ctrl-C to stop)")
+    else:
+        click.echo(f"Label failed trials of {options.labelling.run} at {address}label/ (Ctrl-C to stop)")

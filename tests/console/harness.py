@@ -33,6 +33,7 @@ from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_console.server.access import Access
 from opsgym_console.server.app import Console
 from opsgym_console.server.evalruns import EvalRuns
+from opsgym_console.server.labelling import Labelling
 from opsgym_console.server.run_cache import RunCache
 from opsgym_console.server.serving import Server
 from opsgym_console.server.sources import Source, StoreSource
@@ -94,10 +95,14 @@ class Running:
 
 @contextmanager
 def serving(
-    *sources: Source, access: Access | None = None, evalruns: EvalRuns | None = None, poll: float = POLL
+    *sources: Source,
+    access: Access | None = None,
+    evalruns: EvalRuns | None = None,
+    poll: float = POLL,
+    labelling: Labelling | None = None,
 ) -> Iterator[str]:
     """A console on a thread of its own; its address."""
-    console = Console(RunCache(sources, evalruns), access or Access(), poll)
+    console = Console(RunCache(sources, evalruns), access or Access(), poll, labelling)
     listener = socket.create_server(("127.0.0.1", 0))
     server = Server(console)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)

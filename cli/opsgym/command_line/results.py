@@ -264,6 +264,7 @@ def failures() -> None:
     \b
       opsgym failures nightly
       opsgym failures --judge models.yaml --max-usd 2 nightly
+      opsgym failures label nightly
       opsgym failures agreement nightly
     """
 
@@ -312,6 +313,38 @@ def show_failures(
     from opsgym.commands.failures_judge import JudgeRequest
 
     return judged_failures(run, form, JudgeRequest(judge, models, max_usd), locator)
+
+
+@failures.command("label")
+@click.argument("run")
+@click.option(
+    "--sample",
+    type=click.IntRange(1, 10_000),
+    default=150,
+    show_default=True,
+    help="Failed trials to label: a random sample with each cell's share, the same for everybody.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 for a free one.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File with the token for signing in, required where other machines can reach the address.",
+)
+@locates_run
+def failures_label(run: str, sample: int, host: str, port: int, token_file: Path | None, locator: RunLocator) -> int:
+    """Let people label failed trials of RUN in a browser.
+
+    A person sees what the agent did and which verifiers failed, not what rules, a judge or other people say. Labels
+    are stored once for each person and trial, beside the run. RUN is named as for `opsgym results`.
+    """
+    from opsgym_console.serve import ServeOptions, serve
+    from opsgym_console.server.labelling import LabellingOptions
+
+    store, record = locator.load_record(run)
+    serve(ServeOptions(store.name, None, host, port, token_file, None, (), LabellingOptions(record.run, sample)))
+    return 0
 
 
 @failures.command("agreement")

@@ -1,7 +1,7 @@
 """The console's routes.
 
-Invariant: no route changes anything; the sign-in only sets a cookie. Names in a path are looked up in the run's record,
-so that no part of a path becomes a key of the store unchecked.
+Invariant: no route changes anything but those of `labelling`; the sign-in only sets a cookie. Names in a path are
+looked up in the run's record, so that no part of a path becomes a key of the store unchecked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
@@ -31,7 +31,9 @@ from opsgym_console.report.shell import Served, page_html
 from opsgym_console.server import pages
 from opsgym_console.server.access import Access
 from opsgym_console.server.auth_middleware import SESSION_HOST, AuthMiddleware, SecurityHeaders, Sessions, respond
+from opsgym_console.server.labelling import Labelling
 from opsgym_console.server.live_updates import POLL_SECONDS, RunWatches, TooManyViewers, Viewer
+from opsgym_console.server.requests import from_another_site
 from opsgym_console.server.run_cache import RUN_ID, JsonContent, NoSuchRun, Page, RunCache
 from opsgym_console.server.run_list import RunList
 from opsgym_core.store.base import StoreError
@@ -44,8 +46,8 @@ MAX_FORM_BYTES = 4096
 RUN_POLICY = "frame-ancestors 'none'"
 """Content security policy of a run's page, which contains the rest of its policy itself."""
 
-_NEXT = re.compile(rf"runs/{RUN_ID.pattern}/(\?baseline={RUN_ID.pattern})?")
-"""Pages to which a sign-in may lead: those of runs."""
+_NEXT = re.compile(rf"label/|runs/{RUN_ID.pattern}/(\?baseline={RUN_ID.pattern})?")
+"""Pages to which a sign-in may lead: those of runs, and for labelling."""
 _MEDIA = {"css": "text/css", "js": "text/javascript"}
 
 
@@ -56,13 +58,21 @@ class Console:
         run_cache: Reads runs.
         access: Decides which requests are admitted.
         poll: Shortest time in seconds between two reads of a run that is being viewed.
+        labelling: Lets people label the trials of a run; None if the console only shows runs.
     """
 
-    def __init__(self, run_cache: RunCache, access: Access, poll: float = POLL_SECONDS) -> None:
+    def __init__(
+        self,
+        run_cache: RunCache,
+        access: Access,
+        poll: float = POLL_SECONDS,
+        labelling: Labelling | None = None,
+    ) -> None:
         self.run_cache = run_cache
         self.watches = RunWatches(run_cache, poll)
         self.run_list = RunList(run_cache)
         self._access = access
+        self._labelling = labelling
 
     def app(self) -> ASGIApp:
         """The ASGI application."""
@@ -77,6 +87,7 @@ class Console:
             Route("/api/runs/{run}/page", self._api_page),
             Route("/api/runs/{run}/events", self._api_events),
             Route("/api/runs/{run}/trials/{cell}/{task}/{trial}", self._api_trial),
+            *(self._labelling.routes() if self._labelling else ()),
         ]
         sessions = [Middleware(Sessions, key=self._access.session_key)] if self._access.takes_token else []
         middleware = [Middleware(SecurityHeaders), *sessions, Middleware(AuthMiddleware, access=self._access)]
@@ -155,18 +166,12 @@ class Console:
             return RedirectResponse(target, status_code=303)
         if request.method != "POST":
             return Response(pages.sign_in(), media_type="text/html")
-        if _from_another_site(request):
+        if from_another_site(request):
             return respond(request.scope, 403, "The sign-in form was sent by another site.")
         if not self._access.accepts(await _form_token(request)):
             return Response(pages.sign_in("The token is wrong."), 401, media_type="text/html")
         request.session[SESSION_HOST] = request.headers.get("host", "").lower()
         return RedirectResponse(target, status_code=303)
-
-
-def _from_another_site(request: Request) -> bool:
-    # Browsers send the origin `null` from our pages, which send no referrer; newer ones name the site as well.
-    site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin", "null")
-    return site != "same-origin" or (origin != "null" and urlsplit(origin).netloc != request.headers.get("host"))
 
 
 async def _form_token(request: Request) -> str:

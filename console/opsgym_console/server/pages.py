@@ -26,6 +26,11 @@ def runs() -> str:
     return _render("runs.html", up="")
 
 
+def label() -> str:
+    """The page on which people label failed trials; its script requests them."""
+    return _render("label.html", up="../")
+
+
 def sign_in(problem: str = "") -> str:
     """The page with the sign-in form.
 

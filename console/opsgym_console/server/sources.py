@@ -1,6 +1,7 @@
 """Stores whose runs the console shows: one location, or the stores that a pod mounts.
 
-Invariant: nothing here writes. Stores block, so they are read in threads; a store that failed is reopened on next use.
+Invariant: nothing is written but people's labels. Stores block, so they are read in threads; a store that failed is
+reopened on next use.
 """
 
 from __future__ import annotations
