@@ -112,8 +112,13 @@ def test_runs_are_listed_newest_first_with_unscored_trials(world: World, capsys:
     assert invoke(["results"]) == 0
     header, new, old = capsys.readouterr().out.splitlines()
     assert header.split()[0] == "run"
-    assert new.split() == ["new.1", "2026-01-02T00:00:00Z", "2", "1", "1", "100.0%", "1", "gym_lost", "unknown"]
-    assert old.split() == ["old.1", "2026-01-01T00:00:00Z", "1", "0", "0", "–", "1", "pending", "$0"]
+    assert new.split() == [
+        "new.1", "opsgym", "2026-01-02T00:00:00Z", "2", "1", "1", "100.0%", "50.0%", "100.0%", "1", "gym_lost", "2.0",
+        "unknown",
+    ]  # fmt: skip
+    assert old.split() == [
+        "old.1", "opsgym", "2026-01-01T00:00:00Z", "1", "0", "0", "–", "0.0%", "100.0%", "1", "pending", "–", "$0",
+    ]  # fmt: skip
 
 
 def test_the_list_of_runs_is_written_for_programs(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,8 +127,9 @@ def test_the_list_of_runs_is_written_for_programs(world: World, capsys: pytest.C
     assert invoke(["results", "--format", "json"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)["runs"]
     assert listed == {
-        "run": "old.1", "name": "old", "started": "2026-01-01T00:00:00Z", "total": 1, "scored": 0, "passed": 0,
-        "rate": None, "not_scored": "1 pending", "cost_usd": 0.0,
+        "run": "old.1", "name": "old", "profiles": "opsgym", "started": "2026-01-01T00:00:00Z", "total": 1, "scored": 0,
+        "passed": 0, "rate": None, "success_worst": 0.0, "success_best": 1.0, "not_scored": "1 pending",
+        "attempts_per_scored": None, "cost_usd": 0.0,
     }  # fmt: skip
 
 
