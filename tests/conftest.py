@@ -33,3 +33,9 @@ def gym_servers() -> Iterator[Callable[[str], Gym]]:
     """Servers by the name of their domain, started when they are asked for."""
     with ExitStack() as running:
         yield cache(lambda domain: running.enter_context(gym_server(domain)))
+
+
+@pytest.fixture(scope="session")
+def desk_url(gym_servers: Callable[[str], Gym]) -> dict[str, str]:
+    """Base URL of the service desk's server, by its domain: what `tests.cli.world.World` takes."""
+    return {"itsm": gym_servers("itsm").url}

@@ -28,8 +28,8 @@ JUDGED = {
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path, desk_url: dict[str, str]) -> World:
+    return World(tmp_path, desk_url)
 
 
 def judged(task_id: str, **fields: Any) -> dict[str, Any]:

@@ -25,10 +25,12 @@ def gym_url() -> Iterator[str]:
         yield url
 
 
-def test_a_run_on_a_flaky_model_is_scored_and_meets_the_same_faults_again(tmp_path: Path) -> None:
+def test_a_run_on_a_flaky_model_is_scored_and_meets_the_same_faults_again(
+    tmp_path: Path, desk_url: dict[str, str]
+) -> None:
     retries = []
     for folder in ("first", "second"):
-        world = World(tmp_path / folder)
+        world = World(tmp_path / folder, desk_url)
         world.write_suite([row("one"), row("two")])
         world.write_run({"shaky": {"model": "replay/flaky", "parameters": FLAKY}}, trials=2)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 from tests.cli.world import World
+from tests.support.gym import Gym
 
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
 TWO = ("strong", "weak")
@@ -29,8 +31,10 @@ def test_every_file_is_an_experiment_listed_in_the_readme() -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_domain(name: str, tmp_path: Path) -> None:
-    world = World(tmp_path)
+def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_domain(
+    name: str, tmp_path: Path, gym_servers: Callable[[str], Gym]
+) -> None:
+    world = World(tmp_path, {domain: gym_servers(domain).url for domain in ("calendar", "csm", "itsm")})
     done = world.inline("run", str(PAPER / f"{name}.yaml"), "--json")
     assert done.returncode == 0, done.stderr
     table = world.inline("leaderboard", name, "--format", "csv")

@@ -25,12 +25,12 @@ shares_a_run = pytest.mark.xdist_group("repeated run")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(tmp_path_factory: pytest.TempPathFactory, desk_url: dict[str, str]) -> World:
     """A run of two models that has ended."""
-    world = World(tmp_path_factory.mktemp("repeated"))
+    world = World(tmp_path_factory.mktemp("repeated"), desk_url)
     world.write_suite([row("first"), row("second")])
     world.write_run({"gold": {"model": "replay/gold"}, "noop": {"model": "replay/noop"}}, gate={"minSuccessRate": 1})
-    done = world.opsgym("run", "run.yaml")
+    done = world.inline("run", "run.yaml")
     assert done.returncode == 3, done.stderr
     return world
 

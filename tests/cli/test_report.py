@@ -57,15 +57,15 @@ def put_three(store: LocalStore, run: str = RUN) -> None:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(tmp_path_factory: pytest.TempPathFactory, desk_url: dict[str, str]) -> World:
     """A finished run of a model that does the tasks and one that does nothing, twice each."""
-    world = World(tmp_path_factory.mktemp("reported"))
+    world = World(tmp_path_factory.mktemp("reported"), desk_url)
     called = {"verifier_type": "tool_execution", "name": "looked", "validation_config": {"minimum_tool_calls": 1}}
     change = {"name": "update_incident", "arguments": {"incident_id": "INC_001", "category": "network"}}
     first = row("first", selected_tools=["update_incident"], gold_actions=[change])
     world.write_suite([first | {"verifiers": [*first["verifiers"], called]}, row("second", horizon=7)])
     world.write_run({"gold": {"model": "replay/gold"}, "noop": {"model": "replay/noop"}}, trials=2)
-    done = world.opsgym("run", "run.yaml")
+    done = world.inline("run", "run.yaml")
     assert done.returncode == 0, done.stderr
     written = world.inline("report", "demo", "--out", "page")
     assert written.returncode == 0, written.stderr

@@ -36,9 +36,9 @@ def marked(least: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(tmp_path_factory: pytest.TempPathFactory, desk_url: dict[str, str]) -> World:
     """A finished run of a model that only says `done`; the second task fails because nothing was changed."""
-    world = World(tmp_path_factory.mktemp("rescored"))
+    world = World(tmp_path_factory.mktemp("rescored"), desk_url)
     wrong = asks("resolved", "SELECT status FROM incident WHERE incident_id = 'INC_001'", "resolved", "postgres")
     called = {"verifier_type": "tool_execution", "name": "looked", "validation_config": {"minimum_tool_calls": 1}}
     looked = row("looked", events=[{"after_step": 0, "sql": [MOVED]}])
@@ -50,7 +50,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
         ]
     )
     world.write_run({"gold": {"model": "replay/gold"}}, judge="gold")
-    done = world.opsgym("run", "run.yaml")
+    done = world.inline("run", "run.yaml")
     assert done.returncode == 0, done.stderr
     return world
 
@@ -185,9 +185,9 @@ def test_a_trial_without_its_final_state_is_named_and_verified_once_the_state_is
     assert len(again.trials) == 3
 
 
-def test_rescoring_calls_no_model(tmp_path: Path) -> None:
+def test_rescoring_calls_no_model(tmp_path: Path, desk_url: dict[str, str]) -> None:
     with HeldModel.serving() as model:
-        world = World(tmp_path)
+        world = World(tmp_path, desk_url)
         world.write_suite([row("first")])
         prices = {"inputUsd": 1, "outputUsd": 1}
         world.write_run({"m": {"model": "openai/stub", "endpoints": [{"url": model.url}], "prices": prices}})

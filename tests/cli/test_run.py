@@ -29,6 +29,12 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture
+def desk(tmp_path: Path, desk_url: dict[str, str]) -> World:
+    """A folder to run in, beside a gym server that is running already."""
+    return World(tmp_path, desk_url)
+
+
+@pytest.fixture
 def model() -> Iterator[HeldModel]:
     with HeldModel.serving() as held:
         yield held
@@ -114,24 +120,24 @@ def test_a_finished_run_is_not_run_again(finished: tuple[World, str, str]) -> No
     assert again.stdout == out
 
 
-def test_a_fresh_run_repeats_the_work_and_the_same_command_resumes_the_last(world: World) -> None:
-    world.write_suite([row("a")])
-    world.write_run({"noop": {"model": "replay/noop"}})
+def test_a_fresh_run_repeats_the_work_and_the_same_command_resumes_the_last(desk: World) -> None:
+    desk.write_suite([row("a")])
+    desk.write_run({"noop": {"model": "replay/noop"}})
     first, second, third = (
-        json.loads(world.inline("run", "run.yaml", "--json", *options).stdout)["run"]
+        json.loads(desk.inline("run", "run.yaml", "--json", *options).stdout)["run"]
         for options in ([], ["--fresh"], [])
     )
     assert (second, third) == (f"{first}-2", f"{first}-2")
 
 
-def test_a_run_takes_the_name_of_the_option(world: World) -> None:
-    world.write_suite([row("a")])
-    world.write_run({"noop": {"model": "replay/noop"}})
-    done = world.inline("run", "run.yaml", "--name", "tuesday")
+def test_a_run_takes_the_name_of_the_option(desk: World) -> None:
+    desk.write_suite([row("a")])
+    desk.write_run({"noop": {"model": "replay/noop"}})
+    done = desk.inline("run", "run.yaml", "--name", "tuesday")
     assert done.returncode == 0, done.stderr
-    assert world.run.startswith("tuesday.")
+    assert desk.run.startswith("tuesday.")
     assert "opsgym results tuesday" in done.stdout
-    refused = world.inline("run", "run.yaml", "--name", "Tuesday evening")
+    refused = desk.inline("run", "run.yaml", "--name", "Tuesday evening")
     assert refused.returncode == 2
     assert "--name: name: " in refused.stderr
 
@@ -150,9 +156,9 @@ def test_results_and_report_name_a_run_by_its_bare_name(finished: tuple[World, s
     assert "Look at incident INC_001 for first." in page.transcript(page.row("first"))
 
 
-def test_rows_that_cannot_run_are_reported_beside_the_others(world: World) -> None:
+def test_rows_that_cannot_run_are_reported_beside_the_others(desk: World) -> None:
     server = row("x")["gym_servers_config"][0]
-    world.write_suite(
+    desk.write_suite(
         [
             row("good"),
             row("no-seed", gym_servers_config=[{**server, "seed_database_file": "gone.sql"}]),
@@ -160,35 +166,35 @@ def test_rows_that_cannot_run_are_reported_beside_the_others(world: World) -> No
             row("bad row", verifiers=[]),
         ]
     )
-    world.write_run({"gold": {"model": "replay/gold"}})
-    done = world.inline("run", "run.yaml")
+    desk.write_run({"gold": {"model": "replay/gold"}})
+    done = desk.inline("run", "run.yaml")
     assert done.returncode == 1
     assert "seed_not_found: gym server gym-itsm-mcp: found neither gone.sql" in done.stderr
     assert "unknown_gym: no gym server is installed for chess; installed: calendar, csm, itsm" in done.stderr
     assert "tasks.json row 4: verifiers" in done.stderr
     assert "1 seed_not_found" in done.stdout
     assert "1 invalid_row" in done.stdout
-    assert [(trial.task_id, trial.outcome) for trial in world.trials()] == [("good", Outcome.PASSED)]
-    assert [attempt.outcome for attempt in world.attempts()].count(Outcome.CONFIG_ERROR) == 3
+    assert [(trial.task_id, trial.outcome) for trial in desk.trials()] == [("good", Outcome.PASSED)]
+    assert [attempt.outcome for attempt in desk.attempts()].count(Outcome.CONFIG_ERROR) == 3
 
 
-def test_a_budget_stops_the_run_and_a_raised_one_lets_it_go_on(world: World, model: HeldModel) -> None:
-    world.write_suite([row("a"), row("b"), row("c")])
+def test_a_budget_stops_the_run_and_a_raised_one_lets_it_go_on(desk: World, model: HeldModel) -> None:
+    desk.write_suite([row("a"), row("b"), row("c")])
     dollar_a_call = {"inputUsd": 1000, "outputUsd": 0}  # the stub reports 1,000 prompt tokens
     models = {"stub": served_by(model, prices=dollar_a_call, credentials={"env": "STUB_KEY"})}
-    world.write_run(models, budget={"maxUsd": 1.5})
-    first = world.inline("run", "run.yaml", "--json", STUB_KEY="sk-stub-secret")
+    desk.write_run(models, budget={"maxUsd": 1.5})
+    first = desk.inline("run", "run.yaml", "--json", STUB_KEY="sk-stub-secret")
     result = json.loads(first.stdout)
     assert first.returncode == 1
     assert (result["passed"], result["budget_skipped"], result["cost_usd"]) == (2, 1, 2.0)
 
-    world.write_run(models, budget={"maxUsd": 10})
-    second = world.inline("run", "run.yaml", "--json", STUB_KEY="sk-stub-secret")
+    desk.write_run(models, budget={"maxUsd": 10})
+    second = desk.inline("run", "run.yaml", "--json", STUB_KEY="sk-stub-secret")
     result = json.loads(second.stdout)
     assert second.returncode == 0, second.stderr
     assert (result["passed"], result["budget_skipped"], result["cost_usd"]) == (3, 0, 3.0)
     assert len(model.prompts) == 3
-    stored = b"".join(path.read_bytes() for path in world.folder.rglob("*") if path.is_file())
+    stored = b"".join(path.read_bytes() for path in desk.folder.rglob("*") if path.is_file())
     assert b"sk-stub-secret" not in stored
     assert "sk-stub-secret" not in first.stderr + second.stderr
 
@@ -317,41 +323,41 @@ def test_a_served_domain_answers_until_it_is_stopped(world: World) -> None:
         gone(*started)
 
 
-def test_a_no_go_gate_ends_with_its_own_exit_code(world: World) -> None:
-    world.write_suite([row("a")])
-    world.write_run({"noop": {"model": "replay/noop"}}, gate={"minSuccessRate": 0.8})
-    done = world.inline("run", "run.yaml")
+def test_a_no_go_gate_ends_with_its_own_exit_code(desk: World) -> None:
+    desk.write_suite([row("a")])
+    desk.write_run({"noop": {"model": "replay/noop"}}, gate={"minSuccessRate": 0.8})
+    done = desk.inline("run", "run.yaml")
     assert done.returncode == 3
     assert "gate: NO-GO" in done.stdout
     message = "success rate 0.0% (95% bounds 0.0% and 73.0%, 1 task); at least 80.0% is required"
     assert message in done.stdout
 
 
-def test_an_inconclusive_gate_has_its_own_exit_code_and_names_its_baseline(world: World) -> None:
-    world.write_suite([row("a")])
+def test_an_inconclusive_gate_has_its_own_exit_code_and_names_its_baseline(desk: World) -> None:
+    desk.write_suite([row("a")])
     gate = {"lastGood": True, "maxRegression": 0.1}
-    world.write_run({"gold": {"model": "replay/gold"}}, gate=gate)
-    first = world.inline("run", "run.yaml")
+    desk.write_run({"gold": {"model": "replay/gold"}}, gate=gate)
+    first = desk.inline("run", "run.yaml")
     assert (first.returncode, "no earlier run is good" in first.stdout) == (0, True)
-    good = world.run
-    world.write_run({"gold": {"model": "replay/gold"}}, gate=gate, limits={"taskTimeoutSeconds": 600})
-    second = world.inline("run", "run.yaml")
+    good = desk.run
+    desk.write_run({"gold": {"model": "replay/gold"}}, gate=gate, limits={"taskTimeoutSeconds": 600})
+    second = desk.inline("run", "run.yaml")
     assert second.returncode == 4
     assert "gate: INCONCLUSIVE" in second.stdout
     assert f"1 task) against {good}; a drop of 10.0 points is allowed" in second.stdout
-    (judged,) = {run for run in world.store.folders("runs") if run != good}
-    record = GateRecord.model_validate_json(world.store.get(RunKeys(judged).gate_json) or b"")
+    (judged,) = {run for run in desk.store.folders("runs") if run != good}
+    record = GateRecord.model_validate_json(desk.store.get(RunKeys(judged).gate_json) or b"")
     assert (record.run, record.verdict, record.baseline, record.regression) == (judged, "INCONCLUSIVE", good, 0.0)
 
 
-def test_results_can_go_to_a_bucket(world: World, bucket: str) -> None:
-    world.write_suite([row("a")])
-    world.write_run({"gold": {"model": "replay/gold"}})
-    first = world.inline("run", "run.yaml", "--json", "--store", f"{bucket}/team")
+def test_results_can_go_to_a_bucket(desk: World, bucket: str) -> None:
+    desk.write_suite([row("a")])
+    desk.write_run({"gold": {"model": "replay/gold"}})
+    first = desk.inline("run", "run.yaml", "--json", "--store", f"{bucket}/team")
     assert first.returncode == 0, first.stderr
-    again = world.inline("run", "run.yaml", "--json", "--store", f"{bucket}/team")
+    again = desk.inline("run", "run.yaml", "--json", "--store", f"{bucket}/team")
     assert again.stdout == first.stdout
-    assert world.inline("report", "demo", "--out", "report", "--store", f"{bucket}/team").returncode == 0
-    missing = world.inline("results", "--store", "s3://no-such-bucket")
+    assert desk.inline("report", "demo", "--out", "report", "--store", f"{bucket}/team").returncode == 0
+    missing = desk.inline("results", "--store", "s3://no-such-bucket")
     assert missing.returncode == 1
     assert "the bucket does not exist; create it or name another" in missing.stderr

@@ -14,11 +14,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from starlette.applications import Starlette
@@ -105,11 +106,43 @@ class HeldModel:
             model.release()
 
 
+class StandingGyms:
+    """Stands in for the gym servers of a run, by servers that are running already and go on running.
+
+    Args:
+        urls: Base URL by domain.
+        domains: Domains that the run asks for.
+        note: Receives no message, since no server ends.
+    """
+
+    def __init__(self, urls: Mapping[str, str], domains: Iterable[str], note: Callable[[str], None]) -> None:
+        self.urls = {domain: urls[domain] for domain in domains}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Leaves the servers to other tests."""
+
+    async def start(self) -> None:
+        """Has nothing to start."""
+
+    async def ready(self, domains: Iterable[str]) -> None:
+        """Has nothing to wait for."""
+
+
 @dataclass
 class World:
-    """A folder to run in."""
+    """A folder to run in.
+
+    Args:
+        folder: The folder.
+        gyms: Base URLs of gym servers by domain, which `inline` uses instead of starting servers. For tests of anything
+            but servers: a server takes longer to start than a task to run.
+    """
 
     folder: Path
+    gyms: Mapping[str, str] = field(default_factory=dict)
 
     def write_suite(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Writes `suite/tasks.json` and its seed."""
@@ -169,6 +202,9 @@ class World:
         out, err = io.StringIO(), io.StringIO()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.chdir(self.folder)
+            if self.gyms:
+                for module in ("opsgym.local.run", "opsgym.commands.rescore"):
+                    patch.setattr(f"{module}.GymServers", partial(StandingGyms, self.gyms))
             for name, value in environment.items():
                 patch.setenv(name, value)
             code = invoke(arguments)

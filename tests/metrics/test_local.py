@@ -249,8 +249,10 @@ def test_a_repeated_trial_has_no_metrics(world: World, option: tuple[str, str]) 
 # Runs
 
 
-def test_a_resumed_run_counts_its_own_work_and_shows_all_trials(tmp_path: Path, model: NamedModel) -> None:
-    world = World(tmp_path)
+def test_a_resumed_run_counts_its_own_work_and_shows_all_trials(
+    tmp_path: Path, model: NamedModel, desk_url: dict[str, str]
+) -> None:
+    world = World(tmp_path, desk_url)
     world.write_suite([row("good-1"), row("gone-1"), row("bad-1")])
     world.write_run({"named": model.inline}, limits={"infraRetries": 0}, gate={"maxInfraErrorRate": 0})
 

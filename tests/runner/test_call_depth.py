@@ -27,7 +27,9 @@ def project_frames() -> list[str]:
     return functions
 
 
-def test_a_local_trial_reaches_litellm_within_a_dozen_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_trial_reaches_litellm_within_a_dozen_frames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk_url: dict[str, str]
+) -> None:
     litellm = load_litellm()
     complete = litellm.acompletion
     stacks: list[list[str]] = []
@@ -37,7 +39,7 @@ def test_a_local_trial_reaches_litellm_within_a_dozen_frames(tmp_path: Path, mon
         return await complete(**arguments)
 
     monkeypatch.setattr(litellm, "acompletion", recording)
-    world = World(tmp_path)
+    world = World(tmp_path, desk_url)
     world.write_suite([row("a")])
     world.write_run({"gold": {"model": "replay/gold"}})
 
