@@ -96,11 +96,11 @@ def read_inputs(
         documents = replace(documents, run=_renamed(documents.run, name))
     _require_resolvable_agents(str(file), documents.run.spec)
     suite = documents.run.spec.suite
-    rows, bad_rows = _read_suite(str(file), documents)
+    rows, bad_rows = read_suite(str(file), suite, documents.folder)
     unreadable = problems_by_id(bad_rows, {task.task_id for task in rows}, suite.ids)
     tasks = select_tasks(suite, rows, unreadable=unreadable.keys())
     models = ModelResolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
-    seeds, unrunnable = _resolve_seeds(tasks, _seed_finder(suite, documents.folder))
+    seeds, unrunnable = resolve_seeds(tasks, seed_finder(suite, documents.folder))
     if len(unrunnable) == len(tasks):
         problems = [Problem("", message) for message in unreadable.values()]
         problems += [Problem(task_id, problem.message) for task_id, problem in unrunnable.items()]
@@ -145,8 +145,17 @@ def _require_resolvable_agents(source: str, spec: EvalRunSpec) -> None:
         raise InputError(source, problems)
 
 
-def _read_suite(source: str, documents: Documents) -> tuple[Sequence[Task], list[BadRow]]:
-    suite = documents.run.spec.suite
+def read_suite(source: str, suite: Suite, folder: Path) -> tuple[Sequence[Task], list[BadRow]]:
+    """Every row of a suite, and the rows that cannot be read.
+
+    Args:
+        source: What names the suite, for messages.
+        suite: The suite.
+        folder: What its paths are relative to.
+
+    Raises:
+        InputError: The suite does not exist, or is of a kind that only a cluster reads.
+    """
     if suite.builtin is not None:
         if suite.builtin not in registry.suites():
             known = ", ".join(registry.suites()) or "none"
@@ -154,7 +163,7 @@ def _read_suite(source: str, documents: Documents) -> tuple[Sequence[Task], list
             raise InputError(source, [Problem("spec.suite.builtin", problem)])
         return _builtin_tasks(source, suite.builtin, suite.variant), []
     if suite.path is not None:
-        return read_tasks(documents.folder / suite.path)
+        return read_tasks(folder / suite.path)
     field = "objectStore" if suite.object_store is not None else "configMap"
     advice = "is only supported in a cluster; in local mode use builtin or path"
     raise InputError(source, [Problem(f"spec.suite.{field}", advice)])
@@ -167,7 +176,8 @@ def _builtin_tasks(source: str, name: str, variant: int | None) -> Sequence[Task
         raise InputError(source, [Problem("spec.suite.variant", str(error))]) from None
 
 
-def _seed_finder(suite: Suite, folder: Path) -> SeedFinder:
+def seed_finder(suite: Suite, folder: Path) -> SeedFinder:
+    """Finds the seeds of a suite whose paths are relative to a folder."""
     seed_path = None if suite.seed_path is None else folder / suite.seed_path
     if suite.path is None:
         return SeedFinder(None, seed_path)
@@ -175,7 +185,7 @@ def _seed_finder(suite: Suite, folder: Path) -> SeedFinder:
     return SeedFinder(path if path.is_dir() else path.parent, seed_path)
 
 
-def _resolve_seeds(
+def resolve_seeds(
     tasks: Sequence[Task], finder: SeedFinder
 ) -> tuple[dict[str, Mapping[str, Seed]], dict[str, RowProblem]]:
     """Seeds of the tasks that can run, and problems of those that cannot, both by task id."""
