@@ -24,7 +24,7 @@ TRIP = 5
 PROBES = 3
 """Infrastructure errors in a row that open the breaker again after a pause."""
 STOPS_RUN = frozenset({InfraReason.MODEL_QUOTA})
-"""Infrastructure errors that no other attempt can escape: one opens the breaker, and ends a run on one machine."""
+"""Infrastructure errors that no other attempt can escape: one opens the breaker, and stops its model on one machine."""
 PAUSE = Backoff(initial_s=60.0, maximum_s=600.0)
 """How long the breaker stays open, by the number of times it has opened since an attempt was last scored."""
 
