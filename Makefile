@@ -17,8 +17,8 @@ help: ## Lists what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 run: .venv/.ready ## Runs the quickstart evaluation: live progress, score table, HTML report
-	@$(RUN) opsgym run examples/quickstart.yaml --store $(STORE); code=$$?; \
-	 $(RUN) opsgym report quickstart --store $(STORE) --out report && exit $$code
+	@.venv/bin/opsgym run examples/quickstart.yaml --store $(STORE); code=$$?; \
+	 .venv/bin/opsgym report quickstart --store $(STORE) --out report && exit $$code
 
 test: lint .tools/chromium ## Checks and tests everything
 	@$(RUN) python -m devcluster.prepare

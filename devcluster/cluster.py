@@ -95,7 +95,7 @@ class Cluster:
     def process(self, name: str) -> Process | None:
         """The process of a component; None if it is stopped."""
         if name not in NAMES:
-            raise ClusterError(f"there is no component {name}; there are {', '.join(NAMES)}")
+            raise ClusterError(f"unknown component {name}; known: {', '.join(NAMES)}")
         return Process.read(RECORDS / f"{name}.json")
 
     def await_ready(self, name: str) -> None:

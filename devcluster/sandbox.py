@@ -144,7 +144,7 @@ def _hierarchies() -> list[Path]:
 def _held() -> Process:
     process = first()
     if process is None:
-        raise ClusterError("there is no cluster; `make cluster-up` starts one")
+        raise ClusterError("the cluster is not running; `make cluster-up` starts it")
     return process
 
 

@@ -62,7 +62,7 @@ class EpisodeTools:
             raise AgentFailed(FailReason.UNKNOWN_TOOL, message)
         if self.switches.unknown_tools == "first_gym":
             return await self._sent(ToolRef(next(iter(self.gyms)), request.name), request)
-        return error_result(f"Error: there is no tool {request.name!r}. Tools: {known}")
+        return error_result(f"Error: unknown tool {request.name!r}. Tools: {known}")
 
     async def _sent(self, ref: ToolRef, request: ToolRequest) -> ToolResult:
         gym = self.gyms[ref.gym]

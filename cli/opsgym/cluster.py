@@ -121,7 +121,7 @@ _INPUT_ERRORS: Mapping[str, str] = {
     "the server doesn't have a resource type": "the cluster has no kind EvalRun; install the chart opsgym-crds",
     "context was not found": "the context does not exist; `kubectl config get-contexts` lists all contexts",
     "error loading config file": "the kubeconfig cannot be read; `kubectl config view` shows the error",
-    "localhost:8080": "there is no kubeconfig; set KUBECONFIG, or name the store with --store",
+    "localhost:8080": "kubeconfig not found; set KUBECONFIG, or name the store with --store",
 }
 """Advice by text of kubectl's error, for errors of the input. Tried in this order, before the cluster's."""
 

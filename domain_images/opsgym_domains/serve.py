@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -123,6 +125,7 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
         DatabaseLost: The external Postgres does not answer.
         OSError: The address cannot be used.
     """
+    _require_free(host, port)
     given = os.environ.get("OPSGYM_POSTGRES_HOST", "")
     postgres = None if given else await EmbeddedPostgres.start()
     where = _given_postgres(given) if postgres is None else PostgresServer(str(postgres.socket_folder))
@@ -134,6 +137,22 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
     finally:
         if postgres is not None:
             await postgres.stop()
+
+
+def _require_free(host: str, port: int) -> None:
+    """Checks an address before Postgres starts, which takes seconds.
+
+    Raises:
+        OSError: The address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            problem = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
+            raise OSError(f"the address {host}:{port} {problem}; choose another --port or --host") from None
 
 
 def _app(domain: Domain, where: PostgresServer, host: str, *, explore: bool) -> Starlette:
@@ -155,7 +174,7 @@ async def _listen(server: _Server, host: str, port: int, ready: Ready, postgres:
     try:
         await server.serve()
     except SystemExit:  # uvicorn cannot start; it has logged the reason
-        raise OSError(f"cannot listen on {host}:{port}, or Postgres refused; see the log above") from None
+        raise OSError(f"cannot start the server at {host}:{port}; see the log above") from None
     finally:
         announce.cancel()
         watch.cancel()

@@ -307,7 +307,7 @@ def test_without_a_kubeconfig_a_named_namespace_is_refused(
     home: Path, kubectl: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["results", "nightly", "-n", "evals"]) == 2
-    assert "there is no kubeconfig; set KUBECONFIG" in capsys.readouterr().err
+    assert "kubeconfig not found; set KUBECONFIG" in capsys.readouterr().err
 
 
 def test_an_invalid_kubeconfig_is_reported(api: ApiServer, home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,7 @@ class Runner:
         summary.touch()
         # `uv pip install` is satisfied by this environment; offline, it fails for any other package.
         tools = {"VIRTUAL_ENV": str(ROOT / ".venv"), "UV_OFFLINE": "1"}
+        env = {**env, "OPSGYM": "opsgym"}  # what is installed here already; the workflow names a checkout
         path = os.pathsep.join([str(ROOT / ".venv" / "bin"), str(ROOT / ".tools" / "uv" / "bin"), os.environ["PATH"]])
         files = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
         done = subprocess.run(

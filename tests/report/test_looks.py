@@ -141,3 +141,20 @@ def test_a_run_of_which_nothing_has_ended_is_shown(browser: Browser, tmp_path: P
     with reading(browser, written(tmp_path, page)) as reader:
         expect(reader.page.get_by_text("No trial has ended yet.")).to_be_visible()
         expect(reader.page.locator(".cards .value").first).to_have_text("–")
+
+
+def test_a_printed_page_has_its_charts_and_no_table_is_cut_off(browser: Browser, tmp_path: Path) -> None:
+    with reading(browser, written(tmp_path, page_of())) as reader:
+        reader.page.wait_for_function("window.echarts")
+        charts = reader.page.locator("#overview .chart")
+        assert charts.and_(reader.page.locator("[data-drawn]")).count() < charts.count(), "others are out of sight"
+        reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        reader.page.emulate_media(media="print")
+        reader.page.set_viewport_size({"width": 718, "height": 1000})  # A4 within margins
+        assert charts.and_(reader.page.locator("[data-drawn]")).count() == charts.count()
+        for chart in charts.all():
+            assert chart.locator("svg path").count() > 1
+        shown = reader.page.locator("#overview table:visible, #overview svg:visible")
+        past_the_edge = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1)"
+        assert shown.evaluate_all(f"{past_the_edge}.map(one => one.outerHTML.slice(0, 80))") == []
+        assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

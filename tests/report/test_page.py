@@ -363,7 +363,8 @@ def test_one_goes_from_a_failed_trial_to_the_next(reader: Reader, run: PageData)
 
 def test_a_trial_that_is_not_there_is_said_not_to_be(reader: Reader) -> None:
     reader.open("#/trial/no_such_cell_here/task-0001/0")
-    expect(reader.trial().get_by_text("This run has no such trial")).to_be_visible()
+    expect(reader.trial().get_by_text("This trial is not in the run")).to_be_visible()
+    assert reader.trial().locator(".command").count() == 0, "a trial that does not exist cannot be repeated"
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------

@@ -403,8 +403,8 @@ async def test_a_trial_at_its_step_limit_is_judged_by_its_final_state(store: Mem
     [
         (("add_note", '{"text": '), "not valid JSON"),
         (("add_note", "[1, 2]"), "must be a JSON object, not list"),
-        (("delete_all", "{}"), "there is no tool 'delete_all'. Tools: add_note, rename_note"),
-        (("idle_3", "{}"), "there is no tool 'idle_3'"),
+        (("delete_all", "{}"), "unknown tool 'delete_all'. Tools: add_note, rename_note"),
+        (("idle_3", "{}"), "unknown tool 'idle_3'"),
         (("", "{}"), "has no tool name"),
     ],
     ids=["cut JSON", "a list", "unknown tool", "tool that is not shown", "no name"],

@@ -29,7 +29,30 @@ Exit codes:
 Command = Callable[..., int]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EXIT_CODES)
+SECTIONS = {
+    "Run": ("run", "serve"),
+    "Read results": ("results", "report", "failures", "compare", "leaderboard", "gate", "rescore", "export", "compact"),
+    "Tasks, models and gym servers": ("tasks", "models", "gym"),
+}
+"""Commands by section of the help, in this order."""
+
+
+class Sectioned(click.Group):
+    """A group whose help lists its commands by section."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        """Writes the sections."""
+        width = max(map(len, self.commands))
+        limit = formatter.width - width - 6
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(width), self.commands[name].get_short_help_str(limit)) for name in names]
+                formatter.write_dl(rows)
+
+
+@click.group(
+    cls=Sectioned, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EXIT_CODES
+)
 @click.version_option(package_name="opsgym")
 @click.option("--debug", is_flag=True, help="Print the traceback of an unexpected error.")
 def cli(debug: bool) -> None:

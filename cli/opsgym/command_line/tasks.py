@@ -185,12 +185,23 @@ def import_models(files: tuple[Path, ...], out: Path | None) -> int:
     return command(files, out)
 
 
+class _WithDomains(click.Command):
+    """A command whose help ends with the values of DOMAIN."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        """Writes the installed domains, without importing one."""
+        from importlib.metadata import entry_points
+
+        with formatter.section("DOMAIN"):
+            formatter.write_text(", ".join(sorted(point.name for point in entry_points(group="opsgym.domains"))))
+
+
 @cli.group()
 def gym() -> None:
     """Serve and explore gym servers on this machine."""
 
 
-@gym.command()
+@gym.command(cls=_WithDomains)
 @click.argument("domain")
 @_port
 @_host
@@ -204,7 +215,7 @@ def serve(domain: str, port: int, host: str) -> int:
     return command(domain, port, host)
 
 
-@gym.command()
+@gym.command(cls=_WithDomains)
 @click.argument("domain")
 @click.option("--seed", help="Built-in seed of the database. Default: the first seed of the domain, quickstart.")
 @click.option("--seed-file", type=click.Path(path_type=Path), metavar="FILE", help="SQL file to use as seed instead.")

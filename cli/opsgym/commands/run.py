@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from opsgym.commands.dry_run import dry_run
 from opsgym.exits import Exit
 from opsgym.formats.gate_text import gate_text
 from opsgym.formats.score_table import console, print_summary, summary_json
@@ -25,6 +26,7 @@ from opsgym.local.progress import Progress
 from opsgym.local.record import compact_if_large, frozen_suite, note_rows, prior_state, run_record, with_records
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym.local.webhook import notification_of, notify, webhook_of
+from opsgym.program import program
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
@@ -64,6 +66,8 @@ class RunRequest:
     """Whether to start another run of the same work instead of resuming the last one."""
     webhook: str | None = None
     """Name of the environment variable that holds the URL of the webhook to notify."""
+    dry_run: bool = False
+    """Whether to print what would run instead of running it."""
 
     @property
     def store_option(self) -> str:
@@ -74,7 +78,7 @@ class RunRequest:
     def command(self) -> str:
         """The command that continues the run."""
         name = "" if self.name is None else f" --name {shlex.quote(self.name)}"
-        return f"opsgym run {shlex.quote(str(self.file))}{name}{self.store_option}"
+        return f"{program()} run {shlex.quote(str(self.file))}{name}{self.store_option}"
 
 
 def run(request: RunRequest) -> int:
@@ -90,6 +94,8 @@ def run(request: RunRequest) -> int:
         inputs.run_id, lambda run: store.get(RunKeys(run).run_json) is not None, fresh=request.fresh
     )
     inputs = replace(inputs, run_id=run_id)
+    if request.dry_run:
+        return dry_run(inputs, store, as_json=request.as_json)
     ledger = AttemptLedger(inputs.spec.limits.infra_retries)
     metrics = RunMetrics(inputs, store, ledger)
     with exposed(metrics, request.metrics):
@@ -191,8 +197,8 @@ class _Invocation:
         print_summary(summary, out)
         out.print()
         click.echo(f"results in {request.store}, run {summary.run}")
-        click.echo(f"  opsgym results {name}{request.store_option}")
-        click.echo(f"  opsgym report {name} --out report{request.store_option}")
+        click.echo(f"  {program()} results {name}{request.store_option}")
+        click.echo(f"  {program()} report {name} --out report{request.store_option}")
         if result.signal is None and summary.total.scored < summary.total.total:
             click.echo(f"  {request.command}   (runs only trials without a score)")
 

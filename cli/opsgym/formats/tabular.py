@@ -19,9 +19,7 @@ import click
 from opsgym.formats.grid import Grid, GridColumn
 from opsgym.formats.numbers import NOTHING, dollars, number, percent, seconds
 from opsgym_api.errors import InputError, Problem
-
-EXTRA = "pip install 'opsgym[data]'"
-"""Command that installs what writes Parquet."""
+from opsgym_core.common.extras import install_command
 
 
 class Kind(StrEnum):
@@ -100,7 +98,8 @@ class Table:
             from pyarrow import parquet
         except ImportError:
             raise InputError(
-                "--format parquet", [Problem("", f"needs pyarrow, which is not installed: {EXTRA}")]
+                "--format parquet",
+                [Problem("", f"needs pyarrow, which is not installed: {install_command('opsgym', 'data')}")],
             ) from None
         types = {Kind.TEXT: pa.string(), Kind.COUNT: pa.int64(), Kind.FLAG: pa.bool_()}
         schema = pa.schema([(column.key, types.get(column.kind, pa.float64())) for column in self.columns])

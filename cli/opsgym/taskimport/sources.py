@@ -16,6 +16,7 @@ from typing import Any
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Mode
+from opsgym_core.common.extras import install_command
 
 SUFFIXES = (".parquet", ".json", ".jsonl")
 _SHORT = {f"+{number}_tools": Mode(f"plus_{number}_tools") for number in (5, 10, 15)}
@@ -127,7 +128,7 @@ def _parquet_rows(file: Path) -> Iterator[tuple[str, Any]]:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
-        advice = "reading Parquet needs pyarrow: pip install 'opsgym[data]'"
+        advice = f"reading Parquet needs pyarrow: {install_command('opsgym', 'data')}"
         raise InputError(str(file), [Problem("", advice)]) from None
     number = 0
     try:

@@ -18,6 +18,7 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_console.analysis.exports.inspect_samples import SCORER, failed_sample, rates_of, scored_sample
 from opsgym_console.analysis.exports.trials import ScoredTrial
+from opsgym_core.common.extras import install_command
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalResults, EvalSample, EvalSpec, EvalStats
@@ -44,7 +45,7 @@ def write_logs(
     try:
         from inspect_ai.log import write_eval_log
     except ImportError:
-        advice = "install Inspect's library: pip install 'opsgym[inspect]'"
+        advice = f"install Inspect's library: {install_command('opsgym-console', 'inspect')}"
         raise InputError("--format inspect", [Problem("", advice)]) from None
     files = []
     for cell, of_cell in groupby(trials, key=lambda scored: scored.record.cell):

@@ -1,4 +1,4 @@
-// Charts. Invariant: a chart keeps its element when the page is updated, is drawn when it becomes visible, and gets all
+// Charts. Invariant: a chart keeps its element when the page is updated, is drawn when it becomes visible or is printed, and gets all
 // texts as data: tooltips are elements, never markup.
 
 /** Colours of series: blue, vermilion, green, purple, orange, sky, grey, brown; symbols repeat after as many. */
@@ -48,6 +48,15 @@ function draw(chart) {
   chart.shown.setOption({ ...common(theme, chart.label), ...chart.option(chart.data, theme) }, { notMerge: true });
   chart.box.toggleAttribute("data-drawn", true);
 }
+
+const PRINTED_WIDTH = 680; // CSS pixels of a portrait page of A4 or Letter within its margins
+addEventListener("beforeprint", () => {
+  for (const chart of charts.values()) {
+    if (!chart.shown) draw(chart);
+    if (chart.shown && chart.box.clientWidth > PRINTED_WIDTH) chart.shown.resize({ width: PRINTED_WIDTH });
+  }
+});
+addEventListener("afterprint", () => { for (const chart of charts.values()) chart.shown?.resize(); });
 
 /** Redraws drawn charts and draws visible ones: after the library has loaded or the theme has changed. */
 function drawAll() {

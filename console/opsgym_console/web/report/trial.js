@@ -19,7 +19,7 @@ async function trialContent(run, row, key, task, trial) {
   try {
     const detail = await readDetail(run, row, key, task, trial);
     if (detail) return detailContent(run, detail);
-    return [row === -1 ? h("p", { class: "warning" }, "This run has no such trial, or it has not ended.") : withoutDetail(run)];
+    return [row === -1 ? h("p", { class: "warning" }, "This trial is not in the run, or has not ended yet.") : withoutDetail(run)];
   } catch (error) {
     return [h("p", { class: "warning", role: "alert" }, error.message)];
   }
@@ -41,7 +41,7 @@ function trialTop(run, row, key, task, trial, query) {
     h("p", { class: "quiet" }, cellTitle(run, key), run.data.run.trials > 1 ? ` · trial ${trial} of 0–${run.data.run.trials - 1}` : ""),
     row !== -1 && run.data.tasks[run.data.trials.task[row]].summary && h("p", { class: "request" }, run.data.tasks[run.data.trials.task[row]].summary),
     row !== -1 && trialFacts(run, row),
-    h("p", { class: "command" }, h("code", {}, repeatCommand(run, key, task, trial)), copyButton("Copy", repeatCommand(run, key, task, trial))),
+    row !== -1 && h("p", { class: "command" }, h("code", {}, repeatCommand(run, key, task, trial)), copyButton("Copy", repeatCommand(run, key, task, trial))),
   ].filter(Boolean);
 }
 

@@ -1,0 +1,98 @@
+"""What the program prints as the next command works as printed, and a dry run only shows what would run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.world import World, row
+
+from opsgym.main import invoke
+from opsgym.program import program
+from opsgym_core.common.extras import install_command
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_a_program_outside_of_the_path_is_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    binary = tmp_path / ".venv" / "bin" / "opsgym"
+    binary.parent.mkdir(parents=True)
+    binary.write_text("#!/bin/sh\n")
+    binary.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(binary), "run"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program() == ".venv/bin/opsgym"
+    monkeypatch.setenv("PATH", str(binary.parent))
+    assert program() == "opsgym"
+
+
+@pytest.mark.parametrize(
+    ("distribution", "extra", "name"), [("opsgym", "data", "pyarrow"), ("opsgym-console", "inspect", "inspect-ai")]
+)
+def test_extras_are_installed_by_the_distributions_that_they_need(distribution: str, extra: str, name: str) -> None:
+    command = install_command(distribution, extra)
+    assert command.split("'")[1].startswith(name)
+    assert sys.executable in command
+    assert "opsgym[" not in command
+    installer = command.split()[0]
+    assert installer in {"uv", sys.executable} or Path(installer).is_file()
+
+
+def test_a_dry_run_prints_cells_and_trials_and_writes_nothing(world: World) -> None:
+    world.write_suite([row("a"), row("b")])
+    world.write_run({"gold": {"model": "replay/gold"}}, trials=3, budget={"maxUsd": 5})
+    done = world.inline("run", "run.yaml", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    cells, total = done.stdout.splitlines()
+    assert cells.endswith(": 6 of 6 trials")
+    assert total.endswith("6 of 6 trials would run, at most 300 steps, with a budget of $5.00")
+    assert not (world.folder / "results").exists()
+    shown = json.loads(world.inline("run", "run.yaml", "--dry-run", "--json").stdout)
+    assert (shown["to_run"], shown["budget_usd"], len(shown["cells"])) == (6, 5.0, 1)
+
+
+def test_a_dry_run_counts_only_trials_without_a_score(world: World) -> None:
+    world.write_suite([row("a")])
+    world.write_run({"gold": {"model": "replay/gold"}})
+    assert world.inline("run", "run.yaml").returncode == 0
+    done = world.inline("run", "run.yaml", "--dry-run")
+    assert "0 of 1 trials would run" in done.stdout
+
+
+def test_help_lists_every_command_in_a_section_and_the_domains(capsys: pytest.CaptureFixture[str]) -> None:
+    from opsgym.command_line.group import SECTIONS, cli
+
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(cli.commands)
+    assert invoke(["gym", "explore", "--help"]) == 0
+    assert "calendar, csm, itsm" in capsys.readouterr().out
+
+
+def test_a_port_in_use_is_named_once_before_postgres_starts(world: World) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "opsgym.main", "gym", "explore", "itsm", "--port", port],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=world.folder,
+            env=dict(os.environ),
+        )
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-1] == (
+        f"cannot serve itsm: the address 127.0.0.1:{port} is in use; choose another --port or --host"
+    )
+    assert len(done.stderr.splitlines()) == 1
