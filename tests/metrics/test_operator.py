@@ -27,6 +27,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.reconciler import NamespaceReconciler
 from opsgym_operator.kube.cache import ObjectCache
+from opsgym_operator.state.run_state import RunState
 
 __all__ = ["mounted", "s3_endpoint", "store_config", "stores"]
 
@@ -157,6 +158,63 @@ def test_after_a_restart_gauges_of_an_ended_run_come_from_its_store_and_counters
     assert value(world.metrics, "opsgym_run_trials", **trials, outcome="passed") == 1
     assert value(world.metrics, "opsgym_run_trials", **trials, outcome="pending") == 1
     assert value(world.metrics, "opsgym_trials_total", **CELL.model_dump(), outcome="passed", reason="") == 0
+
+
+async def settled(namespace: NamespaceReconciler) -> RunState:
+    """The state of the run, once what it was writing is written."""
+    await namespace.reconcile_once()
+    [state] = namespace._states.values()
+    await asyncio.gather(*state._reading.values())
+    await namespace.reconcile_once()
+    await asyncio.gather(*state._writing)
+    return state
+
+
+def test_a_restarted_operator_reads_the_figures_of_an_ended_run_instead_of_the_run(
+    world: World, stores: Stores
+) -> None:
+    put_run(stores)
+    world.put(EVALRUNS, finished())
+
+    async def work(namespace: NamespaceReconciler) -> None:
+        await settled(namespace)
+
+    world.run(work)
+    store = stores.get("results")
+    keys = RunKeys("team.nightly.0123")
+    store.put(keys.run_json, b"not read any more")
+    world.metrics = Metrics()
+    world.run(work)
+    assert of_run(world.metrics)["opsgym_run_progress_ratio"] == [0.5]
+
+    resumed = finished()
+    resumed["status"]["finishedAt"] = "2026-11-22T05:00:00Z"
+    resumed["metadata"]["resourceVersion"] = "2"
+    world.put(EVALRUNS, resumed)
+    world.metrics = Metrics()
+    world.run(work)
+    assert "opsgym_run_progress_ratio" not in of_run(world.metrics), "figures of an earlier end do not count"
+
+
+def test_a_run_that_has_ended_is_let_go_and_read_again_when_it_is_resumed(world: World, stores: Stores) -> None:
+    put_run(stores)
+    ended = finished()
+    resumed = {**ended, "metadata": {**ended["metadata"], "generation": 2}}
+    world.put(EVALRUNS, {**resumed, "spec": {**SPEC, "suspend": True}})
+
+    async def work(namespace: NamespaceReconciler) -> None:
+        state = await settled(namespace)
+        assert state.stored is not None
+        assert state.harvester is not None
+        world.put(EVALRUNS, ended)
+        await namespace.reconcile_once()
+        assert [getattr(state, part) for part in ("stored", "harvester")] == [None, None]
+        assert of_run(world.metrics)["opsgym_run_progress_ratio"] == [0.5]
+        world.put(EVALRUNS, {**resumed, "spec": {**SPEC, "suspend": True}})
+        await settled(namespace)
+        assert state.stored is not None
+
+    world.run(work)
 
 
 def test_the_gate_verdict_is_shown_again_after_a_restart(world: World, stores: Stores) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,5 +29,7 @@ class ControllerContext:
     since: datetime
     """When this process started."""
     now: Callable[[], datetime] = utc_now
+    reading: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """By store: held while a whole run is read, so that one large run at a time is unpacked in memory."""
     dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
     """Sends notifications; the default knows no webhooks."""

@@ -29,10 +29,11 @@ from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_objects, apply_status
 from opsgym_operator.kube.events import record_event
-from opsgym_operator.observe.objects import ObservedNamespace
+from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
 from opsgym_operator.plan.desired import Desired, Load
 from opsgym_operator.plan.namespace import plan
+from opsgym_operator.plan.status import is_finished
 from opsgym_operator.state.run_state import RunState
 
 log = structlog.get_logger(__name__)
@@ -139,6 +140,7 @@ class NamespaceReconciler:
                 written = await self._write_store(run, desired, observed, snapshot)
                 await self._apply(run, written, observed)
                 delays += self._delays(run, written)
+                self._finish(observed.runs_by_uid[uid])
         delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
         run_metrics.show_models(self._context.metrics, self.name, snapshot)
         unread = [uid for uid, desired in plans.items() if Load.STORED_RUN in desired.loads]
@@ -208,6 +210,7 @@ class NamespaceReconciler:
             metrics=self._context.metrics,
             since=self._context.since,
             enqueue=self.enqueue,
+            reading=self._context.reading[store],
         )
         self._states[run.uid] = state
         return state
@@ -287,11 +290,19 @@ class NamespaceReconciler:
         for event in desired.events:
             await record_event(context.client, run.manifest, event, context.now())
 
+    def _finish(self, run: ObservedRun) -> None:
+        """Lets go of a run once its status reports that it has ended."""
+        state = self._states.get(run.uid)
+        if state is not None and is_finished(run):
+            state.finish(self._context.now())
+
     def _delays(self, run: RunSnapshot, desired: Desired) -> list[float]:
         """Shows a run in the metrics; seconds until it needs the next reconcile."""
         state = self._states.get(run.uid)
         self._shown[run.uid] = run.name
         status = run_metrics.show_run(self._context.metrics, self.name, run, desired, state)
+        if state is not None:
+            state.finished_at = status.finished_at
         if state is not None and state.figures is None and status.finished_at is not None:
             state.read([Load.FIGURES])
         delays = [desired.requeue_after_s, state.retry_after_s if state else None]

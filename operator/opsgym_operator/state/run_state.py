@@ -33,8 +33,17 @@ from opsgym_core.store.mounted import Stores
 from opsgym_operator.observe.objects import StoredState, planned_trials
 from opsgym_operator.observe.parse import JobTrials
 from opsgym_operator.plan.desired import Desired, Load
+from opsgym_operator.state.final_figures import put_figures, read_figures
 from opsgym_operator.state.harvest import PodHarvester
-from opsgym_operator.state.stored_run import StoredRun, compact_job, put_attempt, put_run, read_index, read_stored_run
+from opsgym_operator.state.stored_run import (
+    StoredRun,
+    compact_job,
+    put_attempt,
+    put_run,
+    read_gate,
+    read_index,
+    read_stored_run,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -62,9 +71,13 @@ class RunState:
     stores: Stores
     metrics: Metrics
     since: datetime
-    """When this process started."""
+    """When this process started, or finished the run; metrics count attempts that ended later."""
     enqueue: Callable[[], None]
     """Requests a reconcile, because a load has ended."""
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a whole run is read from the store; all runs of a store share it."""
+    finished_at: datetime | None = None
+    """When the run ended, by its status; None while it has not."""
     stored: StoredState | None = None
     """The run as stored; None until it was read."""
     baseline: Baseline | Problem | None = None
@@ -78,7 +91,7 @@ class RunState:
     harvester: PodHarvester | None = None
     """None until the store was read."""
     _ended_figures: RunFigures | None = None
-    """Figures of a run that had ended before this process started."""
+    """Figures of a run that has ended."""
     _failures: int = 0
     """Failed calls of the store in a row."""
     _failing_since: float = 0.0
@@ -175,11 +188,12 @@ class RunState:
             self._read_at[load] = time.monotonic()
 
     async def _read_all(self) -> None:
-        stored = await self.stores.call(self.store, read_stored_run, self.id)
         ledger = AttemptLedger(self.spec.limits.infra_retries)
         harvester = PodHarvester(self.id, self.store, ledger, self.stores, self.metrics, self.since)
-        # Recording 50,000 attempts takes seconds, in which watches and probes must be answered.
-        await asyncio.to_thread(harvester.load, stored)
+        async with self.reading:
+            stored = await self.stores.call(self.store, read_stored_run, self.id)
+            # Recording 50,000 attempts takes seconds, in which watches and probes must be answered.
+            await asyncio.to_thread(harvester.load, stored)
         self.harvester = harvester
         self._chunked |= stored.chunks
         self.stored = StoredState(stored.record, stored.index, stored.control, stored.gate, ledger)
@@ -191,10 +205,43 @@ class RunState:
             self.stored = replace(self.stored, index=index)
 
     async def _read_figures(self) -> None:
-        stored = await self.stores.call(self.store, read_stored_run, self.id)
-        # Only the figures stay in memory, because there may be many runs that have ended.
-        self.gate = stored.gate
-        self._ended_figures = await asyncio.to_thread(_figures_of, stored, self.spec)
+        self.gate = await self.stores.call(self.store, read_gate, self.id)
+        if self.finished_at is not None:
+            self._ended_figures = await self.stores.call(self.store, read_figures, self.id, self.finished_at)
+        if self._ended_figures is None:
+            async with self.reading:
+                stored = await self.stores.call(self.store, read_stored_run, self.id)
+                # Only the figures stay in memory, because there may be many runs that have ended.
+                self._ended_figures = await asyncio.to_thread(_figures_of, stored, self.spec)
+            self._keep_figures()
+
+    def finish(self, now: datetime) -> None:
+        """Drops everything of a run that has ended but its figures; a run that is resumed is read again.
+
+        Args:
+            now: The time, from which on the metrics count attempts of the run that end.
+        """
+        if self.stored is None:
+            return
+        self._ended_figures, self.since = self.figures, now
+        self.stored = self.harvester = self.baseline = None
+        self._read_at.clear()
+        self._keep_figures()
+
+    def _keep_figures(self) -> None:
+        """Begins to write the figures of the end."""
+        task = asyncio.create_task(self._put_figures(), name=f"figures of {self.id}")
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _put_figures(self) -> None:
+        """Writes the figures; without them the next operator reads the whole run."""
+        if self._ended_figures is None or self.finished_at is None:
+            return
+        try:
+            await self.stores.call(self.store, put_figures, self.id, self._ended_figures, self.finished_at)
+        except StoreError as error:
+            log.warning("final figures are not written", run=self.id, problem=str(error))
 
     async def _read_baseline(self) -> None:
         if self.spec.gate is not None:

@@ -83,7 +83,7 @@ def read_stored_run(store: Store, run: str) -> StoredRun:
         record=record,
         index=read_index(store, run),
         control=_get(store, keys.control_json, Control),
-        gate=_get(store, keys.gate_json, GateRecord),
+        gate=read_gate(store, run),
         attempts=_by_end(run, rows.rows()),
         chunks=frozenset(key.removeprefix(keys.chunks).partition(".json")[0] for key in store.keys(keys.chunks)),
     )
@@ -92,6 +92,11 @@ def read_stored_run(store: Store, run: str) -> StoredRun:
 def read_index(store: Store, run: str) -> SuiteIndex | None:
     """Index of the frozen suite; None if no preflight has frozen it."""
     return _get(store, RunKeys(run).suite_index, SuiteIndex)
+
+
+def read_gate(store: Store, run: str) -> GateRecord | None:
+    """The verdict when the run last ended; None if it has none."""
+    return _get(store, RunKeys(run).gate_json, GateRecord)
 
 
 def read_trial(store: Store, keys: TrialKeys) -> TrialRecord | None:
