@@ -1,7 +1,7 @@
 """opsgym's suites as tasks of Inspect: `inspect eval opsgym/opsgym -T suite=quickstart --model …`.
 
 Inspect calls the models and runs any solver; gym servers, databases and verifiers are opsgym's. Needs
-`pip install 'opsgym[inspect]'`.
+the extra `inspect` of this package.
 """
 
 from opsgym.inspect_tasks.task import gym_tools, opsgym
