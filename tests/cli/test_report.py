@@ -167,7 +167,7 @@ def test_failure_modes_equal_the_failures_command(world: World) -> None:
         mode.mode: (mode.share, mode.interval and [mode.interval.low, mode.interval.high]) for mode in modes.modes
     }
     assert shares == {name: (count["share"], count["interval"]) for name, count in of_command.items()}
-    assert (modes.analysed, modes.failed) == (2, 2)
+    assert (modes.analysed, modes.failed) == (4, 4)
     assert modes.modes[0].description.endswith(".")
     for trial in analysis["trials"]:
         cell = [one.cell.model_dump() for one in page.cells].index(trial["cell"])

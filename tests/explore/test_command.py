@@ -150,7 +150,7 @@ def test_an_address_in_use_is_reported(gym: Gym) -> None:
         [*COMMAND, "itsm", "--port", port], capture_output=True, text=True, timeout=LONGEST_S, check=False
     )
     assert done.returncode == 1
-    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert f"the address 127.0.0.1:{port}" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -126,7 +126,7 @@ def test_a_trial_is_fetched_and_stays_open_while_others_end(browser: Browser) ->
 def test_a_trial_that_has_not_ended_is_said_not_to_have(browser: Browser) -> None:
     def then(reader: Reader, console: Console, page: PageData) -> None:
         reader.open("#/trial/a_b_c_d/task-0001/0")
-        expect(reader.trial().get_by_text("or it has not ended")).to_be_visible()
+        expect(reader.trial().get_by_text("or has not ended yet")).to_be_visible()
         assert all("404" in complaint for complaint in reader.complaints)
         reader.complaints.clear()
 

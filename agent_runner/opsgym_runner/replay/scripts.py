@@ -26,6 +26,8 @@ from opsgym_runner.models.prices import REPLAY
 GOLD = f"{REPLAY}gold"
 NOOP = f"{REPLAY}noop"
 _CLOSING = "Done."
+_IDLE = "I took no action."
+"""Answer of `replay/noop`: a text, because an empty reply would be requested once more, and no claim to have acted."""
 _SUPPORT_ROLES = (PLANNER, JUDGE)
 
 
@@ -63,7 +65,7 @@ def script_for(model: str, task: Task, role: str = "") -> Script:
     if role in _SUPPORT_ROLES:
         return _support_script(model, task, role)
     if model == NOOP:
-        return Script((), _CLOSING)  # a text: an empty reply would be requested once more
+        return Script((), _IDLE)
     if model == GOLD:
         if task.gold_actions is None:
             message = f"task {task.task_id} has no gold_actions; {GOLD} cannot play it"
