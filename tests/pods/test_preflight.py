@@ -150,7 +150,11 @@ def test_problems_of_a_model_are_named_by_object_and_field(pod: Pod, spec: dict[
         ("[\n{]", SEED, "ConfigMap tasks: tasks.json: line 2, column 2: is not JSON"),
         ([{**ROW, "verifiers": []}], SEED, "ConfigMap tasks: tasks.json row 1: verifiers: must have at least 1 items"),
         ([ROW, {"task_id": "b"}], SEED, "ConfigMap tasks: tasks.json row 2: user_prompt: is required; gym_servers"),
-        ([ROW, ROW], SEED, "ConfigMap tasks: tasks.json: task_id: 'rename-first' names several rows; give each"),
+        (
+            [ROW, ROW],
+            SEED,
+            "ConfigMap tasks: tasks.json: task_id: 'rename-first' names several rows: tasks.json row 1",
+        ),
         (
             [ROW],
             None,

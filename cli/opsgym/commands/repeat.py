@@ -24,14 +24,13 @@ from opsgym.local.monitor import TranscriptPrinter
 from opsgym.local.output import write_line
 from opsgym.local.plan import PriorState, plan_local
 from opsgym.local.progress import Progress
-from opsgym.local.record import frozen_suite, run_record
+from opsgym.local.record import frozen_suite, local_ledger, run_record
 from opsgym.local.repeat import LocalEnvironment, TrialSelection, repeat_inputs, select_trial
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import TrialRecord, VerifierResult
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.objects import read_object
@@ -106,7 +105,7 @@ def _run_trial(inputs: RunInputs, store: Store, request: RepeatRequest) -> Local
     plan = plan_local(inputs, PriorState())
     frozen_suite(inputs).write(store, inputs.run_id)
     store.put_once(RunKeys(inputs.run_id).run_json, run_record(inputs, plan).model_dump_json().encode())
-    ledger = AttemptLedger(inputs.spec.limits.infra_retries)
+    ledger = local_ledger(inputs.spec)
     display = LineDisplay(Progress(plan.trials_by_cell, ledger, time.monotonic), sys.stderr)
     monitor = TranscriptPrinter(partial(write_line, sys.stdout), _prompt if request.step else None)
     local = LocalRun(inputs, plan, PriorState(), store, ledger, display, concurrency=1, monitor=monitor)

@@ -23,7 +23,15 @@ from opsgym.local.logs import logging_to
 from opsgym.local.metrics import MetricsOptions, RunMetrics, exposed
 from opsgym.local.plan import LocalPlan, PriorState, plan_local
 from opsgym.local.progress import Progress
-from opsgym.local.record import compact_if_large, frozen_suite, note_rows, prior_state, run_record, with_records
+from opsgym.local.record import (
+    compact_if_large,
+    frozen_suite,
+    local_ledger,
+    note_rows,
+    prior_state,
+    run_record,
+    with_records,
+)
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym.local.webhook import notification_of, notify, webhook_of
 from opsgym.program import program
@@ -96,7 +104,7 @@ def run(request: RunRequest) -> int:
     inputs = replace(inputs, run_id=run_id)
     if request.dry_run:
         return dry_run(inputs, store, as_json=request.as_json)
-    ledger = AttemptLedger(inputs.spec.limits.infra_retries)
+    ledger = local_ledger(inputs.spec)
     metrics = RunMetrics(inputs, store, ledger)
     with exposed(metrics, request.metrics):
         return _Invocation(request, inputs, store, ledger, metrics).run()

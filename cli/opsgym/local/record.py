@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from opsgym.local.inputs import RunInputs
 from opsgym.local.plan import LocalPlan, PriorState
+from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.records.attempt import AttemptRecord, TrialId
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.run import PlannedCell, RunRecord
@@ -62,6 +63,11 @@ def prior_state(rows: RunRows) -> PriorState:
     # A trial with an unreadable record cannot be stored again: its object must be deleted or restored first.
     unreadable = {key for key, last in latest.items() if last.reason == ConfigReason.UNREADABLE_RECORD}
     return PriorState(frozenset(scored | unreadable), {key: latest[key] for key in latest.keys() - unreadable})
+
+
+def local_ledger(spec: EvalRunSpec) -> AttemptLedger:
+    """An empty ledger. A lost store counts as any fault: the user repairs the store and resumes the run."""
+    return AttemptLedger(spec.limits.infra_retries, store_losses=spec.limits.infra_retries)
 
 
 def note_rows(ledger: AttemptLedger, rows: RunRows) -> None:

@@ -20,6 +20,7 @@ from opsgym.local.inputs import RunInputs
 from opsgym.local.logs import logging_to
 from opsgym.local.plan import PriorState, plan_local
 from opsgym.local.progress import Progress
+from opsgym.local.record import local_ledger
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym.taskcheck.falsify import can_fail
 from opsgym.taskcheck.findings import Finding
@@ -29,7 +30,6 @@ from opsgym_api.records.attempt import AttemptRecord, TrialRecord, VerifierResul
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Verifier
-from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.objects import read_object
@@ -161,7 +161,7 @@ def _inputs(rows: Sequence[Task], seeds: Mapping[str, Mapping[str, Seed]]) -> Ru
 
 def _run(inputs: RunInputs, store: LocalStore) -> LocalResult:
     plan = plan_local(inputs, PriorState())
-    ledger = AttemptLedger(inputs.spec.limits.infra_retries)
+    ledger = local_ledger(inputs.spec)
     display = _Notes(Progress(plan.trials_by_cell, ledger, time.monotonic), sys.stderr)
     with logging_to(display, None):
         result = asyncio.run(LocalRun(inputs, plan, PriorState(), store, ledger, display, concurrency=None).run())

@@ -48,10 +48,12 @@ class AttemptLedger:
 
     Args:
         infra_retries: Maximum number of further attempts at a trial whose attempts ended in `infra_error`.
+        store_losses: Maximum number of attempts at a trial that lose the store and have further ones.
     """
 
-    def __init__(self, infra_retries: int) -> None:
+    def __init__(self, infra_retries: int, store_losses: int = MOST_STORE_LOSSES) -> None:
         self._infra_retries = infra_retries
+        self._store_losses = store_losses
         self._trials: dict[TrialId, TrialState] = {}
         self._attempts: dict[tuple[TrialId, int], tuple[bool, float | None]] = {}
         """By trial and attempt: whether the attempt has ended, and its cost."""
@@ -171,7 +173,7 @@ class AttemptLedger:
 
     def _is_settled(self, state: TrialState) -> bool:
         if state.outcome is Outcome.INFRA_ERROR:
-            return state.infra_errors > self._infra_retries or state.store_losses > MOST_STORE_LOSSES
+            return state.infra_errors > self._infra_retries or state.store_losses > self._store_losses
         return state.outcome is Outcome.CONFIG_ERROR or (state.outcome is not None and state.outcome.scored)
 
     def state(self, key: TrialId) -> TrialState:
