@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import http
 import os
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 CONFIG = "/etc/opsgym/config.yaml"
 PORT = 9100
+STARTING_TRIES = 30
+"""Times that the API server may ask for another try, a second or more apart, before the operator gives up."""
 
 
 async def operate(config: OperatorConfig, port: int, stores_folder: Path, webhooks_folder: Path) -> None:
@@ -84,12 +88,15 @@ async def operate(config: OperatorConfig, port: int, stores_folder: Path, webhoo
             stores.close()
 
 
-async def listable(client: Client, namespaces: list[str]) -> list[str]:
+async def listable(
+    client: Client, namespaces: list[str], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> list[str]:
     """The namespaces whose EvalRuns the API server lists; a deleted one, whose Role is gone too, is left out.
 
     Args:
         client: The API server.
         namespaces: Namespaces to watch; the whole cluster if empty.
+        sleep: Waits for a number of seconds.
 
     Raises:
         InputError: The kinds of opsgym are not installed.
@@ -99,7 +106,7 @@ async def listable(client: Client, namespaces: list[str]) -> list[str]:
     refusal: ApiError | None = None
     for namespace in namespaces or (None,):
         try:
-            await client.list(EVALRUNS, namespace, metadata_only=True)
+            await _list_once_served(client, namespace, sleep)
         except ApiError as error:
             if error.missing:
                 problem = Problem("", "the kind EvalRun is not installed; install the chart opsgym-crds first")
@@ -113,6 +120,20 @@ async def listable(client: Client, namespaces: list[str]) -> list[str]:
     if refusal is not None and not watched:
         raise refusal
     return watched
+
+
+async def _list_once_served(client: Client, namespace: str | None, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Lists EvalRuns; waits while the API server, which has just got the kind, asks for another try."""
+    for _ in range(STARTING_TRIES):
+        try:
+            await client.list(EVALRUNS, namespace, metadata_only=True)
+        except ApiError as error:
+            if error.status != http.HTTPStatus.TOO_MANY_REQUESTS:
+                raise
+            await sleep(max(error.retry_after, 1.0))
+        else:
+            return
+    await client.list(EVALRUNS, namespace, metadata_only=True)
 
 
 def main() -> int:

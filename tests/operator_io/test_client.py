@@ -247,6 +247,18 @@ def test_a_deleted_namespace_is_skipped_and_the_others_are_watched(server: ApiSe
         with_client(lambda client: listable(client, ["deleted"]))
 
 
+def test_the_operator_waits_while_the_api_server_starts_to_serve_its_kinds(server: ApiServer) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    busy = (429, {"message": "storage is (re)initializing"})
+    server.answers[("GET", EVALRUNS.path("team"))] = [busy, busy, (200, {"items": []})]
+    assert with_client(lambda client: listable(client, ["team"], sleep)) == ["team"]
+    assert waited == [7, 7]
+
+
 def test_dead_watches_and_ghosts_are_detected_beside_a_deleted_namespace(server: ApiServer) -> None:
     forbid(server, "deleted")
     ghost = {"metadata": {"uid": "j2", "resourceVersion": "1", "namespace": "team", "name": "ghost"}}
