@@ -124,16 +124,15 @@ async def listable(
 
 async def _list_once_served(client: Client, namespace: str | None, sleep: Callable[[float], Awaitable[None]]) -> None:
     """Lists EvalRuns; waits while the API server, which has just got the kind, asks for another try."""
-    for _ in range(STARTING_TRIES):
+    for further in reversed(range(STARTING_TRIES)):
         try:
             await client.list(EVALRUNS, namespace, metadata_only=True)
         except ApiError as error:
-            if error.status != http.HTTPStatus.TOO_MANY_REQUESTS:
+            if error.status != http.HTTPStatus.TOO_MANY_REQUESTS or not further:
                 raise
             await sleep(max(error.retry_after, 1.0))
         else:
             return
-    await client.list(EVALRUNS, namespace, metadata_only=True)
 
 
 def main() -> int:

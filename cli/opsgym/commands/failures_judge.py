@@ -12,7 +12,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -20,7 +19,6 @@ import click
 from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalmodel import ModelSpec
-from opsgym_api.records.attempt import Usage
 from opsgym_api.records.failure_labels import JudgedTrial
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_console.analysis.failures.findings import Finding
@@ -28,6 +26,7 @@ from opsgym_console.analysis.failures.judging import AGAIN, Verdict, instruction
 from opsgym_console.analysis.failures.labels import read_judged
 from opsgym_console.analysis.failures.stored import failed_trials
 from opsgym_console.analysis.failures.trial import FailedTrial
+from opsgym_core.common.clock import now_text
 from opsgym_core.planning.documents import load_models
 from opsgym_core.results.score import RunResults
 from opsgym_core.store.base import Store
@@ -36,7 +35,7 @@ from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import JUDGE, ResolvedModel
 from opsgym_runner.json_text import values_in
 from opsgym_runner.models.checks import missing_key
-from opsgym_runner.models.client import Message, ModelClient, Reply, Target
+from opsgym_runner.models.client import LostReplies, Message, ModelClient, Reply, Target
 from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter
 from opsgym_runner.models.prices import REPLAY, known_prices
@@ -154,6 +153,12 @@ class _JudgeRun:
     judged: list[JudgedTrial] = field(default_factory=list)
     stopped: str = ""
 
+    def __post_init__(self) -> None:
+        # Shared by all trials: a rate limit that one meets holds the others back, too.
+        self._clock = Clock()
+        self._pool = EndpointPool(self.model.endpoints, self._clock)
+        self._limiter = ConcurrencyLimiter(self.model.max_concurrency, len(self.model.endpoints) or 1)
+
     async def judge_all(self, due: Sequence[tuple[FailedTrial, Sequence[Finding]]]) -> None:
         trials = iter(due)
         await self._work(trials, most=1)  # its cost says how many the budget admits at once
@@ -206,18 +211,17 @@ class _JudgeRun:
                 break
             verdict = _verdict(reply, trial)
             messages += [reply.message, {"role": "user", "content": AGAIN}]
-        return self._record(trial, replies, verdict, "" if verdict else problem)
+        return self._record(trial, replies, client.take_lost(), verdict, "" if verdict else problem)
 
     def _client(self) -> ModelClient:
-        clock = Clock()
-        pool = EndpointPool(self.model.endpoints, clock)
-        retrier = Retrier(pool, ConcurrencyLimiter(1), RetryPolicy(), clock)
-        return ModelClient(Target(self.model, self.model.model, role=JUDGE), retrier, clock)
+        retrier = Retrier(self._pool, self._limiter, RetryPolicy(), self._clock)
+        return ModelClient(Target(self.model, self.model.model, role=JUDGE), retrier, self._clock)
 
     def _record(
-        self, trial: FailedTrial, replies: Sequence[Reply], verdict: Verdict | None, problem: str
+        self, trial: FailedTrial, replies: Sequence[Reply], lost: LostReplies, verdict: Verdict | None, problem: str
     ) -> JudgedTrial:
-        if any(reply.cost_usd is None for reply in replies):
+        costs = [*(reply.cost_usd for reply in replies), lost.cost_usd]
+        if None in costs:
             self.stopped = "the cost of a reply is unknown, so --max-usd cannot be kept; give the model prices"
         return JudgedTrial(
             judge=self.judge,
@@ -228,9 +232,9 @@ class _JudgeRun:
             labels=verdict.labels if verdict else None,
             dropped=verdict.dropped if verdict else {},
             problem=problem,
-            usage=sum((reply.usage for reply in replies), Usage()),
-            cost_usd=sum(reply.cost_usd or 0.0 for reply in replies),
-            judged_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            usage=sum((reply.usage for reply in replies), lost.usage),
+            cost_usd=sum(cost or 0.0 for cost in costs),
+            judged_at=now_text(),
         )
 
 

@@ -27,7 +27,7 @@ def show_task(name: str, suite: str | None, *, as_json: bool, with_policy: bool)
         with_policy: Whether to print the system prompt.
 
     Raises:
-        InputError: There is no such task, or a row is not valid.
+        InputError: The task is not found, or a row is not valid.
     """
     task = _task(name, suite)
     if as_json:

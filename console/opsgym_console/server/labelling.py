@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
@@ -31,6 +30,7 @@ from opsgym_console.analysis.failures.sampling import labelling_order
 from opsgym_console.server import pages
 from opsgym_console.server.requests import from_another_site
 from opsgym_console.server.sources import Source
+from opsgym_core.common.clock import now_text
 from opsgym_core.results.load import load_rows
 from opsgym_core.results.transcripts import read_transcript
 from opsgym_core.store.base import Store
@@ -132,7 +132,7 @@ class Labelling:
             trial=number,
             modes=[mode.value for mode in Mode if mode.value in given.modes],
             remark=given.remark,
-            labelled_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            labelled_at=now_text(),
         )
         if await self._source.read(partial(put_person, run=self._options.run, labels=labels)):
             return JSONResponse({"stored": True}, 201)

@@ -38,6 +38,11 @@ class RunKeys:
         return f"{self.root}gate.json"
 
     @property
+    def figures_json(self) -> str:
+        """Figures of a run that has ended, for the operator's metrics."""
+        return f"{self.root}figures.json"
+
+    @property
     def report(self) -> str:
         """Prefix of the page about the run."""
         return f"{self.root}report/"

@@ -118,7 +118,7 @@ def any_running(pods: Sequence[ObservedPod]) -> bool:
 def jobs_without_pods(
     jobs: Sequence[ObservedJob], pods: Sequence[ObservedPod], service_account: str, retries: int, now: datetime
 ) -> RunSummary | None:
-    """The first Job that should have pods and has none; None if there is no such Job.
+    """The first Job that should have pods and has none; None if every Job has the pods that it should have.
 
     Args:
         jobs: Jobs that have not finished.

@@ -45,7 +45,7 @@ def put_figures(store: Store, run: str, figures: RunFigures, finished_at: dateti
     """
     cells = [_CellFigures(cell, dict(trials)) for cell, trials in figures.cells.items()]
     final = _FinalFigures(finished_at, cells, figures.success, figures.spent_usd, figures.budget_usd)
-    store.put(_key(run), _FINAL_FIGURES.dump_json(final))
+    store.put(RunKeys(run).figures_json, _FINAL_FIGURES.dump_json(final))
 
 
 def read_figures(store: Store, run: str, finished_at: datetime) -> RunFigures | None:
@@ -54,7 +54,7 @@ def read_figures(store: Store, run: str, finished_at: datetime) -> RunFigures | 
     Raises:
         StoreError: The store cannot be read.
     """
-    content = store.get(_key(run))
+    content = store.get(RunKeys(run).figures_json)
     if content is None:
         return None
     try:
@@ -66,7 +66,3 @@ def read_figures(store: Store, run: str, finished_at: datetime) -> RunFigures | 
     return RunFigures(
         {item.cell: item.trials for item in final.cells}, final.success, final.spent_usd, final.budget_usd
     )
-
-
-def _key(run: str) -> str:
-    return f"{RunKeys(run).root}figures.json"
