@@ -5,6 +5,7 @@ Invariant: nothing here depends on another run; what runs share, the slots of mo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +20,7 @@ from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.run_summary import STORE_RETRY_S, store_unreachable
-from opsgym_operator.plan.slots import SlotDemand
+from opsgym_operator.plan.slots import ROUNDS, SlotDemand, least_chunk
 from opsgym_operator.plan.start_gate import affordable, start_gate
 from opsgym_operator.plan.status import RunSummary, is_finished
 
@@ -91,14 +92,22 @@ def _demands(progress: RunProgress, gate: Control, namespace: ObservedNamespace)
     """Demands of the pod groups that hold slots or want some."""
     entries = {entry.name: entry for entry in progress.resolved.spec.models}
     ceilings = {name: ceiling_of(entry, progress.resolved, namespace) for name, entry in entries.items()}
+    least = least_chunk(progress.tally.total)
     demands = []
     for group in progress.stored.pod_groups:
         entry = entries[group.cell.model]
         pool = ("", entry.ref) if entry.ref else (progress.run.uid, entry.name)
-        demands.append(_demand(progress, gate, group, SlotDemand(group, pool, ceilings[entry.name])))
+        demand = SlotDemand(group, pool, ceilings[entry.name], least=least, unit=_unit(group, least, progress))
+        demands.append(_demand(progress, gate, group, demand))
     counts = affordable(progress, [demand.pending for demand in demands])
     bounded = (replace(demand, pending=count) for demand, count in zip(demands, counts, strict=True))
     return tuple(demand for demand in bounded if demand.held or demand.wants)
+
+
+def _unit(group: PodGroup, least: int, progress: RunProgress) -> int:
+    """Slots with which the smallest chunk of a group takes `ROUNDS` rounds."""
+    trials = len(group.task_ids) * progress.resolved.spec.trials
+    return math.ceil((trials if trials < 2 * least else least) / ROUNDS)
 
 
 def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotDemand) -> SlotDemand:

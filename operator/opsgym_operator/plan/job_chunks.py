@@ -16,11 +16,8 @@ from opsgym_api.records.job_spec import TrialRef
 from opsgym_operator.observe.labels import job_prefix
 from opsgym_operator.plan.desired import JobPatch, TaskJob
 from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.slots import SlotAllocation, SlotDemand
+from opsgym_operator.plan.slots import ROUNDS, SlotAllocation, SlotDemand
 
-ROUNDS = 5
-"""A chunk holds at most this many times its parallelism: short enough to share a model soon, long enough to keep it
-busy."""
 MOST_COMPLETIONS = 1000
 """Completions of one Job: its trials must fit into a ConfigMap, and its status into an object."""
 
@@ -41,7 +38,7 @@ def job_changes(progress: RunProgress, allocations: Sequence[SlotAllocation]) ->
     for allocation in allocations:
         raised, slots = _raise(allocation)
         patches += raised
-        completions = _completions(allocation, slots)
+        completions = _completions(allocation, slots, busy=bool(progress.live_jobs))
         if completions:
             prefix = job_prefix(progress.run, allocation.demand.group.cell.key)
             number = next_numbers[prefix]
@@ -64,18 +61,27 @@ def _raise(allocation: SlotAllocation) -> tuple[list[JobPatch], int]:
     return patches, slots
 
 
-def _completions(allocation: SlotAllocation, slots: int) -> int:
-    """Completions of a new Job; 0 for no new Job."""
+def _completions(allocation: SlotAllocation, slots: int, *, busy: bool) -> int:
+    """Completions of a new Job; 0 for no new Job.
+
+    Args:
+        allocation: What the pod group gets.
+        slots: Slots of the new Job.
+        busy: Whether the run has unfinished Jobs, which release further slots.
+    """
     demand, fair_share = allocation.demand, allocation.fair_share
     if slots == 0 or demand.pending == 0:
         return 0
-    if demand.queued and demand.jobs and 2 * slots < min(fair_share, demand.pending):
+    waits = bool(demand.jobs) or (busy and demand.unit > 1)
+    if demand.queued and waits and 2 * slots < min(max(fair_share, demand.unit), demand.pending):
         # The parallelism of a queued Job is fixed: better one Job with half of the slots a little later than many with
         # one slot each.
         return 0
     if demand.one_round:
         return min(demand.pending, slots, MOST_COMPLETIONS)
-    return min(demand.pending, ROUNDS * max(slots, fair_share), MOST_COMPLETIONS)
+    chunk = max(demand.least, ROUNDS * max(slots, fair_share))
+    # What would be left for a Job of its own goes with this one.
+    return min(chunk if demand.pending - chunk >= demand.least else demand.pending, MOST_COMPLETIONS)
 
 
 def _next_numbers(progress: RunProgress) -> defaultdict[str, int]:

@@ -5,12 +5,14 @@ plans.
 
 A Job holds min(parallelism, remaining) slots: the Job controller refills them by itself until fewer indexes remain.
 Slots that it then releases go to the run that holds the fewest, and within a run to the pod group that holds the
-fewest. Since a chunk is at most a few rounds long, a run that starts later waits for a few episodes, not for a whole
-evaluation.
+fewest. A chunk is a few rounds long, so a run that starts later waits for a few episodes, not for a whole evaluation.
+In a run whose chunks must be large, since it would need too many Jobs otherwise, a group therefore gets as many slots
+as make its chunk a few rounds long before the next group gets any.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +24,22 @@ from opsgym_operator.observe.pod_groups import PodGroup
 
 SlotPool: TypeAlias = tuple[str, str]
 """Owner of slots: an EvalModel (`"", its name`), or a model declared inline (`uid of the run, name in the run`)."""
+
+ROUNDS = 5
+"""A chunk holds about this many times its parallelism: short enough to share a model soon, long enough to keep it
+busy."""
+MOST_JOBS = 1000
+"""Jobs into which a run is split, apart from one for each pod group: an object of its own for every few trials would
+cost the API server more than their pods do."""
+
+
+def least_chunk(trials: int) -> int:
+    """Trials that a chunk holds at least, unless its pod group has fewer.
+
+    Args:
+        trials: Trials of the run.
+    """
+    return max(1, math.ceil(trials / MOST_JOBS))
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,10 @@ class SlotDemand:
     """A chunk must hold no more trials than can run at once, because the cost of a trial is not known yet."""
     queued: bool = False
     """Kueue decides when the group's Jobs run; their parallelism is fixed at creation."""
+    least: int = 1
+    """Trials that a chunk holds at least, unless the group has fewer."""
+    unit: int = 1
+    """Slots with which such a chunk takes `ROUNDS` rounds."""
 
     @property
     def raisable(self) -> int:
@@ -88,7 +110,7 @@ def allocate(
     for pool, demanding in by_pool.items():
         ceiling = demanding[-1][1].ceiling
         requests = [
-            SlotRequest(demand.wants, used=demand.held, begun=demand.begun, run=number[uid])
+            SlotRequest(demand.wants, used=demand.held, begun=demand.begun, run=number[uid], unit=demand.unit)
             for uid, demand in demanding
         ]
         granted = share_slots(ceiling - taken[pool], requests)

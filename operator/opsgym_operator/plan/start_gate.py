@@ -14,7 +14,6 @@ from datetime import datetime
 
 from opsgym_api.records.run import Control
 from opsgym_core.planning.budget import budget_gate
-from opsgym_core.planning.slots import SlotRequest, share_slots
 from opsgym_operator.plan.progress import RunProgress
 
 OPEN = Control()
@@ -56,4 +55,19 @@ def affordable(progress: RunProgress, pending: Sequence[int]) -> Sequence[int]:
     planned, spent = progress.reserved.trials, ledger.spent - progress.reserved.spent
     total = min((budget.max_usd - spent) / ledger.largest, sum(pending) + planned)
     allowed = math.ceil(total) - planned
-    return share_slots(allowed, [SlotRequest(count, run=number) for number, count in enumerate(pending)])
+    return shared_evenly(allowed, pending)
+
+
+def shared_evenly(total: int, demands: Sequence[int]) -> Sequence[int]:
+    """Shares that differ by at most one, except where less is asked for; earlier ones are the larger."""
+    left, level = max(0, total), 0
+    for number, most in enumerate(ordered := sorted(demands)):
+        further = min(most - level, left // (len(ordered) - number))
+        level, left = level + further, left - further * (len(ordered) - number)
+        if level < most:
+            break
+    shares = [min(most, level) for most in demands]
+    for number, most in enumerate(demands):
+        if left and most > level:
+            shares[number], left = level + 1, left - 1
+    return shares
