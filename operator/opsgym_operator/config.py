@@ -153,6 +153,15 @@ class NotificationsConfig(Document):
         return {webhook.name: webhook for webhook in self.webhooks}
 
 
+class LeaseConfig(Document):
+    """The Lease by which the replicas of a release elect their leader."""
+
+    namespace: Name = "default"
+    """Its namespace, usually that of the release."""
+    name: Name = "opsgym-operator"
+    """Its name. Together they identify the release towards others that watch the same namespaces."""
+
+
 class OperatorConfig(Document):
     """`/etc/opsgym/config.yaml`."""
 
@@ -174,6 +183,8 @@ class OperatorConfig(Document):
     """Webhook notifications of run events."""
     watch_namespaces: list[Name] = []
     """Namespaces to watch; the whole cluster if empty."""
+    lease: LeaseConfig = LeaseConfig()
+    """Lease of the leader."""
 
     @model_validator(mode="after")
     def _stores_named_once(self) -> OperatorConfig:

@@ -27,6 +27,7 @@ from tests.helm.charts import (
 
 from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_operator.config import HeadersSecret, OperatorConfig, PodsConfig, TracingConfig, parse_config
+from opsgym_operator.kube.leadership import NAMESPACE_LEASE
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "least": {"stores": [STORE]},
@@ -46,6 +47,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "gyms": {"csm": {"image": "csm:1", "port": 8005}},
         "images": {"pullSecrets": ["registry"], "runner": "r@sha256:0"},
         "operator": {
+            "replicas": 2,
             "nodeSelector": {"a": "b"},
             "tolerations": [{"operator": "Exists"}],
             "priorityClassName": "high",
@@ -86,8 +88,8 @@ ANYWHERE = [
 """Any address but those where clouds serve the credentials of nodes."""
 
 NAMESPACED = {
-    "ConfigMap", "Deployment", "EvalModel", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "Role", "RoleBinding",
-    "Ingress", "PrometheusRule", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
+    "ConfigMap", "Deployment", "EvalModel", "NetworkPolicy", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget",
+    "Role", "RoleBinding", "Ingress", "PrometheusRule", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
 }  # fmt: skip
 
 every_setting = pytest.mark.parametrize("values", SETTINGS.values(), ids=SETTINGS.keys())
@@ -187,6 +189,42 @@ def test_a_release_may_have_any_name() -> None:
         assert len(manifest["metadata"]["name"]) <= 63
 
 
+def _lease_rules(name: str) -> list[Manifest]:
+    leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    return [{**leases, "verbs": ["create"]}, {**leases, "resourceNames": [name], "verbs": ["get", "patch"]}]
+
+
+def test_replicas_elect_their_leader_in_the_namespace_of_the_release() -> None:
+    manifests = rendered(SETTINGS["two namespaces"])
+    lease = _config(manifests).lease
+    assert (lease.namespace, lease.name) == ("evals", "opsgym-operator")
+    assert one(manifests, "Role", "opsgym-operator-leader")["rules"] == _lease_rules(lease.name)
+    assert one(manifests, "RoleBinding", "opsgym-operator-leader")["subjects"] == [
+        {"kind": "ServiceAccount", "name": "opsgym-operator", "namespace": "evals"}
+    ]
+
+
+def test_a_replica_is_told_its_own_name() -> None:
+    container = one(rendered(SETTINGS["least"]), "Deployment", "opsgym-operator")["spec"]["template"]["spec"][
+        "containers"
+    ][0]
+    own = {"name": "OPSGYM_POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    assert own in container["env"]
+
+
+def test_several_replicas_are_spread_and_not_evicted_together() -> None:
+    budgets = [item for item in rendered(SETTINGS["least"]) if item["kind"] == "PodDisruptionBudget"]
+    assert budgets == []
+    manifests = rendered({**SETTINGS["least"], "operator": {"replicas": 2}})
+    deployment, budget = (one(manifests, kind, "opsgym-operator") for kind in ("Deployment", "PodDisruptionBudget"))
+    assert deployment["spec"]["replicas"] == 2
+    selector = deployment["spec"]["selector"]
+    assert budget["spec"]["selector"] == selector
+    assert budget["spec"]["maxUnavailable"] == 1
+    [spread] = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    assert (spread["labelSelector"], spread["whenUnsatisfiable"]) == (selector, "ScheduleAnyway")
+
+
 def test_the_operator_may_do_this_and_no_more() -> None:
     own = ["opsgym.dev"]
     expected = [
@@ -203,6 +241,7 @@ def test_the_operator_may_do_this_and_no_more() -> None:
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "delete"]},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "create", "patch"]},
         {"apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues"], "verbs": ["list"]},
+        *_lease_rules(NAMESPACE_LEASE),
     ]
     role = one(rendered(SETTINGS["least"]), "Role", "opsgym-operator")
     assert role["rules"] == expected
@@ -520,7 +559,7 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
         ({"images": {"pullPolicy": "Sometimes"}}, "/images/pullPolicy"),
         ({"images": {"tag": ""}}, "/images/tag"),
         ({"models": [{"name": "a", "spec": {}}]}, "/models/0/spec"),
-        ({"operator": {"replicas": 2}}, "'replicas' not allowed"),
+        ({"operator": {"replicas": 0}}, "/operator/replicas"),
         ({"operator": {"resources": {"limits": {"memory": "much"}}}}, "/operator/resources/limits/memory"),
         ({"pods": {"databaseMegabytes": 1}}, "/pods/databaseMegabytes"),
         ({"pods": {"tolerations": [{"effect": "Never"}]}}, "/pods/tolerations/0/effect"),

@@ -21,7 +21,7 @@ class ApiServer:
     url: str
     answers: dict[tuple[str, str], list[tuple[int, Any]]] = field(default_factory=dict)
     """Status and body by method and path, in order; the last one is repeated. A body may be a function of the request's
-    content."""
+    content, which returns the status too if that is 0 here."""
     refusals: dict[str, Callable[[Any], tuple[int, Any] | None]] = field(default_factory=dict)
     """By path of a POST: status and body that its content is answered with instead; None for the usual answer."""
     received: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
@@ -61,6 +61,8 @@ def api_server() -> Iterator[ApiServer]:
             status, body = refused or (queue.pop(0) if len(queue) > 1 else queue[0])
             if callable(body):
                 body = body(json.loads(content or b"null"))
+                # Without a status of its own the function answers with both.
+                status, body = (status, body) if status else body
             answer = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(answer)))

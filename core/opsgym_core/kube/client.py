@@ -51,9 +51,11 @@ PODS = Kind("v1", "Pod", "pods")
 CONFIGMAPS = Kind("v1", "ConfigMap", "configmaps")
 EVENTS = Kind("v1", "Event", "events")
 LOCALQUEUES = Kind("kueue.x-k8s.io/v1beta1", "LocalQueue", "localqueues")
+LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 KINDS: Mapping[str, Kind] = {
-    kind.name: kind for kind in (EVALRUNS, EVALMODELS, EVALSCHEDULES, JOBS, PODS, CONFIGMAPS, EVENTS, LOCALQUEUES)
+    kind.name: kind
+    for kind in (EVALRUNS, EVALMODELS, EVALSCHEDULES, JOBS, PODS, CONFIGMAPS, EVENTS, LOCALQUEUES, LEASES)
 }
 """Kinds by name, as in the `kind` field of a manifest."""
 
@@ -113,10 +115,13 @@ class Client(AbstractAsyncContextManager["Client"]):
 
     Args:
         login: Returns credentials; called again when they have expired. `opsgym_core.kube.login.login` is one.
+        writable_s: Seconds for which objects of a namespace may still be written; a write that would take longer is
+            given up, and at 0 none is sent. None allows all writes.
     """
 
-    def __init__(self, login: Callable[[], Credentials]) -> None:
+    def __init__(self, login: Callable[[], Credentials], writable_s: Callable[[str], float] | None = None) -> None:
         self._login = login
+        self._writable_s = writable_s
         self._credentials = login()
         self._session: aiohttp.ClientSession | None = None
 
@@ -126,7 +131,6 @@ class Client(AbstractAsyncContextManager["Client"]):
         connector = aiohttp.TCPConnector(limit=32, ssl=self._credentials.as_ssl_context())
         self._session = aiohttp.ClientSession(
             connector=connector,
-            timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
             headers={"User-Agent": "opsgym", "Accept": "application/json"},
         )
         return self
@@ -183,12 +187,14 @@ class Client(AbstractAsyncContextManager["Client"]):
             ApiError: With `exists` if an object of that name exists.
         """
         kind = KINDS[manifest["kind"]]
-        return await self._request("POST", kind.path(manifest["metadata"]["namespace"]), body=manifest)
+        namespace = manifest["metadata"]["namespace"]
+        return await self._request("POST", kind.path(namespace), body=manifest, written=namespace)
 
     async def patch(self, kind: Kind, namespace: str, name: str, change: Manifest, subresource: str = "") -> Manifest:
         """Applies a merge patch to an object, or to a subresource of it such as `status`."""
         headers = {"Content-Type": "application/merge-patch+json"}
-        return await self._request("PATCH", kind.path(namespace, name, subresource), body=change, headers=headers)
+        path = kind.path(namespace, name, subresource)
+        return await self._request("PATCH", path, body=change, headers=headers, written=namespace)
 
     async def delete(self, kind: Kind, namespace: str, name: str, uid: str | None = None) -> None:
         """Deletes an object and, in the background, its dependents. An object that does not exist is not an error.
@@ -203,7 +209,7 @@ class Client(AbstractAsyncContextManager["Client"]):
         if uid is not None:
             body["preconditions"] = {"uid": uid}
         try:
-            await self._request("DELETE", kind.path(namespace, name), body=body)
+            await self._request("DELETE", kind.path(namespace, name), body=body, written=namespace)
         except ApiError as error:
             if not error.missing and not (uid is not None and error.exists):
                 raise
@@ -216,32 +222,56 @@ class Client(AbstractAsyncContextManager["Client"]):
         body: Manifest | None = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        written: str | None = None,
     ) -> Manifest:
+        """Sends a request; `written` is the namespace that it changes, None for a request that only reads."""
         content = None if body is None else json.dumps(body)
         content_headers = {"Content-Type": "application/json", **(headers or {})}
-        status, answer, wait = await self._send(method, path, content, params, content_headers)
+        status, answer, wait = await self._send(method, path, content, params, content_headers, written)
         if status == 401:
             # A service account's token is replaced on disk every hour.
             self._credentials = self._login()
-            status, answer, wait = await self._send(method, path, content, params, content_headers)
+            status, answer, wait = await self._send(method, path, content, params, content_headers, written)
         if status >= 400:
             raise ApiError(f"{method} {path}", status, _message(answer), wait)
         return _object(answer, f"{method} {path}")
 
     async def _send(
-        self, method: str, path: str, content: str | None, params: Mapping[str, str] | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        content: str | None,
+        params: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        written: str | None,
     ) -> tuple[int, str, float]:
         if self._session is None:
             raise RuntimeError("the client is not open; use it as a context manager")
+        timeout = aiohttp.ClientTimeout(total=self._timeout_s(f"{method} {path}", written))
         url = f"{self._credentials.server.rstrip('/')}{path}"
         sent = {**headers, **self._credentials.as_http_headers()}
         try:
-            async with self._session.request(method, url, data=content, params=params, headers=sent) as response:
+            async with self._session.request(
+                method, url, data=content, params=params, headers=sent, timeout=timeout
+            ) as response:
                 wait = response.headers.get("Retry-After", "")
                 return response.status, await response.text(), float(wait) if wait.isdigit() else 0.0
         except (aiohttp.ClientError, TimeoutError) as error:
             problem = str(error) or type(error).__name__
             raise ApiError(f"{method} {path}", 0, f"the API server does not answer: {problem}") from None
+
+    def _timeout_s(self, request: str, written: str | None) -> float:
+        """Seconds that a request may take.
+
+        Raises:
+            ApiError: It writes to a namespace that may not be written to now.
+        """
+        if written is None or self._writable_s is None:
+            return TIMEOUT_S
+        seconds = self._writable_s(written)
+        if seconds <= 0:
+            raise ApiError(request, 0, f"not sent: this process does not hold the Lease for namespace {written}")
+        return min(TIMEOUT_S, seconds)
 
 
 def _object(answer: str, request: str) -> Manifest:

@@ -223,6 +223,20 @@ NAMESPACES_SKIPPED = Metric(
     "namespaces",
     local=False,
 )
+NAMESPACES_OF_OTHERS = Metric(
+    "opsgym_namespaces_of_other_releases",
+    "gauge",
+    "Watched namespaces that are left out because another release serves them.",
+    "namespaces",
+    local=False,
+)
+LEADING = Metric(
+    "opsgym_operator_leading",
+    "gauge",
+    "1 for the replica that holds the release's Lease and does all work, 0 for those that stand by.",
+    "1",
+    local=False,
+)
 NOTIFICATIONS = Metric(
     "opsgym_notifications_total",
     "counter",
@@ -238,6 +252,6 @@ METRICS = (
     TRIAL_DURATION, RUN_TRIALS, RUN_PROGRESS, RUN_SUCCESS, RUN_COST, RUN_BUDGET, RUN_PODS_PENDING, RUN_STALLED,
     RUN_GATE, RUN_REGRESSION, RUN_FINISHED, SCHEDULE_LAST_RUN, SCHEDULE_LAST_SUCCESS, SCHEDULE_NEXT_RUN,
     MODEL_IN_FLIGHT, MODEL_CEILING, RECONCILE_DURATION, RECONCILE_ERRORS, RECONCILE_LAST_SUCCESS, NAMESPACES_SKIPPED,
-    NOTIFICATIONS, BUILD_INFO,
+    NAMESPACES_OF_OTHERS, LEADING, NOTIFICATIONS, BUILD_INFO,
 )  # fmt: skip
 """All metrics, in the order of docs/metrics.md."""

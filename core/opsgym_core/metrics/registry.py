@@ -264,6 +264,14 @@ class Metrics:
         """Replaces the number of watched namespaces that are left out."""
         self._gauges[defined.NAMESPACES_SKIPPED.name].set(count)
 
+    def show_namespaces_of_others(self, count: int) -> None:
+        """Replaces the number of watched namespaces that other releases serve."""
+        self._gauges[defined.NAMESPACES_OF_OTHERS.name].set(count)
+
+    def show_leading(self, leading: bool) -> None:
+        """Shows whether this replica is the leader."""
+        self._gauges[defined.LEADING.name].set(leading)
+
     @contextmanager
     def time_reconcile(self) -> Iterator[None]:
         """Measures the reconcile in the context; records the time of its success unless it raises."""

@@ -127,6 +127,7 @@ tracing:
 {{- end }}
 {{- end }}
 notifications: {{ .Values.notifications | toJson }}
+lease: {namespace: {{ .Release.Namespace }}, name: {{ include "opsgym.fullname" . }}-operator}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
 

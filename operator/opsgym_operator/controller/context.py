@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,6 +15,10 @@ from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.observability.webhooks import WebhookDispatcher
+
+
+async def _claimed(_: str) -> str:
+    return ""
 
 
 @dataclass
@@ -33,3 +37,6 @@ class ControllerContext:
     """By store: held while a whole run is read, so that one large run at a time is unpacked in memory."""
     dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
     """Sends notifications; the default knows no webhooks."""
+    claim: Callable[[str], Awaitable[str]] = _claimed
+    """Claims a namespace before each reconcile: returns the release that serves it instead, empty if this one does.
+    Raises ApiError while nothing may be written. The default claims every namespace."""

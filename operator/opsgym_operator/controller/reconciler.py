@@ -87,6 +87,10 @@ class NamespaceReconciler:
             await self._wait(delay)
             self.began_at = time.monotonic()
             try:
+                if other := await self._context.claim(self.name):
+                    log.warning("the namespace is skipped, because another release serves it", release=other)
+                    self.synced, delay = True, RESYNC_S
+                    continue
                 with self._context.metrics.time_reconcile():
                     delay = await self.reconcile_once()
                 failures = 0

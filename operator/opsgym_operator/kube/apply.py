@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from opsgym_core.kube.client import JOBS, KINDS, ApiError, Client, Kind, Manifest
 from opsgym_operator.kube.cache import ObjectCache
+from opsgym_operator.observe.labels import JOB_SPEC_KEY
 from opsgym_operator.plan.desired import Desired, JobPatch, ObjectRef
 
 WRITES = 8
@@ -72,10 +73,10 @@ async def _create_in_order(client: Client, cache: ObjectCache, manifests: Iterab
 
 
 async def create(client: Client, cache: ObjectCache, manifest: Manifest) -> None:
-    """Creates an object unless one of its name exists.
+    """Creates an object unless it exists.
 
     Raises:
-        ApiError: The API server refused it.
+        ApiError: The API server refused it, or has another object of that name.
     """
     kind = KINDS[manifest["kind"]]
     try:
@@ -86,8 +87,32 @@ async def create(client: Client, cache: ObjectCache, manifest: Manifest) -> None
         existing = await client.get(kind, manifest["metadata"]["namespace"], manifest["metadata"]["name"])
         if existing is None:
             raise
-        created = existing
+        cache.record_write(kind, existing)
+        if _differs(manifest, existing):
+            name = manifest["metadata"]["name"]
+            problem = f"{kind.name} {name} exists with other content; delete it if nothing uses it"
+            raise ApiError(f"create {kind.name}", error.status, problem) from None
+        return
     cache.record_write(kind, created)
+
+
+_COMPARED: Mapping[str, Sequence[tuple[str, str]]] = {
+    "ConfigMap": [("data", JOB_SPEC_KEY)],
+    "Job": [("spec", "completions"), ("spec", "backoffLimitPerIndex")],
+}
+"""Fields, by kind, in which an object that exists must equal the one to create. Of a Job these are fields that neither
+its controller nor a user changes; what its pods do is in its ConfigMap."""
+
+
+def _differs(manifest: Manifest, existing: Manifest) -> bool:
+    """Whether an existing object is not the one that should be created: of another run, or with other trials."""
+    compared = _COMPARED.get(manifest["kind"])
+    if compared is None:
+        return False
+    owners = [item["metadata"].get("ownerReferences", [{}])[0].get("uid") for item in (manifest, existing)]
+    return owners[0] != owners[1] or any(
+        manifest[part].get(field) != (existing.get(part) or {}).get(field) for part, field in compared
+    )
 
 
 async def delete(client: Client, cache: ObjectCache, namespace: str, ref: ObjectRef) -> None:

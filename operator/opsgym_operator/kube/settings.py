@@ -19,7 +19,7 @@ def kopf_settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     # The operator records Events of its own; kopf's would repeat log lines.
     settings.posting.enabled = False
-    # One operator per installation: the chart's Deployment replaces a pod only after the old one is gone.
+    # Leases elect the leader before kopf starts; its own peering would neither fence writes nor name a release.
     settings.peering.standalone = True
     # Requires no right to read CustomResourceDefinitions or Namespaces; both exist before the operator starts.
     settings.scanning.disabled = True

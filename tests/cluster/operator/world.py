@@ -52,6 +52,8 @@ class Operator:
     """Fields of the configuration that differ from the usual."""
     stores: list[str] = field(default_factory=list)
     """Names under which it knows the test's place in the S3 server."""
+    name: str = "operator"
+    """Its name among the replicas of its release."""
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -64,10 +66,10 @@ class Operator:
         self.stores.append(store)
 
     def start(self) -> None:
-        """Starts it; returns when it has begun to watch."""
+        """Starts it; returns when it has begun to watch, or stands by."""
         if not self.stores:
             self.mount("results")
-        config = self.folder / "config.yaml"
+        config = self.folder / f"{self.name}.yaml"
         config.write_text(yaml.safe_dump(self._config()))
         self.port = _free_port()
         environment = {
@@ -76,6 +78,7 @@ class Operator:
             "OPSGYM_OPERATOR_CONFIG": str(config),
             "OPSGYM_STORES": str(self.folder / "stores"),
             "OPSGYM_METRICS_PORT": str(self.port),
+            "OPSGYM_POD_NAME": self.name,
         }
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([sys.executable, "-m", "opsgym_operator"], env=environment, stderr=log)
@@ -100,7 +103,7 @@ class Operator:
     @property
     def log(self) -> Path:
         """Its log, over all its lives."""
-        return self.folder / "operator.log"
+        return self.folder / f"{self.name}.log"
 
     def ask(self, path: str) -> int:
         """HTTP status of one of its pages; 0 if it does not answer."""
@@ -195,6 +198,7 @@ class Operator:
             "images": {"runner": "localhost/opsgym-runner:dev", "domains": "localhost/opsgym-domains:dev"},
             "pods": {"resources": {"agent": SMALL, "gym": SMALL, "postgres": SMALL}},
             "watchNamespaces": [self.namespace],
+            "lease": {"namespace": self.namespace, "name": "opsgym-operator"},
             **self.config,
         }
 

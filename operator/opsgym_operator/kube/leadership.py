@@ -1,0 +1,169 @@
+"""Leadership of a release's replicas, and the namespaces that the release serves.
+
+Invariant: an object of a namespace is written only by the leader of the one release that serves the namespace. Two
+Leases say so: one elects the leader among the replicas of a release, and one in each served namespace names the
+release. Writes end before another process can get either of them. A leader that has lost a Lease ends, since what it
+has in memory may be out of date; one that merely cannot renew it stops writing and goes on once the API server answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import structlog
+
+from opsgym_core.kube.client import ApiError, Client
+from opsgym_core.metrics.registry import Metrics
+from opsgym_operator.config import LeaseConfig
+from opsgym_operator.kube.lease import Lease
+
+log = structlog.get_logger(__name__)
+
+LEADER_DURATION_S = 12
+"""Seconds after which another replica takes over from a leader that does not renew its Lease."""
+RENEW_S = 3.0
+"""Seconds between renewals of the leader's Lease."""
+RETRY_S = 2.0
+"""Seconds between two looks of a standby at the Lease, and after a failed renewal."""
+NAMESPACE_DURATION_S = 60
+"""Seconds after which another release may serve a namespace that its release has left. Replicas of one release take
+over from each other at once, so this may be long, and renewals of a hundred namespaces are few."""
+NAMESPACE_RENEW_S = 20.0
+"""Seconds between renewals of a namespace's Lease."""
+NAMESPACE_LEASE = "opsgym-namespace"
+"""Name of the Lease, in each served namespace, whose holder is the release that serves the namespace."""
+
+
+class LostLeaseError(Exception):
+    """Another process holds a Lease that this one held."""
+
+
+class Leadership:
+    """The Leases of one process.
+
+    Args:
+        client: The API server; another client than that of the writes that depend on it.
+        config: The leader's Lease.
+        identity: Name of this process, which no other process has at the same time.
+        metrics: Shows whether this process leads, and the namespaces of other releases.
+        lease: Makes a Lease of a namespace, name, identity and duration; for tests.
+        sleep: Waits for a number of seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        config: LeaseConfig,
+        identity: str,
+        metrics: Metrics,
+        lease: Callable[[str, str, str, int], Lease] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._lease = lease or partial(Lease, client)
+        self._leader = self._lease(config.namespace, config.name, identity, LEADER_DURATION_S)
+        self._release = f"{config.namespace}/{config.name}"
+        self._metrics = metrics
+        self._sleep = sleep
+        self._namespaces: dict[str, Lease] = {}
+        self.standing_by = False
+        """Whether another process is known to lead."""
+
+    def writable_s(self, namespace: str) -> float:
+        """Seconds for which objects of a namespace may still be written; 0 if they may not."""
+        claim = self._namespaces.get(namespace)
+        return min(self._leader.writable_s, claim.writable_s) if claim is not None else 0.0
+
+    async def elect(self) -> None:
+        """Returns once this process leads.
+
+        Raises:
+            ApiError: The API server refuses access to the Lease.
+        """
+        while not await self._leads():
+            await self._sleep(RETRY_S)
+        self.standing_by = False
+        self._metrics.show_leading(True)
+        log.info("leading", release=self._release)
+
+    async def _leads(self) -> bool:
+        try:
+            leads = await self._leader.hold()
+        except ApiError as error:
+            if error.refused:
+                raise
+            log.warning("cannot read or write the leader's Lease", problem=str(error))
+            return False
+        if not leads and not self.standing_by:
+            log.info("standing by", leader=self._leader.view.other)
+        self.standing_by = not leads
+        return leads
+
+    async def keep(self) -> None:
+        """Renews the Leases until it is cancelled.
+
+        Raises:
+            LostLeaseError: Another process has got one of them.
+        """
+        await asyncio.gather(self._keep_leader(), self._keep_namespaces())
+
+    async def _keep_leader(self) -> None:
+        while True:
+            await self._sleep(RENEW_S if await self._renewed(self._leader) else RETRY_S)
+
+    async def _keep_namespaces(self) -> None:
+        while True:
+            await self._sleep(NAMESPACE_RENEW_S)
+            for namespace, lease in list(self._namespaces.items()):
+                if lease.view.entered and not await self._renewed(lease) and not lease.view.record.version:
+                    # Deleted, as a rule with its namespace; a reconcile of the namespace would claim it again.
+                    del self._namespaces[namespace]
+
+    async def _renewed(self, lease: Lease) -> bool:
+        """Renews a Lease that this process has got; False if that failed and will be tried again.
+
+        Raises:
+            LostLeaseError: Another process has got it.
+        """
+        try:
+            held = await lease.hold()
+        except ApiError as error:
+            log.warning("cannot renew a Lease", problem=str(error), writable_s=round(lease.writable_s, 1))
+            return False
+        if lease.view.lost and (lease is self._leader or lease.view.other):
+            holder = lease.view.other or "none: it was deleted"
+            raise LostLeaseError(f"Lease {lease.name} is lost; its holder is {holder}")
+        return held
+
+    async def claim(self, namespace: str) -> str:
+        """Claims a namespace for the release.
+
+        Returns:
+            The other release that serves it; empty if this one does.
+
+        Raises:
+            ApiError: Nothing may be written now, because the Leases cannot be renewed.
+        """
+        if not self._leader.writable_s:
+            raise ApiError(f"reconcile {namespace}", 0, "the leader's Lease cannot be renewed")
+        lease = self._namespaces.get(namespace)
+        if lease is None:
+            lease = self._lease(namespace, NAMESPACE_LEASE, self._release, NAMESPACE_DURATION_S)
+            self._namespaces[namespace] = lease
+        if lease.writable_s or await lease.hold():
+            self._show_others()
+            return ""
+        self._show_others()
+        return lease.view.other
+
+    def _show_others(self) -> None:
+        self._metrics.show_namespaces_of_others(sum(not lease.writable_s for lease in self._namespaces.values()))
+
+    async def release(self) -> None:
+        """Gives the leadership back, after the last write; the namespaces stay with the release."""
+        self._metrics.show_leading(False)
+        try:
+            await self._leader.release()
+        except ApiError as error:
+            log.warning("cannot give back the leader's Lease", problem=str(error))
