@@ -106,7 +106,12 @@ class Leadership:
         Raises:
             LostLeaseError: Another process has got one of them.
         """
-        await asyncio.gather(self._keep_leader(), self._keep_namespaces())
+        tasks = [asyncio.create_task(work) for work in (self._keep_leader(), self._keep_namespaces())]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def _keep_leader(self) -> None:
         while True:
