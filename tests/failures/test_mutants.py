@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from tests.support.gym import Gym
-from tools.failure_docs.measure import MutantResult, run_mutants
+from tools.failure_docs.measure import MutantResult, run_mutants, without_solution
 
 from opsgym_console.analysis.failures import Mode
 
@@ -25,6 +25,12 @@ def test_the_mode_of_a_mutant_is_detected_and_no_other(results: Sequence[MutantR
     assert result.trial is not None, f"{result.mutant.label}: passed"
     actual, detected = result.pair
     assert detected == actual, f"{result.mutant.case.task.task_id}: {result.mutant.label}: {result.findings}"
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_the_mode_of_a_mutant_is_detected_without_the_solution_too(results: Sequence[MutantResult], mode: Mode) -> None:
+    (result,) = (result for result in without_solution(results) if result.mutant.mode is mode)
+    assert mode in result.pair[1], f"{result.mutant.case.task.task_id}: {result.mutant.label}: {result.findings}"
 
 
 def test_evidence_refers_to_existing_calls_and_verifiers(results: Sequence[MutantResult]) -> None:

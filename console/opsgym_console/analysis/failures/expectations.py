@@ -1,7 +1,7 @@
-"""Rows that verifiers expect in the final state, read from their SQL queries.
+"""Rows that verifiers expect in the final state, read from their SQL queries and expected differences.
 
-Invariant: a row that must exist is described by conditions that its query makes necessary, though not by all of them;
-a row that must not exist is described only if the whole query was read.
+Invariant: a row that must exist is described by conditions that its verifier makes necessary, though not by all of
+them; a row that must not exist is described only if the whole query was read.
 
 Without a reference solution these rows are the only source for what the agent should have written.
 """
@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opsgym_api.records.attempt import VerifierResult
+from opsgym_api.records.state_difference import StateDifference
+from opsgym_api.tasks.task import Task
 from opsgym_console.analysis.failures.conditions import Condition
+from opsgym_console.analysis.failures.difference_rows import due_rows, is_met
 from opsgym_console.analysis.failures.values import canonical
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ class Expectation:
     """Whether the row must exist."""
     certain: bool
     """Whether the verifier is known to have failed; False if its verdict is unknown."""
+    table: str | None = None
+    """The row's table; None if it is read from a query."""
 
     @property
     def columns(self) -> set[str]:
@@ -46,8 +51,39 @@ class Expectation:
         return all(condition.holds(fields) for condition in self.conditions)
 
 
-def expectations_of(result: VerifierResult) -> list[Expectation]:
-    """Rows that a verifier expects; none if its query cannot be read."""
+def expectations_of(
+    result: VerifierResult, task: Task | None = None, differences: Mapping[str, StateDifference] | None = None
+) -> list[Expectation]:
+    """Rows that a verifier expects; none if they cannot be known.
+
+    Args:
+        result: The verifier's result.
+        task: The task; rows that a `state_difference` verifier expects are read from it.
+        differences: Stored state differences by gym server; rows of a failed `state_difference` verifier that they
+            have are left out.
+    """
+    if result.verifier_type == "state_difference":
+        return _of_difference(result, task, differences or {})
+    return _of_query(result)
+
+
+def _of_difference(
+    result: VerifierResult, task: Task | None, differences: Mapping[str, StateDifference]
+) -> list[Expectation]:
+    if task is None or result.index >= len(task.verifiers):
+        return []
+    gym = result.gym_name or task.gym_servers_config[0].mcp_server_name
+    difference = differences.get(gym, StateDifference())
+    rows = due_rows(task.verifiers[result.index].state_difference)
+    return [
+        Expectation(result.index, conditions, row.change != "removed", True, row.table)
+        for row in rows
+        if (conditions := _usable(row.conditions)) and (result.passed or not is_met(row, difference))
+    ]
+
+
+def _of_query(result: VerifierResult) -> list[Expectation]:
+    """Rows that a verifier's SQL query selects or counts."""
     if result.verifier_type != "database_state" or not result.query or result.comparison not in (None, "equals"):
         return []
     # sqlglot takes 0.2 s and 20 MB to import: paid only where failed trials are analysed.

@@ -2,7 +2,7 @@
 
 Invariant: a mismatch is reported only against the record that comes nearest to the expected row; where no record is
 near, the row counts as never written. A verifier whose verdict is unknown counts as failed: if its rows exist, no
-mismatch follows.
+mismatch follows. Rows of `state_difference` verifiers are known to be absent, so only writes are compared with them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -69,7 +70,10 @@ class Mismatch:
 
 
 def mismatches(
-    expectations: Sequence[Expectation], others: Sequence[Expectation], trajectory: Trajectory
+    expectations: Sequence[Expectation],
+    others: Sequence[Expectation],
+    trajectory: Trajectory,
+    served: AbstractSet[tuple[str, str, Any]] = frozenset(),
 ) -> list[Mismatch]:
     """Where the agent's writes differ from the expected rows.
 
@@ -77,6 +81,8 @@ def mismatches(
         expectations: Rows that failed verifiers expect.
         others: Rows that passed verifiers expect; a record that is one of them is not a wrong attempt at another.
         trajectory: What the agent did.
+        served: Table, column and value of the primary keys of records that the agent changed as expected; such a record
+            is not a wrong attempt at another of its table.
     """
     rows = [row for call in trajectory.calls if call.succeeded for row in _rows(call)]
     result: list[Mismatch] = []
@@ -86,9 +92,20 @@ def mismatches(
             for other in (*expectations, *others)
             if other.columns == expectation.columns and other.conditions != expectation.conditions
         ]
-        candidates = [row for row in rows if not row.written or not any(other.met_by(row.fields) for other in rivals)]
-        result += _mismatches(expectation, candidates, trajectory)
+        keys = {(column, value) for table, column, value in served if table == expectation.table}
+        candidates = [row for row in rows if not row.written or not _serves_another(row, rivals, keys)]
+        if expectation.table is None:
+            result += _mismatches(expectation, candidates, trajectory)
+        else:
+            result += _of_absent_row(expectation, [row for row in candidates if row.written], trajectory)
     return result
+
+
+def _serves_another(row: Row, rivals: Sequence[Expectation], keys: AbstractSet[tuple[str, Any]]) -> bool:
+    """Whether a record is another expected one."""
+    return any(other.met_by(row.fields) for other in rivals) or any(
+        canonical(row.fields.get(column)) == value for column, value in keys
+    )
 
 
 def _rows(call: Call) -> Iterator[Row]:
@@ -113,16 +130,31 @@ def _mismatches(expectation: Expectation, rows: Sequence[Row], trajectory: Traje
         return
     if matching:
         return
-    nearest = max(rows, key=lambda row: _nearness(expectation, row), default=None)
-    if nearest is None or not _is_near(expectation, nearest):
+    nearest = _nearest(expectation, rows)
+    if nearest is None:
         if _absence_is_evidence(expectation, trajectory) and not _inside_arguments(expectation, trajectory):
             yield Mismatch(expectation, MismatchKind.NOT_WRITTEN, first)
         return
-    if _changed_later(nearest, trajectory):
-        return
+    if not _changed_later(nearest, trajectory):
+        yield from _differing(expectation, nearest, trajectory)
+
+
+def _of_absent_row(expectation: Expectation, rows: Sequence[Row], trajectory: Trajectory) -> Iterator[Mismatch]:
+    """How writes differ from a row that the final database does not have; without a near one it was never written."""
+    nearest = _nearest(expectation, rows) if expectation.present else None
+    differing = [] if nearest is None else list(_differing(expectation, nearest, trajectory))
+    yield from differing or [Mismatch(expectation, MismatchKind.NOT_WRITTEN, expectation.conditions[0], nearest)]
+
+
+def _nearest(expectation: Expectation, rows: Sequence[Row]) -> Row | None:
+    nearest = max(rows, key=lambda row: _nearness(expectation, row), default=None)
+    return nearest if nearest is not None and _is_near(expectation, nearest) else None
+
+
+def _differing(expectation: Expectation, row: Row, trajectory: Trajectory) -> Iterator[Mismatch]:
     for condition in expectation.conditions:
-        if condition.column in nearest.fields and not condition.holds(nearest.fields):
-            yield Mismatch(expectation, _kind(condition, nearest, trajectory), condition, nearest)
+        if condition.column in row.fields and not condition.holds(row.fields):
+            yield Mismatch(expectation, _kind(condition, row, trajectory), condition, row)
 
 
 def _superseded(expectation: Expectation, row: Row, rows: Sequence[Row]) -> bool:

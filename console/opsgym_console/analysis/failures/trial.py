@@ -7,12 +7,15 @@ says so in the basis of its finding.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from opsgym_api.records.attempt import TrialRecord, VerifierResult
 from opsgym_api.records.transcript import Transcript
 from opsgym_api.tasks.task import Task
+from opsgym_console.analysis.failures.difference_rows import served_keys
 from opsgym_console.analysis.failures.expectations import Expectation, expectations_of
 from opsgym_console.analysis.failures.mismatches import Mismatch, mismatches
 from opsgym_console.analysis.failures.reference import Comparison, compare
@@ -91,7 +94,15 @@ class Case:
     @cached_property
     def expectations(self) -> Sequence[Expectation]:
         """Rows that failed verifiers expect."""
-        return [expectation for verifier in self.failed for expectation in expectations_of(verifier)]
+        return [
+            expectation
+            for verifier in self.failed
+            for expectation in expectations_of(verifier, self.task, self.record.state_differences)
+        ]
+
+    def due_of(self, verifier: VerifierResult) -> Sequence[Expectation]:
+        """Rows that a verifier expects, whether they are there or not."""
+        return expectations_of(verifier, self.task)
 
     @cached_property
     def mismatches(self) -> Sequence[Mismatch]:
@@ -102,6 +113,14 @@ class Case:
             expectation
             for verifier in self.record.verifiers
             if verifier.passed
-            for expectation in expectations_of(verifier)
+            for expectation in self.due_of(verifier)
         ]
-        return mismatches(self.expectations, passed, self.trajectory)
+        return mismatches(self.expectations, passed, self.trajectory, self._served)
+
+    @cached_property
+    def _served(self) -> AbstractSet[tuple[str, str, Any]]:
+        """Primary keys of records that differ from the seed as some `state_difference` verifier expects."""
+        verifiers = self.task.verifiers if self.task is not None else []
+        checks = [one.state_difference for one in verifiers if one.verifier_type == "state_difference"]
+        differences = self.record.state_differences.values()
+        return {key for check in checks for difference in differences for key in served_keys(check, difference)}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_console.analysis.failures.findings import Basis, Evidence, Finding, Mode
-from opsgym_console.analysis.failures.mismatches import MismatchKind
+from opsgym_console.analysis.failures.mismatches import Mismatch, MismatchKind
 from opsgym_console.analysis.failures.modes import premature_termination, wrong_refusal
 from opsgym_console.analysis.failures.trajectory import creates, is_lookup
 from opsgym_console.analysis.failures.trial import LEAST_SHARE, Case
@@ -52,9 +52,18 @@ def _by_gold(case: Case) -> Iterator[Evidence]:
 def _by_expectations(case: Case) -> Iterator[Evidence]:
     for mismatch in case.mismatches:
         if mismatch.kind in _MISSING:
-            expected = f"{mismatch.condition.column} {shown(mismatch.condition.value)}"
-            detail = f"a verifier expects that {expected} {'is written' if mismatch.expectation.present else 'is gone'}"
+            end = "is written" if mismatch.expectation.present else "is gone"
+            detail = f"a verifier expects that {_described(mismatch)} {end}"
             yield Evidence(detail, argument=mismatch.condition.column, verifier=mismatch.expectation.verifier)
+
+
+def _described(mismatch: Mismatch) -> str:
+    """The column that differs, or the whole row where none is near."""
+    expectation = mismatch.expectation
+    whole = expectation.table is not None and mismatch.kind is MismatchKind.NOT_WRITTEN
+    conditions = expectation.conditions if whole else [mismatch.condition]
+    columns = ", ".join(f"{condition.column} {shown(condition.value)}" for condition in conditions)
+    return f"{expectation.table} with {columns}" if whole else columns
 
 
 def _by_tools(case: Case) -> Iterator[Evidence]:

@@ -10,7 +10,6 @@ Example: a list of teams is empty, and the agent answers without trying another 
 
 from __future__ import annotations
 
-from opsgym_console.analysis.failures.expectations import expectations_of
 from opsgym_console.analysis.failures.findings import Basis, Evidence, Finding, Mode
 from opsgym_console.analysis.failures.trial import LEAST_SHARE, Case
 
@@ -35,11 +34,19 @@ def find(case: Case) -> Finding | None:
 
 
 def _by_expectations(case: Case, end: Evidence) -> Finding | None:
-    readable = [verifier for verifier in case.record.verifiers if verifier.passed or expectations_of(verifier)]
-    due = {verifier.index for verifier in readable if verifier.category in _OF_THE_WORK}
-    row_written = {mismatch.expectation.verifier for mismatch in case.mismatches if mismatch.row_written}
-    absent = ({mismatch.expectation.verifier for mismatch in case.mismatches} & due) - row_written
-    if len(absent) <= LEAST_SHARE * len(due):
+    of_the_work = [verifier for verifier in case.record.verifiers if verifier.category in _OF_THE_WORK]
+    numbers = {verifier.index for verifier in of_the_work}
+    # A verifier that passed counts even if its rows cannot be read.
+    due = sum(len(case.due_of(verifier)) or verifier.passed for verifier in of_the_work)
+    attempted = {id(mismatch.expectation) for mismatch in case.mismatches if mismatch.row_written}
+    absent = {
+        id(mismatch.expectation): mismatch.expectation.verifier
+        for mismatch in case.mismatches
+        if mismatch.expectation.verifier in numbers and id(mismatch.expectation) not in attempted
+    }
+    if len(absent) <= LEAST_SHARE * due:
         return None
-    missing = [Evidence("expects a row that was never written", verifier=index) for index in sorted(absent)]
+    missing = [
+        Evidence("expects a row that was never written", verifier=index) for index in sorted(set(absent.values()))
+    ]
     return Finding(Mode.PREMATURE_TERMINATION, Basis.VERIFIERS, (end, *missing))

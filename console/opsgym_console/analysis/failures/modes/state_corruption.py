@@ -3,8 +3,9 @@
 Looks at: writes and values compared with the reference solution's; verifiers of category `side_effect` and
 `integrity`; without a solution, the values that failed verifiers expect, and rows that were created more than once.
 Holds when: a successful write is not one of the solution's, or sets a plain value (not an id, not free text) that
-differs; or, without a solution, a record that a verifier expects was written with another value, or the same creation
-was carried out twice. A `side_effect` verifier alone is enough only if nothing is missing: it also fails where
+differs; or, without a solution, a record that a verifier expects was written with another value, the same creation was
+carried out twice, or a `state_difference` verifier found a row or column that none expects and no write names the wrong
+record. A `side_effect` verifier alone is enough only if nothing is missing: it also fails where
 something is missing, which `missed_follow_up` reports.
 Example: besides the requested incident, the priority of a second one is changed.
 """
@@ -28,7 +29,7 @@ def find(case: Case) -> Finding | None:
         written = [*_values(case), *_extra(case)]
         basis = Basis.GOLD_ACTIONS
     else:
-        written = [*_demanded(case), *_twice(case)]
+        written = [*_demanded(case), *_twice(case), *_unexpected(case)]
         basis = Basis.VERIFIERS
     guards = [
         Evidence(f"{verifier.name or 'a check of unchanged rows'} failed", verifier=verifier.index)
@@ -67,6 +68,15 @@ def _demanded(case: Case) -> Iterator[Evidence]:
             given = shown(mismatch.row.fields[column])
             detail = f"{column} is {given}; a verifier expects {shown(mismatch.condition.value)}"
             yield Evidence(detail, call.step, call.number, call.tool, column, mismatch.expectation.verifier)
+
+
+def _unexpected(case: Case) -> Iterator[Evidence]:
+    """What `state_difference` verifiers found that none of them expects, unless a write names the wrong record."""
+    if any(mismatch.kind is MismatchKind.ANOTHER_RECORD for mismatch in case.mismatches):
+        return
+    for verifier in case.failed:
+        if verifier.verifier_type == "state_difference" and isinstance(verifier.actual, dict):
+            yield from (Evidence(text, verifier=verifier.index) for text in verifier.actual.get("unexpected", []))
 
 
 def _twice(case: Case) -> Iterator[Evidence]:
