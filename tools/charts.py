@@ -31,22 +31,39 @@ def expected(root: Path) -> dict[Path, str]:
     chart = root / README.parent
     schema = json.loads((chart / "values.schema.json").read_text(encoding="utf-8"))
     values = yaml.safe_load((chart / "values.yaml").read_text(encoding="utf-8"))
-    table = "\n".join(["| value | default | meaning |", "| --- | --- | --- |", *rows(schema, values)])
+    table = "\n".join(
+        ["| value | default | meaning |", "| --- | --- | --- |", *rows(schema, values, schema["definitions"])]
+    )
     files[README] = TABLE.sub(lambda _: f"{table}\n", (root / README).read_text(encoding="utf-8"))
     return files
 
 
-def rows(schema: Mapping[str, Any], values: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """Table rows, one for each value that has no properties of its own."""
-    for name, part in schema["properties"].items():
+def rows(
+    schema: Mapping[str, Any], values: Mapping[str, Any], definitions: Mapping[str, Any], above: str = ""
+) -> Iterator[str]:
+    """Table rows, one for each value that has no properties of its own.
+
+    Args:
+        schema: Schema of the values.
+        values: Their defaults.
+        definitions: Schemas that others refer to.
+        above: Path of the values, with a dot at its end.
+    """
+    for name, unresolved in schema["properties"].items():
         if name not in values:
             continue
-        if "properties" in part:
-            yield from rows(part, values[name], f"{above}{name}.")
+        part = resolved(unresolved, definitions)
+        if part.get("properties") and values[name]:
+            yield from rows(part, values[name], definitions, f"{above}{name}.")
         else:
             default = json.dumps(values[name], ensure_ascii=False)
             yield f"| `{above}{name}` | `{default}` | {part['description']} |"
             yield from _item_rows(part.get("items", {}), f"{above}{name}[]")
+
+
+def resolved(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema with the definition that it refers to, if it does; its own keywords come first."""
+    return {**definitions[part["$ref"].rpartition("/")[2]], **part} if "$ref" in part else part
 
 
 def _item_rows(item: Mapping[str, Any], above: str) -> Iterator[str]:

@@ -17,6 +17,10 @@ from opsgym_api.kinds.evalrun import NotificationEvent, require_unique
 from opsgym_core.common.strict_yaml import model_of, parts_of
 from opsgym_core.notifications.notification import Format
 from opsgym_core.store.mounted import StoreConfig
+from opsgym_operator.pod_template import DomainPods, PodTemplate, Quantity, Resources
+
+PROXY_URL = r"^(https?://[^\s@/]+/?)?$"
+"""Address of a proxy; credentials belong into a Secret, not into the configuration."""
 
 
 class Images(Document):
@@ -41,15 +45,6 @@ class GymImage(Document):
     """Port that the server listens on."""
 
 
-class Resources(Document):
-    """Resources of a container, as Kubernetes writes them."""
-
-    requests: dict[str, str] = {}
-    """Requests by resource, which the scheduler reserves."""
-    limits: dict[str, str] = {}
-    """Limits by resource, which the kubelet enforces."""
-
-
 class ContainerResources(Document):
     """Resources of a task pod by container; `gym` applies to each gym server."""
 
@@ -61,38 +56,58 @@ class ContainerResources(Document):
     """Postgres, its data in memory included."""
 
 
-class Toleration(Document):
-    """A taint that task pods tolerate."""
+class PodsConfig(PodTemplate):
+    """Fields that all task pods share. Variables and mounts are those of the agent's container and of the preflight."""
 
-    key: str | None = None
-    """Key of the taint; any taint if absent."""
-    operator: Literal["Exists", "Equal"] = "Equal"
-    """How `value` is compared."""
-    value: str | None = None
-    """Value of the taint."""
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """Effect of the taint; any effect if absent."""
-    toleration_seconds: int | None = None
-    """Seconds for which `NoExecute` is tolerated; without limit if absent."""
-
-
-class PodsConfig(Document):
-    """Fields that all task pods share."""
-
+    labels: dict[str, str] = {"sidecar.istio.io/inject": "false"}
+    """Labels; a service mesh's sidecar would keep a pod from ending."""
+    annotations: dict[str, str] = {
+        "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+        "karpenter.sh/do-not-disrupt": "true",
+        "linkerd.io/inject": "disabled",
+        "sidecar.istio.io/inject": "false",
+    }
+    """Annotations; an autoscaler would move pods whose model calls are paid for."""
     resources: ContainerResources = ContainerResources()
     """Resources by container."""
-    node_selector: dict[str, str] = {}
-    """Labels of the nodes that task pods may run on."""
-    tolerations: list[Toleration] = []
-    """Taints that task pods tolerate."""
-    priority_class_name: str = ""
-    """Priority class of task pods; the cluster's default if empty."""
+    domains: dict[Name, DomainPods] = {}
+    """What pods with a gym server of a domain get besides, by domain."""
     run_as_user: Annotated[int, Field(ge=1)] | None = 10001
     """User and group of all containers; the platform assigns them if None, as OpenShift does."""
     service_account_name: Name = "opsgym-task"
     """Service account of task pods, in the EvalRun's namespace. Its token is not mounted."""
     database_megabytes: Annotated[int, Field(ge=64)] = 384
     """Size limit, in MiB, of the in-memory volume that holds a pod's databases."""
+    tmp_size_limit: Quantity = "1Gi"
+    """Size limit of each container's `/tmp`; without limit if empty."""
+
+
+class ProxyConfig(Document):
+    """Proxies on the way to stores and models. The API server and Services of the cluster are reached directly."""
+
+    http: Annotated[str, Field(pattern=PROXY_URL)] = ""
+    """Proxy for `http://` addresses; none if empty."""
+    https: Annotated[str, Field(pattern=PROXY_URL)] = ""
+    """Proxy for `https://` addresses; none if empty."""
+    no_proxy: list[str] = []
+    """Further hosts, or endings of names, that are reached directly."""
+
+
+class CaBundle(Document):
+    """CA certificates that pods trust, in place of those in the images."""
+
+    config_map: Name | None = None
+    """ConfigMap with the certificates, in each EvalRun's namespace."""
+    secret: Name | None = None
+    """Secret with the certificates, in each EvalRun's namespace."""
+    key: Annotated[str, Field(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253)] = "ca.crt"
+    """Key of the certificates in PEM format."""
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> CaBundle:
+        if (self.config_map is None) == (self.secret is None):
+            raise ValueError("give one of configMap and secret")
+        return self
 
 
 class HeadersSecret(Document):
@@ -175,6 +190,10 @@ class OperatorConfig(Document):
     """Images that replace opsgym's gym servers, by domain."""
     pods: PodsConfig = PodsConfig()
     """Fields that all task pods share."""
+    proxy: ProxyConfig = ProxyConfig()
+    """Proxies of the agent's container and of preflights."""
+    ca_bundle: CaBundle | None = None
+    """CA certificates of the agent's container and of preflights; those of the image if absent."""
     tracing: TracingConfig | None = None
     """Tracing of episodes; off if absent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

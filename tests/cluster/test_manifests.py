@@ -12,8 +12,9 @@ from tests.operator.fleet import Fleet, entry, model
 
 from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.config import GymImage, Images, OperatorConfig, PodsConfig, Toleration
+from opsgym_operator.config import GymImage, Images, OperatorConfig, PodsConfig
 from opsgym_operator.plan.namespace import plan
+from opsgym_operator.pod_template import Toleration
 
 STORES = [
     StoreConfig(name="results", url="s3://bucket/prefix", endpoint_url="http://s3.test", region="r", secret="results"),

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from devcluster.binaries import HELM, bring, build, download
 from devcluster.errors import ClusterError
+from tests.support import pod_security
 
 Manifest = dict[str, Any]
 
@@ -98,6 +99,7 @@ class PodOf:
 
     owner: str
     spec: Manifest
+    metadata: Manifest
 
     @property
     def containers(self) -> list[Manifest]:
@@ -110,24 +112,16 @@ def pods(manifests: list[Manifest]) -> Iterator[PodOf]:
     for manifest in manifests:
         owner = f"{manifest['kind']} {manifest['metadata']['name']}"
         if manifest["kind"] == "Pod":
-            yield PodOf(owner, manifest["spec"])
+            yield PodOf(owner, manifest["spec"], manifest["metadata"])
         elif "template" in manifest.get("spec", {}):
-            yield PodOf(owner, manifest["spec"]["template"]["spec"])
+            template = manifest["spec"]["template"]
+            yield PodOf(owner, template["spec"], template["metadata"])
 
 
 def restricted(pod: PodOf) -> list[str]:
-    """What a pod lacks of the Pod Security Standard `restricted`."""
-    context = pod.spec.get("securityContext", {})
-    faults = [f"{pod.owner}: {key}" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key)]
-    if context.get("seccompProfile") != {"type": "RuntimeDefault"}:
-        faults.append(f"{pod.owner}: seccompProfile")
-    if context.get("runAsNonRoot") is not True or context.get("runAsUser") in {None, 0}:
-        faults.append(f"{pod.owner}: may run as root")
-    allowed = {"configMap", "emptyDir", "secret", "persistentVolumeClaim", "name"}
-    faults += [f"{pod.owner}: volume {volume}" for volume in pod.spec.get("volumes", []) if set(volume) - allowed]
-    required = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    """What a pod lacks of the Pod Security Standard `restricted` and of a read-only root file system."""
+    faults = pod_security.restricted(pod.spec, pod.metadata)
     for container in pod.containers:
-        if container.get("securityContext") != required:
-            faults.append(f"{pod.owner}: securityContext of {container['name']}")
-        faults += [f"{pod.owner}: host port" for port in container.get("ports", []) if "hostPort" in port]
-    return faults
+        if container["securityContext"].get("readOnlyRootFilesystem") is not True:
+            faults.append(f"{container['name']}: readOnlyRootFilesystem")
+    return [f"{pod.owner}: {fault}" for fault in faults]

@@ -24,10 +24,28 @@ from tests.helm.charts import (
     rendered_crds,
     restricted,
 )
+from tools.charts import resolved
 
 from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_operator.config import HeadersSecret, OperatorConfig, PodsConfig, TracingConfig, parse_config
 from opsgym_operator.kube.leadership import NAMESPACE_LEASE
+
+ADDITIONS: Mapping[str, Any] = {
+    "labels": {"cost": "evals", "app.kubernetes.io/name": "opsgym"},
+    "annotations": {"example.com/a": "b"},
+    "env": [{"name": "TZ", "value": "UTC"}],
+    "envFrom": [{"secretRef": {"name": "gateway"}}],
+    "volumes": [{"name": "more", "configMap": {"name": "more"}}],
+    "volumeMounts": [{"name": "more", "mountPath": "/more"}, {"name": "more", "mountPath": "/w", "readOnly": False}],
+    "nodeSelector": {"kubernetes.io/arch": "arm64"},
+    "tolerations": [{"key": "k", "operator": "Exists"}],
+    "affinity": {"podAntiAffinity": {}},
+    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}],
+    "priorityClassName": "high",
+    "runtimeClassName": "gvisor",
+    "schedulerName": "other",
+    "securityContext": {"supplementalGroups": [4000], "seLinuxOptions": {"level": "s0:c1"}},
+}
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "least": {"stores": [STORE]},
@@ -38,6 +56,14 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "no extras": {"stores": [STORE], "accessRoles": False, "networkPolicy": {"enabled": False}},
     "console": {"stores": [STORE], "console": {"enabled": True}},
     "console cluster-wide": {"clusterWide": True, "stores": [STORE], "console": {"enabled": True}},
+    "additions to pods": {
+        "trialStore": {"enabled": True, **ADDITIONS},
+        "operator": ADDITIONS,
+        "console": {"enabled": True, **ADDITIONS},
+        "pods": {**ADDITIONS, "domains": {"csm": {**ADDITIONS, "resources": {"gym": {"limits": {"cpu": 2}}}}}},
+        "proxy": {"http": "http://proxy.net.svc:3128", "https": "http://proxy.net.svc:3129/", "noProxy": [".corp"]},
+        "caBundle": {"configMap": "trust", "key": "bundle.pem"},
+    },
     "everything": {
         "namespaces": ["evals", "b"],
         "stores": [STORE, {"name": "other", "url": "s3://other", "endpointUrl": "http://s3.b.svc:9000", "region": "x"}],
@@ -604,14 +630,17 @@ def test_every_value_is_described() -> None:
     schema = json.loads((OPSGYM / "values.schema.json").read_text())
     values = yaml.safe_load((OPSGYM / "values.yaml").read_text())
     assert set(schema["properties"]) - {"global"} == set(values)
-    assert [path for path, part in _parts(schema) if not part.get("description")] == []
+    assert [path for path, part in _parts(schema, schema["definitions"]) if not part.get("description")] == []
 
 
-def _parts(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, part in schema.get("properties", {}).items():
+def _parts(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], path: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, unresolved in schema.get("properties", {}).items():
+        part = resolved(unresolved, definitions)
         yield f"{path}.{name}", part
-        yield from _parts(part, f"{path}.{name}")
-        yield from _parts(part.get("items", {}), f"{path}.{name}[]")
+        yield from _parts(part, definitions, f"{path}.{name}")
+        yield from _parts(part.get("items", {}), definitions, f"{path}.{name}[]")
 
 
 def test_the_kinds_are_those_of_the_contracts() -> None:

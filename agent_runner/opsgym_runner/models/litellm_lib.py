@@ -1,6 +1,7 @@
 """litellm, imported on first use: the import takes seconds, which commands that call no model must not spend.
 
-Invariant: litellm sends nothing home. Its price map is the bundled one; telemetry and console output are off.
+Invariant: litellm sends nothing home. Its price map is the bundled one; telemetry and console output are off. Requests
+to the loopback address go through no proxy.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import warnings
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+from opsgym_core.common.proxies import keep_loopback_direct
 
 _LOADING = threading.Lock()  # configuring it changes the process's warning filters, which only one thread may do
 
@@ -30,6 +33,7 @@ def is_loaded() -> bool:
 @cache
 def _configured() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import; otherwise it downloads the map from GitHub
+    keep_loopback_direct(os.environ)  # replayed models are served on loopback
     requests = logging.getLogger("httpx")
     level = requests.level
     import litellm

@@ -106,7 +106,7 @@ def notify(webhook: Webhook, notification: Notification, retry: Backoff = RETRY)
 
 async def _notify(webhook: Webhook, notification: Notification, retry: Backoff) -> DeliveryResult:
     body = body_of(notification, webhook.format)
-    async with aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession(trust_env=True) as session:
         attempt = 1
         while True:
             request = WebhookRequest("local", notification.id, notification.event, attempt, body)

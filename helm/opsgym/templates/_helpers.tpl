@@ -91,19 +91,17 @@ images:
   pullPolicy: {{ $images.pullPolicy }}
   pullSecrets: {{ $images.pullSecrets | toJson }}
 gyms: {{ .Values.gyms | toJson }}
+proxy: {{ .Values.proxy | toJson }}
+{{- with .Values.caBundle }}
+{{- if and .configMap .secret }}{{ fail "caBundle: give configMap or secret, not both" }}{{ end }}
+{{- if or .configMap .secret }}
+caBundle: { {{- with .configMap }}configMap: {{ . }}, {{ end }}{{ with .secret }}secret: {{ . }}, {{ end }}key: {{ .key }}}
+{{- end }}
+{{- end }}
 pods:
-  {{- omit .Values.pods "serviceAccountName" "serviceAccountAnnotations" "resources" | toYaml | nindent 2 }}
+  {{- omit .Values.pods "serviceAccountName" "serviceAccountAnnotations" | toYaml | nindent 2 }}
   serviceAccountName: {{ include "opsgym.podsAccount" . }}
   runAsUser: {{ .Values.runAsUser | toJson }}
-  resources:
-    {{- range $container, $resources := .Values.pods.resources }}
-    {{ $container }}:
-      {{- range $kind, $quantities := $resources }}
-      {{ $kind }}: {
-        {{- range $name, $quantity := $quantities }}{{ $name | quote }}: {{ $quantity | toString | quote }}, {{ end -}}
-      }
-      {{- end }}
-    {{- end }}
 logLevel: {{ .Values.logLevel }}
 {{- with .Values.tracing }}
 {{- if .endpoint }}
@@ -131,14 +129,111 @@ lease: {namespace: {{ .Release.Namespace }}, name: {{ include "opsgym.fullname" 
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
 
-{{- define "opsgym.podSecurity" -}}
-runAsNonRoot: true
-{{- with .Values.runAsUser }}
-runAsUser: {{ . | int64 }}
-runAsGroup: {{ . | int64 }}
-fsGroup: {{ . | int64 }}
+{{/* Fields of a pod's spec that every pod of the chart has: (dict "root" $ "pod" VALUES). */}}
+{{- define "opsgym.podFields" -}}
+{{- $root := .root }}
+{{- $pod := .pod -}}
+enableServiceLinks: false
+{{- with $root.Values.images.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
 {{- end }}
-seccompProfile: {type: RuntimeDefault}
+securityContext:
+  {{- $user := $root.Values.runAsUser }}
+  {{- $account := dict }}
+  {{- with $user }}{{ $account = dict "runAsUser" (int64 .) "runAsGroup" (int64 .) "fsGroup" (int64 .) }}{{ end }}
+  {{- $fixed := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") }}
+  {{- mergeOverwrite $account (deepCopy $pod.securityContext) $fixed | toYaml | nindent 2 }}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" "runtimeClassName" "schedulerName" }}
+{{- with index $pod $field }}
+{{ $field }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Metadata of a Deployment's pods: (dict "root" $ "pod" VALUES "component" NAME "annotations" MAP). */}}
+{{- define "opsgym.podMetadata" -}}
+{{- $own := include "opsgym.labels" .root | fromYaml | merge (dict "app.kubernetes.io/component" .component) }}
+labels:
+  {{- mergeOverwrite (deepCopy .pod.labels) $own | toYaml | nindent 2 }}
+{{- with mergeOverwrite (deepCopy .pod.annotations) .annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/*
+Environment variables of a container that reaches stores: proxies, CA certificates, and what values add, which come last
+and take the place of others: (dict "root" $ "pod" VALUES).
+*/}}
+{{- define "opsgym.env" -}}
+{{- $values := .root.Values }}
+{{- $names := list }}
+{{- range .pod.env }}{{ $names = append $names .name }}{{ end }}
+{{- $own := dict }}
+{{- with $values.proxy }}
+{{- if or .http .https }}
+{{- $direct := concat (list "localhost" "127.0.0.1" "::1" ".svc" ".cluster.local") .noProxy | uniq | join "," }}
+{{- range $name, $value := dict "HTTP_PROXY" .http "HTTPS_PROXY" .https "NO_PROXY" $direct }}
+{{- if $value }}{{ $_ := set $own $name $value }}{{ $_ := set $own (lower $name) $value }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if or $values.caBundle.configMap $values.caBundle.secret }}
+{{- range list "SSL_CERT_FILE" "REQUESTS_CA_BUNDLE" "AWS_CA_BUNDLE" }}
+{{- $_ := set $own . "/etc/opsgym/ca/bundle.crt" }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $own }}
+{{- if not (has $name $names) }}
+- {{ dict "name" $name "value" $value | toJson }}
+{{- end }}
+{{- end }}
+{{- range .pod.env }}
+- {{ toJson . }}
+{{- end }}
+{{- end }}
+
+{{- define "opsgym.envFrom" -}}
+{{- with .envFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Mounts of a container that reaches stores: CA certificates, and what values add: (dict "root" $ "pod" VALUES). */}}
+{{- define "opsgym.outboundMounts" -}}
+{{- with .root.Values.caBundle }}
+{{- if or .configMap .secret }}
+- {name: ca-bundle, mountPath: /etc/opsgym/ca, readOnly: true}
+{{- end }}
+{{- end }}
+{{- include "opsgym.mounts" .pod }}
+{{- end }}
+
+{{/* Volumes of a pod that reaches stores. */}}
+{{- define "opsgym.outboundVolumes" -}}
+{{- with .root.Values.caBundle }}
+{{- $items := list (dict "key" .key "path" "bundle.crt") }}
+{{- if .configMap }}
+- {{ dict "name" "ca-bundle" "configMap" (dict "name" .configMap "items" $items) | toJson }}
+{{- else if .secret }}
+- {{ dict "name" "ca-bundle" "secret" (dict "secretName" .secret "items" $items) | toJson }}
+{{- end }}
+{{- end }}
+{{- range .pod.volumes }}
+- {{ toJson . }}
+{{- end }}
+{{- end }}
+
+{{/* Mounts that values add to a container. */}}
+{{- define "opsgym.mounts" -}}
+{{- range .volumeMounts }}
+- {{ hasKey . "readOnly" | ternary . (set (deepCopy .) "readOnly" true) | toJson }}
+{{- end }}
 {{- end }}
 
 {{- define "opsgym.containerSecurity" -}}
@@ -238,6 +333,11 @@ Service, any port of its namespace is allowed.
 {{- with .endpointUrl }}{{ $urls = append $urls . }}{{ end }}
 {{- end }}
 {{ include "opsgym.egress" (dict "urls" $urls "ports" $policy.storePorts "peers" $policy.peers.stores) }}
+{{- with compact (list .Values.proxy.http .Values.proxy.https) }}
+{{- $proxies := list }}
+{{- range . }}{{ $proxies = append $proxies (trimSuffix "/" .) }}{{ end }}
+{{ include "opsgym.egress" (dict "urls" $proxies "ports" list "peers" list) }}
+{{- end }}
 {{- with $policy.workloadIdentity }}
 {{ include "opsgym.identityEgress" . }}
 {{- end }}

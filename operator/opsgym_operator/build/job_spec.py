@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from opsgym_api.kinds.evalmodel import ModelSpec, SecretKey
 from opsgym_api.kinds.evalrun import Agent, EvalRunSpec
@@ -18,6 +19,7 @@ from opsgym_operator.observe.labels import label_of
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.plan.accept import REPLAY, model_origins
 from opsgym_operator.plan.desired import PreflightJob, ResolvedSpec, TaskJob
+from opsgym_operator.pod_template import Resources
 
 FIRST_GYM_PORT = 8801
 """Port of a pod's first gym server; the others count on from it."""
@@ -163,10 +165,16 @@ def gym_container(domain: str) -> str:
 
 def resources_of(gyms: Sequence[str], config: OperatorConfig) -> dict[str, dict[str, dict[str, str]]]:
     """Requests and limits by container, in the order in which the containers start."""
-    resources = config.pods.resources
-    needs_postgres = any(domain not in config.gyms for domain in gyms)
-    return {
-        **({"postgres": resources.postgres.model_dump()} if needs_postgres else {}),
-        **{gym_container(domain): resources.gym.model_dump() for domain in gyms},
-        "agent": resources.agent.model_dump(),
-    }
+    resources, domains = config.pods.resources, config.pods.domains
+    own = {domain: domains[domain].resources for domain in gyms if domain in domains}
+    containers: dict[str, Resources] = {}
+    if any(domain not in config.gyms for domain in gyms):
+        containers["postgres"] = _updated(resources.postgres, (other.postgres for other in own.values()))
+    for domain in gyms:
+        containers[gym_container(domain)] = _updated(resources.gym, [own[domain].gym] if domain in own else [])
+    containers["agent"] = _updated(resources.agent, (other.agent for other in own.values()))
+    return {name: resources.model_dump() for name, resources in containers.items()}
+
+
+def _updated(resources: Resources, others: Iterable[Resources]) -> Resources:
+    return reduce(Resources.updated, others, resources)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from opsgym_operator.build.configmaps import job_spec_config_map
 from opsgym_operator.build.job_spec import job_spec, preflight_spec
 from opsgym_operator.build.metadata import metadata, run_labels
-from opsgym_operator.build.pods import AGENT, preflight_pod, task_pod
+from opsgym_operator.build.pods import AGENT, pod_metadata, preflight_pod, task_pod
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import (
     ANNOTATION_CELL,
@@ -70,7 +70,7 @@ def task_job(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> Manifest
                 ]
             },
             "template": {
-                "metadata": {"labels": run_labels(run) | labels, "annotations": annotations},
+                "metadata": pod_metadata(run_labels(run) | labels, annotations, job.gyms, config),
                 "spec": task_pod(job, config),
             },
         },
@@ -87,6 +87,9 @@ def preflight_job(run: ObservedRun, job: PreflightJob, config: OperatorConfig) -
         "spec": {
             "backoffLimit": 0,
             "ttlSecondsAfterFinished": PREFLIGHT_TTL_S,
-            "template": {"metadata": {"labels": run_labels(run) | labels}, "spec": preflight_pod(job, config)},
+            "template": {
+                "metadata": pod_metadata(run_labels(run) | labels, {}, (), config),
+                "spec": preflight_pod(job, config),
+            },
         },
     }

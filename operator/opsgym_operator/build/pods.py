@@ -21,10 +21,12 @@ from opsgym_operator.build.job_spec import (
     recordings,
     resources_of,
 )
+from opsgym_operator.build.outbound import added_env, added_mounts, ca_volumes, env_from, outbound_env, outbound_mounts
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import JOB_SPEC_KEY, PREFLIGHT, label_of
 from opsgym_operator.observe.parse import Manifest
 from opsgym_operator.plan.desired import PreflightJob, TaskJob
+from opsgym_operator.pod_template import PodTemplate, merged
 
 AGENT = "agent"
 """Container that runs the episode."""
@@ -40,6 +42,13 @@ UNLIMITED_DEADLINE_S = 24 * 3600
 """Deadline of a task pod whose agent has no time limit."""
 PREFLIGHT_DEADLINE_S = 900
 """Deadline of a preflight pod, which waits up to five minutes for the store."""
+SKIP_IDENTITY = "eks.amazonaws.com/skip-containers"
+"""Annotation by which EKS gives containers no credentials of the pod's service account."""
+PLACEMENT = {
+    "node_selector", "tolerations", "affinity", "topology_spread_constraints", "priority_class_name",
+    "runtime_class_name", "scheduler_name",
+}  # fmt: skip
+"""Fields of a template that are fields of the pod's spec."""
 STARTUP_TRIES = 120
 """Seconds, one try each, within which a sidecar must be ready."""
 
@@ -50,7 +59,8 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
     resources, ports = resources_of(job.gyms, config), gym_ports(job.gyms, config)
     sidecars = [_postgres(config, resources["postgres"])] if "postgres" in resources else []
     sidecars += [_gym(domain, ports[domain], config, resources[gym_container(domain)]) for domain in job.gyms]
-    volumes = [_empty("tmp-agent"), *(_empty(label_of(f"tmp-{domain}")) for domain in job.gyms)]
+    limit, template = config.pods.tmp_size_limit, template_of(job.gyms, config)
+    volumes = [_empty("tmp-agent", limit), *(_empty(label_of(f"tmp-{domain}"), limit) for domain in job.gyms)]
     if "postgres" in resources:
         volumes += [_memory("data", f"{config.pods.database_megabytes}Mi"), _memory("socket", "1Mi")]
     agent = {
@@ -64,7 +74,9 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
             *map(_key_env, key_envs(models)),
             *_log_env(config),
             *_trace_env(config),
+            *outbound_env(config),
         ],
+        **env_from(config.pods),
         "resources": resources[AGENT],
         "securityContext": _container_security(),
         "terminationMessagePolicy": "File",
@@ -72,14 +84,21 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
             _mount(JOB_SPEC_VOLUME, JOB_SPEC_FOLDER, read_only=True),
             _mount("tmp-agent", "/tmp"),  # noqa: S108 - a volume of the container's own
             *_recording_mounts(recordings(models)),
+            *outbound_mounts(config),
         ],
     }
     return {
-        **_pod(config),
+        **_pod(config, template),
         "activeDeadlineSeconds": deadline_s(job),
         "initContainers": sidecars,
         "containers": [agent],
-        "volumes": [_config_map(JOB_SPEC_VOLUME, job.name), *volumes, *_recording_volumes(recordings(models))],
+        "volumes": [
+            _config_map(JOB_SPEC_VOLUME, job.name),
+            *volumes,
+            *_recording_volumes(recordings(models)),
+            *ca_volumes(config),
+            *template.volumes,
+        ],
     }
 
 
@@ -99,7 +118,9 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             *(_store_env(source, ENV_SUITE_STORE, "OPSGYM_SUITE_") if source else []),
             *map(_key_env, key_envs(models)),
             *_log_env(config),
+            *outbound_env(config),
         ],
+        **env_from(config.pods),
         "resources": config.pods.resources.agent.model_dump(),
         "securityContext": _container_security(),
         "terminationMessagePolicy": "File",
@@ -108,18 +129,21 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             _mount("tmp", "/tmp"),  # noqa: S108 - a volume of the container's own
             *([] if source else [_mount("suite", "/suite", read_only=True)]),
             *_recording_mounts(recordings(models)),
+            *outbound_mounts(config),
         ],
     }
     return {
-        **_pod(config),
+        **_pod(config, config.pods),
         "activeDeadlineSeconds": PREFLIGHT_DEADLINE_S,
         "initContainers": [_suite_export(suite.builtin, suite.variant, config)] if suite.builtin else [],
         "containers": [main],
         "volumes": [
             _config_map(JOB_SPEC_VOLUME, job.name),
-            _empty("tmp"),
+            _empty("tmp", config.pods.tmp_size_limit),
             *([] if source else [_suite_volume(suite)]),
             *_recording_volumes(recordings(models)),
+            *ca_volumes(config),
+            *config.pods.volumes,
         ],
     }
 
@@ -133,28 +157,41 @@ def deadline_s(job: TaskJob) -> int:
     return spec.limits.task_timeout_seconds + WAITS_S
 
 
-def _pod(config: OperatorConfig) -> Manifest:
+def template_of(gyms: Sequence[str], config: OperatorConfig) -> PodTemplate:
+    """What the installation adds to pods with these gym servers."""
+    return merged(config.pods, (config.pods.domains[domain] for domain in gyms if domain in config.pods.domains))
+
+
+def pod_metadata(labels: Manifest, annotations: Manifest, gyms: Sequence[str], config: OperatorConfig) -> Manifest:
+    """Metadata of a pod: opsgym's own, and what the installation adds.
+
+    Args:
+        labels: Labels by which the operator knows the pod.
+        annotations: Annotations that say what it does.
+        gyms: Domains of its gym servers.
+        config: The configuration.
+    """
+    template = template_of(gyms, config)
+    # Cloud identities are for the containers that reach stores and models.
+    local = ",".join(["postgres", *map(gym_container, gyms), "suite"])
+    added = {SKIP_IDENTITY: local, **template.annotations}
+    return {"labels": {**template.labels, **labels}, "annotations": {**added, **annotations}}
+
+
+def _pod(config: OperatorConfig, template: PodTemplate) -> Manifest:
     """Fields that all pods share."""
-    pods = config.pods
     pod: Manifest = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": GRACE_S,
-        "serviceAccountName": pods.service_account_name,
+        "serviceAccountName": config.pods.service_account_name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": _pod_security(pods.run_as_user),
+        "securityContext": _pod_security(config.pods.run_as_user)
+        | template.security_context.model_dump(by_alias=True, exclude_none=True),
     }
     if config.images.pull_secrets:
         pod["imagePullSecrets"] = [{"name": name} for name in config.images.pull_secrets]
-    if pods.node_selector:
-        pod["nodeSelector"] = dict(pods.node_selector)
-    if pods.tolerations:
-        pod["tolerations"] = [
-            toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pods.tolerations
-        ]
-    if pods.priority_class_name:
-        pod["priorityClassName"] = pods.priority_class_name
-    return pod
+    return pod | template.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True, include=PLACEMENT)
 
 
 def _pod_security(user: int | None) -> Manifest:
@@ -197,9 +234,12 @@ def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) ->
             "imagePullPolicy": config.images.pull_policy,
             "startupProbe": _startup_probe({"httpGet": {"path": "/health", "port": port}}),
         }
+    added = config.pods.domains.get(domain, PodTemplate())
     return {
         "name": gym_container(domain),
         **server,
+        **({"env": [*server.get("env", []), *added_env(added)]} if added.env or "env" in server else {}),
+        **env_from(added),
         "restartPolicy": "Always",
         "resources": resources,
         # A published server keeps its database in files of its own, so its root file system is writable.
@@ -208,6 +248,7 @@ def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) ->
         "volumeMounts": [
             _mount(label_of(f"tmp-{domain}"), "/tmp"),  # noqa: S108 - a volume of the container's own
             *([] if published else [_mount("socket", "/socket")]),
+            *added_mounts(added),
         ],
     }
 
@@ -325,8 +366,8 @@ def _suite_volume(suite: Suite) -> Manifest:
     return _config_map("suite", suite.config_map.name, optional=True) if suite.config_map else _empty("suite")
 
 
-def _empty(name: str) -> Manifest:
-    return {"name": name, "emptyDir": {}}
+def _empty(name: str, limit: str = "") -> Manifest:
+    return {"name": name, "emptyDir": {"sizeLimit": limit} if limit else {}}
 
 
 def _memory(name: str, limit: str) -> Manifest:

@@ -88,7 +88,7 @@ class WebhookDispatcher:
         except (InputError, OSError) as error:
             result = request.result("again", str(error) if isinstance(error, InputError) else type(error).__name__)
         else:
-            self._session = self._session or aiohttp.ClientSession()
+            self._session = self._session or aiohttp.ClientSession(trust_env=True)
             result = await deliver(self._session, address, request, int(time.time()))
         level = log.info if result.outcome == "sent" else log.warning
         level(

@@ -17,10 +17,10 @@ from opsgym_operator.config import (
     Images,
     OperatorConfig,
     PodsConfig,
-    Toleration,
 )
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.plan.desired import PreflightJob, ResolvedSpec, TaskJob
+from opsgym_operator.pod_template import Toleration
 
 MODEL = ModelSpec.model_validate({
     "model": "openai/gpt-5",

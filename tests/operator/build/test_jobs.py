@@ -40,6 +40,16 @@ STORE_ENV = [
 ]
 
 
+ADDED_LABELS = {"sidecar.istio.io/inject": "false"}
+ANNOTATIONS = {
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    "karpenter.sh/do-not-disrupt": "true",
+    "linkerd.io/inject": "disabled",
+    "sidecar.istio.io/inject": "false",
+}
+SKIP_IDENTITY = "eks.amazonaws.com/skip-containers"
+
+
 POSTGRES = ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"]
 
 
@@ -106,7 +116,10 @@ def test_a_task_job_whole() -> None:
                 ]
             },
             "template": {
-                "metadata": {"labels": LABELS | labels, "annotations": annotations},
+                "metadata": {
+                    "labels": ADDED_LABELS | LABELS | labels,
+                    "annotations": {SKIP_IDENTITY: "postgres,gym-itsm,gym-csm,suite", **ANNOTATIONS, **annotations},
+                },
                 "spec": POD
                 | {"activeDeadlineSeconds": 900 + 3 * 3600}
                 | {
@@ -157,9 +170,9 @@ def test_a_task_job_whole() -> None:
                     ],
                     "volumes": [
                         {"name": "job-spec", "configMap": {"name": "nightly-abcdef-0"}},
-                        {"name": "tmp-agent", "emptyDir": {}},
-                        {"name": "tmp-itsm", "emptyDir": {}},
-                        {"name": "tmp-csm", "emptyDir": {}},
+                        {"name": "tmp-agent", "emptyDir": {"sizeLimit": "1Gi"}},
+                        {"name": "tmp-itsm", "emptyDir": {"sizeLimit": "1Gi"}},
+                        {"name": "tmp-csm", "emptyDir": {"sizeLimit": "1Gi"}},
                         {"name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "384Mi"}},
                         {"name": "socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
                     ],
@@ -196,7 +209,10 @@ def test_a_preflight_job_whole() -> None:
             "backoffLimit": 0,
             "ttlSecondsAfterFinished": 3600,
             "template": {
-                "metadata": {"labels": labels},
+                "metadata": {
+                    "labels": ADDED_LABELS | labels,
+                    "annotations": {SKIP_IDENTITY: "postgres,suite", **ANNOTATIONS},
+                },
                 "spec": POD
                 | {"activeDeadlineSeconds": 900}
                 | {
@@ -240,7 +256,7 @@ def test_a_preflight_job_whole() -> None:
                     ],
                     "volumes": [
                         {"name": "job-spec", "configMap": {"name": "nightly-preflight-1"}},
-                        {"name": "tmp", "emptyDir": {}},
+                        {"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}},
                         {"name": "suite", "emptyDir": {}},
                         {"name": "recordings-0", "configMap": {"name": "tapes", "optional": True}},
                     ],
