@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 import structlog
@@ -54,6 +54,7 @@ class Runner:
         on_event: Called in the event loop at the start, each step and the end of every attempt; must not block.
         on_transcript: Called in the event loop with every transcript entry; must not block.
         tracing: Where spans are sent; nowhere if None.
+        admin_tokens: Tokens of gym servers' admin endpoints by base URL; servers without one need none.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Runner:
         on_event: Callable[[RunnerEvent], None] | None = None,
         on_transcript: TranscriptListener | None = None,
         tracing: Tracing | None = None,
+        admin_tokens: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._store = store
         self._gate = gate
@@ -73,7 +75,7 @@ class Runner:
         self._on_event = on_event
         self._on_transcript = on_transcript
         self._tracing = tracing or Tracing()
-        self._http = http_client()
+        self._http = http_client(admin_tokens=admin_tokens)
         self._models = ModelRegistry(retry or RetryPolicy(), self._clock)
         self._plans = PlanStore(store)
         self._gates: dict[str, StartGate] = {}

@@ -16,6 +16,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -25,9 +26,11 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
+from opsgym_api.gym_headers import ADMIN_TOKEN_HEADER
 from opsgym_core.common.logs import configure_logs
 from opsgym_domains import registry
 from opsgym_domains.explore.routes import explore_middleware, explore_routes
+from opsgym_domains.kit.admin_token import AdminToken, read_or_create_token
 from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
@@ -48,8 +51,27 @@ Ready = Callable[[str], Awaitable[None]]
 log = structlog.get_logger()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `python -m opsgym_domains.serve`; the process's exit code."""
+@dataclass(frozen=True)
+class ServerAccess:
+    """Where a server listens, and what it accepts."""
+
+    host: str
+    """Address to listen on."""
+    port: int
+    """Port to listen on; 0 picks a free one."""
+    explore: bool = False
+    """Whether the explore page is served as well."""
+    admin_token: str | None = field(default=None, repr=False)
+    """Token that admin endpoints require; None for none."""
+
+
+def main(arguments: Sequence[str] | None = None, admin_token: str | None = None) -> int:
+    """Entry point of `python -m opsgym_domains.serve`; the process's exit code.
+
+    Args:
+        arguments: Arguments of the command line; the process's own if None.
+        admin_token: Token that admin endpoints require; None for none, or the one in `--admin-token-file`.
+    """
     parser = argparse.ArgumentParser(
         prog="opsgym_domains.serve",
         description="Serve one domain's tools over MCP. Prints one JSON line with its address when it is ready.",
@@ -66,8 +88,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--ready-file", type=Path, metavar="FILE", help="file to create when the server accepts requests, for probes"
     )
+    parser.add_argument(
+        "--admin-token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"require the token in this file in the header {ADMIN_TOKEN_HEADER} of all requests but tool calls and "
+        "health checks; without the file, a new token is written to it",
+    )
     parser.add_argument("--explore", action="store_true", help="also serve the explore page, at /explore/")
     options = parser.parse_args(arguments)
+    if options.admin_token_file is not None:
+        if options.explore:
+            parser.error("--explore and --admin-token-file exclude each other: a browser has no token")
+        try:
+            admin_token = read_or_create_token(options.admin_token_file)
+        except (OSError, ValueError) as error:
+            problem = error.strerror if isinstance(error, OSError) else error
+            parser.error(f"--admin-token-file {options.admin_token_file}: {problem}")
     domain = registry.load(options.domain)
     if options.descriptions is not None:
         try:
@@ -77,15 +114,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.ready_file is not None:
         options.ready_file.unlink(missing_ok=True)  # of a server before, in the same pod
     ready = partial(_announce_ready, domain.name, options.ready_file)
-    return run(domain, options.host, options.port, explore=options.explore, ready=ready)
+    access = ServerAccess(options.host, options.port, explore=options.explore, admin_token=admin_token)
+    return run(domain, access, ready)
 
 
-def run(domain: Domain, host: str, port: int, *, explore: bool = False, ready: Ready | None = None) -> int:
+def run(domain: Domain, access: ServerAccess, ready: Ready | None = None) -> int:
     """Runs `serve` in a new event loop and returns the exit code; a start-up error is written to stderr."""
     configure_logs(os.environ)  # on stderr: stdout carries the ready line
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(serve(domain, host, port, explore=explore, ready=ready))
+            return runner.run(serve(domain, access, ready))
     except (PostgresError, DatabaseLost, OSError) as error:
         sys.stderr.write(f"cannot serve {domain.name}: {error}\n")
         return EXIT_CANNOT_START
@@ -108,16 +146,14 @@ def read_descriptions(path: Path) -> dict[str, str]:
     return descriptions
 
 
-async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, ready: Ready | None = None) -> int:
+async def serve(domain: Domain, access: ServerAccess, ready: Ready | None = None) -> int:
     """Serves until a signal stops the server or its Postgres ends; returns the exit code.
 
     Uses the Postgres at `OPSGYM_POSTGRES_HOST` (and `_PORT`, `_USER`, `_PASSWORD`) if set, otherwise an embedded one.
 
     Args:
         domain: Domain to serve.
-        host: Address to listen on.
-        port: Port to listen on; 0 picks a free one.
-        explore: Whether to serve the explore page as well.
+        access: Where and to whom.
         ready: Called when the server accepts requests; None prints a JSON line on stdout.
 
     Raises:
@@ -125,13 +161,14 @@ async def serve(domain: Domain, host: str, port: int, *, explore: bool = False, 
         DatabaseLost: The external Postgres does not answer.
         OSError: The address cannot be used.
     """
+    host, port = access.host, access.port
     _require_free(host, port)
     given = os.environ.get("OPSGYM_POSTGRES_HOST", "")
     postgres = None if given else await EmbeddedPostgres.start()
     where = _given_postgres(given) if postgres is None else PostgresServer(str(postgres.socket_folder))
     try:
         await where.wait(POSTGRES_SECONDS)
-        app = _app(domain, where, host, explore=explore)
+        app = _app(domain, where, access)
         server = _Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on"))
         return await _listen(server, host, port, ready or partial(_announce_ready, domain.name, None), postgres)
     finally:
@@ -155,15 +192,15 @@ def _require_free(host: str, port: int) -> None:
             raise OSError(f"the address {host}:{port} {problem}; choose another --port or --host") from None
 
 
-def _app(domain: Domain, where: PostgresServer, host: str, *, explore: bool) -> Starlette:
+def _app(domain: Domain, where: PostgresServer, access: ServerAccess) -> Starlette:
     databases = Databases(where, domain.name, domain.metadata, SeedScripts(domain.metadata, domain.seeds))
-    guard = Middleware(Guard, host=host, page=explore)
+    middleware = [Middleware(Guard, host=access.host, page=access.explore)]
+    if access.admin_token is not None:
+        middleware.append(Middleware(AdminToken, token=access.admin_token))
     server = GymServer(domain, databases)
-    return (
-        server.app(explore_routes(domain, databases), [guard, *explore_middleware()])
-        if explore
-        else server.app((), [guard])
-    )
+    if not access.explore:
+        return server.app((), middleware)
+    return server.app(explore_routes(domain, databases), [*middleware, *explore_middleware()])
 
 
 async def _listen(server: _Server, host: str, port: int, ready: Ready, postgres: EmbeddedPostgres | None) -> int:

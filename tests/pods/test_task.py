@@ -21,6 +21,7 @@ from opsgym_api.records.job_spec import MESSAGE_BYTES, JobSpec
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.store.local import LocalStore
+from opsgym_domains.kit.admin_token import AdminToken, new_token
 from opsgym_runner.pod.message import summary_of
 from opsgym_runner.pod.retrying_store import RetryingStore
 from opsgym_runner.pod.task import TaskPod
@@ -43,6 +44,12 @@ NOWHERE = "http://127.0.0.1:9"
         (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "-1"}, "is '-1'; the job spec has trials 0 to 0"),
         (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "first"}, "is 'first'; the job spec has trials 0 to 0"),
         (job_spec(NOWHERE), {"OPSGYM_STORE": ""}, "the environment variable OPSGYM_STORE is not set"),
+        (
+            job_spec(NOWHERE, admin_token_files={"notes": "/took/it"}),
+            {},
+            "admin token of gym notes: /took/it cannot be read: No such file or directory",
+        ),
+        (job_spec(NOWHERE, admin_token_files={"notes": "/dev/null"}), {}, "gym notes: /dev/null is empty"),
         (job_spec(NOWHERE), {"OPSGYM_STORE": "gs://x"}, "OPSGYM_STORE: gs://x: store: unknown kind of store gs://"),
     ],
 )
@@ -110,6 +117,19 @@ def test_a_scored_trials_record_contains_the_job_specs_fields(pod: Pod, gym_url:
     assert ended.summary.timings.total_s > 0
     bound = ("run", "cell", "task", "trial", "attempt")
     assert [ended.log[-1][name] for name in bound] == [RUN, "m_react_oracle_notes", "rename-first", 0, 0]
+
+
+def test_an_episode_uses_the_admin_token_of_its_gym_and_writes_it_nowhere(pod: Pod, gym: StubGym) -> None:
+    pod.freeze()
+    token, file = new_token(), pod.folder / "token"
+    file.write_text(token)
+
+    with serving(AdminToken(gym.app, token)) as url:
+        spec = job_spec(url, admin_token_files={"notes": str(file)})
+        ended = pod.task(spec, OPSGYM_LOG_LEVEL="DEBUG")
+
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
+    assert token.encode() not in pod.everything()
 
 
 def test_a_scored_trial_is_never_scored_again(pod: Pod, gym: StubGym, gym_url: str) -> None:

@@ -57,7 +57,7 @@ async def _mutants() -> list[MutantResult]:
     async with GymServers(["itsm"], lambda message: print(message, file=sys.stderr)) as servers:
         await servers.start()
         await servers.ready(["itsm"])
-        return await asyncio.to_thread(run_mutants, servers.urls["itsm"], OF_EACH)
+        return await asyncio.to_thread(run_mutants, servers.urls["itsm"], OF_EACH, admin_tokens=servers.admin_tokens)
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import zstandard
@@ -37,10 +37,12 @@ class EpisodeRunner:
     Args:
         url: Address of the gym server.
         folder: Folder for recordings and the store.
+        admin_tokens: Tokens of the server's admin endpoints by its address.
     """
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, folder: Path, admin_tokens: Mapping[str, str]) -> None:
         self._url = url
+        self._admin_tokens = admin_tokens
         self._folder = folder
         self.store = LocalStore(folder / "results")
 
@@ -65,7 +67,7 @@ class EpisodeRunner:
     def _run(self, jobs: Sequence[Job]) -> None:
         async def run_all() -> None:
             slots = asyncio.Semaphore(CONCURRENCY)
-            async with Runner(self.store) as runner:
+            async with Runner(self.store, admin_tokens=self._admin_tokens) as runner:
 
                 async def run_one(job: Job) -> None:
                     async with slots:

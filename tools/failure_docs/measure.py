@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from tools.failure_docs.episodes import EpisodeRunner
@@ -41,16 +42,23 @@ class MutantResult:
         return self.mutant.modes, {finding.mode for finding in self.findings} - self.mutant.open
 
 
-def run_mutants(gym: str, of_each: int, gold_cases: int = GOLD_CASES) -> list[MutantResult]:
+def run_mutants(
+    gym: str,
+    of_each: int,
+    gold_cases: int = GOLD_CASES,
+    *,
+    admin_tokens: Mapping[str, str] = MappingProxyType({}),
+) -> list[MutantResult]:
     """Runs mutants of every mode.
 
     Args:
         gym: Address of an ITSM gym server.
         of_each: Mutants of each mode.
         gold_cases: Reference solutions that are run first, to know which ids agents see.
+        admin_tokens: Tokens of the server's admin endpoints by its address; empty if it needs none.
     """
     with tempfile.TemporaryDirectory() as folder:
-        episodes = EpisodeRunner(gym, Path(folder))
+        episodes = EpisodeRunner(gym, Path(folder), admin_tokens)
         gold = episodes.run_gold(_spread([case for case in cases() if plain(case)], gold_cases))
         chosen = [mutant for made in mutants(cases(), gold).values() for mutant in _spread(made, of_each)]
         trials = episodes.run(chosen)

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -22,6 +23,7 @@ from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.tasks.task import GymServer
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.errors import NotScored, config_error, infra_error
+from opsgym_runner.gyms.admin_tokens import AdminTokens
 from opsgym_runner.tracing.tracer import trace_headers
 
 PROTOCOL = "2024-11-05"
@@ -32,9 +34,17 @@ SEED_TIMEOUT = httpx.Timeout(1200.0, connect=CALL_TIMEOUT_S)
 _JSON_RPC = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
-def http_client(timeout_s: float = CALL_TIMEOUT_S) -> httpx.AsyncClient:
-    """HTTP client for gym servers, shared by all episodes of a process."""
+def http_client(
+    timeout_s: float = CALL_TIMEOUT_S, admin_tokens: Mapping[str, str] = MappingProxyType({})
+) -> httpx.AsyncClient:
+    """HTTP client for gym servers, shared by all episodes of a process.
+
+    Args:
+        timeout_s: Timeout of a request in seconds.
+        admin_tokens: Tokens of the servers' admin endpoints by base URL, see `AdminTokens`.
+    """
     return httpx.AsyncClient(
+        auth=AdminTokens(admin_tokens),
         timeout=timeout_s,
         # Servers close idle connections after 5 s; closing them first avoids sending a call into a closing connection.
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=2.0),

@@ -101,6 +101,25 @@ def suite_store(environment: Mapping[str, str]) -> Store:
     return _opened(ENV_SUITE_STORE, _required(environment, ENV_SUITE_STORE), access)
 
 
+def admin_tokens(spec: JobSpec) -> dict[str, str]:
+    """Tokens of the gym servers' admin endpoints by base URL. The servers write them before they are ready.
+
+    Raises:
+        UnusableJobSpec: A file cannot be read or is empty.
+    """
+    return {spec.gyms[domain]: _admin_token(domain, Path(file)) for domain, file in spec.admin_token_files.items()}
+
+
+def _admin_token(domain: str, file: Path) -> str:
+    try:
+        token = file.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise UnusableJobSpec(f"admin token of gym {domain}: {file} cannot be read: {error.strerror}") from None
+    if not token:
+        raise UnusableJobSpec(f"admin token of gym {domain}: {file} is empty")
+    return token
+
+
 def recordings_folder(environment: Mapping[str, str]) -> Path:
     """Folder in which ConfigMaps with recordings are mounted, each under its name."""
     return Path(environment.get(ENV_RECORDINGS) or RECORDINGS)

@@ -14,6 +14,7 @@ import signal
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import structlog
 
@@ -29,7 +30,7 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.pod.job_resolution import resolve_job
-from opsgym_runner.pod.job_spec import UnusableJobSpec, read_job_spec, result_store, trial_of
+from opsgym_runner.pod.job_spec import UnusableJobSpec, admin_tokens, read_job_spec, result_store, trial_of
 from opsgym_runner.pod.message import fitted_summary, message_limit, summary_of, write_message, write_text_message
 from opsgym_runner.pod.retrying_store import RetryingStore
 from opsgym_runner.runner import Runner, RunnerEvent
@@ -52,6 +53,7 @@ def main(environment: Mapping[str, str]) -> int:
         ref = trial_of(spec, environment)
         stopping = threading.Event()
         store = RetryingStore(result_store(environment), stopping)
+        tokens = admin_tokens(spec)
     except UnusableJobSpec as error:
         log.critical("cannot start", error=str(error))
         write_text_message(environment, str(error))
@@ -61,7 +63,7 @@ def main(environment: Mapping[str, str]) -> int:
     # The import of litellm is the slowest part of the start; gyms are seeded meanwhile.
     threading.Thread(target=load_litellm, daemon=True).start()
     with start_tracing(environment) as tracing:
-        return asyncio.run(TaskPod(spec, ref, store, stopping, environment, tracing).run())
+        return asyncio.run(TaskPod(spec, ref, store, stopping, environment, tracing, tokens).run())
 
 
 def next_attempt(keys: Iterable[str]) -> int:
@@ -93,6 +95,7 @@ class TaskPod:
         stopping: Set when the pod is asked to stop.
         environment: Environment variables of the container.
         tracing: Where spans are sent.
+        admin_tokens: Tokens of gym servers' admin endpoints by base URL.
         gate_read_every_s: Minimum seconds between two reads of the run's gate.
         breaker_poll_s: Seconds between two reads of a gate that the circuit breaker closed.
     """
@@ -105,6 +108,7 @@ class TaskPod:
         stopping: threading.Event,
         environment: Mapping[str, str],
         tracing: Tracing,
+        admin_tokens: Mapping[str, str] = MappingProxyType({}),
         gate_read_every_s: float = READ_EVERY_S,
         breaker_poll_s: float = BREAKER_POLL_S,
     ) -> None:
@@ -114,6 +118,7 @@ class TaskPod:
         self._stopping = stopping
         self._environment = environment
         self._tracing = tracing
+        self._admin_tokens = admin_tokens
         self._gate_read_every_s = gate_read_every_s
         self._breaker_poll_s = breaker_poll_s
         self._keys: TrialKeys = RunKeys(spec.run).trial(spec.cell, ref.task_id, ref.trial)
@@ -158,7 +163,13 @@ class TaskPod:
             return await self._write_unstarted(number, end)
         gate = StoreStartGate(self._store, self._spec.run, Clock(), self._gate_read_every_s)
         await self._wait_for_breaker(gate)
-        async with Runner(self._store, gate=gate, on_event=self._on_event, tracing=self._tracing) as runner:
+        async with Runner(
+            self._store,
+            gate=gate,
+            on_event=self._on_event,
+            tracing=self._tracing,
+            admin_tokens=self._admin_tokens,
+        ) as runner:
             return await runner.run(job)
 
     async def _write_unstarted(self, number: int, end: NotScored) -> AttemptRecord:

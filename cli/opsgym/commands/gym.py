@@ -16,7 +16,7 @@ from opsgym_core.common.net import is_loopback
 from opsgym_domains import registry
 from opsgym_domains.explore.routes import DEFAULT_DATABASE, PATH
 from opsgym_domains.kit.domain import Domain
-from opsgym_domains.serve import main, run
+from opsgym_domains.serve import ServerAccess, main, run
 
 SEED_SECONDS = 300.0
 """Timeout for loading a seed. The largest published seed takes two seconds; a loaded machine may take much longer."""
@@ -63,7 +63,7 @@ def explore(request: ExploreRequest) -> int:
         await _create_database(_local_url(url, request.host), origin, str(request.seed_file or origin["builtin"]))
         await _show_page(_local_url(url, request.host) + PATH, request)
 
-    return run(domain, request.host, request.port, explore=True, ready=ready)
+    return run(domain, ServerAccess(request.host, request.port, explore=True), ready)
 
 
 def _require_installed(domain: str, command: str) -> None:

@@ -243,7 +243,7 @@ async def _verify_trials(rescoring: Rescoring) -> None:
         return
     domains = sorted({domain for trial in pending for domain in domains_of(rescoring.tasks[trial.task_id].current)})
     note = partial(click.echo, err=True)
-    async with GymServers(domains, note) as gyms, http_client() as http:
+    async with GymServers(domains, note) as gyms, http_client(admin_tokens=gyms.admin_tokens) as http:
         note(f"verifying {len(pending)} trials again; starting gym servers: {', '.join(domains)}")
         try:
             await gyms.start()

@@ -110,6 +110,7 @@ class _GymPool:
         self._servers: dict[str, GymServers] = {}
         self._stack = AsyncExitStack()
         self._http: httpx.AsyncClient | None = None
+        self._admin_tokens: dict[str, str] = {}
 
     async def urls(self, domains: Iterable[str]) -> dict[str, str]:
         """Base URLs by domain, of servers that are healthy."""
@@ -124,6 +125,7 @@ class _GymPool:
         for domain in domains:
             await self._servers[domain].ready([domain])
             urls |= self._servers[domain].urls
+            self._admin_tokens |= self._servers[domain].admin_tokens
         return urls
 
     @property
@@ -131,7 +133,7 @@ class _GymPool:
         """Connections to the servers."""
         self._begin()
         if self._http is None:
-            self._http = http_client()
+            self._http = http_client(admin_tokens=self._admin_tokens)
         return self._http
 
     async def stop(self) -> None:

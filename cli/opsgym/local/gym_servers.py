@@ -11,10 +11,11 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 import httpx
@@ -29,6 +30,7 @@ MAX_RESTARTS = 5
 """Restarts of one server in a run; a server that ends more often has a permanent fault."""
 PROBE_EVERY_S = 0.1
 """Interval of health checks."""
+_TOKEN_BYTES = 32
 _TAIL = 1500
 """Bytes of a server's log that an error message quotes."""
 
@@ -55,7 +57,8 @@ class GymServers:
     """
 
     def __init__(self, domains: Iterable[str], note: Callable[[str], None], command: Command = gym_command) -> None:
-        self._servers = {domain: _GymServer(domain, note, command) for domain in domains}
+        self._admin_tokens: dict[str, str] = {}
+        self._servers = {domain: _GymServer(domain, note, command, self._admin_tokens) for domain in domains}
         self._http = httpx.AsyncClient(timeout=10.0, trust_env=False)
 
     async def __aenter__(self) -> Self:
@@ -85,6 +88,11 @@ class GymServers:
         """Base URL of each server, by domain."""
         return {domain: server.url for domain, server in self._servers.items()}
 
+    @property
+    def admin_tokens(self) -> Mapping[str, str]:
+        """Tokens of the servers' admin endpoints by base URL; a live view, which follows restarts."""
+        return MappingProxyType(self._admin_tokens)
+
     async def ready(self, domains: Iterable[str]) -> None:
         """Waits until the servers of some domains, and their Postgres, are healthy.
 
@@ -109,15 +117,25 @@ class GymServers:
 
 
 class _GymServer:
-    """One domain's server, restarted when it ends."""
+    """One domain's server, restarted when it ends.
 
-    def __init__(self, domain: str, note: Callable[[str], None], command: Command) -> None:
+    Args:
+        domain: Its domain.
+        note: Receives messages.
+        command: Returns its command line.
+        admin_tokens: Receives its token under its address.
+    """
+
+    def __init__(
+        self, domain: str, note: Callable[[str], None], command: Command, admin_tokens: dict[str, str]
+    ) -> None:
         self.domain = domain
         self.url = ""
         # An unnamed file: nothing is left behind however this process ends.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         self._note = note
         self._command = command
+        self._admin_tokens = admin_tokens
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()  # set while the server is up, or has failed for good
@@ -180,9 +198,12 @@ class _GymServer:
             )
         except OSError as error:
             raise GymLostError(f"gym server {self.domain} cannot be started: {error.strerror}") from None
+        token = secrets.token_hex(_TOKEN_BYTES)
+        self._send_token(token)
         try:
             async with asyncio.timeout(START_SECONDS):
                 self.url = await self._address()
+                self._admin_tokens[self.url] = token
         except TimeoutError:
             await self._end()
             problem = f"was not ready after {START_SECONDS:.0f} s"
@@ -190,6 +211,12 @@ class _GymServer:
         except BaseException:
             await self._end()
             raise
+
+    def _send_token(self, token: str) -> None:
+        """Passes the token by stdin: it is in no file, no command line and no environment."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{token}\n".encode())
 
     async def _address(self) -> str:
         """The address in the line that the server prints when it is ready."""

@@ -127,6 +127,7 @@ class LocalRun:
                 on_transcript=None if monitor is None else monitor.on_transcript,
                 tracing=tracing,
                 retry=RetryPolicy(first_answer_s=FIRST_ANSWER_S),
+                admin_tokens=gyms.admin_tokens,
             ) as runner:
                 self._display.show_limits(lambda: runner.limits)
 

@@ -94,6 +94,8 @@ class JobSpec(Stored):
     access: Access
     gyms: dict[str, str]
     """Base URL inside the pod by domain."""
+    admin_token_files: dict[str, str] = {}
+    """File with the token of a gym server's admin endpoints by domain; published servers have none."""
     trials: Annotated[list[TrialRef], Field(min_length=1)]
     """By completion index."""
     resources: dict[str, Any] = {}

@@ -21,6 +21,8 @@ from opsgym_operator.plan.accept import REPLAY, model_origins
 from opsgym_operator.plan.desired import PreflightJob, ResolvedSpec, TaskJob
 from opsgym_operator.pod_template import Resources
 
+ADMIN_FOLDER = "/etc/opsgym/admin"
+"""Where containers of a pod see the volume with the tokens of the gym servers' admin endpoints."""
 FIRST_GYM_PORT = 8801
 """Port of a pod's first gym server; the others count on from it."""
 
@@ -125,6 +127,7 @@ def job_spec(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> JobSpec:
         limits=spec.limits,
         access=spec.suite.access,
         gyms={domain: f"http://127.0.0.1:{port}" for domain, port in gym_ports(job.gyms, config).items()},
+        admin_token_files={domain: admin_token_file(domain) for domain in own_gyms(job.gyms, config)},
         trials=list(job.trials),
         resources=resources_of(job.gyms, config),
     )
@@ -158,6 +161,16 @@ def gym_ports(gyms: Sequence[str], config: OperatorConfig) -> dict[str, int]:
     }
 
 
+def own_gyms(gyms: Sequence[str], config: OperatorConfig) -> list[str]:
+    """The domains that opsgym's own servers serve; the installation has set no other image for them."""
+    return [domain for domain in gyms if domain not in config.gyms]
+
+
+def admin_token_file(domain: str) -> str:
+    """File of the token that a server of ours writes for its admin endpoints, and the agent's container reads."""
+    return f"{ADMIN_FOLDER}/{gym_container(domain)}"
+
+
 def gym_container(domain: str) -> str:
     """Name of the container that serves a domain."""
     return label_of(f"gym-{domain}")
@@ -168,7 +181,7 @@ def resources_of(gyms: Sequence[str], config: OperatorConfig) -> dict[str, dict[
     resources, domains = config.pods.resources, config.pods.domains
     own = {domain: domains[domain].resources for domain in gyms if domain in domains}
     containers: dict[str, Resources] = {}
-    if any(domain not in config.gyms for domain in gyms):
+    if own_gyms(gyms, config):
         containers["postgres"] = _updated(resources.postgres, (other.postgres for other in own.values()))
     for domain in gyms:
         containers[gym_container(domain)] = _updated(resources.gym, [own[domain].gym] if domain in own else [])

@@ -1,7 +1,7 @@
 """Pod templates of task Jobs and preflight Jobs.
 
 Invariant: every pod satisfies Pod Security `restricted` and has no service account token; the agent's container sees
-neither the socket of Postgres nor any credential except those of its models and its store.
+neither the socket of Postgres nor any credential except those of its models, its store and its gym servers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from opsgym_api.records.job_spec import ENV_JOB_SPEC, ENV_STORE, ENV_SUITE, ENV_
 from opsgym_core.common.logs import ENV_LEVEL
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.job_spec import (
+    ADMIN_FOLDER,
     KeyEnv,
+    admin_token_file,
     gym_container,
     gym_ports,
     key_envs,
     models_of,
+    own_gyms,
     recordings,
     resources_of,
 )
@@ -32,6 +35,8 @@ AGENT = "agent"
 """Container that runs the episode."""
 JOB_SPEC_FOLDER = "/etc/opsgym/job"
 JOB_SPEC_VOLUME = "job-spec"
+ADMIN_VOLUME = "admin"
+"""Volume in memory with the tokens of the gym servers' admin endpoints, which the servers write."""
 READY_FILE = "/tmp/ready"  # noqa: S108 - a volume of the container's own
 """Where a gym server says that it accepts requests; the kubelet cannot reach its loopback address."""
 GRACE_S = 30
@@ -61,8 +66,10 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
     sidecars += [_gym(domain, ports[domain], config, resources[gym_container(domain)]) for domain in job.gyms]
     limit, template = config.pods.tmp_size_limit, template_of(job.gyms, config)
     volumes = [_empty("tmp-agent", limit), *(_empty(label_of(f"tmp-{domain}"), limit) for domain in job.gyms)]
-    if "postgres" in resources:
-        volumes += [_memory("data", f"{config.pods.database_megabytes}Mi"), _memory("socket", "1Mi")]
+    has_own = bool(own_gyms(job.gyms, config))
+    if has_own:
+        volumes += [_memory("data", f"{config.pods.database_megabytes}Mi")]
+        volumes += [_memory("socket", "1Mi"), _memory(ADMIN_VOLUME, "1Mi")]
     agent = {
         "name": AGENT,
         "image": config.images.runner,
@@ -83,6 +90,7 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
         "volumeMounts": [
             _mount(JOB_SPEC_VOLUME, JOB_SPEC_FOLDER, read_only=True),
             _mount("tmp-agent", "/tmp"),  # noqa: S108 - a volume of the container's own
+            *([_mount(ADMIN_VOLUME, ADMIN_FOLDER, read_only=True)] if has_own else []),
             *_recording_mounts(recordings(models)),
             *outbound_mounts(config),
         ],
@@ -247,7 +255,7 @@ def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) ->
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             _mount(label_of(f"tmp-{domain}"), "/tmp"),  # noqa: S108 - a volume of the container's own
-            *([] if published else [_mount("socket", "/socket")]),
+            *([] if published else [_mount("socket", "/socket"), _mount(ADMIN_VOLUME, ADMIN_FOLDER)]),
             *added_mounts(added),
         ],
     }
@@ -261,6 +269,7 @@ def _own_server(domain: str, port: int, config: OperatorConfig) -> Manifest:
         "command": [
             *("python", "-m", "opsgym_domains.serve", domain),
             *("--host", "127.0.0.1", "--port", str(port), "--ready-file", READY_FILE),
+            *("--admin-token-file", admin_token_file(domain)),
         ],
         "startupProbe": _startup_probe({"exec": {"command": ["sh", "-c", f"test -e {READY_FILE}"]}}),
         "env": [

@@ -65,6 +65,7 @@ def gym(domain: str, port: int) -> dict[str, Any]:
         "command": [
             *("python", "-m", "opsgym_domains.serve", domain),
             *("--host", "127.0.0.1", "--port", str(port), "--ready-file", "/tmp/ready"),
+            *("--admin-token-file", f"/etc/opsgym/admin/gym-{domain}"),
         ],
         "env": [
             {"name": "OPSGYM_POSTGRES_HOST", "value": "/socket"},
@@ -78,6 +79,7 @@ def gym(domain: str, port: int) -> dict[str, Any]:
         "volumeMounts": [
             {"name": f"tmp-{domain}", "mountPath": "/tmp"},
             {"name": "socket", "mountPath": "/socket"},
+            {"name": "admin", "mountPath": "/etc/opsgym/admin"},
         ],
     }
 
@@ -165,6 +167,7 @@ def test_a_task_job_whole() -> None:
                             "volumeMounts": [
                                 {"name": "job-spec", "mountPath": "/etc/opsgym/job", "readOnly": True},
                                 {"name": "tmp-agent", "mountPath": "/tmp"},
+                                {"name": "admin", "mountPath": "/etc/opsgym/admin", "readOnly": True},
                             ],
                         }
                     ],
@@ -175,6 +178,7 @@ def test_a_task_job_whole() -> None:
                         {"name": "tmp-csm", "emptyDir": {"sizeLimit": "1Gi"}},
                         {"name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "384Mi"}},
                         {"name": "socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+                        {"name": "admin", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
                     ],
                 },
             },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from tests.operator.build.material import FULL, RUN, SECURITY, SPEC, containers, new_job, preflight, task
 from tests.operator.fleet import CONFIG
@@ -66,9 +67,19 @@ def test_a_published_gym_image_needs_no_postgres() -> None:
     assert server["image"] == "published/csm:2"
     assert "command" not in server
     assert server["securityContext"] == SECURITY | {"readOnlyRootFilesystem": False}
-    assert job_spec(RUN, new_job(("csm",)), config).gyms == {"csm": "http://127.0.0.1:8005"}
+    spec = job_spec(RUN, new_job(("csm",)), config)
+    assert (spec.gyms, spec.admin_token_files) == ({"csm": "http://127.0.0.1:8005"}, {})
     both = task(config, gyms=("itsm", "csm"))["spec"]["template"]["spec"]
     assert [container["name"] for container in both["initContainers"]] == ["postgres", "gym-itsm", "gym-csm"]
+    mounted = {container["name"]: _mounts(container) for container in containers(both)}
+    assert "admin" not in mounted["gym-csm"]  # another's image learns no token of our servers
+    assert mounted["gym-itsm"]["admin"] == {"name": "admin", "mountPath": "/etc/opsgym/admin"}
+    assert mounted["agent"]["admin"] == {"name": "admin", "mountPath": "/etc/opsgym/admin", "readOnly": True}
+    assert job_spec(RUN, new_job(("itsm", "csm")), config).admin_token_files == {"itsm": "/etc/opsgym/admin/gym-itsm"}
+
+
+def _mounts(container: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {mount["name"]: mount for mount in container.get("volumeMounts", [])}
 
 
 def test_recordings_are_mounted_where_the_runner_looks() -> None:
