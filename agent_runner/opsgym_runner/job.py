@@ -32,6 +32,24 @@ class ModelEndpoint:
     """Base URL; None for the provider's public one."""
     api_key: SecretStr | None = None
     """API key; None for the provider's usual environment variable."""
+    headers: tuple[tuple[str, SecretStr], ...] = ()
+    """Names and values of headers with secret values."""
+
+    @property
+    def secrets(self) -> list[str]:
+        """Values that must never be shown."""
+        values = [self.api_key, *(value for _, value in self.headers)]
+        return [value.get_secret_value() for value in values if value is not None]
+
+
+@dataclass(frozen=True)
+class AwsCredentials:
+    """Access to AWS for the calls of one model."""
+
+    key_id: str
+    secret: SecretStr
+    region: str | None = None
+    """Region that serves the model; None for AWS's usual variable."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +65,14 @@ class ResolvedModel:
     max_concurrency: int = 8
     prices: Prices | None = None
     """None only if the user set `allowUnpriced`."""
+    aws: AwsCredentials | None = None
+    """Access to AWS; None for what AWS's libraries find."""
 
     @property
     def secrets(self) -> list[str]:
         """Values that must never appear in records, logs, spans or messages."""
-        return [endpoint.api_key.get_secret_value() for endpoint in self.endpoints if endpoint.api_key is not None]
+        aws = [] if self.aws is None else [self.aws.secret.get_secret_value()]
+        return [*(secret for endpoint in self.endpoints for secret in endpoint.secrets), *aws]
 
 
 @dataclass(frozen=True)

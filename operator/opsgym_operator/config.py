@@ -14,8 +14,10 @@ from opsgym_api.base import Document
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalmodel import Name, Url
 from opsgym_api.kinds.evalrun import NotificationEvent, require_unique
+from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.strict_yaml import model_of, parts_of
 from opsgym_core.notifications.notification import Format
+from opsgym_core.store.base import is_key
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.pod_template import DomainPods, PodTemplate, Quantity, Resources
 
@@ -177,6 +179,34 @@ class LeaseConfig(Document):
     """Its name. Together they identify the release towards others that watch the same namespaces."""
 
 
+class CredentialsConfig(Document):
+    """Secrets that models may use."""
+
+    allow_inline: bool = False
+    """Whether EvalRuns may name Secrets in models that they declare inline."""
+    secret_names: list[Name] = []
+    """Names of Secrets that models may use."""
+    secret_prefixes: list[Annotated[str, Field(min_length=1, max_length=63)]] = []
+    """Beginnings of names of Secrets that models may use. Without names and prefixes, EvalModels may use any Secret
+    that the installation does not use itself."""
+
+    @model_validator(mode="after")
+    def _inline_needs_a_list(self) -> CredentialsConfig:
+        if self.allow_inline and not self.is_list:
+            raise ValueError("allowInline requires secretNames or secretPrefixes, or users could send any Secret away")
+        return self
+
+    @property
+    def is_list(self) -> bool:
+        """Whether only listed Secrets are allowed."""
+        return bool(self.secret_names or self.secret_prefixes)
+
+    def allows(self, secret: str) -> bool:
+        """Whether the list allows a Secret."""
+        listed = secret in self.secret_names or secret.startswith(tuple(self.secret_prefixes))
+        return listed or not self.is_list
+
+
 class OperatorConfig(Document):
     """`/etc/opsgym/config.yaml`."""
 
@@ -200,6 +230,8 @@ class OperatorConfig(Document):
     """Lowest level that the pods of runs log."""
     notifications: NotificationsConfig = NotificationsConfig()
     """Webhook notifications of run events."""
+    credentials: CredentialsConfig = CredentialsConfig()
+    """Secrets that models may use."""
     watch_namespaces: list[Name] = []
     """Namespaces to watch; the whole cluster if empty."""
     lease: LeaseConfig = LeaseConfig()
@@ -219,6 +251,35 @@ class OperatorConfig(Document):
     def store_by_name(self) -> Mapping[str, StoreConfig]:
         """Stores by the name that EvalRuns use."""
         return {store.name: store for store in self.stores}
+
+    def stores_of(self, namespace: str) -> Mapping[str, StoreConfig]:
+        """Stores that EvalRuns of a namespace may use, by name."""
+        return {store.name: store for store in self.stores if not store.namespaces or namespace in store.namespaces}
+
+    def may_read_suite(self, store: StoreConfig, key: str, namespace: str) -> bool:
+        """Whether EvalRuns of a namespace may read a suite of a store.
+
+        Args:
+            store: A store that the namespace may use.
+            key: Key of a file, or a prefix.
+            namespace: The namespace.
+        """
+        if (store.namespaces or self.watch_namespaces) == [namespace]:
+            return True
+        own = (f"suites/{namespace}/", f"{RunKeys(namespace).root.rstrip('/')}.")
+        return is_key(key.rstrip("/")) and key.startswith((*own, *store.shared_suites))
+
+    @property
+    def reserved_secrets(self) -> Mapping[str, str]:
+        """Secrets of the installation, which no model may use, with what each is for."""
+        webhooks = {webhook.secret: f"webhook {webhook.name}" for webhook in self.notifications.webhooks}
+        headers = self.tracing.headers_secret if self.tracing else None
+        return {
+            **webhooks,
+            **({headers.name: "tracing"} if headers else {}),
+            **dict.fromkeys(self.images.pull_secrets, "the image registry"),
+            **{store.secret: f"store {store.name}" for store in self.stores if store.secret is not None},
+        }
 
 
 def parse_config(text: str, source: str) -> OperatorConfig:

@@ -398,6 +398,17 @@ def test_a_baseline_with_the_runs_own_name_means_the_previous_run(store: LocalSt
     assert chosen(find_baseline(store, "demo.1", own="demo.3")) == "demo.1"
 
 
+def test_a_baseline_never_comes_from_another_namespace_unless_that_shares_its_runs(store: LocalStore) -> None:
+    put_run(store, "a.nightly.1", [], created_at="2026-01-01T00:00:00Z", name="nightly")
+    put_run(store, "b.nightly.2", [], created_at="2026-01-02T00:00:00Z", name="nightly")
+    assert chosen(find_baseline(store, "nightly", "a.nightly.3", ["a"])) == "a.nightly.1"
+    for foreign in ("b.nightly.2", "b.", "weekly"):
+        with pytest.raises(InputError) as caught:
+            find_baseline(store, foreign, "a.nightly.3", ["a"])
+        assert "b.nightly.2;" not in str(caught.value), "its name is not told"
+    assert chosen(find_baseline(store, "nightly", "a.nightly.3", ["a", "b"])) == "b.nightly.2"
+
+
 def test_a_run_is_not_its_own_baseline(store: LocalStore) -> None:
     put_run(store, "demo.1", [])
     with pytest.raises(InputError, match="is this run itself"):

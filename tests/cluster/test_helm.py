@@ -183,7 +183,7 @@ def test_the_kinds_stay_when_their_release_is_uninstalled(cluster: Cluster, kube
 
 def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Kube, tenant: Tenant) -> None:
     tenant.helm("install", "opsgym", str(OPSGYM), values=SETTINGS["least"])
-    for role in ("viewer", "editor"):
+    for role in ("viewer", "user-editor", "platform-editor"):
         output_of(
             cluster.kubectl(
                 "create", "rolebinding", role, "-n", tenant.namespace, f"--role=opsgym-{role}", f"--user={role}"
@@ -197,9 +197,14 @@ def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Ku
 
     assert may("viewer", "list", "evalruns.opsgym.dev")
     assert not may("viewer", "create", "evalruns.opsgym.dev")
-    assert may("editor", "create", "evalruns.opsgym.dev")
-    assert not may("editor", "patch", "evalruns.opsgym.dev", "status")
-    assert not may("editor", "get", "secrets")
+    assert may("user-editor", "create", "evalruns.opsgym.dev")
+    assert may("user-editor", "list", "evalmodels.opsgym.dev")
+    assert not may("user-editor", "create", "evalmodels.opsgym.dev")
+    assert not may("user-editor", "patch", "evalruns.opsgym.dev", "status")
+    assert may("platform-editor", "create", "evalmodels.opsgym.dev")
+    assert not may("platform-editor", "create", "evalruns.opsgym.dev")
+    for editor in ("user-editor", "platform-editor"):
+        assert not may(editor, "get", "secrets")
     assert not may(tenant.operator, "get", "secrets")
     assert not may(tenant.operator, "create", "pods", "exec")
     assert may(tenant.operator, "create", "jobs.batch")

@@ -197,7 +197,8 @@ def test_a_cluster_wide_release_has_these_objects_outside_its_namespace() -> Non
         ("ClusterRole", None, "evals-opsgym-operator"),
         ("ClusterRoleBinding", None, "evals-opsgym-operator"),
         ("ClusterRole", None, "evals-opsgym-viewer"),
-        ("ClusterRole", None, "evals-opsgym-editor"),
+        ("ClusterRole", None, "evals-opsgym-user-editor"),
+        ("ClusterRole", None, "evals-opsgym-platform-editor"),
     }
 
 
@@ -288,9 +289,40 @@ def test_the_operator_has_its_role_in_every_namespace_it_serves() -> None:
 def test_people_with_view_or_edit_see_runs_where_the_release_is_cluster_wide() -> None:
     manifests = rendered(SETTINGS["cluster-wide"])
     prefix = "rbac.authorization.k8s.io/aggregate-to-"
-    for name, roles in (("viewer", {"view"}), ("editor", {"edit", "admin"})):
+    for name, roles in (("viewer", {"view"}), ("user-editor", {"edit", "admin"}), ("platform-editor", set())):
         labels = one(manifests, "ClusterRole", f"evals-opsgym-{name}", None)["metadata"]["labels"]
         assert {label.removeprefix(prefix) for label in labels if label.startswith(prefix)} == roles
+
+
+def test_users_change_runs_and_the_platform_changes_models() -> None:
+    manifests = rendered(SETTINGS["least"])
+    writable = {
+        role: {
+            kind
+            for rule in one(manifests, "Role", f"opsgym-{role}")["rules"]
+            if "create" in rule["verbs"]
+            for kind in rule["resources"]
+        }
+        for role in ("user-editor", "platform-editor")
+    }
+    assert writable == {"user-editor": {"evalruns", "evalschedules"}, "platform-editor": {"evalmodels"}}
+
+
+def test_inline_credentials_are_off_and_need_a_list_of_secrets() -> None:
+    assert not _config(rendered(SETTINGS["least"])).credentials.allow_inline
+    assert "credentials.allowInline: users could send any Secret away" in refusal(
+        {**SETTINGS["least"], "credentials": {"allowInline": True}}
+    )
+    listed = {**SETTINGS["least"], "credentials": {"allowInline": True, "secretPrefixes": ["model-"]}}
+    assert _config(rendered(listed)).credentials.allows("model-gpt")
+
+
+def test_a_store_may_be_for_some_namespaces() -> None:
+    store = {**STORE, "namespaces": ["a"], "sharedSuites": ["suites/common/"], "sharedBaselines": ["a"]}
+    config = _config(rendered({"namespaces": ["a", "b"], "stores": [store]}))
+    assert list(config.stores_of("a")) == ["results"]
+    assert not config.stores_of("b")
+    assert config.stores[0].shared_baselines == ["a"]
 
 
 def test_viewers_change_nothing() -> None:

@@ -67,7 +67,7 @@ def model(name: str, **fields: Any) -> EvalModel:
             "apiVersion": "opsgym.dev/v1alpha1",
             "kind": "EvalModel",
             "metadata": {"name": name},
-            "spec": ModelSpec(model="replay/gold", **fields).model_dump(by_alias=True, exclude_none=True),
+            "spec": ModelSpec(**{"model": "replay/gold"} | fields).model_dump(by_alias=True, exclude_none=True),
         }
     )
 

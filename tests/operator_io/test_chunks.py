@@ -67,6 +67,7 @@ def new_state(stores: Stores) -> RunState:
         id=RUN,
         spec=EvalRunSpec.model_validate(SPEC),
         store="results",
+        baseline_namespaces=frozenset({"team"}),
         stores=stores,
         metrics=Metrics(),
         since=datetime.now(UTC),

@@ -119,6 +119,10 @@ def test_an_unusable_job_spec_is_named(
             {"parameters": {"api_key": KEY}},
             "EvalModel m: spec.parameters.api_key: credentials do not belong in a document; name a Secret in",
         ),
+        (
+            {"parameters": {"extra_body": {"extra_headers": {"Ocp-Apim-Subscription-Key": KEY}}}},
+            "EvalModel m: spec.parameters.extra_body.extra_headers.Ocp-Apim-Subscription-Key: credentials do not",
+        ),
         (hosted("http://a"), "EvalModel m: spec.credentials: the Secret's key is empty; put the API key there"),
         (
             {"model": "openai/gpt-4o"},

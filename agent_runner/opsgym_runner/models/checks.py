@@ -5,8 +5,7 @@ Invariant: no check sends a request to a provider; a check that a replay model's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from opsgym_api.kinds.evalmodel import Prices
@@ -15,11 +14,6 @@ from opsgym_runner.models.litellm_lib import load_litellm
 
 SCRIPTED_REPLAYS = frozenset({"replay/gold", "replay/noop", "replay/flaky"})
 """Replay models that need no recording."""
-SECRET_PARAMETERS = frozenset(
-    {"api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token", "azure_ad_token", "client_secret"}
-    | {"vertex_credentials"}
-)
-"""litellm parameters that hold credentials: a document, and so the run's record, must not contain them."""
 
 TOOL_LIMITS = {"openai/": 128, "azure/": 128, "deepseek/": 128, "groq/": 128}
 """Tools that a provider takes in one request, by the beginning of the litellm id, as its API reference says."""
@@ -43,11 +37,6 @@ def missing_key(model: str) -> str | None:
     """
     missing: list[str] = load_litellm().validate_environment(model=model)["missing_keys"]
     return " or ".join(missing) if missing and all(name.endswith("_API_KEY") for name in missing) else None
-
-
-def secret_parameters(parameters: Mapping[str, Any]) -> list[str]:
-    """Names of the parameters that hold credentials, sorted."""
-    return sorted(SECRET_PARAMETERS & parameters.keys())
 
 
 def required_key(model: str, endpoints: Iterable[ModelEndpoint], missing_key: MissingKey) -> str | None:

@@ -239,8 +239,7 @@ class ModelClient:
                 response = await litellm.acompletion(
                     api_base=endpoint.url,
                     logger_fn=raw,
-                    **self._key(endpoint),
-                    **copy.deepcopy(call.arguments),  # litellm changes schemas in place
+                    **self._access(endpoint, copy.deepcopy(call.arguments)),  # litellm changes schemas in place
                 )
             except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
                 if is_unreadable(litellm, error, raw):
@@ -295,6 +294,18 @@ class ModelClient:
         if target.headers:
             fixed["extra_headers"] = dict(target.headers)
         return {"timeout": REQUEST_TIMEOUT_S, **target.model.parameters, **fixed}
+
+    def _access(self, endpoint: ModelEndpoint, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Litellm's arguments with the credentials for one endpoint."""
+        if endpoint.headers:
+            secret = {name: value.get_secret_value() for name, value in endpoint.headers}
+            arguments["extra_headers"] = {**(arguments.get("extra_headers") or {}), **secret}
+        if (aws := self._target.model.aws) is not None:
+            arguments["aws_access_key_id"] = aws.key_id
+            arguments["aws_secret_access_key"] = aws.secret.get_secret_value()
+            if aws.region is not None:
+                arguments["aws_region_name"] = aws.region
+        return {**arguments, **self._key(endpoint)}
 
     def _key(self, endpoint: ModelEndpoint) -> dict[str, str | None]:
         """Litellm's argument for the key. With None litellm reads the provider's usual variables."""

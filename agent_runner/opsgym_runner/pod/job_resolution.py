@@ -16,7 +16,7 @@ from opsgym_api.records.outcomes import ConfigReason, InfraReason
 from opsgym_core.results.frozen_suite import FrozenSuiteError, read_frozen
 from opsgym_core.store.base import Store
 from opsgym_runner.errors import config_error, infra_error
-from opsgym_runner.job import Job, ModelEndpoint, ResolvedModel
+from opsgym_runner.job import AwsCredentials, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.checks import SCRIPTED_REPLAYS
 from opsgym_runner.models.prices import REPLAY, known_prices
 from opsgym_runner.pod.job_spec import recordings_folder
@@ -68,7 +68,12 @@ def resolved_model(model: JobModel, environment: Mapping[str, str]) -> ResolvedM
         NotScored: A key is empty.
     """
     endpoints = tuple(
-        ModelEndpoint(endpoint.url, _key(endpoint.key_env, model, environment)) for endpoint in model.endpoints
+        ModelEndpoint(
+            endpoint.url,
+            _key(endpoint.key_env, model, environment),
+            tuple((name, _secret(variable, model, environment)) for name, variable in endpoint.header_envs.items()),
+        )
+        for endpoint in model.endpoints
     )
     return ResolvedModel(
         name=model.name,
@@ -77,6 +82,7 @@ def resolved_model(model: JobModel, environment: Mapping[str, str]) -> ResolvedM
         parameters=model.parameters,
         max_concurrency=model.max_concurrency,
         prices=model.prices or known_prices(model.model),
+        aws=_aws(model, environment),
     )
 
 
@@ -93,8 +99,17 @@ def with_recording_path(model: str, folder: Path) -> str:
 
 
 def _key(variable: str | None, model: JobModel, environment: Mapping[str, str]) -> SecretStr | None:
-    if variable is None:
+    return None if variable is None else _secret(variable, model, environment)
+
+
+def _aws(model: JobModel, environment: Mapping[str, str]) -> AwsCredentials | None:
+    if model.aws is None:
         return None
+    key_id = _secret(model.aws.key_id_env, model, environment).get_secret_value()
+    return AwsCredentials(key_id, _secret(model.aws.secret_env, model, environment), model.aws.region)
+
+
+def _secret(variable: str, model: JobModel, environment: Mapping[str, str]) -> SecretStr:
     value = environment.get(variable, "")
     if not value:
         declared = model.origin or f"model {model.name}"

@@ -21,6 +21,8 @@ from opsgym_api.records.job_spec import (
     ENV_SUITE_STORE,
     JOB_SPEC_VERSION,
     RECORDINGS,
+    STORE_ENV_PREFIX,
+    SUITE_ENV_PREFIX,
     JobSpec,
     PreflightSpec,
     TrialRef,
@@ -82,7 +84,7 @@ def result_store(environment: Mapping[str, str]) -> Store:
     Raises:
         UnusableJobSpec: Its URL is missing or invalid.
     """
-    return _opened(ENV_STORE, _required(environment, ENV_STORE), None)
+    return _opened(ENV_STORE, environment, STORE_ENV_PREFIX)
 
 
 def suite_store(environment: Mapping[str, str]) -> Store:
@@ -91,14 +93,7 @@ def suite_store(environment: Mapping[str, str]) -> Store:
     Raises:
         UnusableJobSpec: Its URL is missing or invalid.
     """
-    secret = environment.get("OPSGYM_SUITE_AWS_SECRET_ACCESS_KEY")
-    access = S3Access(
-        endpoint_url=environment.get("OPSGYM_SUITE_AWS_ENDPOINT_URL_S3") or None,
-        region=environment.get("OPSGYM_SUITE_AWS_REGION") or None,
-        access_key_id=environment.get("OPSGYM_SUITE_AWS_ACCESS_KEY_ID") or None,
-        secret_access_key=SecretStr(secret) if secret else None,
-    )
-    return _opened(ENV_SUITE_STORE, _required(environment, ENV_SUITE_STORE), access)
+    return _opened(ENV_SUITE_STORE, environment, SUITE_ENV_PREFIX)
 
 
 def admin_tokens(spec: JobSpec) -> dict[str, str]:
@@ -125,9 +120,16 @@ def recordings_folder(environment: Mapping[str, str]) -> Path:
     return Path(environment.get(ENV_RECORDINGS) or RECORDINGS)
 
 
-def _opened(variable: str, location: str, access: S3Access | None) -> Store:
+def _opened(variable: str, environment: Mapping[str, str], prefix: str) -> Store:
+    secret = environment.get(f"{prefix}AWS_SECRET_ACCESS_KEY")
+    access = S3Access(
+        endpoint_url=environment.get(f"{prefix}AWS_ENDPOINT_URL_S3") or None,
+        region=environment.get(f"{prefix}AWS_REGION") or None,
+        access_key_id=environment.get(f"{prefix}AWS_ACCESS_KEY_ID") or None,
+        secret_access_key=SecretStr(secret) if secret else None,
+    )
     try:
-        return open_store(location, access)
+        return open_store(_required(environment, variable), access)
     except InputError as error:
         raise UnusableJobSpec(f"{variable}: {error}") from None
 

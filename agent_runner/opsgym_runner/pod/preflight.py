@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from opsgym_api.kinds.credentials import secret_parameters
 from opsgym_api.kinds.evalrun import Agent
 from opsgym_api.records.exit_codes import Exit
 from opsgym_api.records.job_spec import ENV_SUITE, Finding, JobModel, PreflightReport, PreflightSpec
@@ -27,7 +28,6 @@ from opsgym_runner.models.checks import (
     MissingKey,
     missing_key,
     required_key,
-    secret_parameters,
     unknown_price,
 )
 from opsgym_runner.models.prices import REPLAY, known_prices, reports_cost
@@ -139,7 +139,7 @@ def check_models(
     for model in models:
         origin = model.origin or f"models[{model.name}]"
         for parameter in secret_parameters(model.parameters):
-            advice = "credentials do not belong in a document; name a Secret in credentials"
+            advice = "credentials do not belong in a document; name a Secret in credentials or endpoints[].headers"
             yield Finding(where=f"{origin}.parameters.{parameter}", problem=advice)
         for problem in flaky_problems(model.model, model.parameters):
             yield Finding(where=f"{origin}.parameters.{problem.path}".rstrip("."), problem=problem.message)
@@ -156,6 +156,12 @@ def _keys(origin: str, model: JobModel, environment: Mapping[str, str], missing_
     variables = {endpoint.key_env for endpoint in model.endpoints if endpoint.key_env is not None}
     if any(not environment.get(variable) for variable in variables):
         yield Finding(where=f"{origin}.credentials", problem="the Secret's key is empty; put the API key there")
+    for index, endpoint in enumerate(model.endpoints):
+        for name in sorted(name for name, variable in endpoint.header_envs.items() if not environment.get(variable)):
+            problem = f"the Secret's key for {name} is empty; put the header's value there"
+            yield Finding(where=f"{origin}.endpoints[{index}].headers", problem=problem)
+    if model.aws is not None and not (environment.get(model.aws.key_id_env) and environment.get(model.aws.secret_env)):
+        yield Finding(where=f"{origin}.aws", problem="the Secret's access-key-id or secret-access-key is empty")
     if variables:
         return
     variable = required_key(model.model, (ModelEndpoint(endpoint.url) for endpoint in model.endpoints), missing_key)

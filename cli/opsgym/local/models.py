@@ -12,7 +12,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.kinds.evalmodel import ModelSpec, Prices, SecretKey
+from opsgym_api.kinds.credentials import secret_parameters
+from opsgym_api.kinds.evalmodel import Endpoint, ModelSpec, Prices, SecretKey
 from opsgym_core.planning.documents import Documents, resolve_models
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.checks import (
@@ -20,7 +21,6 @@ from opsgym_runner.models.checks import (
     KnownPrices,
     MissingKey,
     required_key,
-    secret_parameters,
     unknown_price,
 )
 from opsgym_runner.models.prices import REPLAY, reports_cost
@@ -88,7 +88,10 @@ class ModelResolver:
 
     def _model(self, path: str, name: str, spec: ModelSpec) -> ResolvedModel:
         for parameter in secret_parameters(spec.parameters):
-            advice = "credentials do not belong in a document; name a variable in credentials.env"
+            advice = (
+                "credentials do not belong in a document; name a variable in credentials.env, "
+                "or for a header in endpoints[].headers"
+            )
             self._problems.append(Problem(f"{path}.parameters.{parameter}", advice))
         for problem in flaky_problems(spec.model, spec.parameters):
             self._problems.append(Problem(f"{path}.parameters.{problem.path}".rstrip("."), problem.message))
@@ -113,7 +116,14 @@ class ModelResolver:
             yield ModelEndpoint(api_key=shared)
         for index, endpoint in enumerate(spec.endpoints):
             own = self._key(f"{path}.endpoints[{index}].credentials", endpoint.credentials)
-            yield ModelEndpoint(endpoint.url, own or shared)
+            headers = self._headers(f"{path}.endpoints[{index}].headers", endpoint)
+            yield ModelEndpoint(endpoint.url, own or shared, tuple(headers))
+
+    def _headers(self, path: str, endpoint: Endpoint) -> Iterator[tuple[str, SecretStr]]:
+        for position, header in enumerate(endpoint.headers):
+            value = self._key(f"{path}[{position}].valueFrom", header.value_from)
+            if value is not None:
+                yield header.name, value
 
     def _key(self, path: str, reference: SecretKey | None) -> SecretStr | None:
         if reference is None:

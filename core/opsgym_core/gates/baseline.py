@@ -5,7 +5,7 @@ Invariant: a run is never its own baseline, and only small objects are read of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -23,15 +23,22 @@ from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
 
 
-def find_baseline(store: Store, reference: str, own: str) -> Baseline:
+def find_baseline(store: Store, reference: str, own: str, namespaces: Collection[str] = ()) -> Baseline:
     """The run with the given id or unique prefix of an id, or the newest other run of that name.
+
+    Args:
+        store: The store.
+        reference: Id, prefix of an id, or name.
+        own: Id of the run that is judged.
+        namespaces: Namespaces whose runs may be the baseline; all runs of the store if empty.
 
     Raises:
         InputError: The store has no such run.
         StoreError: The store cannot be read.
     """
-    same_name = [run.run for run in list_runs(store).runs if run.name == reference and run.run != own]
-    run = same_name[-1] if same_name else find_run(store, reference)
+    prefixes = tuple(f"{namespace}." for namespace in namespaces) or ("",)
+    same_name = [run.run for run in list_runs(store, prefixes).runs if run.name == reference and run.run != own]
+    run = same_name[-1] if same_name else find_run(store, reference, prefixes)
     if run == own:
         problem = f"{reference!r} is this run itself; name an earlier one"
         raise InputError(store.name, [Problem("spec.gate.baseline", problem)])
@@ -63,7 +70,7 @@ def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
         return Baseline(None)
     best = max(latest, key=lambda gate: -1.0 if gate.success is None else gate.success)
     first, note = latest[0].anchor or latest[0].run, ""
-    if first != best.run and not series.includes(first):
+    if first != best.run and not (first.startswith(_namespace(own)) and series.includes(first)):
         note = f"drift is counted from {best.run}, since {first} cannot be compared any more"
         first = best.run
     anchor = None if first == best.run else _scores(store, first)

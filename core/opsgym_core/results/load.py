@@ -79,13 +79,17 @@ class RunList:
     """By id, why the record of a run cannot be read."""
 
 
-def list_runs(store: Store) -> RunList:
+def list_runs(store: Store, prefixes: tuple[str, ...] = ("",)) -> RunList:
     """The runs of a store.
+
+    Args:
+        store: The store.
+        prefixes: Beginnings of the ids of the runs to list; no object of another run is read.
 
     Raises:
         StoreError: The store cannot be read.
     """
-    names = list(store.folders("runs"))
+    names = [name for name in store.folders("runs") if name.startswith(prefixes)]
     keys = [RunKeys(run).run_json for run in names]
     with ThreadPoolExecutor(READERS) as pool:
         results = dict(zip(names, pool.map(partial(_object_or_error, store, RunRecord), keys), strict=True))
@@ -103,16 +107,21 @@ def _object_or_error(store: Store, kind: type[T], key: str) -> T | InputError | 
         return error
 
 
-def find_run(store: Store, reference: str) -> str:
+def find_run(store: Store, reference: str, prefixes: tuple[str, ...] = ("",)) -> str:
     """Id of the run that a reference names.
 
     A reference is a run's id, else the name of an EvalRun and means its newest run, else a unique prefix of an id.
+
+    Args:
+        store: The store.
+        reference: The reference.
+        prefixes: Beginnings of the ids of the runs that it may name.
 
     Raises:
         InputError: No run matches, the prefix matches several, or the run's record cannot be read.
         StoreError: The store cannot be read.
     """
-    listed = list_runs(store)
+    listed = list_runs(store, prefixes)
     runs = listed.runs
     if reference in listed.unreadable:
         raise listed.unreadable[reference]

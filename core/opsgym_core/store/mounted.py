@@ -44,6 +44,13 @@ class StoreConfig(Document):
     secret: Name | None = None
     """Secret with keys `access-key-id` and `secret-access-key`, in the operator's namespace and in each EvalRun's; if
     absent, pods use the identity of their service account."""
+    namespaces: list[Name] = []
+    """Namespaces whose EvalRuns may use the store; all that the operator serves if empty."""
+    shared_suites: list[Annotated[str, Field(min_length=1)]] = []
+    """Beginnings of keys of suites that every namespace of the store may read, besides its own below
+    `suites/<namespace>/`. In a store of one namespace it may read every key."""
+    shared_baselines: list[Name] = []
+    """Namespaces whose runs may be baselines of runs in the store's other namespaces."""
 
 
 class Stores:
@@ -59,10 +66,6 @@ class Stores:
         self._mounted = mounted
         self._open: dict[str, Store] = {}
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="store")
-
-    def __contains__(self, name: object) -> bool:
-        """Whether the installation configures a store of that name."""
-        return name in self._configs
 
     def get(self, name: str) -> Store:
         """The store of that name. Blocks for half a second when the process opens its first S3 store.

@@ -35,6 +35,25 @@ class SecretKey(Document):
         return self
 
 
+class SecretHeader(Document):
+    """A request header with a secret value, as gateways require: `Ocp-Apim-Subscription-Key` and the like."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][-_A-Za-z0-9]*$", max_length=128)]
+    """Name of the header."""
+    value_from: SecretKey
+    """Where its value is kept."""
+
+
+class AwsAccess(Document):
+    """Access to AWS for models that AWS serves (`bedrock/…`, `sagemaker/…`)."""
+
+    secret: Name
+    """Kubernetes Secret with the keys `access-key-id` and `secret-access-key`; used in a cluster. On one machine AWS's
+    usual variables and profiles apply."""
+    region: Annotated[str, Field(min_length=1)] | None = None
+    """Region that serves the model; AWS's usual variable if absent."""
+
+
 class Endpoint(Document):
     """One address that serves the model."""
 
@@ -42,6 +61,8 @@ class Endpoint(Document):
     """Base URL as the provider's client expects it, for instance `https://host/v1`."""
     credentials: SecretKey | None = None
     """Credential of this endpoint, if it differs from the model's."""
+    headers: Annotated[list[SecretHeader], Field(max_length=16)] = []
+    """Headers with secret values; others go into `parameters.extra_headers`."""
 
 
 class TokenPrices(Document):
@@ -82,6 +103,8 @@ class ModelSpec(Document):
     """Addresses that serve the model, balanced; the provider's public one if empty."""
     credentials: SecretKey | None = None
     """API key; the provider's usual environment variable if absent."""
+    aws: AwsAccess | None = None
+    """Access to AWS. Without it pods use what their service account may do, and never a store's key."""
     parameters: dict[str, Any] = {}
     """Passed to litellm as they are: `temperature`, `max_tokens`, `reasoning_effort` and the like."""
     max_concurrency: Annotated[int, Field(ge=1, le=10_000)] = 8

@@ -24,13 +24,17 @@ POD_MESSAGE_BYTES = 12 * 1024
 ENV_JOB_SPEC = "OPSGYM_JOB_SPEC"
 """Environment variable: file of the pod's job spec."""
 ENV_STORE = "OPSGYM_STORE"
-"""Environment variable: URL of the result store, which is opened with the usual `AWS_…` variables."""
+"""Environment variable: URL of the result store. It is opened with variables of its own, so that no library signs other
+requests with the store's key: `STORE_ENV_PREFIX` and AWS's usual name; those that are unset are looked for where boto3
+looks."""
+STORE_ENV_PREFIX = "OPSGYM_STORE_"
+"""Prefix of the result store's `AWS_ACCESS_KEY_ID`, `…_SECRET_ACCESS_KEY`, `…_ENDPOINT_URL_S3` and `…_REGION`."""
 ENV_SUITE = "OPSGYM_SUITE"
 """Environment variable: folder of a built-in suite's or ConfigMap's rows in a preflight pod; `/suite` if unset."""
 ENV_SUITE_STORE = "OPSGYM_SUITE_STORE"
-"""Environment variable: URL of the store of `suite.objectStore` in a preflight pod. It is opened with
-`OPSGYM_SUITE_AWS_ACCESS_KEY_ID`, `…_AWS_SECRET_ACCESS_KEY`, `…_AWS_ENDPOINT_URL_S3` and `…_AWS_REGION`; those that are
-unset are looked for where boto3 looks."""
+"""Environment variable: URL of the store of `suite.objectStore` in a preflight pod, which is opened in the same way."""
+SUITE_ENV_PREFIX = "OPSGYM_SUITE_"
+"""Prefix of that store's variables."""
 ENV_RECORDINGS = "OPSGYM_RECORDINGS"
 """Environment variable: folder that holds `<ConfigMap>/<key>` of recordings; `RECORDINGS` if unset."""
 ENV_TERMINATION_LOG = "OPSGYM_TERMINATION_LOG"
@@ -50,6 +54,19 @@ class JobEndpoint(Stored):
     """Base URL; the provider's public one if None."""
     key_env: str | None = None
     """Environment variable that holds the key; the provider's usual one if None."""
+    header_envs: dict[str, str] = {}
+    """Environment variables that hold the values of headers, by the header's name."""
+
+
+class JobAws(Stored):
+    """Access of a model's calls to AWS."""
+
+    key_id_env: str
+    """Environment variable that holds the access key's id."""
+    secret_env: str
+    """Environment variable that holds the secret access key."""
+    region: str | None = None
+    """Region that serves the model; AWS's usual variable if None."""
 
 
 class JobModel(Stored):
@@ -68,6 +85,8 @@ class JobModel(Stored):
     prices: Prices | None = None
     """None: litellm's bundled price map."""
     allow_unpriced: bool = False
+    aws: JobAws | None = None
+    """Access to AWS; None: what AWS's libraries find in the pod, never the store's key."""
 
 
 class TrialRef(Stored):

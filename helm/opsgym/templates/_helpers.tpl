@@ -103,6 +103,12 @@ pods:
   serviceAccountName: {{ include "opsgym.podsAccount" . }}
   runAsUser: {{ .Values.runAsUser | toJson }}
 logLevel: {{ .Values.logLevel }}
+{{- with .Values.credentials }}
+{{- if and .allowInline (not .secretNames) (not .secretPrefixes) }}
+{{- fail "credentials.allowInline: users could send any Secret away; list the Secrets of models in credentials.secretNames or secretPrefixes" }}
+{{- end }}
+{{- end }}
+credentials: {{ .Values.credentials | toJson }}
 {{- with .Values.tracing }}
 {{- if .endpoint }}
 tracing:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from opsgym_api.kinds.evalmodel import ModelSpec, SecretKey
+from opsgym_api.kinds.credentials import AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, named_credentials
+from opsgym_api.kinds.evalmodel import AwsAccess, ModelSpec, SecretKey
 from opsgym_api.kinds.evalrun import Agent, EvalRunSpec
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import JobEndpoint, JobModel, JobSpec, PreflightSpec
+from opsgym_api.records.job_spec import JobAws, JobEndpoint, JobModel, JobSpec, PreflightSpec
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import label_of
 from opsgym_operator.observe.objects import ObservedRun
@@ -71,8 +72,8 @@ def key_envs(models: Iterable[ModelSpec]) -> list[KeyEnv]:
     secret_keys = dict.fromkeys(
         (credentials.secret, credentials.key)
         for model in models
-        for credentials in (model.credentials, *(endpoint.credentials for endpoint in model.endpoints))
-        if credentials is not None and credentials.secret is not None
+        for _, credentials in named_credentials(model)
+        if credentials.secret is not None
     )
     return [KeyEnv(f"OPSGYM_KEY_{number}", secret, key) for number, (secret, key) in enumerate(secret_keys)]
 
@@ -98,7 +99,17 @@ def job_model(name: str, model: ModelSpec, origin: str, envs: Sequence[KeyEnv]) 
         credentials = own or model.credentials
         return variables.get((credentials.secret or "", credentials.key)) if credentials else None
 
-    endpoints = [JobEndpoint(url=endpoint.url, key_env=key_env(endpoint.credentials)) for endpoint in model.endpoints]
+    endpoints = [
+        JobEndpoint(
+            url=endpoint.url,
+            key_env=key_env(endpoint.credentials),
+            header_envs={
+                header.name: variables[header.value_from.secret or "", header.value_from.key]
+                for header in endpoint.headers
+            },
+        )
+        for endpoint in model.endpoints
+    ]
     if not endpoints and model.credentials is not None:
         endpoints = [JobEndpoint(key_env=key_env(None))]
     return JobModel(
@@ -110,6 +121,15 @@ def job_model(name: str, model: ModelSpec, origin: str, envs: Sequence[KeyEnv]) 
         max_concurrency=model.max_concurrency,
         prices=model.prices,
         allow_unpriced=model.allow_unpriced,
+        aws=_job_aws(model.aws, variables) if model.aws is not None else None,
+    )
+
+
+def _job_aws(aws: AwsAccess, variables: Mapping[tuple[str, str], str]) -> JobAws:
+    return JobAws(
+        key_id_env=variables[aws.secret, AWS_ACCESS_KEY_ID],
+        secret_env=variables[aws.secret, AWS_SECRET_ACCESS_KEY],
+        region=aws.region,
     )
 
 

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opsgym_api.kinds.credentials import AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
 from opsgym_api.kinds.evalrun import Suite
-from opsgym_api.records.job_spec import ENV_JOB_SPEC, ENV_STORE, ENV_SUITE, ENV_SUITE_STORE, RECORDINGS
+from opsgym_api.records.job_spec import (
+    ENV_JOB_SPEC,
+    ENV_STORE,
+    ENV_SUITE,
+    ENV_SUITE_STORE,
+    RECORDINGS,
+    STORE_ENV_PREFIX,
+    SUITE_ENV_PREFIX,
+)
 from opsgym_core.common.logs import ENV_LEVEL
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.job_spec import (
@@ -123,7 +132,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
             *([] if source else [_env(ENV_SUITE, "/suite")]),
             *_store_env(job.resolved.store),
-            *(_store_env(source, ENV_SUITE_STORE, "OPSGYM_SUITE_") if source else []),
+            *(_store_env(source, ENV_SUITE_STORE, SUITE_ENV_PREFIX) if source else []),
             *map(_key_env, key_envs(models)),
             *_log_env(config),
             *outbound_env(config),
@@ -318,13 +327,13 @@ def _key_env(env: KeyEnv) -> Manifest:
     return {"name": env.name, "valueFrom": {"secretKeyRef": {"name": env.secret, "key": env.key}}}
 
 
-def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = "") -> list[Manifest]:
+def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = STORE_ENV_PREFIX) -> list[Manifest]:
     """Address and credentials of a store.
 
     Args:
         store: The store.
         url: Variable of its address.
-        prefix: Prepended to the usual variables, for a second store.
+        prefix: Prepended to AWS's usual variables, which the clients of models read.
     """
     env = [_env(url, store.url)]
     if store.endpoint_url:
@@ -332,8 +341,8 @@ def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = "") -> li
     if store.region:
         env.append(_env(f"{prefix}AWS_REGION", store.region))
     if store.secret:
-        env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", store.secret, "access-key-id")))
-        env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", store.secret, "secret-access-key")))
+        env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", store.secret, AWS_ACCESS_KEY_ID)))
+        env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", store.secret, AWS_SECRET_ACCESS_KEY)))
     return env
 
 

@@ -196,20 +196,22 @@ class NamespaceReconciler:
     # Runs in memory
 
     def _state(self, run: RunSnapshot) -> RunState | None:
-        """What is in memory of a run; None while its spec is invalid or names an unknown store."""
+        """What is in memory of a run; None while its spec is invalid or names a store that is not its own."""
         if run.spec is None:
             return None
         state = self._states.get(run.uid)
         if state is not None:
             state.spec = run.spec
             return state
-        store = run.spec.result_store or self._context.config.default_store
-        if store not in self._context.stores:
+        config = self._context.config
+        store = run.spec.result_store or config.default_store
+        if store not in config.stores_of(self.name):
             return None
         state = RunState(
             id=run.id,
             spec=run.spec,
             store=store,
+            baseline_namespaces=frozenset({self.name, *config.store_by_name[store].shared_baselines}),
             stores=self._context.stores,
             metrics=self._context.metrics,
             since=self._context.since,

@@ -1,18 +1,20 @@
 """Whether the spec of an EvalRun can run in this cluster.
 
 Invariant: every refusal names the object and the field to fix; whatever can be checked without a pod is checked here,
-before any pod starts. A frozen run is refused only for its result store: nothing else of the installation stops it.
+before any pod starts. A frozen run is refused only for its result store, and for credentials that are not allowed,
+since its models are read from the store: nothing else of the installation stops it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from opsgym_api.kinds.credentials import named_credentials, secret_parameters
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry
-from opsgym_operator.config import OperatorConfig
+from opsgym_operator.config import CredentialsConfig, OperatorConfig
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.plan.desired import ResolvedSpec
 from opsgym_operator.plan.status import Reason, RunSummary
@@ -38,12 +40,15 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     if spec is None:
         return RunSummary(Reason.INVALID_SPEC, "; ".join(map(str, run.problems)))
     frozen_models = run.stored.models if run.stored else {}
-    refusals = [*_stores(spec, config, frozen=bool(frozen_models))]
+    refusals = [*_stores(run.namespace, spec, config, frozen=bool(frozen_models))]
     if not frozen_models:
         refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
+    models = frozen_models or {
+        entry.name: _resolve(entry, namespace) for entry in spec.all_models if _is_known(entry, namespace)
+    }
+    refusals += _credentials(run.name, spec, models, config)
     if refusals:
         return RunSummary(refusals[0].reason, "; ".join(refusal.message for refusal in refusals))
-    models = frozen_models or {entry.name: _resolve(entry, namespace) for entry in spec.all_models}
     return ResolvedSpec(spec, models, config.store_by_name[spec.result_store or config.default_store])
 
 
@@ -72,14 +77,25 @@ def _resolve(entry: ModelEntry, namespace: ObservedNamespace) -> ModelSpec:
     return entry.inline or namespace.models[entry.ref or ""].spec
 
 
-def _stores(spec: EvalRunSpec, config: OperatorConfig, *, frozen: bool) -> Iterator[_Refusal]:
-    named = {"spec.resultStore": spec.result_store}
-    if spec.suite.object_store is not None and not frozen:
-        named["spec.suite.objectStore.store"] = spec.suite.object_store.store
-    configured = ", ".join(config.store_by_name)
+def _stores(namespace: str, spec: EvalRunSpec, config: OperatorConfig, *, frozen: bool) -> Iterator[_Refusal]:
+    stores = config.stores_of(namespace)
+    configured = ", ".join(stores) or "none"
+    if spec.result_store is None and config.default_store not in stores:
+        message = f"spec.resultStore: the namespace may not use the default store; name one of its stores: {configured}"
+        yield _Refusal(Reason.STORE_NOT_FOUND, message)
+    source = None if frozen else spec.suite.object_store
+    named = {"spec.resultStore": spec.result_store, "spec.suite.objectStore.store": source and source.store}
     for field, name in named.items():
-        if name is not None and name not in config.store_by_name:
-            yield _Refusal(Reason.STORE_NOT_FOUND, f"{field}: unknown store {name!r}; configured stores: {configured}")
+        if name is not None and name not in stores:
+            message = f"{field}: unknown store {name!r}; stores of the namespace: {configured}"
+            yield _Refusal(Reason.STORE_NOT_FOUND, message)
+    store = stores.get(source.store) if source else None
+    if source is not None and store is not None and not config.may_read_suite(store, source.key, namespace):
+        message = (
+            f"spec.suite.objectStore.key: store {store.name!r} is shared, and {source.key!r} is not a suite of this "
+            f"namespace; put it below suites/{namespace}/, or have its prefix added to the store's sharedSuites"
+        )
+        yield _Refusal(Reason.SUITE_NOT_ALLOWED, message)
 
 
 def unknown_webhooks(run: ObservedRun, config: OperatorConfig) -> str:
@@ -130,6 +146,44 @@ def _models(run: str, spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterat
             yield from _local_only(origins[entry.name], _resolve(entry, namespace))
 
 
+def _is_known(entry: ModelEntry, namespace: ObservedNamespace) -> bool:
+    return entry.inline is not None or entry.ref in namespace.models
+
+
+def _credentials(
+    run: str, spec: EvalRunSpec, models: Mapping[str, ModelSpec], config: OperatorConfig
+) -> Iterator[_Refusal]:
+    """Credentials that the models of a run must not use here."""
+    origins = model_origins(run, spec)
+    for _, entry in model_fields(spec):
+        if entry.name in models:
+            problems = _credential_problems(models[entry.name], config, inline=entry.inline is not None)
+            for field, problem in problems:
+                yield _Refusal(Reason.CREDENTIALS_NOT_ALLOWED, f"{origins[entry.name]}.{field}: {problem}")
+
+
+def _credential_problems(model: ModelSpec, config: OperatorConfig, *, inline: bool) -> Iterator[tuple[str, str]]:
+    """Fields and problems."""
+    for field, credentials in dict(named_credentials(model)).items():
+        secret = credentials.secret
+        if secret is None:
+            continue
+        if inline and not config.credentials.allow_inline:
+            yield field, "an EvalRun may not name Secrets here; name an EvalModel that has the credentials in ref"
+        elif secret in config.reserved_secrets:
+            yield field, f"Secret {secret!r} is for {config.reserved_secrets[secret]}; put a model's key into its own"
+        elif not config.credentials.allows(secret):
+            yield field, f"Secret {secret!r} is not among those for models; {_allowed_secrets(config.credentials)}"
+    for parameter in secret_parameters(model.parameters):
+        problem = "credentials do not belong in a document; name a Secret in credentials or endpoints[].headers"
+        yield f"parameters.{parameter}", problem
+
+
+def _allowed_secrets(credentials: CredentialsConfig) -> str:
+    names = [*credentials.secret_names, *(f"{prefix}…" for prefix in credentials.secret_prefixes)]
+    return f"allowed are {', '.join(names)}; the administrator extends credentials.secretNames or secretPrefixes"
+
+
 def _unresolved(field: str, entry: ModelEntry, namespace: ObservedNamespace) -> _Refusal | None:
     if entry.ref is None or entry.ref in namespace.models:
         return None
@@ -143,12 +197,8 @@ def _unresolved(field: str, entry: ModelEntry, namespace: ObservedNamespace) -> 
 
 def _local_only(origin: str, model: ModelSpec) -> Iterator[_Refusal]:
     """Fields of a model that only local mode supports."""
-    fields = {"credentials": model.credentials}
-    fields |= {
-        f"endpoints[{index}].credentials": endpoint.credentials for index, endpoint in enumerate(model.endpoints)
-    }
-    for field, credentials in fields.items():
-        if credentials is not None and credentials.secret is None:
+    for field, credentials in named_credentials(model):
+        if credentials.secret is None:
             message = f"{origin}.{field}: secret is missing; in a cluster credentials come from a Secret"
             yield _Refusal(Reason.NOT_IN_CLUSTER, message)
     recording = model.model.removeprefix(REPLAY)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -68,6 +68,8 @@ class RunState:
     spec: EvalRunSpec
     store: str
     """Name of the store."""
+    baseline_namespaces: frozenset[str]
+    """Namespaces whose runs may be the gate's baseline."""
     stores: Stores
     metrics: Metrics
     since: datetime
@@ -246,7 +248,9 @@ class RunState:
     async def _read_baseline(self) -> None:
         if self.spec.gate is not None:
             record = self.stored.record if self.stored else None
-            self.baseline = await self.stores.call(self.store, _baseline, self.spec.gate, self.id, record)
+            self.baseline = await self.stores.call(
+                self.store, _baseline, self.spec.gate, self.id, record, self.baseline_namespaces
+            )
 
     def compact(
         self, jobs: Iterable[Manifest], pods: Sequence[Manifest], trials_by_job: Mapping[str, JobTrials]
@@ -333,11 +337,13 @@ def _put_gate(store: Store, gate: GateRecord) -> None:
     store.put(RunKeys(gate.run).gate_json, gate.model_dump_json().encode())
 
 
-def _baseline(store: Store, gate: Gate, own: str, record: RunRecord | None) -> Baseline | Problem | None:
+def _baseline(
+    store: Store, gate: Gate, own: str, record: RunRecord | None, namespaces: Collection[str]
+) -> Baseline | Problem | None:
     """Baseline of a gate; the last good run is searched only after this run is frozen."""
     try:
         if gate.baseline is not None:
-            return find_baseline(store, gate.baseline, own)
+            return find_baseline(store, gate.baseline, own, namespaces)
         return find_last_good(store, record, gate.best_of) if gate.last_good and record is not None else None
     except InputError as error:
         return Problem("spec.gate", error.problems[0].message)

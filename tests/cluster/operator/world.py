@@ -21,6 +21,7 @@ from devcluster.places import ADMIN
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 from tests.cluster.conftest import S3
+from tests.cluster.operator.held_model import SECRET
 
 from opsgym_core.results.load import find_run, load_run
 from opsgym_core.results.score import RunResults
@@ -199,6 +200,7 @@ class Operator:
             "pods": {"resources": {"agent": SMALL, "gym": SMALL, "postgres": SMALL}},
             "watchNamespaces": [self.namespace],
             "lease": {"namespace": self.namespace, "name": "opsgym-operator"},
+            "credentials": {"allowInline": True, "secretNames": [SECRET, "provider"]},
             **self.config,
         }
 

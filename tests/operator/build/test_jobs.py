@@ -28,13 +28,13 @@ POD = {
 
 STORE_ENV = [
     {"name": "OPSGYM_STORE", "value": "s3://bucket/prefix"},
-    {"name": "AWS_ENDPOINT_URL_S3", "value": "http://s3.test"},
+    {"name": "OPSGYM_STORE_AWS_ENDPOINT_URL_S3", "value": "http://s3.test"},
     {
-        "name": "AWS_ACCESS_KEY_ID",
+        "name": "OPSGYM_STORE_AWS_ACCESS_KEY_ID",
         "valueFrom": {"secretKeyRef": {"name": "opsgym-results", "key": "access-key-id"}},
     },
     {
-        "name": "AWS_SECRET_ACCESS_KEY",
+        "name": "OPSGYM_STORE_AWS_SECRET_ACCESS_KEY",
         "valueFrom": {"secretKeyRef": {"name": "opsgym-results", "key": "secret-access-key"}},
     },
 ]

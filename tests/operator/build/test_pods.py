@@ -132,7 +132,7 @@ def test_a_suite_in_an_object_store_has_its_own_credentials() -> None:
     assert "suite" not in {volume["name"] for volume in pod["volumes"]}
     assert pod["containers"][0]["env"][1:] == [
         {"name": "OPSGYM_STORE", "value": "s3://b"},
-        {"name": "AWS_REGION", "value": "eu-1"},
+        {"name": "OPSGYM_STORE_AWS_REGION", "value": "eu-1"},
         {"name": "OPSGYM_SUITE_STORE", "value": "s3://rows"},
         {"name": "OPSGYM_SUITE_AWS_ENDPOINT_URL_S3", "value": "http://rows"},
         {"name": "OPSGYM_SUITE_AWS_REGION", "value": "r"},

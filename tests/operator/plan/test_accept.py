@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.operator.fleet import CONFIG, START, model
+from tests.operator.fleet import CONFIG, START, Fleet, entry, model
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec
-from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
+from opsgym_core.store.mounted import StoreConfig
+from opsgym_operator.config import CredentialsConfig, NotificationsConfig, OperatorConfig, WebhookConfig
+from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun, StoredState
 from opsgym_operator.plan.accept import accept
 from opsgym_operator.plan.desired import ResolvedSpec
 from opsgym_operator.plan.status import Reason, RunSummary
@@ -71,12 +73,12 @@ def inline(**fields: Any) -> list[dict[str, Any]]:
         (
             {"resultStore": "elsewhere"},
             Reason.STORE_NOT_FOUND,
-            "spec.resultStore: unknown store 'elsewhere'; configured stores: results",
+            "spec.resultStore: unknown store 'elsewhere'; stores of the namespace: results",
         ),
         (
             {"suite": {"objectStore": {"store": "rows", "key": "k"}}},
             Reason.STORE_NOT_FOUND,
-            "spec.suite.objectStore.store: unknown store 'rows'; configured stores: results",
+            "spec.suite.objectStore.store: unknown store 'rows'; stores of the namespace: results",
         ),
         (
             {"suite": {"path": "tasks"}},
@@ -144,3 +146,153 @@ def test_an_invalid_spec_is_reported_with_its_problems() -> None:
     assert accept(broken, NAMESPACE, CONFIG) == RunSummary(
         Reason.INVALID_SPEC, "spec.trials: must be positive; spec.x: bad"
     )
+
+
+# Credentials
+
+
+def listed(**fields: Any) -> OperatorConfig:
+    """An installation that lists the Secrets of models."""
+    return CONFIG.model_copy(update={"credentials": CredentialsConfig.model_validate(fields)})
+
+
+def credentials_refusal(config: OperatorConfig, namespace: ObservedNamespace = NAMESPACE, **fields: Any) -> str:
+    summary = accept(run(**fields), namespace, config)
+    assert isinstance(summary, RunSummary)
+    assert summary.reason is Reason.CREDENTIALS_NOT_ALLOWED
+    return summary.message
+
+
+KEY_HEADER = {"name": "X-Key", "valueFrom": {"secret": "tls"}}
+
+
+@pytest.mark.parametrize(
+    ("field", "fields"),
+    [
+        ("credentials", {"credentials": {"secret": "tls"}}),
+        ("aws", {"aws": {"secret": "tls"}}),
+        ("endpoints[0].credentials", {"endpoints": [{"url": "https://mine", "credentials": {"secret": "tls"}}]}),
+        ("endpoints[0].headers[0].valueFrom", {"endpoints": [{"url": "https://mine", "headers": [KEY_HEADER]}]}),
+    ],
+)
+def test_the_author_of_an_evalrun_cannot_send_a_secret_away(field: str, fields: dict[str, Any]) -> None:
+    message = credentials_refusal(CONFIG, models=inline(**fields))
+    where = f"EvalRun nightly: spec.models[0].inline.{field}: "
+    assert message == f"{where}an EvalRun may not name Secrets here; name an EvalModel that has the credentials in ref"
+    allowing = listed(allowInline=True, secretPrefixes=["model-"])
+    assert credentials_refusal(allowing, models=inline(**fields)) == (
+        f"{where}Secret 'tls' is not among those for models; allowed are model-…; "
+        "the administrator extends credentials.secretNames or secretPrefixes"
+    )
+    own = listed(allowInline=True, secretNames=["tls"])
+    assert isinstance(accept(run(models=inline(**fields)), NAMESPACE, own), ResolvedSpec)
+
+
+def test_a_secret_of_the_installation_is_no_models() -> None:
+    webhooks = NotificationsConfig(webhooks=[WebhookConfig(name="desk", secret="hook")])
+    config = CONFIG.model_copy(update={"notifications": webhooks})
+    for secret, use in (("opsgym-results", "store results"), ("hook", "webhook desk")):
+        namespace = ObservedNamespace(models={"gpt": model("gpt", credentials={"secret": secret})})
+        assert credentials_refusal(config, namespace) == (
+            f"EvalModel gpt: spec.credentials: Secret {secret!r} is for {use}; put a model's key into its own"
+        )
+
+
+def test_an_evalmodel_uses_listed_secrets_only() -> None:
+    assert isinstance(accept(run(), NAMESPACE, listed(secretNames=["openai"])), ResolvedSpec)
+    assert isinstance(accept(run(), NAMESPACE, listed(secretPrefixes=["open"])), ResolvedSpec)
+    assert "Secret 'openai' is not among those for models" in credentials_refusal(listed(secretNames=["open"]))
+
+
+def test_the_models_of_a_frozen_run_are_checked_too_since_they_come_from_the_store() -> None:
+    forged = ModelSpec.model_validate({"model": "openai/x", "credentials": {"secret": "opsgym-results"}})
+    stored = replace(run(), stored=stored_state({"best": forged}))
+    summary = accept(stored, NAMESPACE, CONFIG)
+    assert isinstance(summary, RunSummary)
+    assert summary.reason is Reason.CREDENTIALS_NOT_ALLOWED
+
+
+def stored_state(models: dict[str, ModelSpec]) -> StoredState:
+    fleet = Fleet()
+    fleet.models["gpt"] = GPT
+    fleet.apply("nightly", run().spec or pytest.fail("no spec"), [entry("t0")])
+    fleet.plan()
+    [observed] = fleet.observed().runs
+    assert observed.stored is not None
+    assert observed.stored.record is not None
+    frozen = [{"name": name, "inline": spec.model_dump(mode="json")} for name, spec in models.items()]
+    record = observed.stored.record
+    return replace(observed.stored, record=record.model_copy(update={"spec": {**record.spec, "models": frozen}}))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"extra_headers": {"Authorization": "x"}}, "extra_headers.Authorization"),
+        ({"extra_headers": {"Ocp-Apim-Subscription-Key": "x"}}, "extra_headers.Ocp-Apim-Subscription-Key"),
+        ({"extra_headers": {"X-Custom": "Bearer x"}}, "extra_headers.X-Custom"),
+        ({"extra_body": [{"headers": {"cookie": "x"}}]}, "extra_body[0].headers.cookie"),
+        ({"extra_body": {"deep": {"api_key": "x"}}}, "extra_body.deep.api_key"),
+    ],
+)
+def test_a_credential_in_the_parameters_is_refused_at_any_depth(parameters: dict[str, Any], path: str) -> None:
+    assert credentials_refusal(CONFIG, models=inline(parameters=parameters)) == (
+        f"EvalRun nightly: spec.models[0].inline.parameters.{path}: credentials do not belong in a document; "
+        "name a Secret in credentials or endpoints[].headers"
+    )
+
+
+def test_parameters_and_headers_without_credentials_are_taken() -> None:
+    harmless = {"max_tokens": 5, "prompt_cache_key": "k", "extra_headers": {"X-Title": "evals", "HTTP-Referer": "x"}}
+    assert isinstance(accept(run(models=inline(parameters=harmless)), NAMESPACE, CONFIG), ResolvedSpec)
+
+
+def test_inline_credentials_need_a_list_of_secrets() -> None:
+    with pytest.raises(ValueError, match="allowInline requires secretNames or secretPrefixes"):
+        CredentialsConfig(allow_inline=True)
+
+
+# Stores of several namespaces
+
+
+def shared(**fields: Any) -> OperatorConfig:
+    """An installation with a store for some namespaces beside the usual one."""
+    other = StoreConfig.model_validate({"name": "other", "url": "s3://other"} | fields)
+    return CONFIG.model_copy(update={"stores": [*CONFIG.stores, other]})
+
+
+def test_a_store_of_other_namespaces_is_unknown() -> None:
+    config = shared(namespaces=["finance"])
+    summary = accept(run(resultStore="other"), NAMESPACE, config)
+    assert summary == RunSummary(
+        Reason.STORE_NOT_FOUND, "spec.resultStore: unknown store 'other'; stores of the namespace: results"
+    )
+    assert isinstance(accept(run(resultStore="other"), NAMESPACE, shared(namespaces=["team"])), ResolvedSpec)
+    elsewhere = config.model_copy(update={"default_store": "other"})
+    assert accept(run(), NAMESPACE, elsewhere) == RunSummary(
+        Reason.STORE_NOT_FOUND,
+        "spec.resultStore: the namespace may not use the default store; name one of its stores: results",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "readable"),
+    [
+        ("suites/team/office/", True),
+        ("suites/team-b/office/", False),
+        ("suites/common/tasks.json", True),
+        ("suites/finance/", False),
+        ("runs/team.nightly.1/suite/tasks/", True),
+        ("runs/team-b.nightly.1/suite/tasks/", False),
+        ("suites/team/../finance/tasks.json", False),
+        ("tasks/", False),
+    ],
+)
+def test_a_suite_of_a_shared_store_belongs_to_a_namespace_unless_it_is_shared(key: str, readable: bool) -> None:
+    suite = {"objectStore": {"store": "other", "key": key}}
+    resolved = accept(run(suite=suite), NAMESPACE, shared(sharedSuites=["suites/common/"]))
+    assert isinstance(resolved, ResolvedSpec) is readable
+    if isinstance(resolved, RunSummary):
+        assert resolved.reason is Reason.SUITE_NOT_ALLOWED
+        assert "put it below suites/team/, or have its prefix added to the store's sharedSuites" in resolved.message
+    assert isinstance(accept(run(suite=suite), NAMESPACE, shared(namespaces=["team"])), ResolvedSpec)

@@ -78,8 +78,8 @@ def test_a_job_has_planner_and_judge_models_with_their_keys_and_recordings() -> 
     fleet = Fleet()
     fleet.models["gpt"] = model("gpt", max_concurrency=4, credentials={"secret": "shared"})
     fleet.models["sage"] = model("sage", max_concurrency=1, credentials={"secret": "shared"})
-    jury = {"model": "replay/tapes/jury.jsonl", "credentials": {"secret": "own"}}
-    supporting = [{"name": "sage", "ref": "sage"}, {"name": "jury", "inline": jury}]
+    fleet.models["jury"] = model("jury", model="replay/tapes/jury.jsonl", credentials={"secret": "own"})
+    supporting = [{"name": "sage", "ref": "sage"}, {"name": "jury", "ref": "jury"}]
     agents = [{"name": "react"}, {"name": "planned", "plan": "model", "planner": "sage"}]
     fields = {"supportingModels": supporting, "agents": agents, "judge": "jury"}
     run = fleet.apply("nightly", EvalRunSpec.model_validate(SPEC | fields), [entry(f"t{n}") for n in range(9)])
