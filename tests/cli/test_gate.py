@@ -405,7 +405,7 @@ def test_a_baseline_never_comes_from_another_namespace_unless_that_shares_its_ru
     for foreign in ("b.nightly.2", "b.", "weekly"):
         with pytest.raises(InputError) as caught:
             find_baseline(store, foreign, "a.nightly.3", ["a"])
-        assert "b.nightly.2;" not in str(caught.value), "its name is not told"
+        assert "b.nightly.2;" not in str(caught.value), "its name is not shown"
     assert chosen(find_baseline(store, "nightly", "a.nightly.3", ["a", "b"])) == "b.nightly.2"
 
 

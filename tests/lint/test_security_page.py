@@ -25,7 +25,7 @@ def claims() -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield cells[0], TEST.findall(cells[-1])
 
 
-def tests_of(file: str) -> set[str]:
+def functions_of(file: str) -> set[str]:
     """Names of the test functions of a file."""
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -39,6 +39,6 @@ def test_every_sentence_of_the_security_page_has_a_test_that_exists() -> None:
         f"{file}::{name}"
         for tests in named.values()
         for file, name in tests
-        if not (ROOT / file).exists() or name not in tests_of(file)
+        if not (ROOT / file).exists() or name not in functions_of(file)
     ]
     assert absent == []
