@@ -16,7 +16,7 @@ from opsgym_runner.job import AwsCredentials, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.registry import ModelRegistry
 
 
-async def asked(model: ResolvedModel) -> None:
+async def send_one(model: ResolvedModel) -> None:
     """Sends one request to a model."""
     clients = ModelRegistry(NO_JITTER, FakeTime().clock)
     async with clients.client_of(model, make_job("http://gym")) as client:
@@ -30,7 +30,7 @@ async def test_secret_headers_are_sent_beside_open_ones_and_are_secrets() -> Non
     with stub.serving() as url:
         endpoint = ModelEndpoint(f"{url}/v1", SecretStr("k"), (("Ocp-Apim-Subscription-Key", SecretStr(KEY)),))
         model = ResolvedModel("m", "openai/m", (endpoint,), {"extra_headers": {"X-Title": "evals"}})
-        await asked(model)
+        await send_one(model)
     assert stub.seen[0].headers["ocp-apim-subscription-key"] == KEY
     assert stub.seen[0].headers["x-title"] == "evals"
     assert KEY not in json.dumps(stub.seen[0].body)
@@ -47,7 +47,7 @@ async def test_a_models_own_aws_credentials_sign_its_calls_and_never_those_of_a_
     stub = Stub(bedrock_converse())
     with stub.serving() as url:
         aws = AwsCredentials("AKIA0MODEL", SecretStr(KEY), "eu-west-1")
-        await asked(ResolvedModel("m", BEDROCK, (ModelEndpoint(url),), aws=aws))
+        await send_one(ResolvedModel("m", BEDROCK, (ModelEndpoint(url),), aws=aws))
     signature = stub.seen[0].headers["authorization"]
     assert signature.startswith("AWS4-HMAC-SHA256 Credential=AKIA0MODEL/")
     assert "/eu-west-1/bedrock/aws4_request" in signature
