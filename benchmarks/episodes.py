@@ -145,7 +145,8 @@ def _job(run: str, task: Task, number: int, gym: Gym) -> Job:
         task=task,
         trial=number,
         attempt=0,
-        model=ResolvedModel(name="gold", model="replay/gold", prices=FREE),
+        # Without faults, and through litellm, which replay/gold does not need.
+        model=ResolvedModel(name="gold", model="replay/flaky", prices=FREE),
         agent=Agent(name="react"),
         mode=Mode.ORACLE,
         limits=Limits(),

@@ -132,6 +132,15 @@ def test_an_episode_uses_the_admin_token_of_its_gym_and_writes_it_nowhere(pod: P
     assert token.encode() not in pod.everything()
 
 
+def test_a_replay_model_does_not_import_litellm(pod: Pod, gym_url: str) -> None:
+    pod.freeze()
+    (pod.folder / "litellm.py").write_text("raise RuntimeError('litellm was imported')")
+
+    ended = pod.task(job_spec(gym_url), PYTHONPATH=str(pod.folder))
+
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
+
+
 def test_a_scored_trial_is_never_scored_again(pod: Pod, gym: StubGym, gym_url: str) -> None:
     pod.freeze()
     first = pod.task(job_spec(gym_url))

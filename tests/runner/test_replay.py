@@ -14,8 +14,9 @@ from opsgym_api.tasks.task import ToolCall
 from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import NotScored
 from opsgym_runner.job import ResolvedModel
+from opsgym_runner.replay.completions import completion
 from opsgym_runner.replay.scripts import Script, read_recording, script_for
-from opsgym_runner.replay.server import EPISODE_HEADER, ReplayServer, completion
+from opsgym_runner.replay.server import EPISODE_HEADER, ReplayServer
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio

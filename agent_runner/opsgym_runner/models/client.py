@@ -128,7 +128,7 @@ class LostReplies:
 
 
 @dataclass
-class _Call:
+class Call:
     """The requests of one call: the same until one is answered."""
 
     arguments: dict[str, Any]
@@ -214,7 +214,7 @@ class ModelClient:
                 chat.set(chat_attributes(model, self._target.role))
             if chat.content:
                 chat.set(chat_content(messages))
-            send = partial(self._send, _Call(self._arguments(messages, tools), chat))
+            send = partial(self._send, Call(self._arguments(messages, tools), chat))
             response, reply = await self._retrier.call(send, deadline, agent)
             if reply.finish in PROVIDERS_FAULT and not self._target.unusable_taken:
                 first = reply
@@ -231,7 +231,7 @@ class ModelClient:
         lost, self._lost = self._lost, LostReplies()
         return lost
 
-    async def _send(self, call: _Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
+    async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
         """Sends one request of a call; returns litellm's response, which has at least one choice, and its reply."""
         litellm, raw = load_litellm(), RawAnswer()
         with self._traced_request(call, endpoint):
@@ -249,7 +249,7 @@ class ModelClient:
                 raise self._unreadable(call, endpoint, raw.body)
             return response, self._reply(response, raw.finish_reason)
 
-    def _unreadable(self, call: _Call, endpoint: ModelEndpoint, body: Mapping[str, Any]) -> ModelFailure:
+    def _unreadable(self, call: Call, endpoint: ModelEndpoint, body: Mapping[str, Any]) -> ModelFailure:
         """The failure of a request whose answer cannot be read. Books the answer; one of a call is requested again."""
         model, usage = self._target.model, usage_in(body)
         cost = reply_cost(body.get("usage"), model.model, usage, model.prices)
@@ -262,7 +262,7 @@ class ModelClient:
         return ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=call.unreadable == 1)
 
     @contextmanager
-    def _traced_request(self, call: _Call, endpoint: ModelEndpoint) -> Iterator[None]:
+    def _traced_request(self, call: Call, endpoint: ModelEndpoint) -> Iterator[None]:
         """Counts a request of a call, and adds its duration and failure to the call's span."""
         call.requests += 1
         number, chat = call.requests, call.chat

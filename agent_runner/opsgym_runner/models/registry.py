@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from opsgym_api.kinds.profiles import OPSGYM, Switches
+from opsgym_api.records.job_spec import JobModel
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Target
@@ -21,11 +23,18 @@ from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
 from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.models.published import litellm_id, reasons_on_openai, sampling_parameters
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
-from opsgym_runner.replay.flaky import FLAKY, faults_of
-from opsgym_runner.replay.scripts import script_for
-from opsgym_runner.replay.server import ReplayServer
+from opsgym_runner.replay.client import ScriptedClient
+from opsgym_runner.replay.scripts import FLAKY, script_for
+
+if TYPE_CHECKING:
+    from opsgym_runner.replay.server import ReplayServer
 
 _REPLAY_KEY = SecretStr("replay")  # the replay server needs none, but OpenAI clients refuse to work without a key
+
+
+def uses_litellm(model: ResolvedModel | JobModel) -> bool:
+    """Whether calls of a model go through litellm; scripts without faults are played in this process."""
+    return not model.model.startswith(REPLAY) or model.model == FLAKY
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ class ModelRegistry:
     def __init__(self, policy: RetryPolicy, clock: Clock) -> None:
         self._policy = policy
         self._clock = clock
-        self._replay = ReplayServer()
+        self._replay: ReplayServer | None = None
         self._shared: dict[tuple[str, str, tuple[ModelEndpoint, ...]], _Shared] = {}
 
     @asynccontextmanager
@@ -109,13 +118,27 @@ class ModelRegistry:
         if not model.model.startswith(REPLAY):
             target = _target(model, role, OPSGYM if role == JUDGE else job.agent)
             yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
-            return
-        faults = faults_of(model, job, role) if model.model == FLAKY else None
-        script = script_for(f"{REPLAY}{faults.parameters.of}" if faults else model.model, job.task, role)
-        await self._replay.start()
-        with self._replay.playing(script, faults) as headers:
-            called = replace(model, parameters={"timeout": faults.parameters.timeout}) if faults else model
-            retrier = self._retrier_of(model, (ModelEndpoint(self._replay.url, _REPLAY_KEY),))
+        elif model.model == FLAKY:
+            async with self._flaky_client(model, job, role) as client:
+                yield client
+        else:
+            target = Target(model, f"openai/{model.name}", role=role)
+            script = script_for(model.model, job.task, role)
+            yield ScriptedClient(target, script, self._retrier_of(model, (ModelEndpoint(),)), self._clock)
+
+    @asynccontextmanager
+    async def _flaky_client(self, model: ResolvedModel, job: Job, role: str) -> AsyncIterator[ModelClient]:
+        """A client of `replay/flaky`, which litellm reaches over HTTP like a provider's model."""
+        from opsgym_runner.replay.flaky import faults_of
+        from opsgym_runner.replay.server import ReplayServer
+
+        faults = faults_of(model, job, role)
+        script = script_for(f"{REPLAY}{faults.parameters.of}", job.task, role)
+        server = self._replay = self._replay or ReplayServer()
+        await server.start()
+        with server.playing(script, faults) as headers:
+            called = replace(model, parameters={"timeout": faults.parameters.timeout})
+            retrier = self._retrier_of(model, (ModelEndpoint(server.url, _REPLAY_KEY),))
             yield ModelClient(Target(called, f"openai/{model.name}", headers, role), retrier, self._clock)
 
     @property
@@ -138,4 +161,5 @@ class ModelRegistry:
             litellm = load_litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out the closed clients again
-        await self._replay.stop()
+        if self._replay is not None:
+            await self._replay.stop()

@@ -29,6 +29,7 @@ from opsgym_core.store.base import StoreError
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored
 from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.pod.job_resolution import resolve_job
 from opsgym_runner.pod.job_spec import UnusableJobSpec, admin_tokens, read_job_spec, result_store, trial_of
 from opsgym_runner.pod.message import fitted_summary, message_limit, summary_of, write_message, write_text_message
@@ -60,8 +61,9 @@ def main(environment: Mapping[str, str]) -> int:
         return Exit.NO_JOB_SPEC
     structlog.contextvars.bind_contextvars(run=spec.run, cell=spec.cell.key, task=ref.task_id, trial=ref.trial)
     log.info("task pod started", model=spec.model.model)
-    # The import of litellm is the slowest part of the start; gyms are seeded meanwhile.
-    threading.Thread(target=load_litellm, daemon=True).start()
+    if any(uses_litellm(model) for model in (spec.model, spec.planner, spec.judge) if model is not None):
+        # The import of litellm is the slowest part of the start; gyms are seeded meanwhile.
+        threading.Thread(target=load_litellm, daemon=True).start()
     with start_tracing(environment) as tracing:
         return asyncio.run(TaskPod(spec, ref, store, stopping, environment, tracing, tokens).run())
 

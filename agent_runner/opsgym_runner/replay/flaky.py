@@ -24,11 +24,8 @@ from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.validation import problems_of
 from opsgym_runner.errors import config_error
 from opsgym_runner.job import Job, ResolvedModel
-from opsgym_runner.models.prices import REPLAY
-
-FLAKY = f"{REPLAY}flaky"
-MALFORMED = "malformed_"
-"""Prefix of the ids of malformed tool calls, which do not advance the script."""
+from opsgym_runner.replay.completions import MALFORMED
+from opsgym_runner.replay.scripts import FLAKY
 
 
 class Fault(StrEnum):

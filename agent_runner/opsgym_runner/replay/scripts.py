@@ -25,6 +25,8 @@ from opsgym_runner.models.prices import REPLAY
 
 GOLD = f"{REPLAY}gold"
 NOOP = f"{REPLAY}noop"
+FLAKY = f"{REPLAY}flaky"
+"""Plays another script with faults, over HTTP through litellm; see `replay.flaky`."""
 _CLOSING = "Done."
 _IDLE = "I took no action."
 """Answer of `replay/noop`: a text, because an empty reply would be requested once more, and no claim to have acted."""

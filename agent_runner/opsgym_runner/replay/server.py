@@ -10,12 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import math
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -23,15 +21,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from opsgym_api.tasks.task import ToolCall
-from opsgym_runner.days import ended_days
-from opsgym_runner.replay.flaky import MALFORMED, Fault, Faults, faulty, malformed
+from opsgym_runner.replay.completions import completion
+from opsgym_runner.replay.flaky import Fault, Faults, faulty, malformed
 from opsgym_runner.replay.scripts import Script
 
 EPISODE_HEADER = "x-opsgym-episode"
 """Header that identifies the episode's script. It is not part of the URL: litellm creates and keeps an HTTP client for
 every base URL, which would cost 10 ms and an open connection per episode."""
-_CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -118,52 +114,3 @@ class _QuietServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Captures no signals."""
         yield
-
-
-def completion(script: Script, body: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """The chat completion with which a script answers a request.
-
-    Args:
-        script: The script.
-        body: The request's body.
-        size: Length of the body in characters, for the token count.
-    """
-    position = script.start_of(_ended_days(body["messages"])) + sum(map(_advances, body["messages"]))
-    message: dict[str, Any]
-    if position < len(script.replies):
-        message = {"role": "assistant", "content": script.replies[position]}
-    elif position < len(script.actions) and body.get("tools"):
-        message = _turn(position, script.actions[position])
-    else:
-        message = {"role": "assistant", "content": script.answer_after(position)}
-    prompt, reply = math.ceil(size / _CHARACTERS_PER_TOKEN), math.ceil(len(json.dumps(message)) / _CHARACTERS_PER_TOKEN)
-    return {
-        "id": f"replay-{position}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body["model"],
-        "choices": [
-            {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
-        ],
-        "usage": {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply},
-    }
-
-
-def _turn(position: int, turn: ToolCall | str) -> dict[str, Any]:
-    if isinstance(turn, str):
-        return {"role": "assistant", "content": turn}
-    function = {"name": turn.name, "arguments": json.dumps(turn.arguments)}
-    calls = [{"id": f"call_{position}", "type": "function", "function": function}]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
-
-
-def _ended_days(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Days that ended before a conversation began, by its first message of a user."""
-    first = next((message for message in messages if message.get("role") == "user"), {})
-    return ended_days(str(first.get("content") or ""))
-
-
-def _advances(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a reply of the script; a malformed one is repeated, so it does not advance the script."""
-    calls = message.get("tool_calls") or ()
-    return message.get("role") == "assistant" and not any(call["id"].startswith(MALFORMED) for call in calls)

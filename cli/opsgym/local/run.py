@@ -33,6 +33,7 @@ from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.store.base import Store, StoreError
 from opsgym_runner.job import Job
 from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner, RunnerEvent
 from opsgym_runner.tracing.tracer import start_tracing
@@ -115,8 +116,10 @@ class LocalRun:
         await self._record_unrunnable(self._plan.unrunnable)
         if not self._plan.pending:
             return
-        # litellm takes seconds to import and a gym server seconds to start: both at the same time.
-        await asyncio.gather(gyms.start(), asyncio.to_thread(load_litellm))
+        starting = [gyms.start()]
+        if any(map(uses_litellm, self._inputs.models.values())):
+            starting.append(asyncio.to_thread(load_litellm))  # takes seconds, as the start of a gym server does
+        await asyncio.gather(*starting)
         budget_gate = BudgetGate(self._ledger, self._inputs.spec.budget)
         monitor = self._monitor
         with start_tracing() as tracing:
