@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -307,3 +308,30 @@ def test_the_ledger_counts_equal_the_score_tables(tmp_path: Path) -> None:
     }
     assert (ledger.count(Outcome.PASSED), ledger.count(Outcome.FAILED)) == (summary.total.passed, summary.total.failed)
     assert ledger.count(Outcome.CONFIG_ERROR) == summary.total.count_not_scored(Outcome.CONFIG_ERROR)
+
+
+def ended(task: str, reason: str, at: datetime) -> Attempt:
+    return Attempt(
+        cell=CELL,
+        task_id=task,
+        trial=0,
+        attempt=0,
+        outcome=Outcome.INFRA_ERROR,
+        reason=reason,
+        timings=Timings(started_at=at.isoformat(), total_s=0),
+    )
+
+
+def test_a_node_whose_clock_is_ahead_does_not_keep_the_breaker_open() -> None:
+    ledger = AttemptLedger(2)
+    for number in range(5):
+        ledger.record(ended(f"t{number}", "gym_lost", START + timedelta(hours=1)), START)
+    assert ledger.breaker.is_open(START.timestamp())
+    assert ledger.breaker.closes_in(START.timestamp()) == 60
+
+
+def test_an_outage_of_the_store_does_not_open_the_breaker() -> None:
+    ledger = AttemptLedger(2)
+    for number in range(20):
+        ledger.record(ended(f"t{number}", "store_lost", START))
+    assert not ledger.breaker.is_open(START.timestamp())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -247,3 +248,11 @@ def test_an_unscored_attempt_is_logged_without_its_message(fixture: Fixture) -> 
         "outcome": "infra_error",
         "reason": "model_auth",
     }
+
+
+def test_the_breaker_goes_by_the_operators_clock(fixture: Fixture) -> None:
+    fixture.harvester.now = lambda: at(30)
+    report = summary(outcome=Outcome.INFRA_ERROR, reason="model_quota")
+    ahead = replace(report, timings=replace(report.timings, started_at=at(3600).isoformat()))
+    fixture.take([pod(agent=ended(message=ahead.to_json().decode()))])
+    assert fixture.ledger.breaker.closes_in(at(30).timestamp()) == 60

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from starlette.responses import Response
-from tests.pods.pod import KEY, RUN, Ended, Pod, hosted, job_spec, model, until
+from tests.pods.pod import CELL, KEY, RUN, Ended, Pod, hosted, job_spec, model, until
 from tests.runner.jobs import ROW
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, refuses, says
 
+from opsgym_api.records.attempt import AttemptRecord, Timings
 from opsgym_api.records.exit_codes import Exit
 from opsgym_api.records.job_spec import MESSAGE_BYTES, JobSpec
 from opsgym_api.records.outcomes import Outcome
@@ -24,7 +25,7 @@ from opsgym_core.store.local import LocalStore
 from opsgym_domains.kit.admin_token import AdminToken, new_token
 from opsgym_runner.pod.message import summary_of
 from opsgym_runner.pod.retrying_store import RetryingStore
-from opsgym_runner.pod.task import TaskPod
+from opsgym_runner.pod.task import MOST_CUT_OFF, TaskPod
 from opsgym_runner.tracing.tracer import Tracing
 
 NOWHERE = "http://127.0.0.1:9"
@@ -151,6 +152,53 @@ def test_a_scored_trial_is_never_scored_again(pod: Pod, gym: StubGym, gym_url: s
     assert {**again.summary.to_dict(), "timings": None} == {**first.summary.to_dict(), "timings": None}
     assert len(gym.seeds) == 1
     assert list(pod.store.keys(pod.keys.attempts)) == [pod.keys.attempt(0)]
+
+
+def test_a_score_of_a_newer_opsgym_is_named_and_not_paid_for_again(pod: Pod, gym: StubGym, gym_url: str) -> None:
+    pod.freeze()
+    pod.task(job_spec(gym_url))
+    content = pod.store.get(pod.keys.record)
+    assert content is not None
+    pod.store.put(pod.keys.record, json.dumps({**json.loads(content), "version": 99}).encode())
+
+    again = pod.task(job_spec(gym_url))
+
+    assert again.code == Exit.DONE
+    assert (again.summary.outcome, again.summary.reason) == (Outcome.CONFIG_ERROR, "unreadable_record")
+    assert "was written by a newer opsgym (record version 99" in again.summary.message
+    assert pod.keys.record in again.summary.message
+    assert len(gym.seeds) == 1
+
+
+def test_a_trial_that_is_cut_off_again_and_again_is_not_paid_for_without_end(
+    pod: Pod, gym: StubGym, gym_url: str
+) -> None:
+    pod.freeze()
+
+    def put_cut_off(number: int, cost_usd: float) -> None:
+        record = AttemptRecord(
+            run=RUN,
+            cell=CELL,
+            task_id="rename-first",
+            trial=0,
+            attempt=number,
+            outcome=Outcome.CANCELLED,
+            cost_usd=cost_usd,
+            timings=Timings(started_at="2026-11-22T12:00:00Z"),
+        )
+        pod.store.put(pod.keys.attempt(number), record.to_json())
+
+    for number in range(MOST_CUT_OFF):
+        put_cut_off(number, 0.5)
+
+    refused = pod.task(job_spec(gym_url))
+
+    assert (refused.code, refused.summary.outcome) == (Exit.INFRA_ERROR, Outcome.INFRA_ERROR)
+    assert "10 attempts were cut off after they had spent something" in refused.summary.message
+    assert gym.seeds == []
+    put_cut_off(0, 0.0)
+
+    assert pod.task(job_spec(gym_url)).summary.outcome is Outcome.PASSED, "an attempt that has cost nothing counts"
 
 
 def test_the_next_attempt_follows_the_highest_number_in_the_store(pod: Pod) -> None:

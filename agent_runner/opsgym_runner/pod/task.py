@@ -17,17 +17,19 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import structlog
+from pydantic import ValidationError
 
 from opsgym_api.records.attempt import AttemptRecord, Timings, TrialRecord
 from opsgym_api.records.exit_codes import Exit
 from opsgym_api.records.job_spec import JobSpec, TrialRef
-from opsgym_api.records.outcomes import InfraReason, Outcome
-from opsgym_api.records.store_layout import RunKeys, TrialKeys
+from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
+from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
+from opsgym_api.records.version import unreadable_because
 from opsgym_core.common.clock import utc_text
 from opsgym_core.common.logs import configure_logs
 from opsgym_core.store.base import StoreError
 from opsgym_runner.clock import Clock
-from opsgym_runner.errors import NotScored
+from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.pod.job_resolution import resolve_job
@@ -42,6 +44,9 @@ GRACE_S = 18.0
 """Maximum seconds from SIGTERM to the end of the process; Kubernetes kills it after 30."""
 BREAKER_POLL_S = 5.0
 """Seconds between two reads of a gate that the circuit breaker closed."""
+MOST_CUT_OFF = 10
+"""Attempts at a trial that may be cut off after they have spent something. Kubernetes counts no evictions: where nodes
+are taken away again and again, a trial would be paid for without end."""
 _OTHER_CONTAINERS = 2  # containers of the pod besides gym servers: Postgres and this one
 log = structlog.get_logger()
 
@@ -148,18 +153,31 @@ class TaskPod:
         scored = await asyncio.to_thread(self._store.get, self._keys.record)
         if scored is not None:
             log.info("trial already scored")
-            self._write_message(TrialRecord.from_json(scored))
-            return Exit.DONE
+            return await self._report_scored(scored)
         record = await self._attempt(next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts)))
         self._write_message(record)
         key = self._keys.attempt(record.attempt)  # the record has the message, which may quote the conversation
         log.info("task pod ended", outcome=record.outcome, reason=record.reason, record=key)
         return exit_of(record)
 
+    async def _report_scored(self, content: bytes) -> Exit:
+        """Reports the trial's record; one that this version cannot read ends the trial as a `config_error`."""
+        record: AttemptRecord | TrialRecord
+        try:
+            record = TrialRecord.from_json(content)
+        except ValidationError as error:
+            message = f"{self._store.name}: {self._keys.record} {unreadable_because(error, 'TrialRecord')}"
+            number = next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts))
+            record = await self._write_unstarted(number, config_error(ConfigReason.UNREADABLE_RECORD, message))
+            log.warning("the trial's record is unreadable", problem=message)
+        self._write_message(record)
+        return Exit.DONE
+
     async def _attempt(self, number: int) -> AttemptRecord:
         """Runs an attempt to its final record."""
         structlog.contextvars.bind_contextvars(attempt=number)
         try:
+            await asyncio.to_thread(self._require_few_cut_off, number)
             job = await asyncio.to_thread(resolve_job, self._spec, self._ref, number, self._store, self._environment)
         except NotScored as end:
             return await self._write_unstarted(number, end)
@@ -173,6 +191,21 @@ class TaskPod:
             admin_tokens=self._admin_tokens,
         ) as runner:
             return await runner.run(job)
+
+    def _require_few_cut_off(self, number: int) -> None:
+        """Checks that not too many of the earlier attempts were cut off after they had spent something.
+
+        Raises:
+            NotScored: Too many were.
+        """
+        if number < MOST_CUT_OFF:
+            return
+        keys = filter(is_attempt_record, self._store.keys(self._keys.attempts))
+        records = [AttemptRecord.from_json(content) for key in keys if (content := self._store.get(key)) is not None]
+        cut_off = [record for record in records if record.outcome is Outcome.CANCELLED and record.cost_usd != 0]
+        if len(cut_off) >= MOST_CUT_OFF:
+            message = f"{len(cut_off)} attempts were cut off after they had spent something; use nodes that stay"
+            raise infra_error(InfraReason.RUNNER_ERROR, message)
 
     async def _write_unstarted(self, number: int, end: NotScored) -> AttemptRecord:
         """Writes the record of an attempt that ended before the runner started it."""

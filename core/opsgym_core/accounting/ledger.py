@@ -78,8 +78,12 @@ class AttemptLedger:
         self._started_at: datetime | None = None
         self.breaker = Breaker()
 
-    def record(self, attempt: Attempt) -> bool:
+    def record(self, attempt: Attempt, now: datetime | None = None) -> bool:
         """Records the current state of an attempt. The end of an attempt is counted once.
+
+        Args:
+            attempt: The attempt.
+            now: The time: an attempt whose node's clock is ahead has not ended later. None trusts the attempt's times.
 
         Returns:
             Whether this records the end of the attempt.
@@ -100,11 +104,15 @@ class AttemptLedger:
             return False
         self._record_end(key, state, attempt, attempt.outcome)
         ended_at = started.timestamp() + attempt.timings.total_s
-        if attempt.outcome is Outcome.INFRA_ERROR:
-            self.breaker.record(ended_at, Fault(attempt.reason, attempt.message))
-        elif attempt.outcome.scored:
-            self.breaker.record(ended_at, None)
+        self._record_in_breaker(attempt, min(ended_at, now.timestamp()) if now else ended_at)
         return True
+
+    def _record_in_breaker(self, attempt: Attempt, ended_at: float) -> None:
+        """Records an end in the breaker, except that of an attempt that lost the store."""
+        if attempt.outcome is Outcome.INFRA_ERROR and attempt.reason != InfraReason.STORE_LOST:
+            self.breaker.record(ended_at, Fault(attempt.reason, attempt.message))
+        elif attempt.outcome is not None and attempt.outcome.scored:
+            self.breaker.record(ended_at, None)
 
     def _add_cost(self, cell: str, state: TrialState, before: float | None, now: float | None) -> None:
         """Adds the cost increase since the attempt was last recorded."""

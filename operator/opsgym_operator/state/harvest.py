@@ -19,6 +19,7 @@ from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, TrialId
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
 from opsgym_core.accounting.ledger import AttemptLedger
+from opsgym_core.common.clock import utc_now
 from opsgym_core.kube.client import Manifest
 from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.base import Store, StoreError
@@ -65,6 +66,7 @@ class PodHarvester:
     metrics: Metrics
     since: datetime
     """When this process started. Metrics count attempts that ended later; an earlier process counted the others."""
+    now: Callable[[], datetime] = utc_now
     _pending: dict[str, Manifest] = field(default_factory=dict)
     """Pods that are not harvested yet, as last observed, by uid."""
     _pending_by_job: Counter[str] = field(default_factory=Counter)
@@ -84,7 +86,7 @@ class PodHarvester:
             if ended_at(attempt) >= self.since:
                 self.record(attempt)
             else:
-                self.ledger.record(attempt)
+                self.ledger.record(attempt, self.now())
             if attempt.outcome is None and isinstance(attempt, AttemptRecord):
                 self._open_attempts[attempt.trial_id] = attempt
 
@@ -92,7 +94,7 @@ class PodHarvester:
         """Records an attempt in the ledger, and counts it in the metrics if it has just ended."""
         key = attempt.trial_id
         settled = self.ledger.is_settled(key)
-        if not self.ledger.record(attempt) or attempt.outcome is None:
+        if not self.ledger.record(attempt, self.now()) or attempt.outcome is None:
             return
         self.metrics.count_attempt(attempt)
         newly_settled = self.ledger.is_settled(key) and not settled
