@@ -6,8 +6,10 @@ reads what a test run wrote; both are run only by their names.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
+from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks import (
     calls,
@@ -40,15 +42,37 @@ ALL = {
 }
 
 
+NAMED: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
+    "careless": careless.measure_arguments,
+    "testtime": test_time.measure_arguments,
+}
+"""Benchmarks that are run only by their names; the arguments after the name are theirs."""
+
+
 def main() -> None:
     """Runs the benchmarks named on the command line, or all of them."""
-    named = {"careless": careless.measure_arguments, "testtime": test_time.measure_arguments}
-    if sys.argv[1:] and sys.argv[1] in named:
-        print("\n".join(named[sys.argv[1]](sys.argv[2:])))
+    if sys.argv[1:] and sys.argv[1] in NAMED:
+        print("\n".join(NAMED[sys.argv[1]](sys.argv[2:])))
         return
-    for name in sys.argv[1:] or ALL:
+    for name in _names():
         print(f"\n### {name}\n")
         print("\n".join(asyncio.run(ALL[name]())), flush=True)
+
+
+def _names() -> Sequence[str]:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures, and prints Markdown tables.")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"{', '.join(ALL)} (all of these if none is named); by themselves, with arguments of their own: "
+        f"{', '.join(NAMED)}",
+    )
+    names: list[str] = parser.parse_args().names
+    unknown = [name for name in names if name not in ALL]
+    if unknown:
+        parser.error(f"benchmark {unknown[0]!r} not found; --help lists them")
+    return names or list(ALL)
 
 
 if __name__ == "__main__":

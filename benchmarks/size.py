@@ -1,16 +1,19 @@
-"""Size of a domain's code: lines of its modules and statements of its functions, per tool.
+"""Size of a domain's code per tool, and of its suites per task.
 
-Invariant: lines include blank lines and docstrings; seeds and suites do not count. Statements are those inside of
-functions, without docstrings: the logic.
+Invariant: lines include blank lines and docstrings; generated seeds and rows do not count as lines. Statements are
+those inside of functions, without docstrings: the logic.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from opsgym_domains import registry
+from opsgym_domains.data_files import read_data
+from opsgym_suites.__main__ import DOMAINS as AUTHORED
 
 KINDS = {
     "tables and words": ("tables.py", "enums.py", "words.py"),
@@ -39,7 +42,43 @@ async def measure() -> list[str]:
         table.append(f"| {label} | " + " | ".join(shares) + " |")
     logic = [f"{_statements(name) / counts[name]:.1f}" for name in sizes]
     table.append("| statements in functions of tools per tool | " + " | ".join(logic) + " |")
-    return [*table, "", f"The shared kit has {_kit()} lines."]
+    return [*table, "", *_suites(list(sizes)), "", f"The shared kit has {_kit()} lines."]
+
+
+def _suites(domains: Sequence[str]) -> list[str]:
+    """A table of what writing tasks takes, by domain."""
+    authoring = [_authoring(name) for name in domains]
+    table = ["| suites | " + " | ".join(domains) + " |", "| --- |" + " --- |" * len(domains)]
+    return table + [f"| {row} | " + " | ".join(one[row] for one in authoring) + " |" for row in authoring[0]]
+
+
+def _authoring(domain: str) -> dict[str, str]:
+    """Sizes of a domain's suites, without the code that generates seeds."""
+    folder = Path(importlib.import_module(f"opsgym_suites.{domain}").__file__ or "").parent
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if "seeds" not in path.parts]
+    scenes = sum(
+        isinstance(node, ast.FunctionDef) and node.returns is not None and _is_of_drafts(node.returns)
+        for text in texts
+        for node in ast.walk(ast.parse(text))
+    )
+    rows = [
+        line
+        for authored in AUTHORED
+        if authored.domain == domain
+        for suite in authored.suites
+        for line in read_data(f"opsgym_domains.{domain}", f"{suite.name}.jsonl").splitlines()
+    ]
+    return {
+        "tasks": str(len(rows)),
+        "scenes: functions that yield tasks of one situation": str(scenes),
+        "tasks a scene": f"{len(rows) / scenes:.1f}",
+        "lines of code a task": f"{sum(len(text.splitlines()) for text in texts) / len(rows):.0f}",
+        "kB of JSON a task, on one line": f"{sum(map(len, rows)) / len(rows) / 1000:.1f}",
+    }
+
+
+def _is_of_drafts(returns: ast.expr) -> bool:
+    return ast.unparse(returns) in ("Iterable[Draft]", "Iterator[Draft]")
 
 
 def _modules(domain: str) -> list[tuple[str, Path]]:
