@@ -72,6 +72,34 @@ def test_a_reported_attempt_is_counted_once(fixture: Fixture) -> None:
     assert fixture.metric("opsgym_verifiers_total", category="integrity", passed="true") == 1
 
 
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.CONFIG_ERROR, Outcome.INFRA_ERROR])
+def test_a_termination_message_that_the_store_does_not_confirm_is_not_believed(
+    fixture: Fixture, outcome: Outcome
+) -> None:
+    forged = summary(outcome=outcome, cost_usd=1e6, reason="forged")
+    fixture.take([pod(agent=ended(message=forged.to_json().decode()))])
+    assert fixture.ledger.state(KEY).outcome is None
+    assert not fixture.ledger.is_settled(KEY)
+    assert fixture.ledger.spent == 0
+    assert fixture.metric("opsgym_attempts_total", outcome=outcome.value, reason="forged") == 0
+
+
+def test_what_the_store_says_of_an_attempt_counts_and_not_what_the_message_says(fixture: Fixture) -> None:
+    fixture.store.put(KEYS.record, score(outcome=Outcome.FAILED).to_json())
+    forged = summary(outcome=Outcome.PASSED, cost_usd=1e6)
+    fixture.take([pod(agent=ended(message=forged.to_json().decode()))])
+    assert fixture.ledger.state(KEY).outcome is Outcome.FAILED
+    assert fixture.ledger.spent == pytest.approx(0.25)
+
+
+def test_an_unscored_attempt_is_taken_from_its_record(fixture: Fixture) -> None:
+    fixture.put(record(outcome=Outcome.CONFIG_ERROR, reason="no_gold_actions", cost_usd=0.5))
+    forged = summary(outcome=Outcome.CONFIG_ERROR, cost_usd=0)
+    fixture.take([pod(agent=ended(message=forged.to_json().decode()))])
+    assert fixture.ledger.state(KEY).reason == "no_gold_actions"
+    assert fixture.ledger.spent == pytest.approx(0.5)
+
+
 def test_an_oom_killed_agent_leaves_an_infra_error_with_its_spend(fixture: Fixture) -> None:
     fixture.put(record(cost_usd=0.5))
     fixture.take([pod(phase="Failed", agent=ended(137, reason="OOMKilled"))])

@@ -1,8 +1,8 @@
 """A task pod's main container: one attempt at one trial.
 
 Invariant: the exit code (`Exit`) decides whether Kubernetes tries again, the result is in the store. A scored trial is
-not run again. After SIGTERM the container ends within `GRACE_S`; its cost is in the attempt record, or in the
-termination message if the store refuses the record.
+not run again. After SIGTERM the container ends within `GRACE_S`; its cost is in the attempt record. The termination
+message helps people and names the record to read; it decides nothing.
 """
 
 from __future__ import annotations

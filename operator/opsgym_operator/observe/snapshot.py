@@ -89,7 +89,8 @@ def take_snapshot(
 ) -> NamespaceSnapshot:
     """Indexes the objects of a namespace."""
     jobs_of, config_maps_of = _index(jobs, _run_and_role), _index(config_maps, _run_and_role)
-    pods_of = _index(pods, _run_and_role_of_pod)
+    uids = {job["metadata"]["name"]: job["metadata"]["uid"] for of_run in jobs_of.values() for job in of_run}
+    pods_of = _index((pod for pod in pods if _is_of_listed_job(pod, uids)), _run_and_role_of_pod)
     own_pods = [pod for of_run in pods_of.values() for pod in of_run]
     pods_by_job: defaultdict[str, list[Manifest]] = defaultdict(list)
     for pod in own_pods:
@@ -140,6 +141,12 @@ def _run_and_role_of_pod(pod: Manifest) -> _RunAndRole:
     """Run and role of a pod's Job, which may be gone."""
     job = str(controller_of(pod, "Job").get("name", ""))
     return label(pod, LABEL_RUN_UID), role_of(job, label(pod, LABEL_RUN)) if job == label(pod, LABEL_JOB_NAME) else ""
+
+
+def _is_of_listed_job(pod: Manifest, uids: Mapping[str, str]) -> bool:
+    """Whether a pod's controller is the Job that exists under that name, if one does."""
+    owner = controller_of(pod, "Job")
+    return bool(owner) and uids.get(str(owner.get("name")), owner.get("uid")) == owner.get("uid")
 
 
 def _run_snapshot(

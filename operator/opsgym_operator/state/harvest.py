@@ -1,7 +1,7 @@
 """Harvests the pods of one run: takes the results of pods that ended into the ledger, the store and the metrics.
 
-Invariant: every pod is recorded once, from its termination message or, without one, from the store; it counts as
-harvested only after that. The input is pod manifests alone, so simulated fleets are scored by the same code.
+Invariant: every pod is recorded once, from the store; it counts as harvested only after that. A termination message
+only says which record to read, since users who may create pods can write any message and any label.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, TrialId
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, TrialId, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
 from opsgym_core.accounting.ledger import AttemptLedger
@@ -36,11 +36,13 @@ from opsgym_operator.observe.parse import (
     termination_cause,
 )
 from opsgym_operator.state.stored_run import (
+    ReportedAttempt,
     StoredRun,
     TerminatedPod,
     ended_at,
     finalize,
     read_latest_attempt,
+    read_reported,
     read_trial,
 )
 
@@ -102,7 +104,10 @@ class PodHarvester:
             self.metrics.count_trial(attempt.cell, attempt.outcome, attempt.reason)
         if attempt.outcome.scored:
             keys = RunKeys(self.run).trial(attempt.cell, attempt.task_id, attempt.trial)
-            self._unverified.append((keys, attempt.cell))
+            if isinstance(attempt, TrialRecord):
+                self.metrics.count_verifiers(attempt.cell, attempt.verifiers)
+            else:
+                self._unverified.append((keys, attempt.cell))
         else:
             fields = {"run": self.run, "cell": attempt.cell.key, "task": attempt.task_id, "trial": attempt.trial}
             outcome, reason = attempt.outcome.value, attempt.reason
@@ -150,10 +155,9 @@ class PodHarvester:
                 self._pending_by_job[label(pod, LABEL_JOB_NAME)] += uid not in self._pending
                 self._pending[uid] = pod
         ended = {uid: pod for uid, pod in self._pending.items() if uid not in present or pod_ended(pod)}
-        unreported = {uid: pod for uid, pod in ended.items() if not self._record_report(uid, pod, trials_by_job)}
         busy = {self._trial(pod, trials_by_job) for uid, pod in self._pending.items() if uid not in ended}
         await asyncio.gather(
-            *(self._finalize_pod(uid, pod, trials_by_job, busy, suspended=suspended) for uid, pod in unreported.items())
+            *(self._harvest_pod(uid, pod, trials_by_job, busy, suspended=suspended) for uid, pod in ended.items())
         )
         await self._finalize_unobserved(jobs, trials_by_job, suspended=suspended)
         await self._finalize_open(busy, suspended=suspended)
@@ -171,21 +175,7 @@ class PodHarvester:
             if record is not None and record.outcome is None:
                 self.ledger.record(record)
 
-    def _record_report(self, uid: str, pod: Manifest, trials_by_job: Mapping[str, JobTrials]) -> bool:
-        """Records the attempt that an ended pod reported; False if it left no report."""
-        trial = self._trial(pod, trials_by_job)
-        if trial is None:
-            # Without its Job's spec nothing relates the pod to a trial.
-            self._finish(uid, pod)
-            return True
-        summary = read_summary(pod) if pod_ended(pod) else None
-        if summary is None or (summary.cell, summary.task_id, summary.trial) != trial:
-            return False
-        self.record(summary)
-        self._finish(uid, pod)
-        return True
-
-    async def _finalize_pod(
+    async def _harvest_pod(
         self,
         uid: str,
         pod: Manifest,
@@ -195,12 +185,23 @@ class PodHarvester:
         suspended: bool,
     ) -> None:
         trial = self._trial(pod, trials_by_job)
-        if trial is not None:
+        reported = await self._reported(pod, trial) if trial is not None else None
+        if reported is not None:
+            self.record(reported)
+        elif trial is not None:
             counted = pod["status"].get("phase") == "Failed" and "deletionTimestamp" not in pod["metadata"]
             await self._finalize(
                 trial, termination_cause(pod), alone=trial not in busy, counted=counted, suspended=suspended
             )
+        # Without its Job's spec nothing relates the pod to a trial.
         self._finish(uid, pod)
+
+    async def _reported(self, pod: Manifest, trial: CellTrial) -> Attempt | None:
+        """The attempt that an ended pod reports, as the store has it; None if the store does not confirm the report."""
+        summary = read_summary(pod) if pod_ended(pod) else None
+        if summary is None or (summary.cell, summary.task_id, summary.trial) != trial:
+            return None
+        return await self._call(read_reported, ReportedAttempt(self._keys(*trial), summary))
 
     async def _finalize_unobserved(
         self, jobs: Iterable[Manifest], trials_by_job: Mapping[str, JobTrials], *, suspended: bool

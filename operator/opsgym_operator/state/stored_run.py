@@ -68,6 +68,27 @@ class TerminatedPod:
         return RunKeys(self.run).trial(self.cell, self.task_id, self.trial)
 
 
+@dataclass(frozen=True)
+class ReportedAttempt:
+    """An attempt that a pod reports."""
+
+    keys: TrialKeys
+    """Keys of the pod's trial."""
+    summary: Attempt
+    """The report."""
+
+
+def read_reported(store: Store, report: ReportedAttempt) -> Attempt | None:
+    """The record of an attempt that a pod reports; None if the store has no such record that has ended."""
+    summary = report.summary
+    if summary.outcome is not None and summary.outcome.scored:
+        trial = read_trial(store, report.keys)
+        return trial if trial is not None and trial.attempt == summary.attempt else None
+    record = _get(store, report.keys.attempt(summary.attempt), AttemptRecord)
+    # A record that claims a score without a trial record is finalized, which checks it.
+    return record if record is not None and record.outcome is not None and not record.outcome.scored else None
+
+
 def read_stored_run(store: Store, run: str) -> StoredRun:
     """The run of that name.
 
