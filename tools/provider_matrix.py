@@ -19,7 +19,7 @@ from tools.generated import sync
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path("docs/providers.md")
 TESTS = Path("tests/providers")
-WIRE, ERRORS, REPLIES = "test_providers.py", "test_errors.py", "test_replies.py"
+WIRE, ERRORS, REPLIES, STREAMS = "test_providers.py", "test_errors.py", "test_replies.py", "test_streaming.py"
 
 PROVIDERS = (
     "OpenAI", "OpenAI Responses", "Azure", "Anthropic", "Bedrock", "Gemini", "Vertex AI", "vLLM", "SGLang",
@@ -55,6 +55,8 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "wordings of a used-up quota": (ERRORS, "QUOTAS"),
     "ends of a reply": (REPLIES, "ENDS"),
     "unreadable answers": (REPLIES, "UNREADABLE"),
+    "streams: same replies, cut, unreadable": (STREAMS, "STREAMED"),
+    "errors in streams": (STREAMS, "ERRORS"),
 }
 """File and table of cases by behaviour."""
 _HEAD = """# Providers

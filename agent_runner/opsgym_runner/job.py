@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalmodel import Prices, Streaming
 from opsgym_api.kinds.evalrun import Access, Agent, Limits, Mode
 from opsgym_api.records.attempt import Cell
 from opsgym_api.tasks.task import Task
@@ -62,6 +62,7 @@ class ResolvedModel:
     """litellm id, or `replay/gold`, `replay/noop`, `replay/<absolute path of a recording>`."""
     endpoints: tuple[ModelEndpoint, ...] = (ModelEndpoint(),)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    stream: Streaming = "auto"
     max_concurrency: int = 8
     prices: Prices | None = None
     """None only if the user set `allowUnpriced`."""

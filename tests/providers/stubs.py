@@ -36,7 +36,7 @@ class Seen:
 class Stub:
     """Answers requests in their order, and keeps them. A reply that is a text is sent as a web page."""
 
-    replies: tuple[dict[str, Any] | str, ...]
+    replies: tuple[Any, ...]
     status: int = 200
     seen: list[Seen] = field(default_factory=list)
     tokens_asked: list[str] = field(default_factory=list)
@@ -51,6 +51,16 @@ class Stub:
         path = request.scope["raw_path"].decode()
         self.seen.append(Seen(path, request.url.query, dict(request.headers), json.loads(raw)))
         reply = self.replies[min(len(self.seen), len(self.replies)) - 1]
+        return self.respond(path, reply, self.seen[-1].body)
+
+    def respond(self, path: str, reply: Any, request: dict[str, Any]) -> Response:
+        """The answer to one request.
+
+        Args:
+            path: Path of the request.
+            reply: The reply that it gets.
+            request: Body of the request.
+        """
         return HTMLResponse(reply, self.status) if isinstance(reply, str) else JSONResponse(reply, self.status)
 
     @contextmanager

@@ -13,7 +13,7 @@ from tests.providers.conftest import ASKED, KEY, TOOL
 from tests.providers.stubs import Stub
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
-from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalmodel import Prices, Streaming
 from opsgym_api.records.outcomes import FailReason, InfraReason
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
@@ -23,27 +23,29 @@ from opsgym_runner.models.retry import ModelFailure
 
 pytestmark = pytest.mark.anyio
 
-AZURE = {"api_version": "2025-04-01-preview"}
+AZURE: dict[str, Any] = {"api_version": "2025-04-01-preview"}
 BEDROCK = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
-REGION = {"aws_region_name": "us-west-2"}
+REGION: dict[str, Any] = {"aws_region_name": "us-west-2"}
 PRICES = Prices(input_usd=1, output_usd=10)
 CONVERSATION = [{"role": "user", "content": ASKED}]
 
 
-async def ask(stub: Stub, model: str, base: str = "", **parameters: Any) -> Reply:
+async def ask(stub: Stub, model: str, base: str = "", stream: Streaming = "auto", **parameters: Any) -> Reply:
     """One request to a stub through the runner's own client."""
-    async with client_of(stub, model, base, **parameters) as client:
+    async with client_of(stub, model, base, stream, **parameters) as client:
         return await client.complete(CONVERSATION, [TOOL], math.inf)
 
 
 @asynccontextmanager
-async def client_of(stub: Stub, model: str, base: str = "", **parameters: Any) -> AsyncIterator[ModelClient]:
+async def client_of(
+    stub: Stub, model: str, base: str = "", stream: Streaming = "auto", **parameters: Any
+) -> AsyncIterator[ModelClient]:
     """A client of a stub."""
     clients = ModelRegistry(NO_JITTER, FakeTime().clock)
     try:
         with stub.serving() as url:
             endpoint = ModelEndpoint(url + base, SecretStr(KEY))
-            resolved = ResolvedModel("m", model, (endpoint,), {"timeout": 20, **parameters}, prices=PRICES)
+            resolved = ResolvedModel("m", model, (endpoint,), {"timeout": 20, **parameters}, stream, prices=PRICES)
             async with clients.client_of(resolved, make_job("http://gym")) as client:
                 yield client
     finally:

@@ -43,6 +43,7 @@ from opsgym_runner.models.replies import (
 )
 from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier
 from opsgym_runner.models.retry_hints import retry_after_s
+from opsgym_runner.models.streaming import streaming
 from opsgym_runner.tracing.spans import (
     REQUEST,
     chat_attributes,
@@ -54,7 +55,8 @@ from opsgym_runner.tracing.spans import (
 from opsgym_runner.tracing.tracer import Span, span
 
 REQUEST_TIMEOUT_S = 600.0
-"""Timeout of one request in seconds unless the model's parameters set one; providers' own clients use the same."""
+"""Timeout of one request in seconds unless the model's parameters set one; providers' own clients use the same. That of
+a streamed request counts silence."""
 NO_KEY = "none"
 """Key sent to self-hosted endpoints without one: OpenAI's client refuses to work without a key."""
 VERTEX = "vertex_ai/"
@@ -155,6 +157,8 @@ class Target:
     """Whether tools are sent with `strict: false`."""
     unusable_taken: bool = False
     """Whether an empty or malformed reply is not requested once more."""
+    streamed: bool = False
+    """Whether answers are streamed; see `streaming`."""
 
 
 class ModelClient:
@@ -234,7 +238,7 @@ class ModelClient:
     async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
         """Sends one request of a call; returns litellm's response, which has at least one choice, and its reply."""
         litellm, raw = load_litellm(), RawAnswer()
-        with self._traced_request(call, endpoint):
+        with self._traced_request(call, endpoint), streaming(self._target.streamed):
             try:
                 response = await litellm.acompletion(
                     api_base=endpoint.url,

@@ -19,6 +19,7 @@ from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.retry import Retrier, RetryPolicy
+from opsgym_runner.models.streaming import is_streamed
 
 TOOL: Message = {
     "type": "function",
@@ -70,7 +71,8 @@ async def probe(model: ResolvedModel, clock: Clock) -> Probe:
         AgentFailed: The provider's filter refuses the conversation, or it exceeds the model's context.
     """
     retrier = Retrier(EndpointPool(model.endpoints, clock), ConcurrencyLimiter(1), RetryPolicy(total_wait_s=0), clock)
-    client = ModelClient(Target(model, model.model), retrier, clock)
+    streamed = is_streamed(model.model, model.endpoints, model.stream)
+    client = ModelClient(Target(model, model.model, streamed=streamed), retrier, clock)
     messages: list[Message] = [{"role": "user", "content": QUESTION}]
     replies = [await client.complete(messages, [TOOL])]
     requests = replies[0].requests

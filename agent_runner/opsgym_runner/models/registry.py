@@ -23,6 +23,7 @@ from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
 from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.models.published import litellm_id, reasons_on_openai, sampling_parameters
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
+from opsgym_runner.models.streaming import is_streamed
 from opsgym_runner.replay.client import ScriptedClient
 from opsgym_runner.replay.scripts import FLAKY, script_for
 
@@ -61,14 +62,15 @@ class _Shared:
     limiter: ConcurrencyLimiter
 
 
-def _target(model: ResolvedModel, role: str, switches: Switches) -> Target:
+def target_of(model: ResolvedModel, role: str, switches: Switches) -> Target:
     """Target of a provider's model, as the switches ask for it: id, parameters, tools, repeated requests."""
     called = litellm_id(model.model, model.parameters, switches)
     added = sampling_parameters(model.model, model.parameters) if switches.sampling == "published" else {}
     disabled = switches.strict_tools == "disabled" and reasons_on_openai(called, model.parameters)
     sent = replace(model, parameters={**added, **model.parameters})
     taken = switches.unusable_replies == "taken"
-    return Target(sent, called, role=role, strict_disabled=disabled, unusable_taken=taken)
+    streamed = switches.streaming == "model" and is_streamed(model.model, model.endpoints, model.stream)
+    return Target(sent, called, role=role, strict_disabled=disabled, unusable_taken=taken, streamed=streamed)
 
 
 class ModelRegistry:
@@ -116,7 +118,7 @@ class ModelRegistry:
             NotScored: The replay model has no script for the task.
         """
         if not model.model.startswith(REPLAY):
-            target = _target(model, role, OPSGYM if role == JUDGE else job.agent)
+            target = target_of(model, role, OPSGYM if role == JUDGE else job.agent)
             yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
         elif model.model == FLAKY:
             async with self._flaky_client(model, job, role) as client:

@@ -80,6 +80,7 @@ def resolved_model(model: JobModel, environment: Mapping[str, str]) -> ResolvedM
         model=with_recording_path(model.model, recordings_folder(environment)),
         endpoints=endpoints or (ModelEndpoint(),),
         parameters=model.parameters,
+        stream=model.stream,
         max_concurrency=model.max_concurrency,
         prices=model.prices or known_prices(model.model),
         aws=_aws(model, environment),

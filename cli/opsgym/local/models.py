@@ -106,6 +106,7 @@ class ModelResolver:
             model=model,
             endpoints=endpoints,
             parameters=spec.parameters,
+            stream=spec.stream,
             max_concurrency=spec.max_concurrency,
             prices=prices,
         )

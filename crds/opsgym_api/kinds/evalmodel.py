@@ -18,6 +18,12 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_len
 Url = Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2048)]
 
 
+Streaming = Literal["auto", "always", "never"]
+"""Whether a model's answers are streamed."""
+_NOT_STREAMED = ("replay/", "gemini/", "vertex_ai/", "bedrock/")
+"""Beginnings of litellm ids whose providers' streams are not read."""
+
+
 class SecretKey(Document):
     """Where a credential is kept. The value itself never appears in a document."""
 
@@ -107,12 +113,22 @@ class ModelSpec(Document):
     """Access to AWS. Without it pods use what their service account may do, and never a store's key."""
     parameters: dict[str, Any] = {}
     """Passed to litellm as they are: `temperature`, `max_tokens`, `reasoning_effort` and the like."""
+    stream: Streaming = "auto"
+    """Whether answers are streamed, so that `parameters.timeout` bounds the silence between two parts instead of the
+    whole answer: `auto` streams at OpenAI's, Azure's, Anthropic's, OpenRouter's, DeepSeek's and DashScope's own
+    addresses. The replies are the same."""
     max_concurrency: Annotated[int, Field(ge=1, le=10_000)] = 8
     """Episodes that may use the model at the same time, over all runs of the namespace; requests adapt below that."""
     prices: Prices | None = None
     """Prices; litellm's bundled price map if absent."""
     allow_unpriced: bool = False
     """Run the model although no price is known; its cost is then recorded as unknown."""
+
+    @model_validator(mode="after")
+    def _can_be_streamed(self) -> ModelSpec:
+        if self.stream == "always" and self.model.startswith(_NOT_STREAMED):
+            raise ValueError(f"stream: always is not supported for {self.model}; remove it")
+        return self
 
 
 class ObjectMeta(Document):

@@ -61,6 +61,8 @@ class Switches(Document):
     answers: Annotated[Literal["all_text", "published"], _SWITCH] = "all_text"
     """The agent's answer: all text of its last reply, or the first text block, and at the step limit the last tool
     result. The profile's if absent."""
+    streaming: Annotated[Literal["model", "never"], _SWITCH] = "model"
+    """Whether answers are streamed: as the model's `stream` says, or never. The profile's if absent."""
     time_limit: Annotated[Literal["enforced", "none"], _SWITCH] = "enforced"
     """Whether `limits.taskTimeoutSeconds` ends an episode. The profile's if absent."""
     algorithm: Annotated[Algorithm, _SWITCH] = "opsgym"
@@ -79,6 +81,7 @@ PUBLISHED = Switches(
     unknown_tools="fail",
     step_limit="conversation",
     answers="published",
+    streaming="never",
     time_limit="none",
     algorithm="published",
 )

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from opsgym_api.base import Stored
-from opsgym_api.kinds.evalmodel import Prices
+from opsgym_api.kinds.evalmodel import Prices, Streaming
 from opsgym_api.kinds.evalrun import Access, Agent, Limits, Suite
 from opsgym_api.records.attempt import Cell
 
@@ -81,6 +81,7 @@ class JobModel(Stored):
     endpoints: list[JobEndpoint]
     """Empty: the provider's public address and its usual variable for the key."""
     parameters: dict[str, Any] = {}
+    stream: Streaming = "auto"
     max_concurrency: int
     prices: Prices | None = None
     """None: litellm's bundled price map."""

@@ -118,6 +118,7 @@ def job_model(name: str, model: ModelSpec, origin: str, envs: Sequence[KeyEnv]) 
         origin=origin,
         endpoints=endpoints,
         parameters=model.parameters,
+        stream=model.stream,
         max_concurrency=model.max_concurrency,
         prices=model.prices,
         allow_unpriced=model.allow_unpriced,

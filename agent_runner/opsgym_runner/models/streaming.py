@@ -1,0 +1,158 @@
+"""Streams answers of providers, and gives litellm the whole of each.
+
+Invariant: litellm asks for whole answers and reads whole answers, so that a reply is the same whether it was streamed
+or not. A stream that breaks off is a broken connection. The timeout of a streamed request is one of silence: it starts
+anew with everything that arrives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from opsgym_api.kinds.evalmodel import Streaming
+from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.stream_shapes import AnthropicAnswer, ChatAnswer, ResponsesAnswer, StreamedAnswer
+
+STREAMING_HOSTS = {
+    "openai/": ".openai.com",
+    "azure/": ".azure.com",
+    "anthropic/": ".anthropic.com",
+    "openrouter/": ".openrouter.ai",
+    "deepseek/": ".deepseek.com",
+    "dashscope/": ".aliyuncs.com",
+}
+"""Hosts of the providers that `stream: auto` streams, by the beginning of the litellm id. Servers that people run
+themselves are not among them: vLLM and SGLang read tool calls in a stream by other code than in a whole answer."""
+
+_SHAPES: dict[str, type[StreamedAnswer]] = {
+    "/chat/completions": ChatAnswer,
+    "/messages": AnthropicAnswer,
+    "/responses": ResponsesAnswer,
+}
+"""Shape of the stream by the end of the request's path."""
+_EVENTS = "text/event-stream"
+_OF_THE_STREAM = frozenset({"content-type", "content-length", "content-encoding", "transfer-encoding"})
+"""Headers of a stream that a whole answer does not have."""
+_STREAM_FIELDS = ("stream", "stream_options")
+
+Send = Callable[[Any, httpx.Request], Awaitable[httpx.Response]]
+"""Method of a transport of httpx: sends a request."""
+
+_enabled: ContextVar[bool] = ContextVar("opsgym_streaming", default=False)
+
+
+def is_streamed(model: str, endpoints: Iterable[ModelEndpoint], stream: Streaming) -> bool:
+    """Whether a model's answers are streamed.
+
+    Args:
+        model: litellm id.
+        endpoints: The model's endpoints.
+        stream: The model's setting.
+    """
+    if stream != "auto":
+        return stream == "always"
+    host = next((host for prefix, host in STREAMING_HOSTS.items() if model.startswith(prefix)), None)
+    hosts = [f".{urlsplit(endpoint.url).hostname}" for endpoint in endpoints if endpoint.url]
+    return host is not None and all(name.endswith(host) for name in hosts)
+
+
+@contextmanager
+def streaming(enabled: bool) -> Iterator[None]:
+    """Streams the answers to requests inside the block, if enabled."""
+    token = _enabled.set(enabled)
+    try:
+        yield
+    finally:
+        _enabled.reset(token)
+
+
+def with_streaming(send: Send) -> Send:
+    """A transport's `send` that streams where it is enabled and the API is one of `_SHAPES`.
+
+    A provider that refuses to stream gets the request once more without (OpenAI does so to organisations that it has
+    not verified).
+    """
+
+    async def handle(transport: Any, request: httpx.Request) -> httpx.Response:
+        shape = next((shape for end, shape in _SHAPES.items() if request.url.path.endswith(end)), None)
+        if not _enabled.get() or shape is None or request.method != "POST":
+            return await send(transport, request)
+        response = await send(transport, _asking_for_a_stream(request, shape))
+        if response.status_code == httpx.codes.BAD_REQUEST and _refuses_streams(await response.aread()):
+            return await send(transport, request)
+        if not response.headers.get("content-type", "").startswith(_EVENTS):
+            return response
+        return await _whole_answer(response, shape())
+
+    return handle
+
+
+def _asking_for_a_stream(request: httpx.Request, shape: type[StreamedAnswer]) -> httpx.Request:
+    options = {"stream_options": {"include_usage": True}} if shape is ChatAnswer else {}
+    body = {**json.loads(request.content), "stream": True, **options}
+    headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
+    content = json.dumps(body).encode()
+    return httpx.Request(request.method, request.url, headers=headers, content=content, extensions=request.extensions)
+
+
+def _refuses_streams(content: bytes) -> bool:
+    """Whether an error is about the request's fields for streaming, as OpenAI's `param` says."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return False
+    error = body.get("error") if isinstance(body, dict) else None
+    return isinstance(error, dict) and error.get("param") in _STREAM_FIELDS
+
+
+async def _whole_answer(response: httpx.Response, answer: StreamedAnswer) -> httpx.Response:
+    """Reads a stream to its end.
+
+    Raises:
+        httpx.ReadError: It ended before the answer did.
+        httpx.ReadTimeout: Nothing arrived for the request's timeout.
+    """
+    try:
+        async for data in _events(response):
+            answer.read(data)
+            if answer.ended:
+                break
+    finally:
+        await response.aclose()
+    if not answer.complete:
+        raise httpx.ReadError("the stream ended before the answer", request=response.request)
+    status, body = answer.whole()
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_STREAM]
+    headers.append(("content-type", "application/json"))
+    return httpx.Response(status, headers=headers, content=json.dumps(body).encode(), request=response.request)
+
+
+async def _events(response: httpx.Response) -> AsyncIterator[str]:
+    """Data of each event of a stream; comments, which only keep the connection open, are left out."""
+    data: list[str] = []
+    async for line in _lines(response):
+        if line.startswith("data:"):
+            data.append(line.removeprefix("data:").removeprefix(" "))
+        elif not line and data:
+            yield "\n".join(data)
+            data = []
+    if data:
+        yield "\n".join(data)
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[str]:
+    """Lines of a stream. httpx's own reader also splits at characters that JSON may hold, such as U+2028."""
+    rest = b""
+    async for content in response.aiter_bytes():
+        *lines, rest = (rest + content).split(b"\n")
+        for line in lines:
+            yield line.removesuffix(b"\r").decode("utf-8", "replace")
+    if rest:
+        yield rest.decode("utf-8", "replace")
