@@ -52,6 +52,7 @@ lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) python -m tools.charts --check
 	$(RUN) python -m tools.dashboards --check
 	$(RUN) python -m tools.provider_matrix --check
+	$(RUN) python -m tools.tool_names --check
 	$(RUN) python -m opsgym_suites --check
 
 format: .venv/.dev ## Formats the code
@@ -65,6 +66,7 @@ generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, wha
 	$(RUN) python -m tools.charts
 	$(RUN) python -m tools.dashboards
 	$(RUN) python -m tools.provider_matrix
+	$(RUN) python -m tools.tool_names
 	$(RUN) python -m opsgym_suites
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows

@@ -59,6 +59,21 @@ def test_a_suite_is_read_with_its_seeds(world: World) -> None:
     assert inputs.run_id.startswith("demo.")
 
 
+def test_an_agent_with_more_tools_than_the_provider_takes_is_refused_before_the_run(world: World) -> None:
+    servers = [{"mcp_server_name": gym, "seed_database_file": "builtin:small"} for gym in ("csm", "itsm")]
+    world.write_suite([row("a"), row("both", gym_servers_config=servers)])
+    suite = {"path": "suite/tasks.json", "modes": ["oracle", "all_tools"]}
+    gpt = {"model": "openai/gpt-5", "prices": {"inputUsd": 1, "outputUsd": 1}}
+    world.write_run({"gpt": gpt}, suite=suite)
+
+    (problem,) = problems(world)
+
+    assert "spec.agents[0]: agent react would show model gpt (openai/gpt-5) 1" in problem
+    assert "in mode all_tools at task both, and its provider takes at most 128" in problem
+    world.write_run({"gpt": gpt}, suite={**suite, "modes": ["oracle"]})
+    assert len(read(world).tasks) == 2
+
+
 def test_the_same_work_has_the_same_run_id_and_other_work_another(world: World) -> None:
     world.write_suite([row("a"), row("b")])
     world.write_run(GOLD)

@@ -210,6 +210,21 @@ def test_an_agent_that_cannot_act_is_named(pod: Pod) -> None:
     assert replaced.startswith("spec.agents[2]: agent c: prompts.plan: unknown prompt")
 
 
+def test_an_agent_with_more_tools_than_the_provider_takes_is_named_for_the_selected_tasks(pod: Pod) -> None:
+    gyms = [{"mcp_server_name": gym, "seed_database_file": "builtin:small"} for gym in ("csm", "itsm")]
+    hybrid = {**ROW, "task_id": "hybrid", "selected_tools": None, "gym_servers_config": gyms}
+    mount(pod, [ROW, hybrid])
+    gpt = model("azure/gpt-5", "http://a", origin="EvalModel m: spec", prices={"inputUsd": 1, "outputUsd": 1})
+    spec = {**order(gpt), "evaluated": ["m"], "agents": [{"name": "react"}]}
+
+    (problem,) = problems_of(preflight(pod, spec, KEY_0=KEY))
+    left_out = preflight(pod, {**spec, "suite": {**CONFIG_MAP, "ids": ["rename-first"]}}, KEY_0=KEY)
+
+    assert problem.startswith("spec.agents[0]: agent react would show model m (azure/gpt-5) 1")
+    assert "at task hybrid, and its provider takes at most 128 in a request" in problem
+    assert left_out.report.problems == []
+
+
 def test_a_corrected_suite_passes_preflight_as_a_process_and_is_frozen(pod: Pod) -> None:
     mount(pod, [{**ROW, "user_prompt": ""}])
     assert preflight(pod, order()).report.problems != []

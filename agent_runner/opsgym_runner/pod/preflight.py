@@ -12,15 +12,19 @@ from pathlib import Path
 
 import structlog
 
+from opsgym_api.errors import InputError
 from opsgym_api.kinds.credentials import secret_parameters
 from opsgym_api.kinds.evalrun import Agent
 from opsgym_api.records.exit_codes import Exit
 from opsgym_api.records.job_spec import ENV_SUITE, Finding, JobModel, PreflightReport, PreflightSpec
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.task import Task
 from opsgym_core.common.logs import configure_logs
+from opsgym_core.planning.select import select_tasks
 from opsgym_core.store.base import Store, StoreError
 from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
+from opsgym_runner.gyms.tool_counts import tool_problems
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.checks import (
     SCRIPTED_REPLAYS,
@@ -81,6 +85,7 @@ def _checked(
     findings += frozen.findings
     findings += check_models(spec.models, environment, known_prices, missing_key)
     findings += check_agents(spec.agents)
+    findings += check_tools(spec, frozen)
     if not findings:
         try:
             frozen.write(store, spec.run)
@@ -127,6 +132,22 @@ def check_agents(agents: Sequence[Agent]) -> Iterator[Finding]:
             resolve_agent(agent)
         except NotScored as error:
             yield Finding(where=f"spec.agents[{index}]", problem=str(error))
+
+
+def check_tools(spec: PreflightSpec, frozen: Frozen) -> Iterator[Finding]:
+    """Checks that no agent shows an evaluated model more tools than its provider takes, at the tasks selected."""
+    try:
+        selected = {entry.task_id for entry in select_tasks(spec.suite, frozen.entries)}
+    except InputError:
+        return  # the operator reports filters that select no task
+    models = {
+        model.name: (model.model, [ModelEndpoint(endpoint.url) for endpoint in model.endpoints])
+        for model in spec.models
+        if model.name in spec.evaluated
+    }
+    tasks = (Task.model_validate(task.row) for task_id, task in frozen.tasks.items() if task_id in selected)
+    for problem in tool_problems(models, spec.agents, spec.suite.modes, tasks):
+        yield Finding(where=problem.path, problem=problem.message)
 
 
 def check_models(

@@ -33,6 +33,7 @@ from opsgym_domains import registry
 from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
+from opsgym_runner.gyms.tool_counts import tool_problems
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.models.checks import KnownPrices, MissingKey
 from opsgym_runner.models.prices import REPLAY
@@ -100,6 +101,7 @@ def read_inputs(
     unreadable = problems_by_id(bad_rows, {task.task_id for task in rows}, suite.ids)
     tasks = select_tasks(suite, rows, unreadable=unreadable.keys())
     models = ModelResolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
+    _require_takeable_tools(str(file), documents.run.spec, models, tasks)
     seeds, unrunnable = resolve_seeds(tasks, seed_finder(suite, documents.folder))
     if len(unrunnable) == len(tasks):
         problems = [Problem("", message) for message in unreadable.values()]
@@ -141,6 +143,16 @@ def _require_resolvable_agents(source: str, spec: EvalRunSpec) -> None:
             resolve_agent(agent)
         except NotScored as error:
             problems.append(Problem(f"spec.agents[{index}]", str(error)))
+    if problems:
+        raise InputError(source, problems)
+
+
+def _require_takeable_tools(
+    source: str, spec: EvalRunSpec, models: Mapping[str, ResolvedModel], tasks: Sequence[Task]
+) -> None:
+    """Refuses agents that would show a model more tools than its provider takes."""
+    called = {name: (models[name].model, models[name].endpoints) for name in (model.name for model in spec.models)}
+    problems = list(tool_problems(called, spec.agents, spec.suite.modes, tasks))
     if problems:
         raise InputError(source, problems)
 

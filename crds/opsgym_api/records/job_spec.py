@@ -131,6 +131,8 @@ class PreflightSpec(Stored):
     """Exactly one source; a built-in suite or a ConfigMap's is found at `/suite`."""
     models: list[JobModel]
     """Evaluated ones, then supporting ones."""
+    evaluated: list[str] = []
+    """Names of the evaluated ones."""
     agents: list[Agent] = []
 
 

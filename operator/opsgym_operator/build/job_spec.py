@@ -159,7 +159,11 @@ def preflight_spec(run: ObservedRun, job: PreflightJob) -> PreflightSpec:
     resolved = job.resolved
     models = _job_models(run, resolved, list(resolved.models), key_envs(models_of(job)))
     return PreflightSpec(
-        run=run.id, suite=resolved.spec.suite, models=list(models.values()), agents=resolved.spec.agents
+        run=run.id,
+        suite=resolved.spec.suite,
+        models=list(models.values()),
+        evaluated=[model.name for model in resolved.spec.models],
+        agents=resolved.spec.agents,
     )
 
 

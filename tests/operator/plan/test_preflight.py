@@ -136,6 +136,7 @@ def test_planner_and_judge_models_are_checked_and_frozen() -> None:
         ("sage", "EvalModel gpt: spec"),
         ("jury", "EvalRun nightly: spec.supportingModels[1].inline"),
     ]
+    assert order.evaluated == ["best"]
     assert '"configMap": {"name": "tapes"' in json.dumps(job)
     world = World(supportingModels=supporting, judge="jury")
     world.ended()
