@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path("docs/providers.md")
 TESTS = Path("tests/providers")
 WIRE, ERRORS, REPLIES, STREAMS = "test_providers.py", "test_errors.py", "test_replies.py", "test_streaming.py"
+SEEDS = "test_seeds.py"
+FILES = (WIRE, ERRORS, REPLIES, STREAMS, SEEDS)
 
 PROVIDERS = (
     "OpenAI", "OpenAI Responses", "Azure", "Anthropic", "Bedrock", "Gemini", "Vertex AI", "vLLM", "SGLang",
@@ -57,6 +59,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "unreadable answers": (REPLIES, "UNREADABLE"),
     "streams: same replies, cut, unreadable": (STREAMS, "STREAMED"),
     "errors in streams": (STREAMS, "ERRORS"),
+    "seeds": (SEEDS, "TAKEN"),
 }
 """File and table of cases by behaviour."""
 _HEAD = """# Providers
@@ -84,7 +87,7 @@ def expected(root: Path) -> dict[Path, str]:
 
 
 def _function_cells(root: Path) -> dict[tuple[str, str], str]:
-    files = {test: file for file in (WIRE, ERRORS, REPLIES) for test in _tests(_tree(root, file))}
+    files = {test: file for file in FILES for test in _tests(_tree(root, file))}
     missing = sorted({test for tests in FUNCTIONS.values() for test in tests.values()} - files.keys())
     if missing:
         raise ValueError(f"{TESTS} has no test {', '.join(missing)}; correct FUNCTIONS in tools/provider_matrix.py")

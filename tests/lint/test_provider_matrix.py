@@ -22,7 +22,7 @@ def test_a_cell_without_a_test_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_new_case_of_a_table_changes_the_page(tmp_path: Path) -> None:
     folder = tmp_path / provider_matrix.TESTS
     folder.mkdir(parents=True)
-    for file in (provider_matrix.WIRE, provider_matrix.ERRORS, provider_matrix.REPLIES):
+    for file in provider_matrix.FILES:
         text = (provider_matrix.ROOT / provider_matrix.TESTS / file).read_text(encoding="utf-8")
         changed = text.replace('    "Groq": (', '    "Groq, once more": (),\n    "Groq": (', 1)
         (folder / file).write_text(changed, encoding="utf-8")

@@ -23,6 +23,7 @@ from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
 from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.models.published import litellm_id, reasons_on_openai, sampling_parameters
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
+from opsgym_runner.models.seeds import request_seed
 from opsgym_runner.models.streaming import is_streamed
 from opsgym_runner.replay.client import ScriptedClient
 from opsgym_runner.replay.scripts import FLAKY, script_for
@@ -62,12 +63,20 @@ class _Shared:
     limiter: ConcurrencyLimiter
 
 
-def target_of(model: ResolvedModel, role: str, switches: Switches) -> Target:
-    """Target of a provider's model, as the switches ask for it: id, parameters, tools, repeated requests."""
+def target_of(model: ResolvedModel, role: str, switches: Switches, seed: int | None = None) -> Target:
+    """Target of a provider's model, as the switches ask for it: id, parameters, tools, repeated requests.
+
+    Args:
+        model: The model.
+        role: `PLANNER`, `JUDGE`, or empty for the agent.
+        switches: The agent's switches, or opsgym's for the judge.
+        seed: Seed of its requests; None for none.
+    """
     called = litellm_id(model.model, model.parameters, switches)
     added = sampling_parameters(model.model, model.parameters) if switches.sampling == "published" else {}
     disabled = switches.strict_tools == "disabled" and reasons_on_openai(called, model.parameters)
-    sent = replace(model, parameters={**added, **model.parameters})
+    seeded = {} if seed is None else {"seed": seed}
+    sent = replace(model, parameters={**added, **seeded, **model.parameters})
     taken = switches.unusable_replies == "taken"
     streamed = switches.streaming == "model" and is_streamed(model.model, model.endpoints, model.stream)
     return Target(sent, called, role=role, strict_disabled=disabled, unusable_taken=taken, streamed=streamed)
@@ -118,7 +127,8 @@ class ModelRegistry:
             NotScored: The replay model has no script for the task.
         """
         if not model.model.startswith(REPLAY):
-            target = target_of(model, role, OPSGYM if role == JUDGE else job.agent)
+            switches = OPSGYM if role == JUDGE else job.agent
+            target = target_of(model, role, switches, request_seed(job, model, role))
             yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
         elif model.model == FLAKY:
             async with self._flaky_client(model, job, role) as client:

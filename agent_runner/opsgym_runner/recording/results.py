@@ -21,6 +21,7 @@ from opsgym_api.tasks.digest import task_digest
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.episode import EpisodeResult
 from opsgym_runner.job import Job
+from opsgym_runner.models.seeds import request_seed
 from opsgym_runner.recording.journal import Journal
 
 
@@ -40,6 +41,7 @@ def trial_record(job: Job, result: EpisodeResult, journal: Journal) -> TrialReco
         day_answers=tuple(result.day_answers),
         stopped_by=result.agent.stopped_by,
         prices=job.model.prices,
+        request_seed=request_seed(job, job.model),
         versions=Versions(
             **_installed(),
             task_digest=task_digest(job.task),

@@ -231,4 +231,5 @@ def _trial_versions(store: Store, run: str, trial: tuple[Cell, str, int]) -> dic
     if record is None:
         return {}
     names: Sequence[str] = [part.name for part in fields(Versions) if part.name not in {"opsgym", "task_digest"}]
-    return {name.removesuffix("_digest").replace("_", " "): str(getattr(record.versions, name)) for name in names}
+    versions = {name.removesuffix("_digest").replace("_", " "): str(getattr(record.versions, name)) for name in names}
+    return {**versions, "request seeds": "none" if record.request_seed is None else "sent"}

@@ -61,6 +61,9 @@ class Switches(Document):
     answers: Annotated[Literal["all_text", "published"], _SWITCH] = "all_text"
     """The agent's answer: all text of its last reply, or the first text block, and at the step limit the last tool
     result. The profile's if absent."""
+    request_seeds: Annotated[Literal["derived", "none"], _SWITCH] = "derived"
+    """Seed of requests to models whose provider takes one: derived from run, task and trial number, or none. The
+    model's own `parameters.seed` goes first. The profile's if absent."""
     streaming: Annotated[Literal["model", "never"], _SWITCH] = "model"
     """Whether answers are streamed: as the model's `stream` says, or never. The profile's if absent."""
     time_limit: Annotated[Literal["enforced", "none"], _SWITCH] = "enforced"
@@ -81,6 +84,7 @@ PUBLISHED = Switches(
     unknown_tools="fail",
     step_limit="conversation",
     answers="published",
+    request_seeds="none",
     streaming="never",
     time_limit="none",
     algorithm="published",

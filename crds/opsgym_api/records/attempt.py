@@ -279,6 +279,8 @@ class TrialRecord(ScoredAttempt):
     """What ended the agent's loop: `answer`, or a `FailReason`."""
     prices: Prices | None = None
     """Prices used; None when the cost came from a provider's reply or is unknown."""
+    request_seed: int | None = None
+    """Seed of the requests to the agent's model; None if they had none."""
     versions: Versions
     database_times: Mapping[str, str] = field(default_factory=dict)
     """Time of each gym server's clock when verifiers ran, if it keeps one; rescoring sets it again."""

@@ -41,6 +41,7 @@ def test_a_job_spec_config_map_whole() -> None:
                 {"url": "https://two/v1", "key_env": "OPSGYM_KEY_1", "header_envs": {}},
             ],
             "parameters": {},
+            "stream": "auto",
             "max_concurrency": 4,
             "prices": Prices(input_usd=1, output_usd=2).model_dump(),
             "allow_unpriced": False,
