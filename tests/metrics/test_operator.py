@@ -166,7 +166,7 @@ async def settled(namespace: NamespaceReconciler) -> RunState:
     [state] = namespace._states.values()
     await asyncio.gather(*state._reading.values())
     await namespace.reconcile_once()
-    await asyncio.gather(*state._writing)
+    await asyncio.gather(*state._background)
     return state
 
 

@@ -26,8 +26,9 @@ from opsgym_core.notifications.webhook import DeliveryResult, WebhookRequest
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.config import Images, OperatorConfig
-from opsgym_operator.observe.labels import LABEL_EVAL_MODEL, LABEL_RUN_UID
+from opsgym_operator.observe.labels import LABEL_EVAL_MODEL, LABEL_RUN_UID, number_of, prefix_of
 from opsgym_operator.observe.objects import (
+    ChunkState,
     ObservedJob,
     ObservedNamespace,
     ObservedPod,
@@ -89,6 +90,8 @@ class SimJob:
     tries: dict[int, int] = field(default_factory=dict)
     pods: set[int] = field(default_factory=set)
     terminating: set[int] = field(default_factory=set)
+    ended_at: datetime | None = None
+    """When its last pod ended."""
 
     @property
     def finished(self) -> bool:
@@ -116,6 +119,7 @@ class SimRun:
     attempts: dict[TrialId, int] = field(default_factory=dict)
     preflights: dict[str, ObservedPreflight] = field(default_factory=dict)
     config_maps: set[str] = field(default_factory=set)
+    next_numbers: dict[str, int] = field(default_factory=dict)
     under_way: dict[tuple[str, str, int, int], float] = field(default_factory=dict)
     """Cost so far of attempts that have not ended."""
     gate: GateRecord | None = None
@@ -170,9 +174,10 @@ class Fleet:
     # Observation
 
     def observed(self) -> ObservedNamespace:
+        jobs = tuple(self._job(name, job) for name, job in self.jobs.items())
         namespace = ObservedNamespace(
             runs=tuple(self._run(run) for run in self.runs.values() if not run.gone),
-            jobs=tuple(self._job(name, job) for name, job in self.jobs.items()),
+            jobs=jobs,
             pods=tuple(
                 ObservedPod(
                     f"{name}-{index}",
@@ -201,6 +206,7 @@ class Fleet:
             stored=StoredState(run.record, run.index, run.control, run.gate, run.ledger),
             preflights=tuple(run.preflights.values()),
             config_maps=frozenset(run.config_maps),
+            next_numbers=dict(run.next_numbers),
             baseline=run.baseline,
             deliveries=tuple(run.deliveries.values()),
         )
@@ -221,8 +227,17 @@ class Fleet:
             failed=frozenset(job.failed),
             suspended=job.suspended,
             finished=job.finished,
+            finished_at=job.ended_at if job.finished else None,
             harvested=job.finished and not job.pods and not job.terminating,
+            chunk=self._compact(name, job),
         )
+
+    def _compact(self, name: str, job: SimJob) -> ChunkState:
+        if not job.finished or job.pods or job.terminating:
+            return ChunkState.DUE
+        numbers = self.runs[job.uid].next_numbers
+        numbers[prefix_of(name)] = max(numbers.get(prefix_of(name), 0), number_of(name) + 1)
+        return ChunkState.WRITTEN
 
     # Applying plans
 
@@ -360,6 +375,7 @@ class Fleet:
         key = TrialId(job.order.cell.key, ref.task_id, ref.trial)
         attempt = run.attempts.get(key, 0)
         run.attempts[key] = attempt + 1
+        job.ended_at = self.now
         outcome, cost = self._outcome(job, run, index, attempt)
         cost = max(cost, run.under_way.pop((*key, attempt), 0.0))
         assert run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))

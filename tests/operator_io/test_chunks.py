@@ -77,7 +77,7 @@ def new_state(stores: Stores) -> RunState:
 
 async def all_done(state: RunState) -> None:
     """Waits until nothing is read or written any more."""
-    while tasks := [*state._reading.values(), *state._writing]:
+    while tasks := [*state._reading.values(), *state._background]:
         await asyncio.wait(tasks)
 
 
@@ -86,8 +86,9 @@ async def passed_over(state: RunState, jobs: list[Any], pods_of_run: list[Any]) 
     state.read([Load.STORED_RUN])
     await all_done(state)
     assert state.harvester is not None
-    await state.harvester.harvest(pods_of_run, jobs, TRIALS_BY_JOB, suspended=False)
-    state.compact(jobs, pods_of_run, TRIALS_BY_JOB)
+    if state.harvester.observe(pods_of_run, jobs, TRIALS_BY_JOB, suspended=False):
+        await state.harvester.settle()
+    state.compact(jobs, {JOB: pods_of_run}, TRIALS_BY_JOB)
     await all_done(state)
 
 

@@ -38,7 +38,8 @@ class Fixture:
         return self.stores.get("results")
 
     def take(self, pods: list[Any], jobs: Any = (), *, suspended: bool = False) -> None:
-        asyncio.run(self.harvester.harvest(pods, jobs, TRIALS_BY_JOB, suspended=suspended))
+        if self.harvester.observe(pods, jobs, TRIALS_BY_JOB, suspended=suspended):
+            asyncio.run(self.harvester.settle())
 
     def begin(self) -> None:
         self.harvester.load(read_stored_run(self.store, RUN))
@@ -226,7 +227,7 @@ def test_an_attempt_without_its_score_is_not_scored(fixture: Fixture) -> None:
 def test_the_spend_of_attempts_under_way_is_known(fixture: Fixture) -> None:
     fixture.take([pod(phase="Running", agent={"running": {}})])
     fixture.put(record(cost_usd=0.75))
-    asyncio.run(fixture.harvester.record_spend(TRIALS_BY_JOB))
+    asyncio.run(fixture.harvester.record_spend())
     assert fixture.ledger.spent == pytest.approx(0.75)
 
 

@@ -192,6 +192,17 @@ class AttemptLedger:
         """Whether a trial needs no further attempt: it is scored, cannot be scored, or has used up its retries."""
         return self._is_settled(self.state(key))
 
+    def unsettled(self, keys: Iterable[TrialId]) -> list[TrialId]:
+        """Those of some trials that need a further attempt."""
+        trials, is_settled = self._trials, self._is_settled
+        return [key for key in keys if (state := trials.get(key)) is None or not is_settled(state)]
+
+    def current_attempt(self, key: TrialId) -> int:
+        """Number of a trial's attempt that has begun and not ended, or of its next one."""
+        number = self.state(key).attempts
+        ended, _ = self._attempts.get((key, number - 1), (True, None))
+        return number if ended else number - 1
+
     def settled_in(self, cell: str) -> int:
         """Number of trials of a cell, by its key, that need no further attempt."""
         return self._settled[cell]

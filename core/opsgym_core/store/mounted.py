@@ -1,15 +1,18 @@
-"""The stores of an installation: each is opened once, and its blocking calls run in threads.
+"""The stores of an installation: each is opened once, and its blocking calls run in threads of its own.
 
 Invariant: credentials come from files that the kubelet mounts and never appear in a message. A store that fails is
-opened again with the credentials then mounted, so a rotated Secret needs no restart.
+opened again with the credentials then mounted, so a rotated Secret needs no restart. A store that hangs uses up its own
+threads and no others.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
 from pydantic import Field, SecretStr
@@ -22,12 +25,18 @@ from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
 
 P = ParamSpec("P")
+A = TypeVar("A")
 T = TypeVar("T")
 
 MOUNTED = Path("/etc/opsgym/stores")
 """Parent of one folder per store, named after the store, which holds its credentials; `OPSGYM_STORES` overrides it."""
 THREADS = 16
-"""Store calls at the same time; a store answers each in tens of milliseconds."""
+"""Calls of one store at the same time; a store answers each in tens of milliseconds."""
+BATCH = 64
+"""Calls of `call_each` that wait for a thread at the same time."""
+PROMPT_S = 60.0
+"""Seconds after which a prompt call is given up: a server that accepts a connection and says nothing would keep it for
+minutes."""
 
 
 class StoreConfig(Document):
@@ -65,7 +74,9 @@ class Stores:
         self._configs = configs
         self._mounted = mounted
         self._open: dict[str, Store] = {}
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="store")
+        self._opening: defaultdict[str, Lock] = defaultdict(Lock)
+        """By store: held while it is opened, so that concurrent calls open it once."""
+        self._threads: dict[str, ThreadPoolExecutor] = {}
 
     def get(self, name: str) -> Store:
         """The store of that name. Blocks for half a second when the process opens its first S3 store.
@@ -73,13 +84,15 @@ class Stores:
         Raises:
             StoreError: The store cannot be opened, for instance because its Secret is not mounted.
         """
-        if name not in self._open:
-            config = self._configs[name]
-            try:
-                self._open[name] = open_store(config.url, self._access(config))
-            except InputError as error:
-                raise StoreError(f"store {name}", config.url, str(error)) from None
-        return self._open[name]
+        with self._opening[name]:
+            store = self._open.get(name)
+            if store is None:
+                config = self._configs[name]
+                try:
+                    store = self._open[name] = open_store(config.url, self._access(config))
+                except InputError as error:
+                    raise StoreError(f"store {name}", config.url, str(error)) from None
+            return store
 
     async def call(
         self, name: str, operation: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs
@@ -92,15 +105,59 @@ class Stores:
             StoreError: The store cannot be read or written.
         """
         loop = asyncio.get_running_loop()
+        if name not in self._threads:
+            self._threads[name] = ThreadPoolExecutor(THREADS, thread_name_prefix=f"store {name}")
         try:
-            return await loop.run_in_executor(self._threads, lambda: operation(self.get(name), *args, **kwargs))
+            return await loop.run_in_executor(self._threads[name], lambda: operation(self.get(name), *args, **kwargs))
         except StoreError:
             self._open.pop(name, None)
             raise
 
+    async def call_promptly(
+        self, name: str, operation: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `call`, for an operation on few objects, which is given up after `PROMPT_S`.
+
+        Raises:
+            StoreError: The store cannot be read or written, or does not answer.
+        """
+        try:
+            async with asyncio.timeout(PROMPT_S):
+                return await self.call(name, operation, *args, **kwargs)
+        except TimeoutError:
+            self._open.pop(name, None)
+            # Its threads end when their connections do; until then, further calls of the store need new ones.
+            if (threads := self._threads.pop(name, None)) is not None:
+                threads.shutdown(wait=False)
+            url = self._configs[name].url
+            raise StoreError(f"store {name}", url, f"no answer within {PROMPT_S:g} s") from None
+
+    async def call_each(self, name: str, operation: Callable[[Store, A], T], arguments: Sequence[A]) -> list[T]:
+        """Runs an operation promptly for each argument; after the first failure those that have not begun never do.
+
+        Returns:
+            The results, in the order of the arguments.
+
+        Raises:
+            StoreError: A call failed.
+        """
+        results: list[T] = []
+        for start in range(0, len(arguments), BATCH):
+            try:
+                async with asyncio.TaskGroup() as group:
+                    batch = [
+                        group.create_task(self.call_promptly(name, operation, argument))
+                        for argument in arguments[start : start + BATCH]
+                    ]
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+            results += [task.result() for task in batch]
+        return results
+
     def close(self) -> None:
         """Cancels calls that have not begun, without waiting for those that have."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in self._threads.values():
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def _access(self, config: StoreConfig) -> S3Access:
         folder = self._mounted / config.name

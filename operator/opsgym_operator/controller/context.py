@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,8 +32,8 @@ class ControllerContext:
     since: datetime
     """When this process started."""
     now: Callable[[], datetime] = utc_now
-    reading: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
-    """By store: held while a whole run is read, so that one large run at a time is unpacked in memory."""
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """Held while a whole run is read from a store, so that one large run at a time is unpacked in memory."""
     dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
     """Sends notifications; the default knows no webhooks."""
     claim: Callable[[str], Awaitable[str]] = _claimed

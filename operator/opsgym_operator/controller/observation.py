@@ -22,7 +22,7 @@ from opsgym_core.kube.client import (
 )
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.kube.cache import ObjectCache
-from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
+from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.parse import (
     controller_of,
     pod_ended,
@@ -112,6 +112,7 @@ def _observed_run(
             read_preflight(job, snapshot.pods_by_job.get(job["metadata"]["name"], ())) for job in run.preflights
         ),
         config_maps=run.config_maps,
+        next_numbers=dict(state.next_numbers) if state else {},
         baseline=state.baseline if state else None,
         schedule=schedule_of(run.manifest),
         deliveries=context.dispatcher.deliveries(run.uid),
@@ -126,9 +127,12 @@ def _suspends(run: Manifest) -> bool:
 def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState]) -> ObservedJob:
     name, state = job["metadata"]["name"], states.get(str(controller_of(job, "EvalRun").get("uid", "")))
     harvester = state.harvester if state else None
-    pods = snapshot.pods_by_job.get(name, ())
+    pods, trials = snapshot.pods_by_job.get(name, ()), snapshot.trials_by_job.get(name)
     harvested = harvester is not None and harvester.is_harvested(job, pods)
-    return read_job(job, snapshot.trials_by_job.get(name), pods, harvested=harvested)
+    chunk = state.chunk_state(name) if state is not None else ChunkState.DUE
+    if chunk is ChunkState.DUE and trials is None:
+        chunk = ChunkState.GIVEN_UP
+    return read_job(job, trials, pods, harvested=harvested, chunk=chunk)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Reconciles one namespace: observe, plan, apply, one reconcile at a time.
 
 Invariant: a reconcile starts from one snapshot and ends with everything of it applied, so reconciles of a namespace
-never overlap. Whatever fails in a reconcile, there is a next one: errors are logged, counted and retried later. Each
-run is harvested, planned and applied by itself: what goes wrong with one run, the API server's refusal of its objects
-included, concerns that run alone. Only an API server that is unavailable ends a reconcile.
+never overlap. It does not wait for a store that hangs. Whatever fails in a reconcile, there is a next one: errors are
+logged, counted and retried later. Each run is harvested, planned and applied by itself: what goes wrong with one run,
+the API server's refusal of its objects included, concerns that run alone. Only an API server that is unavailable ends a
+reconcile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import structlog
 
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.kube.client import EVALRUNS, ApiError
-from opsgym_core.store.base import StoreError
 from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.controller import run_metrics
 from opsgym_operator.controller.context import ControllerContext
@@ -45,8 +45,15 @@ RESYNC_S = 60.0
 """Maximum seconds between reconciles of a namespace; the regular reconcile doubles as a liveness signal."""
 BACKOFF = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
 """Delay after reconciles that failed in a row."""
-SPEND_S = 5.0
-"""Seconds between two reads of what the running attempts of a run with a budget have spent."""
+WRITE_S = 2.0
+"""Seconds for which a reconcile waits until what its plans want in the stores is written."""
+DEADLINE_S = 240.0
+"""Seconds after which a reconcile is given up, well before it counts as hung: an API server that answers each request
+slowly must not get the operator restarted."""
+
+
+def _succeeded(task: asyncio.Task[bool]) -> bool:
+    return not task.cancelled() and task.exception() is None and task.result()
 
 
 class NamespaceReconciler:
@@ -92,7 +99,8 @@ class NamespaceReconciler:
                     self.synced, delay = True, RESYNC_S
                     continue
                 with self._context.metrics.time_reconcile():
-                    delay = await self.reconcile_once()
+                    async with asyncio.timeout(DEADLINE_S):
+                        delay = await self.reconcile_once()
                 failures = 0
             except ApiError as error:
                 failures += 1
@@ -135,15 +143,14 @@ class NamespaceReconciler:
         delays = [RESYNC_S] + ([] if schedule_delay is None else [schedule_delay])
         for run in snapshot.runs.values():
             with self._isolating(run):
-                await self._harvest(run, self._state(run), snapshot)
+                self._harvest(run, self._state(run), snapshot)
         observed, plans = await self._plan(snapshot)
-        for uid, desired in plans.items():
+        for uid, desired in (await self._write_stores(plans, observed, snapshot)).items():
             run = snapshot.runs[uid]
             with self._isolating(run):
                 self._log_fault(desired)
-                written = await self._write_store(run, desired, observed, snapshot)
-                await self._apply(run, written, observed)
-                delays += self._delays(run, written)
+                await self._apply(run, desired, observed)
+                delays += self._delays(run, desired)
                 self._finish(observed.runs_by_uid[uid])
         delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
         run_metrics.show_models(self._context.metrics, self.name, snapshot)
@@ -216,7 +223,7 @@ class NamespaceReconciler:
             metrics=self._context.metrics,
             since=self._context.since,
             enqueue=self.enqueue,
-            reading=self._context.reading[store],
+            reading=self._context.reading,
         )
         self._states[run.uid] = state
         return state
@@ -230,40 +237,59 @@ class NamespaceReconciler:
             self._context.metrics.forget_run(self.name, self._shown.pop(uid))
             self._context.dispatcher.forget(uid)
 
-    async def _harvest(self, run: RunSnapshot, state: RunState | None, snapshot: NamespaceSnapshot) -> None:
-        """Records how the run's pods ended and what its running attempts have spent."""
+    def _harvest(self, run: RunSnapshot, state: RunState | None, snapshot: NamespaceSnapshot) -> None:
+        """Records how the run's pods ended, and begins to ask the store about those that left no report."""
         if state is None:
             return
-        await state.probe()
-        if state.harvester is None or state.backing_off:
-            return
-        stopping = state.spec.suspend or run.deleting
-        trials = snapshot.trials_by_job
-        await state.attempt(state.harvester.harvest(run.task_pods, run.task_jobs, trials, suspended=stopping))
-        if not state.backing_off:
-            state.compact(run.task_jobs, run.task_pods, trials)
-        if state.spec.budget is not None and time.monotonic() - state.spend_at > SPEND_S and not state.backing_off:
-            await state.attempt(state.harvester.record_spend(trials))
-            state.spend_at = time.monotonic()
+        unsettled = False
+        if state.harvester is not None:
+            stopping = state.spec.suspend or run.deleting
+            unsettled = state.harvester.observe(
+                run.task_pods, run.task_jobs, snapshot.trials_by_job, suspended=stopping
+            )
+            state.compact(run.task_jobs, snapshot.pods_by_job, snapshot.trials_by_job)
+        state.settle(unsettled=unsettled)
 
     # Applying a plan
 
-    async def _write_store(
-        self, run: RunSnapshot, desired: Desired, observed: ObservedNamespace, snapshot: NamespaceSnapshot
-    ) -> Desired:
-        """Writes what a plan wants in the store; what is left of the plan."""
-        state = self._states.get(run.uid)
-        if state is None:
-            return desired
-        state.read(desired.loads)
-        try:
-            if not state.backing_off and await state.write(desired):
-                self.enqueue()
-        except StoreError as error:
-            state.record_failure(str(error))
-            observed, plans = await self._plan(snapshot)
-            desired = plans[run.uid]
-        if state.error and not observed.runs_by_uid[run.uid].store_error:
+    async def _write_stores(
+        self, plans: Mapping[str, Desired], observed: ObservedNamespace, snapshot: NamespaceSnapshot
+    ) -> Mapping[str, Desired]:
+        """Begins to read and write what plans want in the stores; what is left of the plans.
+
+        Stores that are quick are waited for. What another one makes of its writes is left to a later plan.
+        """
+        writing: dict[str, asyncio.Task[bool]] = {}
+        held: set[str] = set()
+        for uid, desired in plans.items():
+            if (state := self._states.get(uid)) is not None:
+                state.read(desired.loads)
+                if state.writing:
+                    held.add(uid)
+                elif (task := state.write(desired)) is not None:
+                    writing[uid] = task
+        if writing:
+            await asyncio.wait(writing.values(), timeout=WRITE_S)
+        held |= {uid for uid, task in writing.items() if not task.done()}
+        failed = {uid for uid, task in writing.items() if task.done() and not _succeeded(task)}
+        replanned = (await self._plan(snapshot))[1] if failed else {}
+        left = {uid: replanned.get(uid, desired) if uid in failed else desired for uid, desired in plans.items()}
+        return {uid: self._applicable(uid, desired, observed, held=uid in held) for uid, desired in left.items()}
+
+    def _applicable(self, uid: str, desired: Desired, observed: ObservedNamespace, *, held: bool) -> Desired:
+        """The part of a plan that may be applied.
+
+        Args:
+            uid: The run's uid.
+            desired: Its plan.
+            observed: What the plans were made of.
+            held: Whether something that the plan builds on is still being written to the store.
+        """
+        if held:
+            # Stopping pods does not wait for a store.
+            return Desired(patches=desired.patches, delete=desired.delete, requeue_after_s=desired.requeue_after_s)
+        state = self._states.get(uid)
+        if state is not None and state.error and not observed.runs_by_uid[uid].store_error:
             # The store failed after this plan was made; the next one knows.
             return replace(desired, create=(), patches=(), delete=())
         return desired

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar
 
@@ -71,6 +72,18 @@ class ObservedPod:
     """Address of its node."""
 
 
+class ChunkState(StrEnum):
+    """State of the chunk of a Job: the object that repeats the records of its trials."""
+
+    DUE = "due"
+    """It is written once the Job is harvested."""
+    IN_PROGRESS = "in progress"
+    WRITTEN = "written"
+    """The store has it, so that the Job's number is known to every later operator."""
+    GIVEN_UP = "given up"
+    """It cannot be written; single records are read instead."""
+
+
 @dataclass(frozen=True)
 class ObservedJob:
     """A task Job."""
@@ -110,8 +123,12 @@ class ObservedJob:
     """Whether it has condition Complete or Failed."""
     deleting: bool = False
     """Whether it has a deletion timestamp."""
+    finished_at: datetime | None = None
+    """When it finished; None if it has not."""
     harvested: bool = False
     """Whether it has finished and the ledger holds how each of its pods ended."""
+    chunk: ChunkState = ChunkState.DUE
+    """Whether the records of its trials are in a chunk."""
 
     @property
     def remaining(self) -> int:
@@ -209,6 +226,9 @@ class ObservedRun:
     preflights: tuple[ObservedPreflight, ...] = ()
     config_maps: frozenset[str] = frozenset()
     """Names of its ConfigMaps, those of preflights included."""
+    next_numbers: Mapping[str, int] = field(default_factory=dict)
+    """By the prefix of the names of a cell's Jobs: the number that follows those that were used, also by Jobs that are
+    gone."""
     baseline: Baseline | Problem | None = None
     """The run that the gate compares with, or why there is none; None until it is read, see `Load.BASELINE`."""
     schedule: str = ""

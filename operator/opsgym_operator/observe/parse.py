@@ -30,7 +30,14 @@ from opsgym_operator.observe.labels import (
     LABEL_RUN_UID,
     PREFLIGHT,
 )
-from opsgym_operator.observe.objects import ContainerError, ObservedJob, ObservedPod, ObservedPreflight, parse_indexes
+from opsgym_operator.observe.objects import (
+    ChunkState,
+    ContainerError,
+    ObservedJob,
+    ObservedPod,
+    ObservedPreflight,
+    parse_indexes,
+)
 
 Manifest: TypeAlias = dict[str, Any]
 """A Kubernetes object, or a part of one."""
@@ -148,7 +155,12 @@ def read_job_trials(text: str) -> JobTrials | None:
 
 
 def read_job(
-    manifest: Manifest, trials: JobTrials | None, pods: Iterable[Manifest] = (), *, harvested: bool
+    manifest: Manifest,
+    trials: JobTrials | None,
+    pods: Iterable[Manifest] = (),
+    *,
+    harvested: bool,
+    chunk: ChunkState = ChunkState.DUE,
 ) -> ObservedJob:
     """A task Job.
 
@@ -157,6 +169,7 @@ def read_job(
         trials: Its trials; None if its ConfigMap is gone.
         pods: Its pods, ended ones included.
         harvested: Whether the ledger holds how each of its pods ended.
+        chunk: Whether the records of its trials are in a chunk.
     """
     metadata, spec, status = manifest["metadata"], manifest["spec"], manifest["status"]
     return ObservedJob(
@@ -178,8 +191,10 @@ def read_job(
         last_pod_at=max((at for pod in pods if pod_ended(pod) and (at := _last_end(pod)) is not None), default=None),
         pods_failed=status.get("failed", 0) > 0,
         finished=job_finished(manifest),
+        finished_at=_transition(manifest, "Complete") or _transition(manifest, "Failed"),
         deleting="deletionTimestamp" in metadata,
         harvested=harvested,
+        chunk=chunk,
     )
 
 

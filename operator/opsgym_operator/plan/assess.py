@@ -15,7 +15,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.accept import accept, ceiling_of
-from opsgym_operator.plan.cleanup import interrupt
+from opsgym_operator.plan.cleanup import interrupt, kept_failures, retired_objects
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
@@ -59,10 +59,11 @@ def assess(
         now: The time, with its zone.
         version: Version of opsgym, for `run.json`.
     """
+    jobs = tuple(namespace.jobs_by_run.get(run.uid, ()))
     if is_finished(run):
-        return Assessed(run, _expire(run, now))
+        return Assessed(run, _retire(run, jobs, now))
     resolved = accept(run, namespace, config)
-    jobs, pods = tuple(namespace.jobs_by_run.get(run.uid, ())), tuple(namespace.pods_by_run.get(run.uid, ()))
+    pods = tuple(namespace.pods_by_run.get(run.uid, ()))
     if isinstance(resolved, RunSummary):
         return Assessed(run, Desired(patches=interrupt(run, jobs, pods)), resolved)
     if run.stored is None:
@@ -79,13 +80,16 @@ def assess(
     return Assessed(run, desired, summary)
 
 
-def _expire(run: ObservedRun, now: datetime) -> Desired:
-    """Deletes a finished run once its time to live is over."""
+def _retire(run: ObservedRun, jobs: Sequence[ObservedJob], now: datetime) -> Desired:
+    """Deletes what is left of a finished run, and the run itself once its time to live is over."""
+    delays = list(kept_failures(jobs, now).values())
     seconds, ended = run.spec.ttl_seconds_after_finished if run.spec else None, run.status.finished_at
-    if seconds is None or ended is None:
-        return Desired()
-    left = seconds - (now - ended).total_seconds()
-    return Desired(requeue_after_s=left) if left > 0 else Desired(delete=(ObjectRef("EvalRun", run.name, run.uid),))
+    if seconds is not None and ended is not None:
+        left = seconds - (now - ended).total_seconds()
+        if left <= 0:
+            return Desired(delete=(ObjectRef("EvalRun", run.name, run.uid),))
+        delays.append(left)
+    return Desired(delete=tuple(retired_objects(run, jobs, now)), requeue_after_s=min(delays, default=None))
 
 
 def _demands(progress: RunProgress, gate: Control, namespace: ObservedNamespace) -> tuple[SlotDemand, ...]:

@@ -1,22 +1,31 @@
 """Objects of a frozen run that must go, and Jobs that must stop.
 
 Invariant: a Job is deleted only when no further attempt of it is needed: every pod of it is harvested, or its queue has
-not admitted it, or nothing of it may start any more.
+not admitted it, or nothing of it may start any more. Its pods go with it, and its number stays known. Jobs with a
+failed pod stay for a while, a few of each run, so that the pods' logs can be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
 
 from opsgym_api.records.run import Control
 from opsgym_operator.observe.labels import number_of, prefix_of
-from opsgym_operator.observe.objects import ObservedJob, ObservedPod, ObservedRun
+from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedPod, ObservedRun
 from opsgym_operator.plan.desired import JobPatch, ObjectRef
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.start_gate import budget_closed
 
 HOLD_AFTER_S = 20.0
 """Seconds of an outage of the store after which Jobs are held: a shorter one costs their starting pods nothing."""
+
+
+FAILURES_S = 3600.0
+"""Seconds for which a Job with a failed pod stays after its end."""
+MOST_FAILURES = 3
+"""Such Jobs of a run that stay; every other one has the same cause, or its records in the store."""
 
 
 def suspend_patches(jobs: Iterable[ObservedJob]) -> tuple[JobPatch, ...]:
@@ -42,24 +51,48 @@ def _suspendable(job: ObservedJob) -> bool:
     return not (job.finished or job.deleting or job.suspended or job.queued)
 
 
-def obsolete_objects(progress: RunProgress, gate: Control) -> list[ObjectRef]:
+def obsolete_objects(progress: RunProgress, gate: Control, now: datetime) -> list[ObjectRef]:
     """Jobs that are not needed any more, and ConfigMaps without a Job."""
     if progress.run.store_error:
         # What finished Jobs leave in the store cannot be checked; a suspended run still takes its Jobs from the queue.
         stopped = [job for job in progress.live_jobs if job.queued] if progress.resolved.spec.suspend else []
         return [ObjectRef("Job", job.name) for job in stopped]
-    newest = _newest(progress)
-    jobs = {job.name for job in progress.jobs if _is_obsolete(job, progress, gate, newest)}
-    referenced = {job.name for job in progress.jobs} - jobs
-    referenced |= {preflight.name for preflight in progress.run.preflights}
-    config_maps = sorted(progress.run.config_maps - referenced)
-    return [ObjectRef("Job", name) for name in sorted(jobs)] + [ObjectRef("ConfigMap", name) for name in config_maps]
+    newest, staying = _newest(progress.jobs), kept_failures(progress.jobs, now)
+    obsolete = [job for job in progress.jobs if job.name not in staying and _is_obsolete(job, progress, gate, newest)]
+    return _deletions(progress.run, progress.jobs, obsolete, {pod.job for pod in progress.pods})
 
 
-def _newest(progress: RunProgress) -> Mapping[str, int]:
+def retired_objects(run: ObservedRun, jobs: Sequence[ObservedJob], now: datetime) -> list[ObjectRef]:
+    """What is left of a run that has ended, all of whose pods were harvested before it did."""
+    staying = kept_failures(jobs, now)
+    ended = [
+        job for job in jobs if job.finished and job.chunk is not ChunkState.IN_PROGRESS and job.name not in staying
+    ]
+    return _deletions(run, jobs, [job for job in ended if not job.deleting], set())
+
+
+def kept_failures(jobs: Iterable[ObservedJob], now: datetime) -> Mapping[str, float]:
+    """Finished Jobs that stay for their failed pods, and the seconds for which they do."""
+    failed = [job for job in jobs if job.finished_at is not None and (job.failed or job.pods_failed)]
+    newest = sorted(failed, key=lambda job: (job.finished_at or now, job.name))[-MOST_FAILURES:]
+    left = {job.name: FAILURES_S - (now - (job.finished_at or now)).total_seconds() for job in newest}
+    return {name: seconds for name, seconds in left.items() if seconds > 0}
+
+
+def _deletions(
+    run: ObservedRun, jobs: Iterable[ObservedJob], obsolete: Iterable[ObservedJob], with_pods: AbstractSet[str]
+) -> list[ObjectRef]:
+    """The obsolete Jobs, and the ConfigMaps that neither another Job nor a pod that runs on without its Job needs."""
+    names = {job.name for job in obsolete}
+    referenced = {job.name for job in jobs} - names | {preflight.name for preflight in run.preflights}
+    config_maps = sorted(run.config_maps - referenced - with_pods)
+    return [ObjectRef("Job", name) for name in sorted(names)] + [ObjectRef("ConfigMap", name) for name in config_maps]
+
+
+def _newest(jobs: Iterable[ObservedJob]) -> Mapping[str, int]:
     """Highest number of a Job by the prefix of its name, which stands for a cell."""
     newest: dict[str, int] = {}
-    for job in progress.jobs:
+    for job in jobs:
         prefix = prefix_of(job.name)
         newest[prefix] = max(newest.get(prefix, -1), number_of(job.name))
     return newest
@@ -69,8 +102,10 @@ def _is_obsolete(job: ObservedJob, progress: RunProgress, gate: Control, newest:
     if job.deleting:
         return False
     if job.finished:
-        # The newest Job of a cell stays, so that its pods' logs can be read and its number is not used again.
-        return job.harvested and number_of(job.name) < newest[prefix_of(job.name)]
+        # Without a chunk the newest Job of a cell stays, so that its number is not used again.
+        superseded = number_of(job.name) < newest[prefix_of(job.name)]
+        number_known = job.chunk is ChunkState.WRITTEN or (job.chunk is ChunkState.GIVEN_UP and superseded)
+        return job.harvested and number_known
     if progress.resolved.spec.suspend:
         return job.queued
     return budget_closed(gate) and job.suspended and not job.queued and progress.slots_by_job[job.name] == 0

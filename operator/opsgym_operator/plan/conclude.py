@@ -85,7 +85,7 @@ def _conclude_frozen(
         records=tuple(records),
         create=changes.create,
         patches=_patches(frozen, changes),
-        delete=tuple(obsolete_objects(progress, gate)),
+        delete=tuple(obsolete_objects(progress, gate, now)),
         events=(*_budget_events(frozen, gate_changes=gate_changes), *_job_events(changes.create)),
         requeue_after_s=_requeue_after(progress, now, further=further, ended=summary.ended),
     )

@@ -2,7 +2,7 @@
 
 Invariant: the parallelism of a Job that may have pods is never lowered, which would kill pods whose model calls are
 paid for; and the number of a Job is never used twice, so that what is left of an earlier Job is not taken for the new
-one's.
+one's: the store keeps the numbers of Jobs that are deleted, in the names of their chunks.
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ def _completions(allocation: SlotAllocation, slots: int, *, busy: bool) -> int:
 
 def _next_numbers(progress: RunProgress) -> defaultdict[str, int]:
     """Number of the next Job by the prefix of its name."""
-    numbers: defaultdict[str, int] = defaultdict(int)
-    for name in {job.name for job in progress.jobs} | progress.run.config_maps:
+    numbers = defaultdict(int, progress.run.next_numbers)
+    of_pods = {pod.job for pod in progress.pods}
+    for name in {job.name for job in progress.jobs} | progress.run.config_maps | of_pods:
         prefix, _, number = name.rpartition("-")
         if number.isdecimal():
             numbers[f"{prefix}-"] = max(numbers[f"{prefix}-"], int(number) + 1)

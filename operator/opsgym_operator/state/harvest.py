@@ -2,15 +2,19 @@
 
 Invariant: every pod is recorded once, from the store; it counts as harvested only after that. A termination message
 only says which record to read, since users who may create pods can write any message and any label.
+
+`observe` takes note of pods in the reconcile that sees them. `settle` asks the store about those that have ended, in a
+task of its own that a reconcile does not wait for.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import structlog
@@ -22,8 +26,8 @@ from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import utc_now
 from opsgym_core.kube.client import Manifest
 from opsgym_core.metrics.registry import Metrics
-from opsgym_core.store.base import Store, StoreError
-from opsgym_core.store.mounted import Stores
+from opsgym_core.store.base import StoreError
+from opsgym_core.store.mounted import BATCH, Stores
 from opsgym_operator.observe.labels import LABEL_INDEX, LABEL_JOB_NAME
 from opsgym_operator.observe.objects import parse_indexes
 from opsgym_operator.observe.parse import (
@@ -41,7 +45,7 @@ from opsgym_operator.state.stored_run import (
     TerminatedPod,
     ended_at,
     finalize,
-    read_latest_attempt,
+    read_attempt,
     read_reported,
     read_trial,
 )
@@ -52,7 +56,9 @@ CellTrial: TypeAlias = tuple[Cell, str, int]
 """Cell, task id and trial number."""
 
 P = TypeVar("P")
-R = TypeVar("R")
+
+SPENDERS = 64
+"""Running attempts whose spend one look reads: at five seconds between two looks, each of 500 every 40 s."""
 
 
 @dataclass
@@ -73,14 +79,24 @@ class PodHarvester:
     """Pods that are not harvested yet, as last observed, by uid."""
     _pending_by_job: Counter[str] = field(default_factory=Counter)
     """Number of pods in `_pending`, by the name of their Job."""
+    _ended: dict[str, Manifest] = field(default_factory=dict)
+    """Those of `_pending` that have ended or vanished, by uid."""
     _harvested_pods: set[str] = field(default_factory=set)
     """Uids of harvested pods that still exist."""
-    _harvested_indexes: set[tuple[str, int]] = field(default_factory=set)
-    """Name of the Job and completion index of every harvested pod, and of ended indexes without an observed pod."""
+    _harvested_indexes: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """By the name of the Job: completion index of every harvested pod, and ended indexes without an observed pod."""
+    _unobserved: list[tuple[str, int]] = field(default_factory=list)
+    """Name of the Job and index of what ended while no operator ran, so that none of its pods was ever observed."""
+    _trials_by_job: Mapping[str, JobTrials] = field(default_factory=dict)
+    """Trials of each Job as last observed."""
+    _suspended: bool = False
+    """Whether the run is being stopped; attempts that then end without a report are recorded as cancelled."""
     _unverified: list[tuple[TrialKeys, Cell]] = field(default_factory=list)
     """Scored trials whose verifiers are not in the metrics yet."""
     _open_attempts: dict[TrialId, AttemptRecord] = field(default_factory=dict)
     """Attempts that were open when the store was read and that are not closed yet, by trial."""
+    _next_spender: int = 0
+    """Position of the running trial whose spend is read next."""
 
     def load(self, stored: StoredRun) -> None:
         """Records the attempts of the store; called once, before any other method."""
@@ -118,153 +134,208 @@ class PodHarvester:
 
         Args:
             job: The Job.
-            pods: Its run's pods.
+            pods: Its pods.
         """
         name = job["metadata"]["name"]
-        uids = (pod["metadata"]["uid"] for pod in pods if label(pod, LABEL_JOB_NAME) == name)
         return (
             job_finished(job)
-            and all(uid in self._harvested_pods for uid in uids)
             and not self._pending_by_job[name]
-            and all((name, index) in self._harvested_indexes for index in _ended_indexes(job))
+            and all(pod["metadata"]["uid"] in self._harvested_pods for pod in pods)
+            and _ended_indexes(job) <= self._harvested_indexes.get(name, frozenset())
         )
 
-    async def harvest(
+    def observe(
         self,
         pods: Sequence[Manifest],
         jobs: Sequence[Manifest],
         trials_by_job: Mapping[str, JobTrials],
         *,
         suspended: bool,
-    ) -> None:
-        """Harvests every pod that has ended or vanished since the last call.
+    ) -> bool:
+        """Takes note of the run's pods and of Jobs that have ended.
 
         Args:
             pods: All pods of the run's task Jobs.
             jobs: Its task Jobs.
             trials_by_job: Trials of each Job, by its name.
-            suspended: Whether the run is being stopped; the attempts of its pods are then recorded as cancelled.
+            suspended: Whether the run is being stopped; attempts of its pods are then recorded as cancelled.
 
-        Raises:
-            StoreError: The store cannot be read or written. The next call harvests the remaining pods.
+        Returns:
+            Whether the store has to be asked how some of them ended, see `settle`.
         """
+        self._trials_by_job, self._suspended = trials_by_job, suspended
         present = {pod["metadata"]["uid"]: pod for pod in pods}
         self._harvested_pods &= present.keys()
+        for uid in self._pending.keys() - present.keys():
+            self._ended[uid] = self._pending[uid]
         for uid, pod in present.items():
-            if uid not in self._harvested_pods:
+            if uid not in self._harvested_pods and self._pending.get(uid) is not pod:
                 self._pending_by_job[label(pod, LABEL_JOB_NAME)] += uid not in self._pending
                 self._pending[uid] = pod
-        ended = {uid: pod for uid, pod in self._pending.items() if uid not in present or pod_ended(pod)}
-        busy = {self._trial(pod, trials_by_job) for uid, pod in self._pending.items() if uid not in ended}
-        await asyncio.gather(
-            *(self._harvest_pod(uid, pod, trials_by_job, busy, suspended=suspended) for uid, pod in ended.items())
-        )
-        await self._finalize_unobserved(jobs, trials_by_job, suspended=suspended)
-        await self._finalize_open(busy, suspended=suspended)
-        await self._count_verifiers()
+                if pod_ended(pod):
+                    self._ended[uid] = pod
+        self._forget_jobs(jobs, present.values())
+        self._unobserved = list(self._unobserved_indexes(jobs))
+        return bool(self._ended or self._unobserved or self._unverified or self._unattended())
 
-    async def record_spend(self, trials_by_job: Mapping[str, JobTrials]) -> None:
-        """Records what the running attempts have spent so far.
+    async def settle(self) -> bool:
+        """Records how pods ended, as the store has it, and closes the attempts of those that left no report.
+
+        Returns:
+            Whether there were any.
+
+        Raises:
+            StoreError: The store cannot be read or written. The next call settles what remains.
+        """
+        ended, unobserved, unattended = list(self._ended.items()), list(self._unobserved), self._unattended()
+        await self._call_each(partial(self._harvest_pod, self._busy_trials()), ended)
+        await self._call_each(self._finalize_index, unobserved)
+        await self._call_each(self._finalize_open, unattended)
+        await self._count_verifiers()
+        return bool(ended or unobserved or unattended)
+
+    async def record_spend(self) -> bool:
+        """Records what some of the running attempts have spent so far: as many as one batch, in turn.
+
+        Returns:
+            Whether any has spent more than was known.
 
         Raises:
             StoreError: The store cannot be read.
         """
         running = (pod for pod in self._pending.values() if pod["status"].get("phase") == "Running")
-        trials = [trial for pod in running if (trial := self._trial(pod, trials_by_job)) is not None]
-        for record in await asyncio.gather(*(self._call(read_latest_attempt, self._keys(*trial)) for trial in trials)):
+        trials = [trial for pod in running if (trial := self._trial(pod)) is not None]
+        first = self._next_spender % len(trials) if trials else 0
+        turn = (trials[first:] + trials[:first])[:SPENDERS]
+        self._next_spender = first + len(turn)
+        keys = [self._keys(*trial).attempt(self.ledger.current_attempt(_id_of(trial))) for trial in turn]
+        spent = self.ledger.spent
+        for record in await self.stores.call_each(self.store, read_attempt, keys):
             if record is not None and record.outcome is None:
                 self.ledger.record(record)
+        return self.ledger.spent > spent
 
-    async def _harvest_pod(
-        self,
-        uid: str,
-        pod: Manifest,
-        trials_by_job: Mapping[str, JobTrials],
-        busy: Container[CellTrial | None],
-        *,
-        suspended: bool,
-    ) -> None:
-        trial = self._trial(pod, trials_by_job)
+    async def _harvest_pod(self, busy: Container[CellTrial | None], ended: tuple[str, Manifest]) -> None:
+        """Records how an ended or vanished pod ended."""
+        uid, pod = ended
+        try:
+            await self._record_end(pod, busy)
+        except StoreError:
+            # The next call begins with the others: this pod's record alone may be the one that cannot be read.
+            self._ended.pop(uid, None)
+            self._ended[uid] = pod
+            raise
+        self._finish(uid, pod)
+
+    async def _record_end(self, pod: Manifest, busy: Container[CellTrial | None]) -> None:
+        """Records how a pod ended; without its Job's spec nothing relates the pod to a trial."""
+        trial = self._trial(pod)
         reported = await self._reported(pod, trial) if trial is not None else None
         if reported is not None:
             self.record(reported)
         elif trial is not None:
             counted = pod["status"].get("phase") == "Failed" and "deletionTimestamp" not in pod["metadata"]
-            await self._finalize(
-                trial, termination_cause(pod), alone=trial not in busy, counted=counted, suspended=suspended
-            )
-        # Without its Job's spec nothing relates the pod to a trial.
-        self._finish(uid, pod)
+            await self._finalize(trial, termination_cause(pod), alone=trial not in busy, counted=counted)
 
     async def _reported(self, pod: Manifest, trial: CellTrial) -> Attempt | None:
         """The attempt that an ended pod reports, as the store has it; None if the store does not confirm the report."""
         summary = read_summary(pod) if pod_ended(pod) else None
         if summary is None or (summary.cell, summary.task_id, summary.trial) != trial:
             return None
-        return await self._call(read_reported, ReportedAttempt(self._keys(*trial), summary))
+        reported = ReportedAttempt(self._keys(*trial), summary)
+        return await self.stores.call_promptly(self.store, read_reported, reported)
 
-    async def _finalize_unobserved(
-        self, jobs: Iterable[Manifest], trials_by_job: Mapping[str, JobTrials], *, suspended: bool
-    ) -> None:
-        """Finalizes indexes that ended while no operator ran, so that none of their pods was ever observed."""
-        observed = {_job_index(pod) for pod in self._pending.values()}
+    def _forget_jobs(self, jobs: Iterable[Manifest], pods: Iterable[Manifest]) -> None:
+        """Drops the indexes of Jobs that are gone with all their pods."""
+        if gone := self._harvested_indexes.keys() - {job["metadata"]["name"] for job in jobs}:
+            for name in gone - {label(pod, LABEL_JOB_NAME) for pod in pods}:
+                del self._harvested_indexes[name]
+
+    def _unobserved_indexes(self, jobs: Iterable[Manifest]) -> Iterator[tuple[str, int]]:
         for job in jobs:
             name = job["metadata"]["name"]
-            if not job_finished(job) or name not in trials_by_job:
-                continue
-            for index in _ended_indexes(job):
-                if (name, index) not in observed and (name, index) not in self._harvested_indexes:
-                    trial = _trial_of(trials_by_job[name], index)
-                    if trial is not None:
-                        await self._finalize(
-                            trial, termination_cause(None), alone=True, counted=True, suspended=suspended
-                        )
-                    self._harvested_indexes.add((name, index))
+            if job_finished(job) and not self._pending_by_job[name] and name in self._trials_by_job:
+                for index in _ended_indexes(job) - self._harvested_indexes[name]:
+                    yield name, index
 
-    async def _finalize_open(self, busy: Container[CellTrial | None], *, suspended: bool) -> None:
-        """Closes attempts that were open when the store was read and that no pod works on."""
-        for key, record in list(self._open_attempts.items()):
-            trial = record.cell, record.task_id, record.trial
-            if trial not in busy:
-                await self._finalize(trial, termination_cause(None), alone=True, counted=False, suspended=suspended)
-                del self._open_attempts[key]
+    def _busy_trials(self) -> set[CellTrial | None]:
+        """Trials that pods work on."""
+        return {self._trial(pod) for uid, pod in self._pending.items() if uid not in self._ended}
 
-    async def _finalize(
-        self, trial: CellTrial, cause: TerminationCause, *, alone: bool, counted: bool, suspended: bool
-    ) -> None:
+    def _unattended(self) -> list[AttemptRecord]:
+        """Attempts that were open when the store was read and that no pod works on."""
+        if not self._open_attempts:
+            return []
+        busy = self._busy_trials()
+        return [
+            record for record in self._open_attempts.values() if (record.cell, record.task_id, record.trial) not in busy
+        ]
+
+    async def _call_each(self, operation: Callable[[P], Awaitable[None]], items: Sequence[P]) -> None:
+        """Runs an operation for each item, a batch at a time; after the first failure the others are cancelled."""
+        for start in range(0, len(items), BATCH):
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for item in items[start : start + BATCH]:
+                        group.create_task(_awaited(operation(item)))
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+
+    async def _finalize_index(self, unobserved: tuple[str, int]) -> None:
+        name, index = unobserved
+        job_trials = self._trials_by_job.get(name)
+        trial = _trial_of(job_trials, index) if job_trials is not None else None
+        if trial is not None:
+            await self._finalize(trial, termination_cause(None), alone=True, counted=True)
+        self._harvested_indexes[name].add(index)
+
+    async def _finalize_open(self, record: AttemptRecord) -> None:
+        trial = record.cell, record.task_id, record.trial
+        await self._finalize(trial, termination_cause(None), alone=True, counted=False)
+        self._open_attempts.pop(record.trial_id, None)
+
+    async def _finalize(self, trial: CellTrial, cause: TerminationCause, *, alone: bool, counted: bool) -> None:
         cell, task_id, number = trial
-        outcome = Outcome.CANCELLED if suspended else Outcome.INFRA_ERROR
+        outcome = Outcome.CANCELLED if self._suspended else Outcome.INFRA_ERROR
         pod = TerminatedPod(self.run, cell, task_id, number, cause, outcome, alone=alone, counted=counted)
-        for record in await self._call(finalize, pod):
+        for record in await self.stores.call_promptly(self.store, finalize, pod):
             self.record(record)
 
     async def _count_verifiers(self) -> None:
-        unverified, self._unverified = self._unverified, []
-        try:
-            records = await asyncio.gather(*(self._call(read_trial, keys) for keys, _ in unverified))
-        except StoreError:
-            self._unverified += unverified
-            raise
-        for (_, cell), record in zip(unverified, records, strict=True):
-            if record is not None:
-                self.metrics.count_verifiers(cell, record.verifiers)
-
-    async def _call(self, operation: Callable[[Store, P], R], argument: P) -> R:
-        return await self.stores.call(self.store, operation, argument)
+        while self._unverified:
+            batch = self._unverified[:BATCH]
+            records = await self.stores.call_each(self.store, read_trial, [keys for keys, _ in batch])
+            del self._unverified[: len(batch)]
+            for (_, cell), record in zip(batch, records, strict=True):
+                if record is not None:
+                    self.metrics.count_verifiers(cell, record.verifiers)
 
     def _keys(self, cell: Cell, task_id: str, trial: int) -> TrialKeys:
         return RunKeys(self.run).trial(cell, task_id, trial)
 
-    def _trial(self, pod: Manifest, trials_by_job: Mapping[str, JobTrials]) -> CellTrial | None:
+    def _trial(self, pod: Manifest) -> CellTrial | None:
         """The trial that a pod runs; None if its Job's spec is gone."""
         job, index = _job_index(pod)
-        return _trial_of(trials_by_job[job], index) if job in trials_by_job else None
+        return _trial_of(self._trials_by_job[job], index) if job in self._trials_by_job else None
 
     def _finish(self, uid: str, pod: Manifest) -> None:
+        job, index = _job_index(pod)
         self._harvested_pods.add(uid)
+        self._ended.pop(uid, None)
         if self._pending.pop(uid, None) is not None:
-            self._pending_by_job[label(pod, LABEL_JOB_NAME)] -= 1
-        self._harvested_indexes.add(_job_index(pod))
+            self._pending_by_job[job] -= 1
+            if not self._pending_by_job[job]:
+                del self._pending_by_job[job]
+        self._harvested_indexes[job].add(index)
+
+
+async def _awaited(call: Awaitable[None]) -> None:
+    await call
+
+
+def _id_of(trial: CellTrial) -> TrialId:
+    cell, task_id, number = trial
+    return TrialId(cell.key, task_id, number)
 
 
 def _job_index(pod: Manifest) -> tuple[str, int]:

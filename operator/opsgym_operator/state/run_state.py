@@ -1,24 +1,25 @@
 """In-memory state of one EvalRun: the stored run, its harvester, and the reads and writes in progress.
 
-Invariant: the state can be lost at any time, because it is read from the store again. Reads run in the background, so
-that a large run does not delay the others; after a failure the store is left alone for a growing delay.
+Invariant: the state can be lost at any time, because it is read from the store again. No reconcile waits for the store:
+whatever asks it runs in tasks of the run, so that a large run or a store that hangs delays no other run; after a
+failure the store is left alone for a growing delay.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import structlog
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import EvalRunSpec, Gate
-from opsgym_api.records.attempt import AttemptRecord
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -29,8 +30,9 @@ from opsgym_core.gates.judge import Baseline
 from opsgym_core.kube.client import Manifest
 from opsgym_core.metrics.registry import Metrics, RunFigures, run_figures
 from opsgym_core.store.base import Store, StoreError
-from opsgym_core.store.mounted import Stores
-from opsgym_operator.observe.objects import StoredState, planned_trials
+from opsgym_core.store.mounted import BATCH, Stores
+from opsgym_operator.observe.labels import number_of, prefix_of
+from opsgym_operator.observe.objects import ChunkState, StoredState, planned_trials
 from opsgym_operator.observe.parse import JobTrials
 from opsgym_operator.plan.desired import Desired, Load
 from opsgym_operator.state.final_figures import put_figures, read_figures
@@ -48,12 +50,17 @@ from opsgym_operator.state.stored_run import (
 log = structlog.get_logger(__name__)
 
 A = TypeVar("A")
+P = ParamSpec("P")
 
 BACKOFF = Backoff(initial_s=2.0, factor=2.0, maximum_s=20.0)
 """Delay after failures of a run's store in a row."""
 
 CHUNK_DELAY_S = 60.0
 """Seconds without a new chunk after the store refused one."""
+CHUNK_TRIES = 3
+"""Times that a chunk is tried; its Job goes without one then, and its single records are read instead."""
+SPEND_S = 5.0
+"""Seconds between two reads of what the running attempts of a run with a budget have spent."""
 
 FRESH_S = 15.0
 """Seconds after a read in which the same load is not read again, however often plans request it."""
@@ -76,8 +83,8 @@ class RunState:
     """When this process started, or finished the run; metrics count attempts that ended later."""
     enqueue: Callable[[], None]
     """Requests a reconcile, because a load has ended."""
-    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a whole run is read from the store; all runs of a store share it."""
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """Held while a whole run is read from a store; all runs share it."""
     finished_at: datetime | None = None
     """When the run ended, by its status; None while it has not."""
     stored: StoredState | None = None
@@ -86,8 +93,8 @@ class RunState:
     """Baseline of the gate, or why it cannot be used; None until it was read, or without a baseline."""
     gate: GateRecord | None = None
     """The gate's verdict when the run last ended."""
-    spend_at: float = float("-inf")
-    """When the spend of running attempts was last read, by the monotonic clock."""
+    next_numbers: dict[str, int] = field(default_factory=dict)
+    """By the prefix of the names of a cell's Jobs: the number that follows those of which the store has a chunk."""
     error: str = ""
     """Why the last call of the store failed; empty if it succeeded."""
     harvester: PodHarvester | None = None
@@ -105,9 +112,19 @@ class RunState:
     _read_at: dict[Load, float] = field(default_factory=dict)
     """When each load last succeeded, by the monotonic clock."""
     _chunked: set[str] = field(default_factory=set)
-    """Jobs whose chunk is written or being written."""
-    _writing: set[asyncio.Task[None]] = field(default_factory=set)
-    """Chunks in progress."""
+    """Jobs whose chunk is written."""
+    _chunking: set[str] = field(default_factory=set)
+    """Jobs whose chunk is being written."""
+    _chunk_failures: Counter[str] = field(default_factory=Counter)
+    """Failed tries to write the chunk of a Job."""
+    _background: set[asyncio.Task[None]] = field(default_factory=set)
+    """Chunks and final figures in progress."""
+    _settling: asyncio.Task[None] | None = None
+    """What asks the store about pods that ended and about running attempts; None between two looks."""
+    _writing: asyncio.Task[bool] | None = None
+    """What writes the part of a plan that belongs in the store; None if nothing is being written."""
+    _spend_at: float = float("-inf")
+    """When the spend of running attempts was last read, by the monotonic clock."""
     _no_chunk_before: float = 0.0
     """When the next chunk may be written, by the monotonic clock."""
     _chunk_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -132,8 +149,9 @@ class RunState:
 
     @property
     def retry_after_s(self) -> float | None:
-        """Seconds until the store may be called again; None if its last call succeeded."""
-        return max(0.0, self._not_before - time.monotonic()) + 0.05 if self.error else None
+        """Seconds until the store may be called again; None if its last call succeeded, or it is being called."""
+        called = self._settling is not None or bool(self._reading)
+        return None if called or not self.error else max(0.0, self._not_before - time.monotonic()) + 0.05
 
     async def attempt(self, call: Awaitable[A]) -> A | None:
         """Awaits a call of the store and returns its result; if it fails, records the failure and returns None."""
@@ -154,10 +172,49 @@ class RunState:
         self._failures += 1
         self._not_before = time.monotonic() + BACKOFF.delay(self._failures)
 
-    async def probe(self) -> None:
-        """Calls a store that has failed, once its delay is over, to learn whether it answers again."""
-        if self.error and not self.backing_off and not self._reading:
-            await self.attempt(self.stores.call(self.store, Store.get, RunKeys(self.id).control_json))
+    def settle(self, *, unsettled: bool) -> None:
+        """Begins to ask the store about pods that ended, about running attempts, and whether it answers again.
+
+        Enqueues a reconcile at the end if there is news.
+
+        Args:
+            unsettled: Whether the harvester has pods to ask about.
+        """
+        if self._settling is not None or self.backing_off or self.stored is None:
+            return
+        spending = self.spec.budget is not None and time.monotonic() - self._spend_at > SPEND_S
+        if self.error or (self.harvester is not None and (unsettled or spending)):
+            self._settling = asyncio.create_task(
+                self._settle(unsettled=unsettled, spending=spending), name=f"settling {self.id}"
+            )
+            self._settling.add_done_callback(self._end_settling)
+
+    async def _settle(self, *, unsettled: bool, spending: bool) -> None:
+        error, news = self.error, False
+        if error:
+            await self.attempt(self._call(_probe, self.id))
+        if self.harvester is not None and unsettled and not self.error:
+            news = bool(await self.attempt(self.harvester.settle()))
+        if self.harvester is not None and spending and not self.error:
+            news = bool(await self.attempt(self.harvester.record_spend())) or news
+            self._spend_at = time.monotonic()
+        if news or self.error != error:
+            self.enqueue()
+
+    def _end_settling(self, task: asyncio.Task[None]) -> None:
+        self._settling = None
+        self._report(task, "harvesting failed")
+        if self.error:
+            self.enqueue()
+
+    def _report(self, task: asyncio.Task[Any], problem: str) -> None:
+        """Records a fault of the operator that ended a task."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error(problem, run=self.id, exc_info=error)
+            self.record_failure(f"{problem}: {type(error).__name__}")
+
+    async def _call(self, operation: Callable[Concatenate[Store, P], A], *args: P.args, **kwargs: P.kwargs) -> A:
+        return await self.stores.call_promptly(self.store, operation, *args, **kwargs)
 
     def read(self, loads: Iterable[Load]) -> None:
         """Begins to read what a plan needs, and enqueues a reconcile at the end of each load.
@@ -173,9 +230,7 @@ class RunState:
 
     def _end_load(self, load: Load, task: asyncio.Task[None]) -> None:
         del self._reading[load]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("reading failed", run=self.id, load=str(load), exc_info=error)
-            self.record_failure(f"{load} cannot be read: {error}")
+        self._report(task, f"{load} cannot be read")
         self.enqueue()
 
     async def _read(self, load: Load) -> None:
@@ -192,24 +247,27 @@ class RunState:
     async def _read_all(self) -> None:
         ledger = AttemptLedger(self.spec.limits.infra_retries)
         harvester = PodHarvester(self.id, self.store, ledger, self.stores, self.metrics, self.since)
+        # A store that hangs is known before it could keep other runs from being read.
+        await self._call(_probe, self.id)
         async with self.reading:
             stored = await self.stores.call(self.store, read_stored_run, self.id)
             # Recording 50,000 attempts takes seconds, in which watches and probes must be answered.
             await asyncio.to_thread(harvester.load, stored)
         self.harvester = harvester
-        self._chunked |= stored.chunks
+        for name in stored.chunks:
+            self._keep_number(name)
         self.stored = StoredState(stored.record, stored.index, stored.control, stored.gate, ledger)
         self.gate = stored.gate
 
     async def _read_suite(self) -> None:
-        index = await self.stores.call(self.store, read_index, self.id)
+        index = await self._call(read_index, self.id)
         if self.stored is not None:
             self.stored = replace(self.stored, index=index)
 
     async def _read_figures(self) -> None:
-        self.gate = await self.stores.call(self.store, read_gate, self.id)
+        self.gate = await self._call(read_gate, self.id)
         if self.finished_at is not None:
-            self._ended_figures = await self.stores.call(self.store, read_figures, self.id, self.finished_at)
+            self._ended_figures = await self._call(read_figures, self.id, self.finished_at)
         if self._ended_figures is None:
             async with self.reading:
                 stored = await self.stores.call(self.store, read_stored_run, self.id)
@@ -227,21 +285,24 @@ class RunState:
             return
         self._ended_figures, self.since = self.figures, now
         self.stored = self.harvester = self.baseline = None
+        if self._settling is not None:
+            self._settling.cancel()
         self._read_at.clear()
+        self._chunked.clear()
         self._keep_figures()
 
     def _keep_figures(self) -> None:
         """Begins to write the figures of the end."""
         task = asyncio.create_task(self._put_figures(), name=f"figures of {self.id}")
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _put_figures(self) -> None:
         """Writes the figures; without them the next operator reads the whole run."""
         if self._ended_figures is None or self.finished_at is None:
             return
         try:
-            await self.stores.call(self.store, put_figures, self.id, self._ended_figures, self.finished_at)
+            await self._call(put_figures, self.id, self._ended_figures, self.finished_at)
         except StoreError as error:
             log.warning("final figures are not written", run=self.id, problem=str(error))
 
@@ -253,67 +314,121 @@ class RunState:
             )
 
     def compact(
-        self, jobs: Iterable[Manifest], pods: Sequence[Manifest], trials_by_job: Mapping[str, JobTrials]
+        self,
+        jobs: Iterable[Manifest],
+        pods_by_job: Mapping[str, Sequence[Manifest]],
+        trials_by_job: Mapping[str, JobTrials],
     ) -> None:
         """Begins to write the chunks of harvested Jobs.
 
         Args:
             jobs: The run's task Jobs.
-            pods: All of their pods.
+            pods_by_job: Pods of each Job, by its name.
             trials_by_job: Trials of each Job, by its name.
         """
+        if self.harvester is None or self.backing_off or time.monotonic() < self._no_chunk_before:
+            return
         for job in jobs:
             name = job["metadata"]["name"]
-            if self.harvester is None or name in self._chunked or name not in trials_by_job:
-                continue
-            if time.monotonic() >= self._no_chunk_before and self.harvester.is_harvested(job, pods):
-                self._chunked.add(name)
+            due = name in trials_by_job and self.chunk_state(name) is ChunkState.DUE
+            if due and self.harvester.is_harvested(job, pods_by_job.get(name, ())):
+                self._chunking.add(name)
                 task = asyncio.create_task(
                     self._put_chunk(name, trials_by_job[name]), name=f"chunk {name} of {self.id}"
                 )
-                self._writing.add(task)
-                task.add_done_callback(self._writing.discard)
+                self._background.add(task)
+                task.add_done_callback(self._background.discard)
+
+    def chunk_state(self, job: str) -> ChunkState:
+        """Whether the store has the chunk of a Job."""
+        if job in self._chunking:
+            return ChunkState.IN_PROGRESS
+        if job in self._chunked:
+            return ChunkState.WRITTEN
+        return ChunkState.GIVEN_UP if self._chunk_failures[job] >= CHUNK_TRIES else ChunkState.DUE
 
     async def _put_chunk(self, job: str, job_trials: JobTrials) -> None:
         """Writes a chunk; a failure is logged and does not affect the run, whose single records are read instead."""
-        async with self._chunk_lock:
-            try:
+        try:
+            async with self._chunk_lock:
                 await self.stores.call(self.store, compact_job, self.id, job, job_trials)
-            except (StoreError, InputError) as error:
-                log.warning("a chunk is not written", run=self.id, job=job, problem=str(error))
-                if isinstance(error, StoreError):
-                    self._chunked.discard(job)
-                    self._no_chunk_before = time.monotonic() + CHUNK_DELAY_S
+            self._keep_number(job)
+        except (StoreError, InputError) as error:
+            log.warning("a chunk is not written", run=self.id, job=job, problem=str(error))
+            self._chunk_failures[job] += 1 if isinstance(error, StoreError) else CHUNK_TRIES
+            self._no_chunk_before = time.monotonic() + CHUNK_DELAY_S
+        finally:
+            self._chunking.discard(job)
+            self.enqueue()
 
-    async def write(self, desired: Desired) -> bool:
-        """Writes the part of a plan that belongs in the store; returns whether there was any.
+    def _keep_number(self, job: str) -> None:
+        """Notes that the store has a chunk of a Job, so that no later Job gets its number."""
+        self._chunked.add(job)
+        prefix = prefix_of(job)
+        self.next_numbers[prefix] = max(self.next_numbers.get(prefix, 0), number_of(job) + 1)
+
+    @property
+    def writing(self) -> bool:
+        """Whether the part of an earlier plan that belongs in the store is still being written."""
+        return self._writing is not None
+
+    def write(self, desired: Desired) -> asyncio.Task[bool] | None:
+        """Begins to write the part of a plan that belongs in the store; None if there is none, or it must wait.
+
+        Returns:
+            Whether that succeeded. A reconcile is enqueued at the end.
+        """
+        writes = desired.freeze or desired.control or desired.records or desired.gate
+        if not writes or self.stored is None or self.backing_off or self.writing:
+            return None
+        self._writing = asyncio.create_task(self._write(desired), name=f"writing {self.id}")
+        self._writing.add_done_callback(self._end_writing)
+        return self._writing
+
+    def _end_writing(self, task: asyncio.Task[bool]) -> None:
+        self._writing = None
+        self._report(task, "writing failed")
+        self.enqueue()
+
+    async def _write(self, desired: Desired) -> bool:
+        try:
+            await self._put_all(desired)
+        except StoreError as error:
+            self.record_failure(str(error))
+            return False
+        return True
+
+    async def _put_all(self, desired: Desired) -> None:
+        """Writes the part of a plan that belongs in the store.
 
         Raises:
             StoreError: The store refused a write; those after it were not tried.
         """
-        if self.stored is None:
-            return False
         if desired.freeze is not None:
-            record: RunRecord = await self.stores.call(self.store, put_run, desired.freeze)
-            self.stored = replace(self.stored, record=record)
+            self._change(record=await self._call(put_run, desired.freeze))
         if desired.control is not None:
-            await self.stores.call(self.store, _put_control, self.id, desired.control)
-            self.stored = replace(self.stored, control=desired.control)
-        await asyncio.gather(*(self._put(record) for record in desired.records))
+            await self._call(_put_control, self.id, desired.control)
+            self._change(control=desired.control)
+        for start in range(0, len(desired.records), BATCH):
+            records = desired.records[start : start + BATCH]
+            await self.stores.call_each(self.store, put_attempt, records)
+            if self.harvester is not None:
+                for record in records:
+                    self.harvester.record(record)
         if desired.gate is not None:
-            await self.stores.call(self.store, _put_gate, desired.gate)
-            self.stored, self.gate = replace(self.stored, gate=desired.gate), desired.gate
-        return bool(desired.freeze or desired.control or desired.records or desired.gate)
+            await self._call(_put_gate, desired.gate)
+            self._change(gate=desired.gate)
+            self.gate = desired.gate
 
-    async def _put(self, record: AttemptRecord) -> None:
-        await self.stores.call(self.store, put_attempt, record)
-        if self.harvester is not None:
-            self.harvester.record(record)
+    def _change(self, **changes: Any) -> None:
+        if self.stored is not None:
+            self.stored = replace(self.stored, **changes)
 
     def close(self) -> None:
-        """Cancels the loads and chunks in progress."""
-        for task in (*self._reading.values(), *self._writing):
-            task.cancel()
+        """Cancels what is in progress."""
+        for task in (*self._reading.values(), *self._background, self._settling, self._writing):
+            if task is not None:
+                task.cancel()
 
 
 def _figures(ledger: AttemptLedger, record: RunRecord | None, spec: EvalRunSpec) -> RunFigures | None:
@@ -327,6 +442,11 @@ def _figures_of(stored: StoredRun, spec: EvalRunSpec) -> RunFigures | None:
     for attempt in stored.attempts:
         ledger.record(attempt)
     return _figures(ledger, stored.record, spec)
+
+
+def _probe(store: Store, run: str) -> None:
+    """Reads a small object, to learn whether the store answers."""
+    store.get(RunKeys(run).control_json)
 
 
 def _put_control(store: Store, run: str, control: Control) -> None:

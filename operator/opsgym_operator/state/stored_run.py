@@ -125,10 +125,9 @@ def read_trial(store: Store, keys: TrialKeys) -> TrialRecord | None:
     return _get(store, keys.record, TrialRecord)
 
 
-def read_latest_attempt(store: Store, keys: TrialKeys) -> AttemptRecord | None:
-    """The latest attempt at a trial; None if no attempt has begun."""
-    attempts = _attempts(store, keys)
-    return attempts[-1] if attempts else None
+def read_attempt(store: Store, key: str) -> AttemptRecord | None:
+    """The attempt of that key; None if it has not begun."""
+    return _get(store, key, AttemptRecord)
 
 
 def put_run(store: Store, record: RunRecord) -> RunRecord:

@@ -172,15 +172,6 @@ def test_raising_a_ceiling_raises_each_job_of_a_hybrid_cell_once() -> None:
     )
 
 
-def test_only_the_newest_finished_job_of_each_cell_is_kept() -> None:
-    fleet, run = frozen(25, ceiling=2, agents=[{"name": "one"}, {"name": "two"}])
-    fleet.run_out()
-    assert run.status.progress == "50/50"
-    assert sorted(name.rpartition("-")[0] for name in fleet.jobs) == sorted({name[:-2] for name in fleet.jobs})
-    assert len(fleet.jobs) == 2
-    assert set(fleet.jobs) < run.config_maps, "with its order"
-
-
 def test_a_frozen_run_continues_without_its_evalmodel() -> None:
     fleet, run = frozen(12, ceiling=2)
     del fleet.models["gpt"]

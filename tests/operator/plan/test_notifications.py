@@ -13,6 +13,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_core.notifications.notification import ATTEMPTS, BACKOFF
 from opsgym_core.notifications.webhook import DeliveryResult, WebhookRequest
 from opsgym_operator.config import NotificationsConfig, OperatorConfig, WebhookConfig
+from opsgym_operator.plan.namespace import plan
 
 DESK = WebhookConfig(name="desk", secret="desk-hook", format="json")
 PAGER = WebhookConfig(name="pager", secret="pager-hook", events=["stalled", "gate_failed"])
@@ -74,9 +75,9 @@ def test_a_finished_run_is_notified_once_with_its_figures() -> None:
 
 
 def test_a_status_lists_a_notification_in_the_write_that_reports_its_event() -> None:
-    fleet, run = began(config(DESK), notify=["desk"])
+    fleet, _ = began(config(DESK), notify=["desk"])
     fleet.end_one()
-    desired = fleet.plan()[run.uid]
+    [desired] = plan(fleet.observed(), fleet.config, fleet.now, "1.0").values()
     assert desired.status is not None
     assert {item.type: item.status for item in desired.status.conditions}["Succeeded"] == "True"
     assert [(notification.id, notification.state) for notification in desired.status.notifications] == [
