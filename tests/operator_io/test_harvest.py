@@ -283,5 +283,6 @@ def test_the_breaker_goes_by_the_operators_clock(fixture: Fixture) -> None:
     fixture.harvester.now = lambda: at(30)
     report = summary(outcome=Outcome.INFRA_ERROR, reason="model_quota")
     ahead = replace(report, timings=replace(report.timings, started_at=at(3600).isoformat()))
+    fixture.put(AttemptRecord.of(RUN, ahead))
     fixture.take([pod(agent=ended(message=ahead.to_json().decode()))])
     assert fixture.ledger.breaker.closes_in(at(30).timestamp()) == 60
