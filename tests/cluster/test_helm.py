@@ -19,7 +19,7 @@ import yaml
 from devcluster.binaries import program
 from devcluster.cluster import Cluster
 from devcluster.images import write_image
-from devcluster.kube import Kube, Manifest, has_condition
+from devcluster.kube import Kube, KubeError, Manifest, has_condition
 from devcluster.places import ROOT, S3_REGION
 from devcluster.processes import until
 from tests.cluster.conftest import S3
@@ -266,12 +266,15 @@ def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
     values = yaml.safe_dump({"clusterWide": True, "stores": [store]})
     secret = {key: value for key, value in kube.get("Secret", s3.secret, namespace).items() if key != "metadata"}
     kube.create({**secret, "metadata": {"name": s3.secret, "namespace": neighbour.namespace}})
+    output_of(cluster.kubectl("label", "namespace", neighbour.namespace, "opsgym.dev/evalruns=allowed"))
     where = ("-n", namespace)
     output_of(
         cluster.helm("install", "opsgym", str(OPSGYM), *where, "--wait", "--timeout", "120s", "-f", "-", stdin=values)
     )
     try:
         assert kube.list("Role", neighbour.namespace) == []
+        with pytest.raises(KubeError, match="may not have EvalRuns"):
+            start(kube, namespace, "one")
         start(kube, neighbour.namespace, "one")
         kube.wait("EvalRun", "one", neighbour.namespace, has_condition("Succeeded"), seconds=300)
         assert until(lambda: "evalruns" in json.dumps(kube.get("ClusterRole", "view")["rules"]), 10)

@@ -199,6 +199,11 @@ def test_a_cluster_wide_release_has_these_objects_outside_its_namespace() -> Non
         ("ClusterRole", None, "evals-opsgym-viewer"),
         ("ClusterRole", None, "evals-opsgym-user-editor"),
         ("ClusterRole", None, "evals-opsgym-platform-editor"),
+        *(
+            (kind, None, f"evals-opsgym-{policy}")
+            for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+            for policy in ("credentials", "operator", "labels")
+        ),
     }
 
 

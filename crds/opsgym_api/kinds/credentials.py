@@ -18,7 +18,7 @@ SECRET_PARAMETERS = frozenset(
 """litellm parameters that hold credentials."""
 _HEADERS = frozenset({"default_headers", "extra_headers", "headers"})
 """Parameters that hold request headers."""
-_SECRET_NAME = re.compile(
+SECRET_HEADER = re.compile(
     r"(?i)(^|[-_])(api-?key|auth|authorization|cookie|credentials?|key|password|secret|signature|token)s?([-_]|$)"
 )
 """Names of headers that carry credentials: `Authorization`, `X-Api-Key`, `Ocp-Apim-Subscription-Key`."""
@@ -48,7 +48,7 @@ def _secret_paths(value: object, path: str, *, in_headers: bool) -> Iterator[str
 
 
 def _is_secret_header(name: str, value: object) -> bool:
-    return bool(_SECRET_NAME.search(name)) or (isinstance(value, str) and bool(_SECRET_VALUE.match(value)))
+    return bool(SECRET_HEADER.search(name)) or (isinstance(value, str) and bool(_SECRET_VALUE.match(value)))
 
 
 def named_credentials(model: ModelSpec) -> Iterator[tuple[str, SecretKey]]:
