@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +39,9 @@ class Source:
         version: Its version, with the v.
         programs: What it holds.
         urls: Program or archive by address; the digest lies at the address with `digest` added.
-        package: What `go install` builds; None if `go/NAME` has a main of its own.
+        package: What `go install` builds; None if the module `go/NAME` builds it.
+        module: Module whose command of the release's name `go/NAME` builds; None if `go/NAME` has a main of its own.
+        folders: Folders of `module` that are put beside the programs.
         variables: What the linker sets.
     """
 
@@ -49,6 +51,8 @@ class Source:
     urls: tuple[str, ...] = ()
     digest: str = ".sha256"
     package: str | None = None
+    module: str | None = None
+    folders: tuple[str, ...] = ()
     variables: tuple[str, ...] = field(default=())
 
     @property
@@ -91,16 +95,21 @@ HELM = Source(
     variables=(f"helm.sh/helm/v3/internal/version.version={HELM_VERSION}",),
 )
 VERSITYGW = Source("versitygw", "v1.8.0", ("versitygw",), package="github.com/versity/versitygw/cmd/versitygw")
-ALL = (KUBERNETES, COREDNS, HELM, VERSITYGW)
+KUEUE = Source("kueue", "v0.15.0", ("kueue",), module="sigs.k8s.io/kueue", folders=("config",))
+"""Its release has an image but no program. `go install` would ask for versions of modules that have none."""
+KWOK = Source("kwok", "v0.7.0", ("kwok",), package="sigs.k8s.io/kwok/cmd/kwok")
+CLUSTER = (KUBERNETES, COREDNS, HELM, VERSITYGW)
+"""What every cluster needs."""
+ALL = (*CLUSTER, KUEUE, KWOK)
 
 
-def ensure() -> None:
-    """Brings every program that is not in the cache.
+def ensure(sources: Iterable[Source] = CLUSTER) -> None:
+    """Brings the programs of releases that are not in the cache.
 
     Raises:
         ClusterError: One can neither be downloaded nor built.
     """
-    for source in ALL:
+    for source in sources:
         if not source.folder.exists():
             bring(source, (download, build))
 
@@ -155,21 +164,35 @@ def build(source: Source, folder: Path) -> str | None:
     go = shutil.which("go", path=GO_FOLDERS)
     if go is None:
         return "no Go to build it with"
-    sys.stderr.write(f"Building {source.name} {source.version} (Kubernetes takes some 7 minutes the first time) …\n")
+    sys.stderr.write(f"Building {source.name} {source.version} (Kubernetes takes some 7 minutes the first time, Kueue 3) …\n")
     linker = " ".join(["-s", "-w", *(f"-X {variable}" for variable in source.variables)])
     common = ["-trimpath", "-ldflags", linker]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(folder), "GOFLAGS": "-buildvcs=false"}
     if source.package is None:
-        command = [go, "build", "-C", str(HERE / source.name), *common, "-o", str(folder / source.name), "."]
+        main = "." if source.module is None else f"{source.module}/cmd/{source.name}"
+        command = [go, "build", "-C", str(HERE / source.name), *common, "-o", str(folder / source.name), main]
     else:
         command = [go, "install", *common, f"{source.package}@{source.version}"]
     done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         return f"the build failed: {done.stderr.strip()[-500:]}"
+    if source.module is not None:
+        _copy_folders(go, source, folder)
     for name in source.programs:
         if not (folder / name).exists():
             (folder / name).symlink_to(source.name)
     return None
+
+
+def _copy_folders(go: str, source: Source, folder: Path) -> None:
+    """Copies folders of the module that a release is built from."""
+    question = [go, "list", "-C", str(HERE / source.name), "-m", "-f", "{{.Dir}}", str(source.module)]
+    module = Path(subprocess.run(question, check=True, capture_output=True, text=True).stdout.strip())
+    for name in source.folders:
+        # Files of Go's cache are read-only.
+        shutil.copytree(module / name, folder / name, copy_function=shutil.copyfile)
+    for copied in folder.rglob("*/"):
+        copied.chmod(0o755)
 
 
 def _get(url: str) -> bytes:

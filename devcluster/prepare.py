@@ -21,7 +21,7 @@ def main() -> int:
         return 1 if "CI" in os.environ else 0
     try:
         packages.ensure()
-        binaries.ensure()
+        binaries.ensure(binaries.ALL)
     except ClusterError as error:
         print(error, file=sys.stderr)
         return 1
