@@ -16,12 +16,13 @@ from tests.operator_io.material import at
 from opsgym_api.kinds.evalrun import EvalRunStatus
 from opsgym_core.kube.client import CONFIGMAPS, EVALRUNS, JOBS, PODS, ApiError, Client
 from opsgym_core.kube.login import login
-from opsgym_operator.kube.apply import apply_status, create
+from opsgym_operator.controller.observation import QueueList, QueueNames
+from opsgym_operator.kube.apply import apply_status, create, delete
 from opsgym_operator.kube.cache import WATCHED, ObjectCache
 from opsgym_operator.kube.events import record_event
 from opsgym_operator.kube.watch_check import WatchCheck
 from opsgym_operator.main import listable
-from opsgym_operator.plan.desired import Event
+from opsgym_operator.plan.desired import Event, ObjectRef
 
 R = TypeVar("R")
 METADATA = {"name": "nightly", "namespace": "team", "uid": "u1", "resourceVersion": "7"}
@@ -304,3 +305,29 @@ def test_a_missing_kubeconfig_is_an_error_with_advice(monkeypatch: pytest.Monkey
 
 def test_the_operator_never_reads_secrets() -> None:
     assert "secrets" not in {kind.plural for kind in (*WATCHED, CONFIGMAPS)}
+
+
+@pytest.mark.parametrize("served", [["v1beta1"], ["v1beta2", "v1beta1"], ["v1"]])
+def test_queues_are_listed_in_the_version_of_kueue_that_is_installed(server: ApiServer, served: list[str]) -> None:
+    versions = [{"groupVersion": f"kueue.x-k8s.io/{version}"} for version in reversed(served)]
+    group = {"versions": versions, "preferredVersion": {"groupVersion": f"kueue.x-k8s.io/{served[0]}"}}
+    server.answer("GET", "/apis/kueue.x-k8s.io", 200, group)
+    # A preferred version need not have every kind.
+    path = f"/apis/kueue.x-k8s.io/{served[-1]}/namespaces/team/localqueues"
+    server.answer("GET", path, 200, {"items": [{"metadata": {"name": "urgent"}}]})
+    assert with_client(lambda client: QueueList(client, "team").read()) == QueueNames(frozenset({"urgent"}))
+
+
+def test_without_kueue_there_are_no_queues(server: ApiServer) -> None:
+    assert with_client(lambda client: QueueList(client, "team").read()) == QueueNames(None)
+
+
+def test_a_job_that_has_changed_since_is_not_deleted_and_not_hidden(server: ApiServer) -> None:
+    path = "/apis/batch/v1/namespaces/team/jobs/j"
+    server.answer("DELETE", path, 409, {"message": "Precondition failed"})
+    cache = ObjectCache(lambda _: None)
+    cache.record_write(JOBS, JOB)
+    with_client(lambda client: delete(client, cache, "team", ObjectRef("Job", "j", version="9")))
+    [(_, _, body, _)] = server.received
+    assert body["preconditions"] == {"resourceVersion": "9"}
+    assert [item["metadata"]["name"] for item in cache.objects(JOBS, "team")] == ["j"]

@@ -241,6 +241,7 @@ def _ignored_fields(documents: Documents) -> list[str]:
     spec = documents.run.spec
     given_by_field = {
         "queueName": spec.queue_name is not None,
+        "queuePriorityClass": spec.queue_priority_class is not None,
         "notify": bool(spec.notify),
         "resultStore": spec.result_store is not None,
         "ttlSecondsAfterFinished": spec.ttl_seconds_after_finished is not None,

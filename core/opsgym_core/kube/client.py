@@ -50,12 +50,10 @@ JOBS = Kind("batch/v1", "Job", "jobs")
 PODS = Kind("v1", "Pod", "pods")
 CONFIGMAPS = Kind("v1", "ConfigMap", "configmaps")
 EVENTS = Kind("v1", "Event", "events")
-LOCALQUEUES = Kind("kueue.x-k8s.io/v1beta1", "LocalQueue", "localqueues")
 LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for kind in (EVALRUNS, EVALMODELS, EVALSCHEDULES, JOBS, PODS, CONFIGMAPS, EVENTS, LOCALQUEUES, LEASES)
+    kind.name: kind for kind in (EVALRUNS, EVALMODELS, EVALSCHEDULES, JOBS, PODS, CONFIGMAPS, EVENTS, LEASES)
 }
 """Kinds by name, as in the `kind` field of a manifest."""
 
@@ -180,6 +178,18 @@ class Client(AbstractAsyncContextManager["Client"]):
                 return objects
             params["continue"] = token
 
+    async def versions(self, group: str) -> Sequence[str]:
+        """API versions of a group that the API server has, the preferred one first; empty if it lacks the group."""
+        try:
+            answer = await self._request("GET", f"/apis/{group}")
+        except ApiError as error:
+            if error.missing:
+                return ()
+            raise
+        preferred = answer.get("preferredVersion", {}).get("groupVersion")
+        served = [str(version["groupVersion"]) for version in answer.get("versions") or ()]
+        return sorted(served, key=lambda version: version != preferred)
+
     async def create(self, manifest: Manifest) -> Manifest:
         """Creates an object; returns it as the API server stored it.
 
@@ -196,7 +206,9 @@ class Client(AbstractAsyncContextManager["Client"]):
         path = kind.path(namespace, name, subresource)
         return await self._request("PATCH", path, body=change, headers=headers, written=namespace)
 
-    async def delete(self, kind: Kind, namespace: str, name: str, uid: str | None = None) -> None:
+    async def delete(
+        self, kind: Kind, namespace: str, name: str, uid: str | None = None, version: str | None = None
+    ) -> None:
         """Deletes an object and, in the background, its dependents. An object that does not exist is not an error.
 
         Args:
@@ -204,14 +216,19 @@ class Client(AbstractAsyncContextManager["Client"]):
             namespace: Namespace of the object.
             name: Name of the object.
             uid: Precondition: only the object with this uid, not a later one of the same name.
+            version: Precondition: only as long as the object has this resource version.
+
+        Raises:
+            ApiError: With `exists` if the object has another resource version.
         """
         body: Manifest = {"propagationPolicy": "Background"}
-        if uid is not None:
-            body["preconditions"] = {"uid": uid}
+        conditions = {"uid": uid, "resourceVersion": version}
+        if uid is not None or version is not None:
+            body["preconditions"] = {name: value for name, value in conditions.items() if value is not None}
         try:
             await self._request("DELETE", kind.path(namespace, name), body=body, written=namespace)
         except ApiError as error:
-            if not error.missing and not (uid is not None and error.exists):
+            if not error.missing and not (uid is not None and version is None and error.exists):
                 raise
 
     async def _request(

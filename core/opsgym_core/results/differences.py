@@ -27,8 +27,11 @@ from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
 
 _IRRELEVANT = frozenset(
-    {"budget", "gate", "notify", "queueName", "resultStore", "suspend", "ttlSecondsAfterFinished", "variant"}
-)
+    {
+        "budget", "gate", "notify", "queueName", "queuePriorityClass", "resultStore", "suspend",
+        "ttlSecondsAfterFinished", "variant",
+    }
+)  # fmt: skip
 """Fields of a spec that do not affect scores; `suite.variant` shows in the tasks."""
 _SHOWN_TASKS = 10
 """Tasks with other rows that a message names."""

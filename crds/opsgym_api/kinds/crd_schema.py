@@ -102,6 +102,11 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "a supporting model's name must not be an evaluated model's",
             fieldPath=".supportingModels",
         ),
+        _rule(
+            "!has(self.queuePriorityClass) || has(self.queueName)",
+            "queuePriorityClass goes with queueName",
+            fieldPath=".queuePriorityClass",
+        ),
     ],
 }
 """CEL rules by model."""

@@ -271,6 +271,8 @@ class EvalRunSpec(Document):
     """Start nothing new and stop running pods; paid results stay."""
     queue_name: Name | None = None
     """Kueue LocalQueue that admits the run's Jobs."""
+    queue_priority_class: Name | None = None
+    """Kueue WorkloadPriorityClass of the run's Jobs in `queueName`; the priority of their pods if absent."""
     ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = None
     """Delete the EvalRun this long after it finished; results stay in the store. Never if absent."""
 
@@ -283,6 +285,12 @@ class EvalRunSpec(Document):
     def _names_unique(self) -> EvalRunSpec:
         require_unique("models", [model.name for model in self.all_models])
         require_unique("agents", [agent.name for agent in self.agents])
+        return self
+
+    @model_validator(mode="after")
+    def _priority_in_queue(self) -> EvalRunSpec:
+        if self.queue_priority_class is not None and self.queue_name is None:
+            raise ValueError("queuePriorityClass goes with queueName")
         return self
 
     @model_validator(mode="after")

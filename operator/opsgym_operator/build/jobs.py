@@ -13,9 +13,11 @@ from opsgym_operator.build.pods import AGENT, pod_metadata, preflight_pod, task_
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import (
     ANNOTATION_CELL,
+    ANNOTATION_MIN_PARALLELISM,
     LABEL_EVAL_MODEL,
     LABEL_MODEL,
     LABEL_QUEUE,
+    LABEL_QUEUE_PRIORITY,
     LABEL_ROLE,
     PREFLIGHT,
     TASK,
@@ -46,18 +48,21 @@ def task_job(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> Manifest
     labels = {LABEL_ROLE: TASK, LABEL_MODEL: job.cell.model}
     if job.eval_model:
         labels[LABEL_EVAL_MODEL] = job.eval_model
-    queue = job.resolved.spec.queue_name
+    spec = job.resolved.spec
+    queueing = {LABEL_QUEUE: spec.queue_name, LABEL_QUEUE_PRIORITY: spec.queue_priority_class}
     annotations = {ANNOTATION_CELL: job.cell.key}
-    own = metadata(run, job.name, labels | ({LABEL_QUEUE: queue} if queue else {}))
+    own = metadata(run, job.name, labels | {name: value for name, value in queueing.items() if value is not None})
+    # A queue with room for some of the pods admits the Job with fewer.
+    partial = {ANNOTATION_MIN_PARALLELISM: "1"} if spec.queue_name and job.parallelism > 1 else {}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {**own, "annotations": annotations},
+        "metadata": {**own, "annotations": annotations | partial},
         "spec": {
             "completionMode": "Indexed",
             "completions": len(job.trials),
             "parallelism": job.parallelism,
-            "suspend": queue is not None,
+            "suspend": spec.queue_name is not None,
             "backoffLimitPerIndex": job.retries,
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {

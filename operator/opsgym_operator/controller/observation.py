@@ -14,10 +14,10 @@ from opsgym_core.kube.client import (
     EVALMODELS,
     EVALRUNS,
     JOBS,
-    LOCALQUEUES,
     PODS,
     ApiError,
     Client,
+    Kind,
     Manifest,
 )
 from opsgym_operator.controller.context import ControllerContext
@@ -36,6 +36,8 @@ from opsgym_operator.observe.schedules import schedule_of
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot, take_snapshot
 from opsgym_operator.state.run_state import RunState
 
+KUEUE = "kueue.x-k8s.io"
+"""API group of Kueue."""
 QUEUES_S = 10.0
 """Seconds for which the list of Kueue's queues is considered current."""
 
@@ -107,6 +109,7 @@ def _observed_run(
         stored=state.stored if state else None,
         store_error=state.error if state else "",
         store_error_s=state.error_s if state else 0.0,
+        withdrawn_at=state.withdrawn_at if state else None,
         refusal=refusal,
         preflights=tuple(
             read_preflight(job, snapshot.pods_by_job.get(job["metadata"]["name"], ())) for job in run.preflights
@@ -128,11 +131,11 @@ def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[st
     name, state = job["metadata"]["name"], states.get(str(controller_of(job, "EvalRun").get("uid", "")))
     harvester = state.harvester if state else None
     pods, trials = snapshot.pods_by_job.get(name, ()), snapshot.trials_by_job.get(name)
-    harvested = harvester is not None and harvester.is_harvested(job, pods)
+    accounted = harvester is not None and harvester.is_accounted(job, pods)
     chunk = state.chunk_state(name) if state is not None else ChunkState.DUE
     if chunk is ChunkState.DUE and trials is None:
         chunk = ChunkState.GIVEN_UP
-    return read_job(job, trials, pods, harvested=harvested, chunk=chunk)
+    return read_job(job, trials, pods, accounted=accounted, chunk=chunk)
 
 
 @dataclass(frozen=True)
@@ -167,11 +170,22 @@ class QueueList:
         """
         if time.monotonic() - self._listed_at >= QUEUES_S:
             try:
-                queues = await self._client.list(LOCALQUEUES, self._namespace)
-                self._current = QueueNames(frozenset(queue["metadata"]["name"] for queue in queues))
+                self._current = QueueNames(await self._names())
             except ApiError as error:
                 if not error.refused:
                     raise
                 self._current = QueueNames(None, "" if error.missing else str(error))
             self._listed_at = time.monotonic()
         return self._current
+
+    async def _names(self) -> frozenset[str] | None:
+        """Names of the queues, in the first API version of Kueue that has them; None if none has."""
+        for version in await self._client.versions(KUEUE):
+            try:
+                queues = await self._client.list(Kind(version, "LocalQueue", "localqueues"), self._namespace)
+            except ApiError as error:
+                if not error.missing:
+                    raise
+            else:
+                return frozenset(queue["metadata"]["name"] for queue in queues)
+        return None

@@ -307,6 +307,8 @@ class NamespaceReconciler:
         error = await apply_objects(context.client, context.cache, self.name, jobs, desired)
         if error is not None and not error.refused:
             raise error
+        if desired.withdrawn:
+            self._states[run.uid].withdrawn_at = context.now()
         if error is not None:
             self._record_refusal(run, error)
         elif jobs or desired.patches or desired.delete or (not delayed and backoff.refusal):

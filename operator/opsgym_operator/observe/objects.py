@@ -129,6 +129,10 @@ class ObservedJob:
     """Whether it has finished and the ledger holds how each of its pods ended."""
     chunk: ChunkState = ChunkState.DUE
     """Whether the records of its trials are in a chunk."""
+    waiting_since: datetime | None = None
+    """Time since which it has no pod and Kueue has not admitted it; None if it is admitted, or not Kueue's."""
+    version: str = ""
+    """Resource version."""
 
     @property
     def remaining(self) -> int:
@@ -221,6 +225,8 @@ class ObservedRun:
     """Why the last access to the store failed; empty if it succeeded."""
     store_error_s: float = 0.0
     """Seconds for which every access to the store has failed."""
+    withdrawn_at: datetime | None = None
+    """When Jobs of it last left their queue to free slots; None if none has since the operator started."""
     refusal: str = ""
     """Why the API server refused to create or change an object of the run; empty if it did not."""
     preflights: tuple[ObservedPreflight, ...] = ()

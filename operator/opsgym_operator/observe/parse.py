@@ -159,7 +159,7 @@ def read_job(
     trials: JobTrials | None,
     pods: Iterable[Manifest] = (),
     *,
-    harvested: bool,
+    accounted: bool,
     chunk: ChunkState = ChunkState.DUE,
 ) -> ObservedJob:
     """A task Job.
@@ -168,10 +168,12 @@ def read_job(
         manifest: The Job.
         trials: Its trials; None if its ConfigMap is gone.
         pods: Its pods, ended ones included.
-        harvested: Whether the ledger holds how each of its pods ended.
+        accounted: Whether all its pods have ended and the ledger holds how.
         chunk: Whether the records of its trials are in a chunk.
     """
     metadata, spec, status = manifest["metadata"], manifest["spec"], manifest["status"]
+    finished, queued = job_finished(manifest), bool(label(manifest, LABEL_QUEUE))
+    waits = accounted and queued and spec.get("suspend") and not finished and not status.get("terminating", 0)
     return ObservedJob(
         name=metadata["name"],
         run_uid=str(controller_of(manifest, "EvalRun").get("uid", "")),
@@ -186,16 +188,22 @@ def read_job(
         completed=parse_indexes(status.get("completedIndexes", "")),
         failed=parse_indexes(status.get("failedIndexes", "")),
         suspended=bool(spec.get("suspend")),
-        queued=bool(label(manifest, LABEL_QUEUE)),
+        queued=queued,
         started_at=time_of(status.get("startTime")),
         last_pod_at=max((at for pod in pods if pod_ended(pod) and (at := _last_end(pod)) is not None), default=None),
         pods_failed=status.get("failed", 0) > 0,
-        finished=job_finished(manifest),
+        finished=finished,
         finished_at=_transition(manifest, "Complete") or _transition(manifest, "Failed"),
         deleting="deletionTimestamp" in metadata,
-        harvested=harvested,
+        harvested=finished and accounted,
         chunk=chunk,
+        waiting_since=_suspended_since(manifest) if waits else None,
+        version=str(metadata.get("resourceVersion", "")),
     )
+
+
+def _suspended_since(job: Manifest) -> datetime | None:
+    return _transition(job, "Suspended") or time_of(job["metadata"].get("creationTimestamp"))
 
 
 def job_finished(manifest: Manifest) -> bool:

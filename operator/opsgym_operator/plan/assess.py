@@ -19,10 +19,14 @@ from opsgym_operator.plan.cleanup import interrupt, kept_failures, retired_objec
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.queues import queue_place, yields
 from opsgym_operator.plan.run_summary import STORE_RETRY_S, store_unreachable
 from opsgym_operator.plan.slots import ROUNDS, SlotDemand, least_chunk
 from opsgym_operator.plan.start_gate import affordable, start_gate
-from opsgym_operator.plan.status import RunSummary, is_finished
+from opsgym_operator.plan.status import Reason, RunSummary, is_finished
+
+QUEUE_RETRY_S = 10.0
+"""Seconds until a queue that was not found is looked for again."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,9 @@ def assess(
     resolved = accept(run, namespace, config)
     pods = tuple(namespace.pods_by_run.get(run.uid, ()))
     if isinstance(resolved, RunSummary):
-        return Assessed(run, Desired(patches=interrupt(run, jobs, pods)), resolved)
+        # No watch reports that a queue comes to exist.
+        retry_s = QUEUE_RETRY_S if resolved.reason is Reason.QUEUE_NOT_FOUND else None
+        return Assessed(run, Desired(patches=interrupt(run, jobs, pods), requeue_after_s=retry_s), resolved)
     if run.stored is None:
         patches = interrupt(run, jobs, pods) if run.suspend or run.store_error else ()
         desired = Desired(patches=patches, loads=frozenset({Load.STORED_RUN}), requeue_after_s=STORE_RETRY_S)
@@ -73,7 +79,7 @@ def assess(
     if run.stored.record is not None:
         progress = RunProgress(run, resolved, run.stored, jobs, pods)
         gate = start_gate(progress, now)
-        return Assessed(run, frozen=FrozenRun(progress, gate, _demands(progress, gate, namespace)))
+        return Assessed(run, frozen=FrozenRun(progress, gate, _demands(progress, gate, namespace, now)))
     if run.store_error and not run.suspend:
         return Assessed(run, Desired(requeue_after_s=STORE_RETRY_S), store_unreachable(run, pods))
     summary, desired = prepare(run, resolved, pods, config, now, version)
@@ -92,7 +98,9 @@ def _retire(run: ObservedRun, jobs: Sequence[ObservedJob], now: datetime) -> Des
     return Desired(delete=tuple(retired_objects(run, jobs, now)), requeue_after_s=min(delays, default=None))
 
 
-def _demands(progress: RunProgress, gate: Control, namespace: ObservedNamespace) -> tuple[SlotDemand, ...]:
+def _demands(
+    progress: RunProgress, gate: Control, namespace: ObservedNamespace, now: datetime
+) -> tuple[SlotDemand, ...]:
     """Demands of the pod groups that hold slots or want some."""
     entries = {entry.name: entry for entry in progress.resolved.spec.models}
     ceilings = {name: ceiling_of(entry, progress.resolved, namespace) for name, entry in entries.items()}
@@ -101,7 +109,15 @@ def _demands(progress: RunProgress, gate: Control, namespace: ObservedNamespace)
     for group in progress.stored.pod_groups:
         entry = entries[group.cell.model]
         pool = ("", entry.ref) if entry.ref else (progress.run.uid, entry.name)
-        demand = SlotDemand(group, pool, ceilings[entry.name], least=least, unit=_unit(group, least, progress))
+        demand = SlotDemand(
+            group,
+            pool,
+            ceilings[entry.name],
+            queue=queue_place(progress),
+            yields=yields(progress.run, now),
+            least=least,
+            unit=_unit(group, least, progress),
+        )
         demands.append(_demand(progress, gate, group, demand))
     counts = affordable(progress, [demand.pending for demand in demands])
     bounded = (replace(demand, pending=count) for demand, count in zip(demands, counts, strict=True))
@@ -130,7 +146,6 @@ def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotD
         pending=pending,
         begun=len(group.task_ids) * spec.trials - pending,
         one_round=spec.budget is not None and not progress.ledger.any_ended,
-        queued=spec.queue_name is not None,
     )
 
 

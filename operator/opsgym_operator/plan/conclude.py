@@ -12,15 +12,17 @@ from datetime import datetime
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.numbers import dollars
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.observe.objects import ObservedJob
 from opsgym_operator.plan.accept import unknown_webhooks
 from opsgym_operator.plan.assess import Assessed, FrozenRun
 from opsgym_operator.plan.cleanup import interrupt, obsolete_objects, suspend_patches
-from opsgym_operator.plan.desired import Desired, Event, JobPatch, TaskJob
+from opsgym_operator.plan.desired import Desired, Event, JobPatch, ObjectRef, TaskJob
 from opsgym_operator.plan.job_chunks import JobChanges, job_changes
 from opsgym_operator.plan.notifications import with_notifications
 from opsgym_operator.plan.pod_states import any_running, time_until_stalled
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.quality_gate import gate_condition, judge_gate
+from opsgym_operator.plan.queues import seconds_until_overdue
 from opsgym_operator.plan.run_summary import summarize
 from opsgym_operator.plan.slots import SlotAllocation
 from opsgym_operator.plan.start_gate import OPEN, budget_closed
@@ -34,19 +36,24 @@ SPEND_REQUEUE_S = 5.0
 
 
 def conclude(
-    assessed: Assessed, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
+    assessed: Assessed,
+    allocations: Sequence[SlotAllocation],
+    leaving: Sequence[ObservedJob],
+    config: OperatorConfig,
+    now: datetime,
 ) -> Desired:
     """What should be done for a run.
 
     Args:
         assessed: The run after the first step.
         allocations: Slots that its pod groups get.
+        leaving: Jobs that leave their queue.
         config: The operator's configuration.
         now: The time, with its zone.
     """
     summary, desired = assessed.summary, assessed.desired
     if assessed.frozen is not None:
-        summary, desired = _conclude_frozen(assessed.frozen, allocations, config, now)
+        summary, desired = _conclude_frozen(assessed.frozen, allocations, leaving, config, now)
     if summary is not None:
         summary = _refused(assessed, summary)
         desired = _with_status(assessed, summary, desired, config, now)
@@ -62,7 +69,11 @@ def _refused(assessed: Assessed, summary: RunSummary) -> RunSummary:
 
 
 def _conclude_frozen(
-    frozen: FrozenRun, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
+    frozen: FrozenRun,
+    allocations: Sequence[SlotAllocation],
+    leaving: Sequence[ObservedJob],
+    config: OperatorConfig,
+    now: datetime,
 ) -> tuple[RunSummary, Desired]:
     """State of a frozen run, and what should be done: its verdict if its trials have ended, else its Jobs."""
     progress, gate = frozen.progress, frozen.gate
@@ -85,7 +96,8 @@ def _conclude_frozen(
         records=tuple(records),
         create=changes.create,
         patches=_patches(frozen, changes),
-        delete=tuple(obsolete_objects(progress, gate, now)),
+        delete=_deletions(frozen, leaving, now),
+        withdrawn=bool(leaving),
         events=(*_budget_events(frozen, gate_changes=gate_changes), *_job_events(changes.create)),
         requeue_after_s=_requeue_after(progress, now, further=further, ended=summary.ended),
     )
@@ -99,6 +111,13 @@ def _patches(frozen: FrozenRun, changes: JobChanges) -> tuple[JobPatch, ...]:
     if progress.run.store_error:
         return interrupt(progress.run, progress.live_jobs, progress.pods)
     return changes.patches
+
+
+def _deletions(frozen: FrozenRun, leaving: Sequence[ObservedJob], now: datetime) -> tuple[ObjectRef, ...]:
+    obsolete = obsolete_objects(frozen.progress, frozen.gate, now)
+    names = {ref.name for ref in obsolete}
+    withdrawn = [ObjectRef("Job", job.name, version=job.version) for job in leaving if job.name not in names]
+    return (*obsolete, *withdrawn)
 
 
 def _is_done(frozen: FrozenRun) -> bool:
@@ -120,9 +139,8 @@ def _requeue_after(progress: RunProgress, now: datetime, *, further: bool, ended
     if progress.ledger.breaker.is_open(at):
         delays.append(progress.ledger.breaker.closes_in(at))
     until_stalled = time_until_stalled(progress.pods, progress.resolved.spec.limits.pending_seconds, now)
-    if until_stalled is not None:
-        delays.append(until_stalled)
-    return min(delays)
+    until_overdue = seconds_until_overdue(progress.live_jobs, now)
+    return min([*delays, *(delay for delay in (until_stalled, until_overdue) if delay is not None)])
 
 
 def _budget_events(frozen: FrozenRun, *, gate_changes: bool) -> list[Event]:

@@ -92,6 +92,8 @@ class ObjectRef:
     name: str
     uid: str = ""
     """Uid of an EvalRun, whose name may be given to another one; empty for kinds whose names are never used twice."""
+    version: str = ""
+    """Resource version of a Job that is deleted only if nothing has changed it since; empty for any."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class Desired:
     patches: tuple[JobPatch, ...] = ()
     delete: tuple[ObjectRef, ...] = ()
     """Objects to delete in the background, with their dependents; an object that is gone is a success."""
+    withdrawn: bool = False
+    """Whether Jobs among them leave their queue."""
     status: EvalRunStatus | None = None
     """Status to write; None if the current one is up to date."""
     events: tuple[Event, ...] = ()

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from opsgym_operator.config import OperatorConfig
-from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
+from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.plan.assess import Assessed, assess
 from opsgym_operator.plan.conclude import conclude
 from opsgym_operator.plan.desired import Desired
+from opsgym_operator.plan.queues import withdrawals
 from opsgym_operator.plan.slots import SlotAllocation, allocate
 from opsgym_operator.plan.status import Reason, RunSummary
 
@@ -36,7 +37,11 @@ def plan(namespace: ObservedNamespace, config: OperatorConfig, now: datetime, ve
     assessed = {run.uid: _assess(run, namespace, config, now, version) for run in runs}
     demands = {uid: item.frozen.demands for uid, item in assessed.items() if item.frozen is not None}
     allocations = allocate(demands, namespace)
-    return {uid: _conclude(item, allocations.get(uid, ()), config, now) for uid, item in assessed.items()}
+    leaving = withdrawals(allocations, now)
+    return {
+        uid: _conclude(item, allocations.get(uid, ()), leaving.get(uid, ()), config, now)
+        for uid, item in assessed.items()
+    }
 
 
 def _assess(
@@ -49,12 +54,16 @@ def _assess(
 
 
 def _conclude(
-    assessed: Assessed, allocations: Sequence[SlotAllocation], config: OperatorConfig, now: datetime
+    assessed: Assessed,
+    allocations: Sequence[SlotAllocation],
+    leaving: Sequence[ObservedJob],
+    config: OperatorConfig,
+    now: datetime,
 ) -> Desired:
     try:
-        return conclude(assessed, allocations, config, now)
+        return conclude(assessed, allocations, leaving, config, now)
     except Exception as error:  # noqa: BLE001 - as above
-        return conclude(_faulty(assessed.run, error), (), config, now)
+        return conclude(_faulty(assessed.run, error), (), (), config, now)
 
 
 def _faulty(run: ObservedRun, error: Exception) -> Assessed:

@@ -112,6 +112,10 @@ def _waiting(progress: RunProgress, demands: Sequence[SlotDemand]) -> RunSummary
         queue = progress.resolved.spec.queue_name
         return RunSummary(Reason.WAITING_FOR_QUEUE, f"LocalQueue {queue} has not admitted the run's Jobs")
     models = dict.fromkeys(demand.group.cell.model for demand in demands if demand.wants)
+    if not progress.live_jobs and any(demand.yields for demand in demands):
+        queue, names = progress.resolved.spec.queue_name, ", ".join(models)
+        message = f"LocalQueue {queue} did not admit the run's Jobs in time; other runs use the slots of {names}"
+        return RunSummary(Reason.WAITING_FOR_QUEUE, message)
     if models and not progress.pods and not any(progress.slots_by_job.values()):
         return RunSummary(Reason.WAITING_FOR_MODEL, f"other runs use all slots of {', '.join(models)}")
     return None

@@ -24,6 +24,8 @@ from opsgym_operator.observe.pod_groups import PodGroup
 
 SlotPool: TypeAlias = tuple[str, str]
 """Owner of slots: an EvalModel (`"", its name`), or a model declared inline (`uid of the run, name in the run`)."""
+QueuePlace: TypeAlias = tuple[str, str | None]
+"""A LocalQueue, and a priority class in it."""
 
 ROUNDS = 5
 """A chunk holds about this many times its parallelism: short enough to share a model soon, long enough to keep it
@@ -60,12 +62,19 @@ class SlotDemand:
     """Trials that have begun, ended ones included; of groups that hold as many slots the one with fewer comes first."""
     one_round: bool = False
     """A chunk must hold no more trials than can run at once, because the cost of a trial is not known yet."""
-    queued: bool = False
-    """Kueue decides when the group's Jobs run; their parallelism is fixed at creation."""
+    queue: QueuePlace | None = None
+    """Where the group's Jobs wait for Kueue, which decides when they run; None without a queue."""
+    yields: bool = False
+    """Whether the demands of other groups come first, because Jobs of this one have left their queue lately."""
     least: int = 1
     """Trials that a chunk holds at least, unless the group has fewer."""
     unit: int = 1
     """Slots with which such a chunk takes `ROUNDS` rounds."""
+
+    @property
+    def queued(self) -> bool:
+        """Whether Kueue decides when the group's Jobs run; their parallelism is then fixed at creation."""
+        return self.queue is not None
 
     @property
     def raisable(self) -> int:
@@ -113,12 +122,25 @@ def allocate(
             SlotRequest(demand.wants, used=demand.held, begun=demand.begun, run=number[uid], unit=demand.unit)
             for uid, demand in demanding
         ]
-        granted = share_slots(ceiling - taken[pool], requests)
+        granted = _share(ceiling - taken[pool], [demand for _, demand in demanding], requests)
         anew = [replace(request, demand=request.used + request.demand, used=0) for request in requests]
         fair = share_slots(ceiling, anew)
         for (uid, demand), slots, fair_share in zip(demanding, granted, fair, strict=True):
             allocations[uid].append(SlotAllocation(demand, slots, fair_share))
     return {uid: tuple(of_run) for uid, of_run in allocations.items()}
+
+
+def _share(free: int, demands: Sequence[SlotDemand], requests: Sequence[SlotRequest]) -> list[int]:
+    """Slots for each request: demands that yield share what the others leave."""
+    if not any(demand.yields for demand in demands):
+        return share_slots(free, requests)
+    pairs = list(zip(demands, requests, strict=True))
+    first = share_slots(free, [replace(request, demand=0) if demand.yields else request for demand, request in pairs])
+    rest = [
+        request if demand.yields else replace(request, demand=0, used=request.used + got)
+        for (demand, request), got in zip(pairs, first, strict=True)
+    ]
+    return [sum(both) for both in zip(first, share_slots(free - sum(first), rest), strict=True)]
 
 
 def pool_of(item: ObservedJob | ObservedPod) -> SlotPool:

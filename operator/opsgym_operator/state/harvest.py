@@ -130,7 +130,11 @@ class PodHarvester:
             log.info("attempt not scored", **fields, attempt=attempt.attempt, outcome=outcome, reason=reason)
 
     def is_harvested(self, job: Manifest, pods: Iterable[Manifest]) -> bool:
-        """Whether a Job has finished and the ledger holds how each of its pods ended.
+        """Whether a Job has finished and the ledger holds how each of its pods ended; see `is_accounted`."""
+        return job_finished(job) and self.is_accounted(job, pods)
+
+    def is_accounted(self, job: Manifest, pods: Iterable[Manifest]) -> bool:
+        """Whether all pods of a Job have ended and the ledger holds how.
 
         Args:
             job: The Job.
@@ -138,8 +142,7 @@ class PodHarvester:
         """
         name = job["metadata"]["name"]
         return (
-            job_finished(job)
-            and not self._pending_by_job[name]
+            not self._pending_by_job[name]
             and all(pod["metadata"]["uid"] in self._harvested_pods for pod in pods)
             and _ended_indexes(job) <= self._harvested_indexes.get(name, frozenset())
         )

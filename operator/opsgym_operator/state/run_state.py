@@ -89,6 +89,8 @@ class RunState:
     """When the run ended, by its status; None while it has not."""
     stored: StoredState | None = None
     """The run as stored; None until it was read."""
+    withdrawn_at: datetime | None = None
+    """When Jobs of it last left their queue; None if none has since this process started."""
     baseline: Baseline | Problem | None = None
     """Baseline of the gate, or why it cannot be used; None until it was read, or without a baseline."""
     gate: GateRecord | None = None

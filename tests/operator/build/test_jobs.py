@@ -190,6 +190,10 @@ def test_queued_jobs_are_suspended_and_labelled() -> None:
     job = task(spec=SPEC.model_copy(update={"queue_name": "team-a"}), eval_model="")
     assert job["spec"]["suspend"] is True
     assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
+    assert "kueue.x-k8s.io/priority-class" not in job["metadata"]["labels"]
+    assert job["metadata"]["annotations"]["kueue.x-k8s.io/job-min-parallelism"] == "1"
+    urgent = task(spec=SPEC.model_copy(update={"queue_name": "team-a", "queue_priority_class": "urgent"}))
+    assert urgent["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] == "urgent"
     assert "opsgym.dev/eval-model" not in job["metadata"]["labels"]
 
 

@@ -27,5 +27,5 @@ def test_a_pod_that_waits_on_its_node_says_since_when_and_whether_it_has_network
 
 def test_a_job_says_when_its_last_pod_ended() -> None:
     pods = [pod(n, agent=ended(over=20 + n)) for n in range(2)]
-    assert read_job(job("0-1"), None, pods, harvested=False).last_pod_at == at(21)
-    assert read_job(job(), None, harvested=False).last_pod_at is None
+    assert read_job(job("0-1"), None, pods, accounted=False).last_pod_at == at(21)
+    assert read_job(job(), None, accounted=False).last_pod_at is None

@@ -1,0 +1,138 @@
+"""Runs that share a model and wait for Kueue: a Job that is not admitted does not keep slots from others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model
+
+from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace
+from opsgym_operator.plan.desired import Desired, ObjectRef
+from opsgym_operator.plan.namespace import plan
+from opsgym_operator.plan.queues import PATIENCE_S, YIELD_S
+
+SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
+
+
+class Queues(Fleet):
+    """A namespace with a full queue: none of its Jobs is admitted unless `admitting` is set."""
+
+    def __init__(self, ceiling: int = 4) -> None:
+        super().__init__()
+        self.models["gpt"] = model("gpt", max_concurrency=ceiling)
+        self.admitting = False
+        self.withdrawn: dict[str, Any] = {}
+        self.seen = self._with_queues
+
+    def begin(self, name: str, **fields: Any) -> SimRun:
+        run = self.apply(name, EvalRunSpec.model_validate(SPEC | fields), [entry(f"t{n}") for n in range(60)])
+        self.plan()
+        return run
+
+    def carry_out(self, run: SimRun, desired: Desired) -> bool:
+        if desired.withdrawn:
+            self.withdrawn[run.uid] = self.now
+        changed = super().carry_out(run, desired)
+        for job in self.jobs.values():
+            if self.admitting and self._is_queued(job.uid):
+                job.suspended = False
+        self._controllers()
+        return changed
+
+    def after(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+        self.plan()
+
+    def end_one_of_each(self) -> None:
+        for name, job in list(self.jobs.items()):
+            for index in sorted(job.pods)[:1]:
+                self.end(name, index)
+        self.plan()
+
+    def slots(self, run: SimRun) -> int:
+        """Pods that the run's unfinished Jobs may have."""
+        jobs = [job for job in self.jobs.values() if job.uid == run.uid and not job.finished]
+        return sum(min(job.parallelism, len(job.order.trials) - len(job.completed)) for job in jobs)
+
+    def _is_queued(self, uid: str) -> bool:
+        return self.runs[uid].spec.queue_name is not None
+
+    def _with_queues(self, seen: ObservedNamespace) -> ObservedNamespace:
+        runs = tuple(replace(run, withdrawn_at=self.withdrawn.get(run.uid)) for run in seen.runs)
+        jobs = tuple(self._queued(job) if self._is_queued(job.run_uid) else job for job in seen.jobs)
+        return replace(seen, queues=frozenset({"team", "other"}), runs=runs, jobs=jobs)
+
+    def _queued(self, job: ObservedJob) -> ObservedJob:
+        return replace(job, queued=True, version="7", waiting_since=START if job.suspended else None)
+
+
+def test_a_job_that_is_not_admitted_gives_its_slots_to_a_run_that_can_use_them() -> None:
+    fleet = Queues()
+    waiting = fleet.begin("waiting", queueName="team")
+    assert fleet.slots(waiting) == 4
+    working = fleet.begin("working")
+    assert (fleet.slots(waiting), fleet.slots(working)) == (4, 0), "Kueue may be about to admit it"
+    assert working.condition("Progressing") == "True WaitingForModel"
+
+    fleet.after(PATIENCE_S)
+
+    assert (fleet.slots(waiting), fleet.slots(working)) == (0, 4)
+    assert waiting.condition("Progressing") == "True WaitingForQueue"
+
+
+def test_a_job_leaves_its_queue_only_in_the_state_in_which_it_was_seen() -> None:
+    fleet = Queues()
+    waiting = fleet.begin("waiting", queueName="team")
+    working = fleet.begin("working")
+    [name] = fleet.jobs
+    fleet.now += timedelta(seconds=PATIENCE_S)
+    desired = plan(fleet.observed(), CONFIG, fleet.now, "1.0")
+    assert desired[waiting.uid].delete == (ObjectRef("Job", name, version="7"),)
+    assert desired[working.uid].create == (), "the slots are free once the Job is gone"
+
+
+def test_a_job_keeps_its_place_while_nobody_else_can_use_its_slots() -> None:
+    fleet = Queues()
+    waiting = fleet.begin("waiting", queueName="team")
+    fleet.after(10 * PATIENCE_S)
+    assert fleet.slots(waiting) == 4
+    same = fleet.begin("same", queueName="team")
+    fleet.after(10 * PATIENCE_S)
+    assert (fleet.slots(waiting), fleet.slots(same)) == (4, 0), "the other run would wait in the same queue"
+
+
+def test_a_job_gives_its_slots_to_another_queue_and_to_another_priority() -> None:
+    for place in ({"queueName": "other"}, {"queueName": "team", "queuePriorityClass": "urgent"}):
+        fleet = Queues()
+        waiting = fleet.begin("waiting", queueName="team")
+        further = fleet.begin("further", **place)
+        fleet.after(PATIENCE_S)
+        assert (fleet.slots(waiting), fleet.slots(further)) == (0, 4), place
+
+
+def test_an_admitted_job_keeps_its_slots() -> None:
+    fleet = Queues()
+    fleet.admitting = True
+    admitted = fleet.begin("admitted", queueName="team")
+    fleet.begin("working")
+    fleet.after(10 * PATIENCE_S)
+    assert fleet.slots(admitted) == 4
+
+
+def test_a_run_whose_jobs_left_is_served_last_for_a_while_and_then_as_before() -> None:
+    fleet = Queues()
+    waiting = fleet.begin("waiting", queueName="team")
+    working = fleet.begin("working")
+    fleet.after(PATIENCE_S)
+    for _ in range(10):
+        fleet.end_one_of_each()
+    assert (fleet.slots(waiting), fleet.slots(working)) == (0, 4), "the other run comes first"
+    fleet.admitting = True
+    fleet.after(YIELD_S)
+    for _ in range(20):
+        fleet.end_one_of_each()
+        assert fleet.busy("best") <= 4
+    assert fleet.slots(waiting) > 0
