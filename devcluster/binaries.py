@@ -164,7 +164,7 @@ def build(source: Source, folder: Path) -> str | None:
     go = shutil.which("go", path=GO_FOLDERS)
     if go is None:
         return "no Go to build it with"
-    sys.stderr.write(f"Building {source.name} {source.version} (Kubernetes takes some 7 minutes the first time, Kueue 3) …\n")
+    sys.stderr.write(f"Building {source.name} {source.version} (the first time; Kubernetes takes some 7 minutes) …\n")
     linker = " ".join(["-s", "-w", *(f"-X {variable}" for variable in source.variables)])
     common = ["-trimpath", "-ldflags", linker]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(folder), "GOFLAGS": "-buildvcs=false"}

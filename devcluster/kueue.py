@@ -14,9 +14,11 @@ import yaml
 from devcluster import binaries, certificates, images
 from devcluster.cluster import Cluster
 from devcluster.errors import ClusterError
-from devcluster.kube import Kube, Manifest, has_condition
+from devcluster.kube import Kube, KubeError, Manifest, has_condition
 from devcluster.places import STATE
+from devcluster.processes import until
 
+API = "kueue.x-k8s.io/v1beta2"
 NAMESPACE = "kueue-system"
 MANAGER = "kueue-controller-manager"
 IMAGE = f"localhost/kueue:{binaries.KUEUE.version}"
@@ -54,6 +56,20 @@ def _await_manager(cluster: Cluster, kube: Kube) -> None:
     except TimeoutError as error:
         log = cluster.kubectl("-n", NAMESPACE, "logs", f"deployment/{MANAGER}", "--tail=5").stdout
         raise ClusterError(f"Kueue does not start: {error}\nThe end of its log:\n{log}") from None
+    if not until(lambda: _webhooks_answer(kube), PATIENCE):
+        raise ClusterError("the API server does not reach Kueue's webhooks")
+
+
+def _webhooks_answer(kube: Kube) -> bool:
+    """Whether the API server reaches them: that its Service has an endpoint reaches the node a little later."""
+    flavor = {"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "probe"}}
+    try:
+        kube.raw("POST", kube.path("ResourceFlavor"), flavor, params={"dryRun": "All"})
+    except KubeError as error:
+        if error.code < 500:
+            raise
+        return False
+    return True
 
 
 def manifests(cluster: Cluster) -> list[Manifest]:

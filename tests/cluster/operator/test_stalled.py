@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from devcluster.kube import Kube, has_condition
+from devcluster.kube import Kube
 from devcluster.places import NODE
 from tests.cluster.conftest import S3
 from tests.cluster.operator.world import Operator, evalrun, operating
@@ -68,38 +67,6 @@ def test_an_invalid_row_is_named_and_once_mended_runs(operator: Operator, kube: 
     assert "user_prompt" in message
     row = registry.load_suite("quickstart")[0].model_dump_json()
     kube.patch("ConfigMap", "tasks", operator.namespace, {"data": {"tasks.json": f"[{row}]"}})
-    operator.await_condition("r", "Succeeded", "True", seconds=300)
-
-
-@pytest.fixture
-def local_queues(kube: Kube) -> Iterator[None]:
-    """Kueue's kind of queues, without Kueue: the test admits Jobs itself."""
-    group, plural = "kueue.x-k8s.io", "localqueues"
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    names = {"kind": "LocalQueue", "listKind": "LocalQueueList", "plural": plural, "singular": "localqueue"}
-    version = {"name": "v1beta1", "served": True, "storage": True, "schema": schema}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
-    definition, name = "CustomResourceDefinition", f"{plural}.{group}"
-    kube.create({"apiVersion": "apiextensions.k8s.io/v1", "kind": definition, "metadata": {"name": name}, "spec": spec})
-    try:
-        kube.wait(definition, name, None, has_condition("Established"))
-        yield
-    finally:
-        kube.delete(definition, name)
-
-
-def test_a_queue_that_is_not_there_is_named_and_once_there_decides(
-    local_queues: None, operator: Operator, kube: Kube
-) -> None:
-    namespace = operator.namespace
-    kube.create(evalrun(namespace, "r", suite=ONE_TASK, queueName="team-queue"))
-    assert "team-queue" in operator.await_condition("r", "Accepted", "False")
-    metadata = {"name": "team-queue", "namespace": namespace}
-    kube.create({"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": metadata, "spec": {}})
-    operator.await_condition("r", "Progressing", "True", "WaitingForQueue", seconds=120)
-    (job,) = kube.list("Job", namespace, "kueue.x-k8s.io/queue-name=team-queue")
-    assert operator.pods("r") == []
-    kube.patch("Job", job["metadata"]["name"], namespace, {"spec": {"suspend": False}})
     operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
