@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.world import World, row
 from tests.runner.servers import serving
-from tests.runner.stub_model import StubModel, says
+from tests.runner.stub_model import StubModel, refuses, says
 
 from opsgym.local.inputs import read_inputs
 from opsgym_api.errors import InputError
@@ -35,6 +35,21 @@ def world(tmp_path: Path, desk_url: dict[str, str]) -> World:
 def judged(task_id: str, **fields: Any) -> dict[str, Any]:
     task = row(task_id, plan=["Look at it.", "Say so."], **fields)
     return {**task, "verifiers": [*task["verifiers"], JUDGED]}
+
+
+def test_a_used_up_quota_ends_the_run_with_a_message_and_an_exit_code_of_its_own(world: World) -> None:
+    stub = StubModel(refuses(429, "You exceeded your current quota.", code="insufficient_quota"))
+    world.write_suite([row("a"), row("b")])
+    prices = {"inputUsd": 1, "outputUsd": 1}
+    with serving(stub.app) as url:
+        called = {"model": "openai/stub", "endpoints": [{"url": f"{url}/v1"}], "prices": prices, "maxConcurrency": 1}
+        world.write_run({"gpt": called, "mini": called, **GOLD})
+        done = world.inline("run", "run.yaml")
+
+    assert done.returncode == 5, done.stderr
+    assert "stopped: the quota of gpt, mini is used up; raise it, then run the same command again" in done.stderr
+    assert len(stub.requests) <= 2, "one of each model, which start together"
+    assert {trial.cell.model for trial in world.trials()} == {"gold"}
 
 
 def test_one_run_evaluates_agents_of_every_kind(world: World) -> None:

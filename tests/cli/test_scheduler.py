@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -61,6 +61,7 @@ class Harness:
         total: int = 8,
         infra_retries: int = 2,
         budget: float | None = None,
+        sharing: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self.observer = Observer()
         self.ledger = AttemptLedger(infra_retries)
@@ -81,6 +82,7 @@ class Harness:
             self.observer,
             self._publish,
             self._sleep,
+            sharing or {},
         )
 
     async def _attempt(self, planned: PlannedTrial, number: int) -> AttemptRecord:
@@ -177,6 +179,23 @@ def test_a_trial_that_used_up_its_retries_does_not_stop_the_others() -> None:
         assert [number for key, number in harness.attempts if key == failing] == [0, 1, 2]
         assert harness.observer.outcomes[failing] is Outcome.INFRA_ERROR
         assert Counter(harness.observer.outcomes.values()) == {Outcome.PASSED: 2, Outcome.INFRA_ERROR: 1}
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("reason", "stopped"), [("model_quota", {"gold", "other"}), ("model_auth", {"gold"}), ("gym_lost", set())]
+)
+def test_a_used_up_quota_stops_every_model_of_its_account(reason: str, stopped: set[str]) -> None:
+    def end_attempt(planned: PlannedTrial, attempt: int) -> AttemptRecord:
+        if planned.cell.model == "gold":
+            return make_attempt(planned, attempt, Outcome.INFRA_ERROR, reason=reason, message="no credit")
+        return make_attempt(planned, attempt, Outcome.PASSED)
+
+    async def scenario() -> None:
+        harness = Harness(end_attempt, total=1, sharing={"gold": ["gold", "other"], "other": ["gold", "other"]})
+        await harness.scheduler.run(trials(3, "gold", "other"))
+        assert harness.scheduler.stopped.keys() == stopped
 
     asyncio.run(scenario())
 

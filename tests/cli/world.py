@@ -117,6 +117,7 @@ class StandingGyms:
 
     def __init__(self, urls: Mapping[str, str], domains: Iterable[str], note: Callable[[str], None]) -> None:
         self.urls = {domain: urls[domain] for domain in domains}
+        self.admin_tokens: Mapping[str, str] = {}
 
     async def __aenter__(self) -> Self:
         return self

@@ -222,6 +222,14 @@ def test_many_infra_errors_open_the_breaker_for_a_pause() -> None:
     assert [breaker.closes_in(now) for now in (100, 130, 170)] == [60, 30, 0]
 
 
+def test_a_used_up_quota_opens_the_breaker_of_its_model_and_not_that_of_the_run() -> None:
+    ledger, at = AttemptLedger(2), START.timestamp()
+    ledger.record(ended("a", "model_quota", START))
+    assert ledger.used_up_quotas(at).keys() == {CELL.model}
+    assert not ledger.breaker.is_open(at)
+    assert ledger.used_up_quotas(at + 60) == {}
+
+
 def test_one_used_up_quota_opens_the_breaker() -> None:
     breaker = Breaker()
     faults(breaker, 9, fault=None)

@@ -230,9 +230,14 @@ def test_a_closed_gate_prevents_the_episode(
     assert gym.seeds == []
 
 
-def test_an_attempt_waits_while_the_circuit_breaker_closes_the_gate(pod: Pod, gym: StubGym, gym_url: str) -> None:
+@pytest.mark.parametrize(
+    "gate", [{"start": False, "reason": "breaker"}, {"stopped": ["m"]}], ids=["breaker", "quota of its model"]
+)
+def test_an_attempt_waits_while_a_circuit_breaker_stops_it(
+    pod: Pod, gym: StubGym, gym_url: str, gate: dict[str, Any]
+) -> None:
     pod.freeze()
-    pod.control(start=False, reason="breaker")
+    pod.control(**gate)
 
     seeds_while_closed: list[int] = []
 
@@ -252,6 +257,15 @@ def test_an_attempt_waits_while_the_circuit_breaker_closes_the_gate(pod: Pod, gy
     assert seeds_while_closed[:3] == [0, 0, 0]
     assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
     assert list(pod.store.keys(pod.keys.attempts)) == [pod.keys.attempt(0)]
+
+
+def test_an_attempt_does_not_wait_for_the_quota_of_another_model(pod: Pod, gym: StubGym, gym_url: str) -> None:
+    pod.freeze()
+    pod.control(stopped=["another"])
+
+    ended = run_in_process(pod, job_spec(gym_url))
+
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
 
 
 def test_a_container_stopped_during_an_episode_records_its_cost(pod: Pod, gym: StubGym, gym_url: str) -> None:

@@ -255,13 +255,13 @@ class TaskPod:
         write_message(self._environment, fitted_summary(summary_of(record), size))
 
     async def _wait_for_breaker(self, gate: StoreStartGate) -> None:
-        """Waits while the circuit breaker keeps the gate closed; the runner handles every other state of the gate."""
+        """Waits while a circuit breaker keeps the gate closed; the runner handles every other state of the gate."""
         while True:
             try:
                 control = await gate.control()
             except NotScored:
                 return  # the runner meets the same error and records it
-            if control.start or control.reason != "breaker":
+            if not control.is_waited_for(self._spec.cell.model):
                 return
-            log.info("waiting: too many infrastructure errors in the run")
+            log.info("waiting: too many infrastructure errors in the run, or the model's quota is used up")
             await asyncio.sleep(self._breaker_poll_s)

@@ -23,6 +23,7 @@ Exit codes:
   2   a file, row, argument or environment variable must be corrected
   3   the gate says NO-GO
   4   the gate says INCONCLUSIVE: too few trials to decide
+  5   a model's quota or credit is used up: some trials were not run
   130 Ctrl-C, or 143 SIGTERM: the same command continues the run
   70  a bug in opsgym"""
 

@@ -140,6 +140,12 @@ class _Invocation:
             delivery = notify(webhook, notification_of(rows.run, summary, gate, self.store.name, now_text()))
             if delivery.outcome != "sent":
                 click.echo(f"the webhook was not notified: {delivery.problem}", err=True)
+        if result.used_up:
+            models = ", ".join(sorted(result.used_up))
+            click.echo(
+                f"stopped: the quota of {models} is used up; raise it, then run the same command again", err=True
+            )
+            return Exit.QUOTA
         if gate is not None and gate.verdict != "GO":
             return Exit.of_gate(gate.verdict)
         return Exit.OK if summary.total.scored == summary.total.total else Exit.NOT_SCORED

@@ -28,6 +28,7 @@ from opsgym_api.records.run import Control
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import now_text
+from opsgym_core.planning.accounts import sharing
 from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.store.base import Store, StoreError
@@ -52,6 +53,8 @@ class LocalResult:
     """Last attempt of every trial that ended, including those that the store could not take."""
     signal: int | None = None
     """Number of the signal that ended the invocation; None if it ended by itself."""
+    used_up: Sequence[str] = ()
+    """Models that stopped because the quota of their account is used up."""
 
 
 class LocalRun:
@@ -92,6 +95,7 @@ class LocalRun:
         self._note = note or ledger.record
         self._keys = RunKeys(inputs.run_id)
         self._records: dict[TrialId, AttemptRecord] = {}
+        self._used_up: list[str] = []
         ceilings = {entry.name: inputs.models[entry.name].max_concurrency for entry in inputs.spec.models}
         self._concurrency = Concurrency(ceilings, concurrency or min(sum(ceilings.values()), MAX_CONCURRENCY))
 
@@ -110,7 +114,7 @@ class LocalRun:
                 self._display.note(str(error))
             except asyncio.CancelledError:
                 pass  # by a signal, which the result names
-        return LocalResult(self._records, received[0] if received else None)
+        return LocalResult(self._records, received[0] if received else None, self._used_up)
 
     async def _run_trials(self, gyms: GymServers) -> None:
         await self._record_unrunnable(self._plan.unrunnable)
@@ -142,10 +146,18 @@ class LocalRun:
                     return await runner.run(self._job(planned, number, gyms))
 
                 scheduler = Scheduler(
-                    attempt, self._concurrency, self._ledger, budget_gate, self._display, self._publish
+                    attempt,
+                    self._concurrency,
+                    self._ledger,
+                    budget_gate,
+                    self._display,
+                    self._publish,
+                    sharing=sharing({entry.name: entry.inline for entry in self._inputs.spec.models if entry.inline}),
                 )
                 unstarted = await scheduler.run(self._plan.pending)
         for model, cause in scheduler.stopped.items():
+            if cause.reason == InfraReason.MODEL_QUOTA:
+                self._used_up.append(model)
             waiting = sum(planned.cell.model == model for planned in unstarted)
             self._display.note(f"model {model} stops, {waiting} of its trials have not started: {cause.message}")
         skipped = [planned for planned in unstarted if planned.cell.model not in scheduler.stopped]

@@ -8,8 +8,9 @@ A trial is settled once. Every attempt that was started has ended when `run` ret
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from opsgym.local.budget_gate import BudgetGate
@@ -67,6 +68,8 @@ class Scheduler:
         observer: Observes trials.
         publish: Publishes the gate when it changes.
         sleep: Waits before a retry.
+        sharing: Names of the models that share the account of each, and with it a quota; a model that is missing shares
+            none.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Scheduler:
         observer: TrialObserver,
         publish: Callable[[Control], Awaitable[None]],
         sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
+        sharing: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         self._attempt = attempt
         self._concurrency = concurrency
@@ -92,6 +96,7 @@ class Scheduler:
         """Trials that wait for their retry."""
         self._published: Control | None = None
         self._closing = False
+        self._sharing = sharing
         self.stopped: dict[str, AttemptRecord] = {}
         """By model: the attempt whose error no other attempt with the model can escape; none starts after it."""
 
@@ -142,7 +147,9 @@ class Scheduler:
     def _settle_or_retry(self, planned: PlannedTrial, record: AttemptRecord) -> None:
         model = planned.cell.model
         if record.outcome is Outcome.INFRA_ERROR and record.reason in STOPS_MODEL:
-            self.stopped.setdefault(model, record)
+            of_account = record.reason == InfraReason.MODEL_QUOTA
+            for name in self._sharing.get(model, [model]) if of_account else [model]:
+                self.stopped.setdefault(name, record)
         ended = self._closing or model in self.stopped
         if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or ended:
             self._observer.settled(planned, record)

@@ -1,6 +1,7 @@
 """The circuit breaker of a run: after many infrastructure errors no episode starts for a while.
 
-A quota that is used up opens it at the first error, because every further attempt would end the same way.
+A model's quota has a breaker of its own, which the first error opens, because every further attempt with the model
+would end the same way.
 
 Invariant: the breaker opens only when an attempt ends, with ends recorded in order, and closes by time alone. It kills
 nothing: while it is open, pods wait at the start gate.
@@ -23,8 +24,8 @@ TRIP = 5
 """Infrastructure errors in the window that open the breaker, if they are also more than half of it."""
 PROBES = 3
 """Infrastructure errors in a row that open the breaker again after a pause."""
-STOPS_RUN = frozenset({InfraReason.MODEL_QUOTA})
-"""Infrastructure errors that no other attempt can escape: one opens the breaker, and stops its model on one machine."""
+OPENS_AT_ONCE = frozenset({InfraReason.MODEL_QUOTA})
+"""Infrastructure errors that no other attempt can escape: one opens the breaker."""
 PAUSE = Backoff(initial_s=60.0, maximum_s=600.0)
 """How long the breaker stays open, by the number of times it has opened since an attempt was last scored."""
 
@@ -63,7 +64,7 @@ class Breaker:
         self._window.append(fault)
         faults = [item for item in self._window if item is not None]
         most = PROBES if self._until is not None else TRIP
-        if fault is not None and fault.reason in STOPS_RUN:
+        if fault is not None and fault.reason in OPENS_AT_ONCE:
             self._trip(at, [fault])
         elif len(faults) >= most and 2 * len(faults) > len(self._window):
             self._trip(at, faults)

@@ -77,6 +77,8 @@ class AttemptLedger:
         self._ended = 0
         self._started_at: datetime | None = None
         self.breaker = Breaker()
+        self._quotas: dict[str, Breaker] = {}
+        """By model: opened by a used-up quota."""
 
     def record(self, attempt: Attempt, now: datetime | None = None) -> bool:
         """Records the current state of an attempt. The end of an attempt is counted once.
@@ -108,11 +110,27 @@ class AttemptLedger:
         return True
 
     def _record_in_breaker(self, attempt: Attempt, ended_at: float) -> None:
-        """Records an end in the breaker, except that of an attempt that lost the store."""
+        """Records an end in the breaker, except that of an attempt that lost the store.
+
+        A used-up quota says nothing of other models, so it is recorded for its model alone.
+        """
+        model = attempt.cell.model
         if attempt.outcome is Outcome.INFRA_ERROR and attempt.reason != InfraReason.STORE_LOST:
-            self.breaker.record(ended_at, Fault(attempt.reason, attempt.message))
+            used_up = attempt.reason == InfraReason.MODEL_QUOTA
+            breaker = self._quotas.setdefault(model, Breaker()) if used_up else self.breaker
+            breaker.record(ended_at, Fault(attempt.reason, attempt.message))
         elif attempt.outcome is not None and attempt.outcome.scored:
             self.breaker.record(ended_at, None)
+            if model in self._quotas:
+                self._quotas[model].record(ended_at, None)
+
+    def used_up_quotas(self, now: float) -> Mapping[str, Breaker]:
+        """Open breakers of models whose quota is used up, by model.
+
+        Args:
+            now: Seconds since the epoch.
+        """
+        return {model: breaker for model, breaker in self._quotas.items() if breaker.is_open(now)}
 
     def _add_cost(self, cell: str, state: TrialState, before: float | None, now: float | None) -> None:
         """Adds the cost increase since the attempt was last recorded."""

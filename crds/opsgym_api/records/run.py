@@ -85,3 +85,9 @@ class Control(Stored):
     """Whether a running episode may take its next step."""
     reason: str = ""
     """Why not: `budget`, `suspended`, `breaker`."""
+    stopped: list[str] = []
+    """Models with which no new episode starts for a while: the quota of their account is used up."""
+
+    def is_waited_for(self, model: str) -> bool:
+        """Whether an episode with a model waits until it may start, instead of ending."""
+        return model in self.stopped if self.start else self.reason == "breaker"

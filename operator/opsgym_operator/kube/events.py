@@ -33,7 +33,7 @@ async def record_event(client: Client, subject: Manifest, event: Event, now: dat
     manifest = event_of(subject, event, now)
     namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
     # The message of an open breaker quotes that of an attempt, which may hold content of the episode.
-    line = event.reason if event.reason == Reason.BREAKER_OPEN else event.message
+    line = event.reason if event.reason in (Reason.BREAKER_OPEN, Reason.QUOTA_EXHAUSTED) else event.message
     log.info(line, namespace=namespace, reason=event.reason, **_log_fields(subject))
     try:
         try:

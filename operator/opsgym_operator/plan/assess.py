@@ -135,7 +135,7 @@ def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotD
     jobs = cell_jobs if group.whole_cell else _jobs_of(group, cell_jobs)
     held = sum(progress.slots_by_job[job.name] for job in jobs)
     blocked = any(not job.trials and not job.finished for job in cell_jobs)
-    if not gate.start or progress.run.store_error or blocked:
+    if not gate.start or group.cell.model in gate.stopped or progress.run.store_error or blocked:
         return replace(demand, held=held)
     spec = progress.resolved.spec
     pending = progress.count_pending(group)

@@ -138,6 +138,7 @@ def _requeue_after(progress: RunProgress, now: datetime, *, further: bool, ended
     at = now.timestamp()
     if progress.ledger.breaker.is_open(at):
         delays.append(progress.ledger.breaker.closes_in(at))
+    delays += [breaker.closes_in(at) for breaker in progress.used_up_quotas(now).values()]
     until_stalled = time_until_stalled(progress.pods, progress.resolved.spec.limits.pending_seconds, now)
     until_overdue = seconds_until_overdue(progress.live_jobs, now)
     return min([*delays, *(delay for delay in (until_stalled, until_overdue) if delay is not None)])

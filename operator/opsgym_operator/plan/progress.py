@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from opsgym_api.records.attempt import TrialId
+from opsgym_core.accounting.breaker import Breaker
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.accounting.tally import Tally, tally_of
 from opsgym_core.gates.judge import CellScores, JudgedRun, RunScores
+from opsgym_core.planning.accounts import sharing
 from opsgym_operator.observe.objects import ObservedJob, ObservedPod, ObservedRun, StoredState
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.desired import ResolvedSpec
@@ -45,6 +48,12 @@ class RunProgress:
     def ledger(self) -> AttemptLedger:
         """Attempts of the run."""
         return self.stored.ledger
+
+    def used_up_quotas(self, now: datetime) -> Mapping[str, Breaker]:
+        """Open breakers of the models whose quota is used up, by model; models of one account share its quota."""
+        sharing_with = sharing(self.resolved.models)
+        breakers = self.ledger.used_up_quotas(now.timestamp())
+        return {model: breaker for own, breaker in breakers.items() for model in sharing_with.get(own, {own})}
 
     @cached_property
     def live_jobs(self) -> tuple[ObservedJob, ...]:

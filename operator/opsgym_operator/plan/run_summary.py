@@ -49,6 +49,7 @@ def summarize(
         or _job_spec_missing(progress)
         or container_errors(pods)
         or _breaker_open(progress, now)
+        or _quota_used_up(progress, now)
         or jobs_without_pods(progress.live_jobs, pods, service_account, spec.limits.infra_retries, now)
         or lost(pods, now)
         or not_starting(pods, spec.limits.pending_seconds, now)
@@ -105,6 +106,20 @@ def _breaker_open(progress: RunProgress, now: datetime) -> RunSummary | None:
     if not breaker.is_open(now.timestamp()):
         return None
     return RunSummary(Reason.BREAKER_OPEN, f"{breaker.cause.reason}: {breaker.cause.message}")
+
+
+def _quota_used_up(progress: RunProgress, now: datetime) -> RunSummary | None:
+    """The summary of a run of which models wait for their quota; other models may go on."""
+    breakers = progress.used_up_quotas(now)
+    if not breakers:
+        return None
+    models, cause = ", ".join(sorted(breakers)), next(iter(breakers.values())).cause
+    others = {group.cell.key for group in progress.stored.pod_groups if group.cell.model not in breakers}
+    jobs = {job.name for job in progress.jobs if job.cell in others}
+    advice = "raise the quota or credit of its account; its trials then go on by themselves"
+    message = f"no trial of {models} starts, whose quota is used up: {advice}; {cause.message}"
+    going_on = any_running([pod for pod in progress.pods if pod.job in jobs])
+    return RunSummary(Reason.QUOTA_EXHAUSTED, message, progressing=going_on)
 
 
 def _waiting(progress: RunProgress, demands: Sequence[SlotDemand]) -> RunSummary | None:

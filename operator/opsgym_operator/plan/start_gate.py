@@ -27,7 +27,8 @@ def start_gate(progress: RunProgress, now: datetime) -> Control:
     gate = _budget_gate(progress)
     if gate.start and progress.ledger.breaker.is_open(now.timestamp()):
         return Control(start=False, reason="breaker")
-    return gate
+    stopped = sorted(progress.used_up_quotas(now)) if gate.start else []
+    return gate.model_copy(update={"stopped": stopped}) if stopped else gate
 
 
 def _budget_gate(progress: RunProgress) -> Control:

@@ -92,6 +92,8 @@ class Reason(StrEnum):
     """Kueue has not admitted the run's Jobs."""
     BREAKER_OPEN = "BreakerOpen"
     """Too many attempts ended in infrastructure errors; nothing starts for a while."""
+    QUOTA_EXHAUSTED = "QuotaExhausted"
+    """The quota of a model's account is used up; nothing starts with its models, others go on."""
     SUSPENDED = "Suspended"
     """`spec.suspend` is true."""
     COMPLETE = "Complete"
@@ -141,10 +143,10 @@ REFUSED = frozenset({
 STALLED = REFUSED | {
     Reason.STORE_UNREACHABLE, Reason.BASELINE_NOT_FOUND, Reason.PREFLIGHT_FAILED, Reason.PREFLIGHT_ERROR,
     Reason.SUITE_FILTER, Reason.SECRET_MISSING, Reason.IMAGE_UNAVAILABLE, Reason.POD_NOT_STARTING, Reason.PODS_REFUSED,
-    Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.POD_LOST, Reason.BREAKER_OPEN, Reason.OBJECT_REFUSED,
-    Reason.INTERNAL_ERROR,
+    Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.POD_LOST, Reason.BREAKER_OPEN, Reason.QUOTA_EXHAUSTED,
+    Reason.OBJECT_REFUSED, Reason.INTERNAL_ERROR,
 }  # fmt: skip
-"""The run makes no progress until a user fixes the cause, or until the breaker closes."""
+"""The run, or one of its models, makes no progress until a user fixes the cause, or until the breaker closes."""
 
 WAITING = frozenset(
     {Reason.WAITING_FOR_CAPACITY, Reason.WAITING_FOR_PODS, Reason.WAITING_FOR_MODEL, Reason.WAITING_FOR_QUEUE}

@@ -280,6 +280,45 @@ def test_terminating_pods_hold_their_slots() -> None:
     assert [job.parallelism for job in fleet.jobs.values()] == [3, 1]
 
 
+def test_a_used_up_quota_stops_the_models_of_its_account_and_no_others() -> None:
+    fleet = Fleet()
+    for name, secret in (("gpt", "shared"), ("mini", "shared"), ("claude", "own")):
+        spec = {"model": "openai/x", "credentials": {"secret": secret}}
+        fleet.models[name] = model(name, max_concurrency=1, **spec)
+    models = {"models": [{"name": name, "ref": name} for name in fleet.models]}
+    run = fleet.apply("nightly", EvalRunSpec.model_validate(SPEC | models), [entry(f"t{n}") for n in range(12)])
+    fleet.plan()
+    lost = summary(Cell(**{**CELL.model_dump(), "model": "gpt"}), "t0", 0, 0, Outcome.INFRA_ERROR, 0.0, fleet.now)
+    run.ledger.record(replace(lost, reason="model_quota", message="no credit"))
+
+    desired = planned(fleet)
+
+    assert desired.control == Control(stopped=["gpt", "mini"])
+    assert not desired.create
+    message = (
+        "no trial of gpt, mini starts, whose quota is used up: raise the quota or credit of its account; its trials "
+        "then go on by themselves; 1 of the last 1 attempts ended for this reason; no credit"
+    )
+    assert condition(run, "Stalled") == f"True QuotaExhausted: {message}"
+    assert condition(run, "Progressing") == f"True QuotaExhausted: {message}"
+    fleet.now += timedelta(seconds=60)
+    run.control = desired.control
+    assert planned(fleet).control == Control()
+    assert condition(run, "Stalled").startswith("False")
+
+
+def test_a_run_whose_only_model_has_no_quota_makes_no_progress() -> None:
+    fleet, run = frozen(12)
+    lost = summary(CELL, "t0", 0, 0, Outcome.INFRA_ERROR, 0.0, fleet.now)
+    run.ledger.record(replace(lost, reason="model_quota", message="no credit"))
+
+    desired = planned(fleet)
+
+    assert (desired.control, desired.requeue_after_s) == (Control(stopped=["best"]), 30)
+    assert condition(run, "Progressing").startswith("False QuotaExhausted")
+    assert run.status.phase == "Stalled"
+
+
 def test_an_open_breaker_closes_the_start_gate_and_reopens_it_for_a_probe() -> None:
     broken = True
     fleet, run = frozen(30, ceiling=5, ending=lambda *_: (Outcome.INFRA_ERROR if broken else Outcome.PASSED, 0.0))
