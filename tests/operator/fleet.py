@@ -156,6 +156,8 @@ class Fleet:
         self.jobs: dict[str, SimJob] = {}
         self.models: dict[str, EvalModel] = {}
         self.report = PreflightReport()
+        self.image_ids: dict[str, str] = {}
+        """Ids of the images, as the node of each preflight reports them."""
         self.last: dict[str, Desired] = {}
         self.seen: Callable[[ObservedNamespace], ObservedNamespace] = lambda namespace: namespace
         """Changes the observation, for tests of unusual ones."""
@@ -294,7 +296,9 @@ class Fleet:
             self._content = json.loads(manifest["data"]["job.json"])
         elif "-preflight-" in name:
             report = self.report
-            run.preflights[name] = ObservedPreflight(name, finished_at=self.now, report=report)
+            run.preflights[name] = ObservedPreflight(
+                name, finished_at=self.now, report=report, image_ids=self.image_ids
+            )
         else:
             assert name not in self.jobs
             order = JobSpec.model_validate(self._content)

@@ -51,7 +51,8 @@ def read_job_spec(environment: Mapping[str, str], kind: type[Spec]) -> Spec:
     """
     path = Path(_required(environment, ENV_JOB_SPEC))
     try:
-        spec = kind.model_validate_json(path.read_bytes())
+        # A run keeps its images when the operator is upgraded, so the operator may write fields that are newer.
+        spec = kind.model_validate_json(path.read_bytes(), extra="ignore")
     except OSError as error:
         raise UnusableJobSpec(f"{ENV_JOB_SPEC}: {path} cannot be read: {error.strerror}") from None
     except ValidationError as error:

@@ -36,6 +36,23 @@ class PlannedCell(Stored):
     task_ids: list[str]
 
 
+class RunPods(Stored):
+    """What the pods of a run in a cluster are made of, frozen when it starts: an upgrade changes no run in progress."""
+
+    images: dict[str, str]
+    """Reference of each image, `runner` and `domains`; by digest where the registry's digest is known."""
+    image_ids: dict[str, str] = {}
+    """Id of each image as the node of the preflight reported it; images that the preflight did not use are absent."""
+    gyms: dict[str, dict[str, Any]] = {}
+    """Image and port of each server that replaces opsgym's, by domain."""
+    resources: dict[str, Any] = {}
+    """Requests and limits by container, as the installation configured them."""
+    domain_resources: dict[str, dict[str, Any]] = {}
+    """Those of a domain's pods that differ, by domain."""
+    database_megabytes: int
+    """Size limit, in MiB, of the volume that holds a pod's databases."""
+
+
 class RunRecord(Stored):
     """`run.json`: what a run is, frozen when it starts."""
 
@@ -52,8 +69,10 @@ class RunRecord(Stored):
     suite_digest: str
     opsgym: str
     versions: dict[str, str] = {}
-    """What affects scores besides spec and rows, by name: the version of opsgym, digests of seeds and recordings, and
-    `orchestrator:NAME` for code of installed packages."""
+    """What affects scores besides spec and rows, by name: the version of opsgym, digests of seeds and recordings,
+    `orchestrator:NAME` for code of installed packages, `image:NAME` for images of pods."""
+    pods: RunPods | None = None
+    """What its pods are made of; None for a run on one machine."""
     created_at: str
     schedule: str = ""
     """EvalSchedule that created the run; empty for a run that a user created."""

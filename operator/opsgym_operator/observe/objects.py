@@ -70,6 +70,8 @@ class ObservedPod:
     """When it should have been gone, grace period included; None if it is not being deleted."""
     host: str = ""
     """Address of its node."""
+    image_ids: tuple[tuple[str, str], ...] = ()
+    """Name and id of each image that its node runs: `runner`, `domains`, or the container that has an own image."""
 
 
 class ChunkState(StrEnum):
@@ -165,6 +167,8 @@ class ObservedPreflight:
     """Report of its pod; None if the pod has not ended, or ended without one."""
     failure: str = ""
     """What is known of a pod that ended without a report: exit code, reason, message."""
+    image_ids: Mapping[str, str] = field(default_factory=dict)
+    """Ids of the images that its pod ran, `runner` and `domains`, as its node reported them."""
     deleting: bool = False
 
 
@@ -195,10 +199,14 @@ class StoredState:
 
     @cached_property
     def models(self) -> Mapping[str, ModelSpec]:
-        """The run's frozen models, by their names in the run."""
+        """The run's frozen models, by their names in the run.
+
+        Raises:
+            pydantic.ValidationError: The frozen spec is of a version that this one cannot read.
+        """
         if self.record is None:
             return {}
-        spec = EvalRunSpec.model_validate(self.record.spec)
+        spec = EvalRunSpec.model_validate(self.record.spec, extra="ignore")
         return {entry.name: entry.inline for entry in spec.all_models if entry.inline is not None}
 
 

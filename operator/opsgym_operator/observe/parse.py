@@ -105,7 +105,9 @@ def time_of(text: str | None) -> datetime | None:
 
 
 def parse(model: type[M], content: object, prefix: str) -> M | tuple[Problem, ...]:
-    """A part of an object as its model, or what is wrong with it.
+    """A part of an object as its model, or what is wrong with it. Fields that this version does not know are ignored.
+
+    The API server has refused fields that its kinds lack, so others are of newer kinds, with defaults in every object.
 
     Args:
         model: The model.
@@ -114,7 +116,7 @@ def parse(model: type[M], content: object, prefix: str) -> M | tuple[Problem, ..
     """
     try:
         # As JSON, because strict types are defined for what the API server sends.
-        return model.model_validate_json(json.dumps(content), strict=True)
+        return model.model_validate_json(json.dumps(content), strict=True, extra="ignore")
     except ValidationError as error:
         return tuple(problems_of(error, prefix, model))
 
@@ -148,7 +150,7 @@ def read_model(manifest: Manifest) -> EvalModel | tuple[Problem, ...]:
 def read_job_trials(text: str) -> JobTrials | None:
     """Trials of a Job, from the spec in its ConfigMap; None if that is invalid."""
     try:
-        spec = JobSpec.model_validate_json(text)
+        spec = JobSpec.model_validate_json(text, extra="ignore")
     except ValidationError:
         return None
     return JobTrials(spec.cell, tuple(spec.trials))
@@ -240,7 +242,21 @@ def read_pod(pod: Manifest) -> ObservedPod:
         sandbox_missing=condition_is(pod, "PodReadyToStartContainers", "False"),
         delete_by=time_of(pod["metadata"].get("deletionTimestamp")),
         host=pod["status"].get("hostIP", ""),
+        image_ids=tuple(image_ids(pod).items()),
     )
+
+
+IMAGES = {AGENT: "runner", PREFLIGHT: "runner", "postgres": "domains", "suite": "domains"}
+"""Image of a container, by the container's name."""
+
+
+def image_ids(pod: Manifest) -> dict[str, str]:
+    """Ids of the images that a pod's node runs, by image, or by container for other ones."""
+    return {
+        IMAGES.get(container["name"], container["name"]): container["imageID"]
+        for container in _containers(pod)
+        if container.get("imageID")
+    }
 
 
 def _container_error(pod: Manifest) -> ContainerError | None:
@@ -292,6 +308,7 @@ def read_preflight(job: Manifest, pods: Iterable[Manifest]) -> ObservedPreflight
         finished_at=_last_end(pod) or time_of(job["metadata"]["creationTimestamp"]),
         report=report,
         failure="" if succeeded else termination_cause(pod, PREFLIGHT).message,
+        image_ids=image_ids(pod),
         deleting=deleting,
     )
 

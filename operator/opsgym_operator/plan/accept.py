@@ -11,9 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from opsgym_api.kinds.credentials import named_credentials, secret_parameters
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry
+from opsgym_api.validation import problems_of
 from opsgym_operator.config import CredentialsConfig, OperatorConfig
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.plan.desired import ResolvedSpec
@@ -39,7 +42,10 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     spec = run.spec
     if spec is None:
         return RunSummary(Reason.INVALID_SPEC, "; ".join(map(str, run.problems)))
-    frozen_models = run.stored.models if run.stored else {}
+    try:
+        frozen_models = run.stored.models if run.stored else {}
+    except ValidationError as error:
+        return RunSummary(Reason.INVALID_SPEC, _unreadable(run, error))
     refusals = [*_stores(run.namespace, spec, config, frozen=bool(frozen_models))]
     if not frozen_models:
         refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
@@ -50,6 +56,13 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     if refusals:
         return RunSummary(refusals[0].reason, "; ".join(refusal.message for refusal in refusals))
     return ResolvedSpec(spec, models, config.store_by_name[spec.result_store or config.default_store])
+
+
+def _unreadable(run: ObservedRun, error: ValidationError) -> str:
+    """What to do about a frozen spec of another version."""
+    problems = "; ".join(map(str, problems_of(error, "spec", EvalRunSpec)))
+    author = run.stored.record.opsgym if run.stored and run.stored.record else ""
+    return f"run.json is not readable by this version: {problems}; it was written by opsgym {author}, which can go on"
 
 
 def ceiling_of(entry: ModelEntry, resolved: ResolvedSpec, namespace: ObservedNamespace) -> int:

@@ -17,6 +17,7 @@ from opsgym_operator.plan.accept import unknown_webhooks
 from opsgym_operator.plan.assess import Assessed, FrozenRun
 from opsgym_operator.plan.cleanup import interrupt, obsolete_objects, suspend_patches
 from opsgym_operator.plan.desired import Desired, Event, JobPatch, ObjectRef, TaskJob
+from opsgym_operator.plan.frozen_pods import mixed_images
 from opsgym_operator.plan.job_chunks import JobChanges, job_changes
 from opsgym_operator.plan.notifications import with_notifications
 from opsgym_operator.plan.pod_states import any_running, time_until_stalled
@@ -172,6 +173,8 @@ def _with_status(
     if progress is not None:
         results = f"{progress.resolved.store.url.rstrip('/')}/{RunKeys(run.id).root.rstrip('/')}"
     summary = replace(summary, warning=unknown_webhooks(run, config))
-    status = status_of(run, summary, progress.figures if progress else None, gate, results, now)
+    figures = progress.figures if progress else None
+    mixed = mixed_images(progress.stored.record, progress.pods) if progress else None
+    status = status_of(run, summary, figures, gate, results, now, mixed)
     events = (*desired.events, *condition_events(run.status, status))
     return replace(desired, status=None if status == run.status else status, events=events)

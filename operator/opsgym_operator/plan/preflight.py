@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import ModelEntry
-from opsgym_api.records.run import PlannedCell, RunRecord
+from opsgym_api.records.run import PlannedCell, RunPods, RunRecord
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.common.clock import utc_text
 from opsgym_core.planning.cells import plan_cells
@@ -26,6 +26,7 @@ from opsgym_operator.observe.objects import ObservedPod, ObservedPreflight, Obse
 from opsgym_operator.observe.parse import condition_of
 from opsgym_operator.plan.accept import model_origins
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef, PreflightJob, ResolvedSpec
+from opsgym_operator.plan.frozen_pods import freeze_pods, versions_of
 from opsgym_operator.plan.pod_states import (
     FIRST_PODS_S,
     any_running,
@@ -87,7 +88,7 @@ def prepare(
     if current.finished_at is None:
         summary, delay = _under_way(run, resolved, current, pods, config, now)
         return summary, Desired(delete=outdated, requeue_after_s=delay)
-    summary, desired = _finished(run, resolved, current, now, version)
+    summary, desired = _finished(run, resolved, current, config, now, version)
     return summary, replace(desired, delete=(*outdated, *desired.delete))
 
 
@@ -150,7 +151,12 @@ def _under_way(
 
 
 def _finished(
-    run: ObservedRun, resolved: ResolvedSpec, current: ObservedPreflight, now: datetime, version: str
+    run: ObservedRun,
+    resolved: ResolvedSpec,
+    current: ObservedPreflight,
+    config: OperatorConfig,
+    now: datetime,
+    version: str,
 ) -> Step:
     failure = _failure(current)
     if failure is not None:
@@ -163,7 +169,7 @@ def _finished(
         desired = Desired(loads=frozenset({Load.SUITE_INDEX}), requeue_after_s=RETRY_FIRST_S)
         return _checking(run, current.name), desired
     try:
-        record = freeze(run, resolved, index, now, version)
+        record = freeze(run, resolved, index, freeze_pods(config, current.image_ids), now, version)
     except InputError as error:
         message = "; ".join(str(problem) for problem in error.problems)
         return RunSummary(Reason.SUITE_FILTER, message), _retry(run, current, now, Load.SUITE_INDEX)
@@ -213,7 +219,9 @@ def _missing_baseline(run: ObservedRun, resolved: ResolvedSpec) -> Step | None:
     return None
 
 
-def freeze(run: ObservedRun, resolved: ResolvedSpec, index: SuiteIndex, now: datetime, version: str) -> RunRecord:
+def freeze(
+    run: ObservedRun, resolved: ResolvedSpec, index: SuiteIndex, pods: RunPods, now: datetime, version: str
+) -> RunRecord:
     """`run.json`: the spec with its models inlined, the selected tasks and the planned cells.
 
     Raises:
@@ -229,6 +237,8 @@ def freeze(run: ObservedRun, resolved: ResolvedSpec, index: SuiteIndex, now: dat
     return RunRecord(
         run=run.id,
         name=run.name,
+        pods=pods,
+        versions=versions_of(pods, version),
         spec=spec.model_copy(update=inlined).model_dump(mode="json", by_alias=True),
         task_ids=[task.task_id for task in tasks],
         cells=[

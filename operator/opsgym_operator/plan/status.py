@@ -108,6 +108,8 @@ class Reason(StrEnum):
     """A condition of the gate does not hold."""
     GATE_INCONCLUSIVE = "GateInconclusive"
     """No condition of the gate fails, but there are too few trials to decide all of them."""
+    IMAGE_CHANGED = "ImageChanged"
+    """Pods of the run ran different builds of an image."""
     NOT_FINISHED = "NotFinished"
     """Known only once the run has finished."""
 
@@ -236,6 +238,7 @@ def status_of(
     gate: ConditionUpdate | None,
     results: str | None,
     now: datetime,
+    mixed: ConditionUpdate | None = None,
 ) -> EvalRunStatus:
     """The status that a run should have.
 
@@ -246,9 +249,10 @@ def status_of(
         gate: Condition of its gate; None if it has none.
         results: Address of its results; None before it is frozen.
         now: Time of what changes now.
+        mixed: Condition `MixedImages`, which stays once it is set; None leaves it as it is.
     """
     before = run.status
-    updates = [*summary.conditions(), *([gate] if gate else [])]
+    updates = [*summary.conditions(), *filter(None, [gate, mixed])]
     fields: dict[str, object] = {
         "observed_generation": run.generation,
         "phase": summary.phase.value,
@@ -317,7 +321,7 @@ def _event(old: Condition | None, new: Condition) -> Event | None:
             return Event("Warning", new.reason, new.message)
         case "Accepted", "True":
             return Event("Normal", "Accepted", "the spec can run in this cluster")
-        case "Stalled", "True":
+        case "Stalled" | "MixedImages", "True":
             return Event("Warning", new.reason, new.message)
         case "Stalled", "False" if before[0] == "True":
             return Event("Normal", "Resumed", "the problem that stalled the run is resolved")

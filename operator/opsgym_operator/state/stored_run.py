@@ -19,6 +19,7 @@ from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
+from opsgym_api.records.version import unreadable_because
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.common.clock import utc_text
 from opsgym_core.results.compaction import gather, put_chunk, read_trials
@@ -245,5 +246,4 @@ def _get(store: Store, key: str, kind: type[M]) -> M | None:
     try:
         return adapter(kind).validate_json(content)
     except ValidationError as error:
-        problem = f"is not a valid {kind.__name__} of this version: {error.errors(include_url=False)[0]['msg']}"
-        raise StoreError(store.name, key, problem) from None
+        raise StoreError(store.name, key, unreadable_because(error, kind.__name__)) from None

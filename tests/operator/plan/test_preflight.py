@@ -341,6 +341,8 @@ def test_a_successful_preflight_freezes_the_run() -> None:
         trials=3,
         suite_digest=record.suite_digest,
         opsgym="1.0",
+        versions={"operator": "1.0", "image:runner": "runner:1", "image:domains": "domains:1"},
+        pods=record.pods,
         created_at="2026-01-01T00:00:00Z",
     )
     read = EvalRunSpec.model_validate(spec)
