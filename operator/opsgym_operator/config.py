@@ -278,7 +278,12 @@ class OperatorConfig(Document):
             **webhooks,
             **({headers.name: "tracing"} if headers else {}),
             **dict.fromkeys(self.images.pull_secrets, "the image registry"),
-            **{store.secret: f"store {store.name}" for store in self.stores if store.secret is not None},
+            **{
+                secret: f"store {store.name}"
+                for store in self.stores
+                for secret in (store.secret, store.pod_secret)
+                if secret is not None
+            },
         }
 
 

@@ -53,6 +53,8 @@ class StoreConfig(Document):
     secret: Name | None = None
     """Secret with keys `access-key-id` and `secret-access-key`, in the operator's namespace and in each EvalRun's; if
     absent, pods use the identity of their service account."""
+    pod_secret: Name | None = None
+    """Secret in each EvalRun's namespace whose key its pods use in place of `secret`, which may do less."""
     namespaces: list[Name] = []
     """Namespaces whose EvalRuns may use the store; all that the operator serves if empty."""
     shared_suites: list[Annotated[str, Field(min_length=1)]] = []

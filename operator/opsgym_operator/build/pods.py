@@ -340,9 +340,9 @@ def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = STORE_ENV
         env.append(_env(f"{prefix}AWS_ENDPOINT_URL_S3", store.endpoint_url))
     if store.region:
         env.append(_env(f"{prefix}AWS_REGION", store.region))
-    if store.secret:
-        env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", store.secret, AWS_ACCESS_KEY_ID)))
-        env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", store.secret, AWS_SECRET_ACCESS_KEY)))
+    if secret := store.pod_secret or store.secret:
+        env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", secret, AWS_ACCESS_KEY_ID)))
+        env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", secret, AWS_SECRET_ACCESS_KEY)))
     return env
 
 

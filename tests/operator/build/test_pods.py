@@ -155,3 +155,14 @@ def test_only_postgres_and_gym_servers_see_the_databases() -> None:
     }
     assert seen == {"postgres": {"data", "socket"}, "gym-itsm": {"socket"}, "gym-csm": {"socket"}, "agent": set()}
     assert "password" not in json.dumps(pod).lower()
+
+
+def test_pods_use_a_key_of_their_own_where_a_store_has_one() -> None:
+    store = CONFIG.stores[0].model_copy(update={"pod_secret": "team-key"})
+    env = task(store=store)["spec"]["template"]["spec"]["containers"][0]["env"]
+    secrets = {
+        item["valueFrom"]["secretKeyRef"]["name"]
+        for item in env
+        if item["name"].startswith("OPSGYM_STORE_AWS_") and "valueFrom" in item
+    }
+    assert secrets == {"team-key"}
