@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import runpy
+import shutil
+import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +39,44 @@ def test_a_build_that_fails_says_why(tmp_path: Path, failures: int, message: str
     with pytest.raises(Exception, match=rf"(?s){message}.*failed \(exit code 125\)"):
         broken.build(tmp_path, "localhost/x:1")
     assert len(calls.read_text().splitlines()) == tries
+
+
+def test_several_platforms_make_one_image(tmp_path: Path) -> None:
+    commands = runpy.run_path(str(ROOT / "tools" / "image" / "build.py"))["platform_commands"]
+    archive, both = tmp_path / "x.new", ["linux/amd64", "linux/arm64"]
+    built, pushed = commands("buildah", tmp_path, "localhost/x:1", both, archive, ["--target", "x"])
+    assert built[-5:] == ["--platform", "linux/amd64,linux/arm64", "--manifest", "localhost/x:1", str(tmp_path)]
+    assert built[3:5] == ["--target", "x"]
+    assert pushed[-3:] == ["--quiet", "localhost/x:1", f"oci-archive:{archive}:localhost/x:1"]
+    [docker] = commands("docker", tmp_path, "localhost/x:1", both, archive, [])
+    assert docker[:4] == ["buildx", "build", "--platform", "linux/amd64,linux/arm64"]
+    assert docker[5] == f"type=oci,dest={archive},name=localhost/x:1"
+
+
+@pytest.mark.skipif(shutil.which("buildah") is None, reason="needs buildah")
+def test_an_archive_holds_the_image_of_every_platform(tmp_path: Path) -> None:
+    context = tmp_path / "context"
+    context.mkdir()
+    (context / "Containerfile").write_text("FROM scratch\nARG TARGETARCH\nCOPY file /file\nLABEL arch=$TARGETARCH\n")
+    (context / "file").write_text("x")
+    name, archive = f"localhost/opsgym-test-{tmp_path.name}:1", tmp_path / "image.tar"
+    real = runpy.run_path(str(ROOT / "tools" / "image" / "build.py"))["Builder"]("buildah")
+    try:
+        for _ in range(2):  # the second build replaces the first
+            real.build_platforms(context, name, ["linux/amd64", "linux/arm64"], archive)
+            with tarfile.open(archive) as image:
+                assert _architectures(image) == ["amd64", "arm64"]
+    finally:
+        subprocess.run(["buildah", "manifest", "rm", name], capture_output=True, check=False)
+
+
+def _architectures(image: tarfile.TarFile) -> list[str]:
+    def read(path: str) -> Any:
+        file = image.extractfile(path)
+        assert file is not None
+        return json.load(file)
+
+    index = read("index.json")
+    while index["manifests"][0]["mediaType"].endswith(("index.v1+json", "list.v2+json")):
+        index = read(f"blobs/{index['manifests'][0]['digest'].replace(':', '/')}")
+    return sorted(manifest["platform"]["architecture"] for manifest in index["manifests"])

@@ -69,12 +69,16 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where the archives go")
     parser.add_argument("--only", choices=LIMITS, action="append", help="build this image; may be repeated")
     parser.add_argument("--tag", default="dev", help="images are localhost/opsgym-NAME:TAG (default: %(default)s)")
+    parser.add_argument(
+        "--platform", action="append", default=[], metavar="OS/ARCH",
+        help="build for this platform, as linux/arm64; several make one image for all (default: this machine's)",
+    )  # fmt: skip
     parser.add_argument("--base", default=os.environ.get("BASE_IMAGE", ""), help="base image (default: $BASE_IMAGE)")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     try:
         with one_at_a_time(options.folder):
-            build_all(options.folder, options.only or list(LIMITS), options.tag, options.base)
+            build_all(options.folder, options.only or list(LIMITS), options.tag, options.base, options.platform)
     except NoBuilderError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_NO_BUILDER
@@ -84,8 +88,15 @@ def main() -> int:
     return 0
 
 
-def build_all(folder: Path, targets: Sequence[str], tag: str, base_image: str) -> None:
+def build_all(folder: Path, targets: Sequence[str], tag: str, base_image: str, platforms: Sequence[str] = ()) -> None:
     """Builds those of the images whose inputs have changed, and says how large each is.
+
+    Args:
+        folder: Where the archives go.
+        targets: Images to build.
+        tag: Their tag.
+        base_image: Base image; `default_base` if empty.
+        platforms: Platforms to build for; this machine's if empty.
 
     Raises:
         BuildError: One cannot be built, or exceeds its limit.
@@ -95,13 +106,13 @@ def build_all(folder: Path, targets: Sequence[str], tag: str, base_image: str) -
     for target in targets:
         limit = LIMITS[target]
         archive, stamp = folder / f"{target}.tar", folder / f"{target}.json"
-        inputs = digest(target, base_image, tag)
+        inputs = digest(target, " ".join([base_image, *platforms]), tag)
         known, note = read_stamp(stamp), "up to date"
         if known.get("inputs") != inputs or not archive.exists():
             began = time.monotonic()
             builder = builder or find_builder()
-            used = used or default_base(builder)
-            made = build(builder, target, tag, used, archive)
+            used = used or default_base(builder, foreign=bool(platforms))
+            made = build(builder, target, tag, used, archive, platforms)
             known, note = {"inputs": inputs, "bytes": made}, f"built in {time.monotonic() - began:.0f} s"
             stamp.write_text(json.dumps(known), encoding="utf-8")
         megabytes = known["bytes"] / 1e6
@@ -130,6 +141,27 @@ class Builder:
         # Isolation chroot: works for a root without any further privilege, as in most containers.
         verb = ["bud", "--layers", "--isolation", "chroot"] if self.program == "buildah" else ["build"]
         self._run(*verb, *options, "--tag", name, str(context))
+
+    def build_platforms(self, context: Path, name: str, platforms: Sequence[str], archive: Path, *options: str) -> None:
+        """Builds an image for several platforms and writes one archive with all of them, whole or not at all.
+
+        Args:
+            context: Folder with what is built.
+            name: Name of the image.
+            platforms: Platforms, as in `linux/arm64`. Steps for another one than this machine's run under emulation.
+            archive: Where the archive goes.
+            options: Further options of the build.
+
+        Raises:
+            BuildError: A step failed; without emulation those of another platform do.
+        """
+        staged = archive.with_suffix(".new")
+        staged.unlink(missing_ok=True)
+        if self.program == "buildah":
+            succeeds(self.program, "manifest", "rm", name)  # a list that is there would be added to
+        for command in platform_commands(self.program, context, name, platforms, staged, options):
+            self._run(*command)
+        staged.rename(archive)
 
     def has(self, name: str, packages: str) -> bool:
         """Whether an image is here that was made of these packages."""
@@ -170,6 +202,21 @@ class Builder:
         raise BuildError(f"{done.stdout[-4000:]}\n{self.program} {arguments[0]} failed (exit code {done.returncode})")
 
 
+def platform_commands(
+    program: str, context: Path, name: str, platforms: Sequence[str], archive: Path, options: Sequence[str]
+) -> list[list[str]]:
+    """Arguments of the commands that build an image for several platforms, in order; see `Builder.build_platforms`."""
+    if program != "buildah":
+        several = ["--platform", ",".join(platforms), "--output", f"type=oci,dest={archive},name={name}"]
+        return [["buildx", "build", *options, *several, str(context)]]
+    several = ["--platform", ",".join(platforms), "--manifest", name]
+    return [
+        # Without --layers: buildah 1.28 takes a layer of one platform for that of another.
+        ["bud", "--isolation", "chroot", *options, *several, str(context)],
+        ["manifest", "push", "--all", "--quiet", name, f"oci-archive:{archive}:{name}"],
+    ]
+
+
 def find_builder() -> Builder:
     """The builder of this machine; Debian's buildah is installed where there is none and we may.
 
@@ -196,10 +243,20 @@ def succeeds(*command: str) -> bool:
         return False
 
 
-def default_base(builder: Builder) -> str:
-    """The public base image; where no registry can be reached, one made from Debian packages."""
+def default_base(builder: Builder, *, foreign: bool = False) -> str:
+    """The public base image; where no registry can be reached, one made from Debian packages.
+
+    Args:
+        builder: Pulls or makes it.
+        foreign: Whether it must be there for other platforms than this machine's.
+
+    Raises:
+        BuildError: The public one cannot be pulled, and only it is there for other platforms.
+    """
     if builder.can_pull(PUBLIC_BASE):
         return PUBLIC_BASE
+    if foreign:
+        raise BuildError(f"{PUBLIC_BASE} cannot be pulled; set BASE_IMAGE to an image for every --platform")
     names = base.packages()
     name = "localhost/opsgym-base:debian"
     if not builder.has(name, base.digest(names)):
@@ -211,7 +268,9 @@ def default_base(builder: Builder) -> str:
     return name
 
 
-def build(builder: Builder, target: str, tag: str, base_image: str, archive: Path) -> int:
+def build(
+    builder: Builder, target: str, tag: str, base_image: str, archive: Path, platforms: Sequence[str] = ()
+) -> int:
     """Builds one image and writes its archive; the bytes of its files.
 
     Raises:
@@ -225,8 +284,11 @@ def build(builder: Builder, target: str, tag: str, base_image: str, archive: Pat
             options += ["--build-arg", variable]
     if certificates := os.environ.get(CERTIFICATES):
         options += ["--secret", f"id=certificates,src={certificates}"]
-    builder.build(ROOT, name, *options)
-    builder.save(name, archive)
+    if platforms:
+        builder.build_platforms(ROOT, name, platforms, archive, *options)
+    else:
+        builder.build(ROOT, name, *options)
+        builder.save(name, archive)
     return size(archive)
 
 
