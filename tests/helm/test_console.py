@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,14 +43,16 @@ def test_people_sign_in_with_a_token_that_is_made() -> None:
         "--token-file=/etc/opsgym/console/token",
     ]
     assert "env" not in container
-    first, second = (one(rendered(LEAST), "Secret", "opsgym-console")["data"]["token"] for _ in range(2))
-    assert first != second
-    assert len(first) > 50
+    (job,) = [manifest for manifest in rendered(LEAST) if manifest["kind"] == "Job"]
+    command = job["spec"]["template"]["spec"]["containers"][0]["command"]
+    (secret,) = json.loads(command[-1])
+    assert (secret["name"], secret["namespaces"]) == ("opsgym-console", ["evals"])
+    assert secret["lengths"] == {"token": 40}
 
 
 def test_a_token_that_is_there_is_not_made() -> None:
     values = _console(tokenSecret="own")
-    assert not [manifest for manifest in rendered(values) if manifest["kind"] == "Secret"]
+    assert not [manifest for manifest in rendered(values) if manifest["kind"] in {"Secret", "Job"}]
     volumes = {volume["name"]: volume for volume in _pod(values)["volumes"]}
     assert volumes["token"]["secret"] == {"secretName": "own", "items": [{"key": "token", "path": "token"}]}
 

@@ -66,8 +66,10 @@ def reach_store() -> str:
     server = ThreadedMotoServer(ip_address=ADDRESS, port=0, verbose=False)
     server.start()
     url = f"http://[{ADDRESS}]:{server.get_host_and_port()[1]}"
-    keys = {"aws_access_key_id": "id", "aws_secret_access_key": "secret"}
-    boto3.client("s3", endpoint_url=url, region_name="us-east-1", **keys).create_bucket(Bucket="results")
+    client = boto3.client(
+        "s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="id", aws_secret_access_key="secret"
+    )
+    client.create_bucket(Bucket="results")
     return store(url)
 
 

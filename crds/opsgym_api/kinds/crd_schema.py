@@ -249,6 +249,9 @@ def _crd(model: type[EvalRun | EvalModel | EvalSchedule], *, short: str, columns
     }
     if "status" in properties:
         version["subresources"] = {"status": {}}
+        if "observedGeneration" in properties["status"]["properties"]:
+            # Until the operator has seen an object, kstatus and Argo CD then take it as in progress, not as done.
+            properties["status"]["default"] = {"observedGeneration": -1}
     names = {
         "kind": kind,
         "listKind": f"{kind}List",

@@ -1,26 +1,20 @@
 """Runs the built-in quickstart suite in the cluster; succeeds if every trial passes.
 
-Invariant: the EvalRun is deleted however the script ends. Only the standard library is used, since the operator's
-image guarantees no more.
+Invariant: the EvalRun is deleted however the script ends.
 
     python quickstart.py NAMESPACE
 """
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import ssl
 import sys
 import time
-import urllib.error
-import urllib.request
 import uuid
-from pathlib import Path
 from typing import Any
 
-ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+from cluster_api import call
+
 DEADLINE_SECONDS = 840
 """One minute less than the pod's deadline, so that the script can report the state."""
 POLL_SECONDS = 2.0
@@ -79,29 +73,6 @@ def summary(status: dict[str, Any], conditions: dict[str, dict[str, Any]]) -> st
     for kind, condition in sorted(conditions.items()):
         parts.append(f"{kind}={condition['status']} ({condition.get('message') or condition['reason']})")
     return "; ".join(parts)
-
-
-def call(method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Sends a request to the API server and returns its response.
-
-    Raises:
-        SystemExit: The API server refuses the request.
-    """
-    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
-    address = f"[{host}]" if ":" in host else host
-    request = urllib.request.Request(
-        f"https://{address}:{port}{path}",
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {(ACCOUNT / 'token').read_text()}", "Content-Type": "application/json"},
-    )
-    context = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
-    try:
-        with urllib.request.urlopen(request, context=context, timeout=30) as answer:  # noqa: S310 - always https
-            result: dict[str, Any] = json.load(answer)
-            return result
-    except urllib.error.HTTPError as error:
-        raise SystemExit(f"{method} {path}: HTTP {error.code}: {error.read().decode(errors='replace')}") from None
 
 
 if __name__ == "__main__":

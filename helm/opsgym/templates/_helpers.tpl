@@ -32,10 +32,26 @@ app.kubernetes.io/managed-by: opsgym-operator
 app.kubernetes.io/part-of: opsgym
 {{- end }}
 
+{{/*
+An image reference with `images.registry` in place of its registry, if that is set: (dict "root" $ "image" REFERENCE). The
+part before the first slash is a registry if it has a dot or a colon, or is localhost.
+*/}}
+{{- define "opsgym.mirrored" -}}
+{{- $registry := .root.Values.images.registry }}
+{{- if $registry }}
+{{- $registry }}/{{ regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" .image "" }}
+{{- else }}
+{{- .image }}
+{{- end }}
+{{- end }}
+
 {{/* An image in full: (dict "root" $ "name" NAME). */}}
 {{- define "opsgym.image" -}}
 {{- $images := .root.Values.images }}
-{{- index $images .name | default (printf "%s%s:%s" $images.prefix .name $images.tag) }}
+{{- $digest := index $images.digests .name }}
+{{- $suffix := ternary (printf ":%s" $images.tag) (printf "@%s" $digest) (empty $digest) }}
+{{- $image := index $images .name | default (printf "%s%s%s" $images.prefix .name $suffix) }}
+{{- include "opsgym.mirrored" (dict "root" .root "image" $image) }}
 {{- end }}
 
 {{/* Namespaces where runs live, as {"list": […]}. Cluster-wide, runs live anywhere; these get what the chart brings. */}}
@@ -90,7 +106,13 @@ images:
   domains: {{ include "opsgym.image" (dict "root" . "name" "domains") }}
   pullPolicy: {{ $images.pullPolicy }}
   pullSecrets: {{ $images.pullSecrets | toJson }}
-gyms: {{ .Values.gyms | toJson }}
+{{- $root := . }}
+{{- $gyms := dict }}
+{{- range $domain, $gym := .Values.gyms }}
+{{- $image := include "opsgym.mirrored" (dict "root" $root "image" $gym.image) }}
+{{- $_ := set $gyms $domain (set (deepCopy $gym) "image" $image) }}
+{{- end }}
+gyms: {{ $gyms | toJson }}
 proxy: {{ .Values.proxy | toJson }}
 {{- with .Values.caBundle }}
 {{- if and .configMap .secret }}{{ fail "caBundle: give configMap or secret, not both" }}{{ end }}

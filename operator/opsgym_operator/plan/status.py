@@ -209,13 +209,16 @@ class RunSummary:
             yield ConditionUpdate("Accepted", "True", accepted, self.warning)
         stalled = reason in STALLED
         idle = stalled or reason is Reason.SUSPENDED or self.ended
+        succeeded = self.ended and reason is not Reason.NOTHING_SCORED
         yield ConditionUpdate("Progressing", "True" if self.progressing or not idle else "False", reason, message)
         yield ConditionUpdate("Stalled", "True" if stalled else "False", reason, message if stalled else "")
         if self.ended:
-            failed = reason is Reason.NOTHING_SCORED
-            yield ConditionUpdate("Succeeded", "False" if failed else "True", reason, message)
+            yield ConditionUpdate("Succeeded", "True" if succeeded else "False", reason, message)
         else:
             yield ConditionUpdate("Succeeded", "Unknown", Reason.NOT_FINISHED)
+        # Both are read by kstatus, by which Flux, kpt and others tell whether an object is in progress.
+        yield ConditionUpdate("Reconciling", "False" if idle else "True", reason, "" if idle else message)
+        yield ConditionUpdate("Ready", "True" if succeeded else "False", reason)
 
 
 @dataclass(frozen=True)
