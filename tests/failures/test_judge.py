@@ -154,6 +154,16 @@ def test_a_failing_endpoint_stops_the_judge_and_stores_nothing(
     assert "2 trials are left: model_auth" in capsys.readouterr().err
 
 
+def test_the_cost_of_a_reply_before_a_failing_request_counts(
+    store: LocalStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with judge(tmp_path, StubModel(says("None."), refuses(401))) as file:
+        assert judged(store, file, "--format", "json") == 1
+    output = capsys.readouterr()
+    assert "judge: 0 trials for $0.2000" in output.err
+    assert json.loads(output.out)["cost_usd"] == 0.2
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -40,6 +40,7 @@ from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter
 from opsgym_runner.models.prices import REPLAY, known_prices
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
+from opsgym_runner.models.streaming import is_streamed
 
 MAX_REPLIES = 2
 """Replies that are requested of a trial until one is valid."""
@@ -68,11 +69,13 @@ class JudgeResult:
     without_transcript: int = 0
     stopped: str = ""
     """Why trials are left; empty if none is."""
+    unjudged_usd: float = 0.0
+    """Cost of replies about trials that this command began and could not judge."""
 
     @property
     def cost_usd(self) -> float:
-        """Cost of all judged trials."""
-        return sum(trial.cost_usd for trial in self.judged)
+        """Cost of all judged trials, and of those that could not be judged."""
+        return sum(trial.cost_usd for trial in self.judged) + self.unjudged_usd
 
     @property
     def dropped(self) -> Counter[str]:
@@ -122,7 +125,7 @@ def judge_failures(store: Store, results: RunResults, request: JudgeRequest) -> 
         run.budget.add(one.cost_usd)
     asyncio.run(run.judge_all(due))
     judged = [*before, *run.judged]
-    return JudgeResult(judged, len(trials) - len(judged), without, run.stopped)
+    return JudgeResult(judged, len(trials) - len(judged), without, run.stopped, run.unjudged_usd)
 
 
 def _resolve(request: JudgeRequest) -> ResolvedModel:
@@ -152,6 +155,7 @@ class _JudgeRun:
     budget: _Budget
     judged: list[JudgedTrial] = field(default_factory=list)
     stopped: str = ""
+    unjudged_usd: float = 0.0
 
     def __post_init__(self) -> None:
         # Shared by all trials: a rate limit that one meets holds the others back, too.
@@ -180,9 +184,13 @@ class _JudgeRun:
 
     async def _judge(self, trial: FailedTrial, findings: Sequence[Finding]) -> None:
         self.budget.in_flight += 1
+        client, replies = self._client(), list[Reply]()
         try:
-            judged = await self._ask(trial, findings)
+            judged = await self._ask(client, replies, trial, findings)
         except ModelFailure as failure:
+            cost = self._cost(replies, client.take_lost())
+            self.budget.add(cost)
+            self.unjudged_usd += cost
             self.stopped = f"{failure.reason}: {failure}"
             return
         finally:
@@ -192,13 +200,14 @@ class _JudgeRun:
         await asyncio.to_thread(self.store.put_once, key, judged.model_dump_json().encode())
         self.judged.append(judged)
 
-    async def _ask(self, trial: FailedTrial, findings: Sequence[Finding]) -> JudgedTrial:
+    async def _ask(
+        self, client: ModelClient, replies: list[Reply], trial: FailedTrial, findings: Sequence[Finding]
+    ) -> JudgedTrial:
+        """Asks for labels of a trial; adds each reply to `replies`, also where a later request fails."""
         messages: list[Message] = [
             {"role": "system", "content": instructions()},
             {"role": "user", "content": material(trial, findings)},
         ]
-        client = self._client()
-        replies: list[Reply] = []
         problem = f"no reply of {MAX_REPLIES} was of the schema"
         verdict: Verdict | None = None
         while verdict is None and len(replies) < MAX_REPLIES:
@@ -215,14 +224,19 @@ class _JudgeRun:
 
     def _client(self) -> ModelClient:
         retrier = Retrier(self._pool, self._limiter, RetryPolicy(), self._clock)
-        return ModelClient(Target(self.model, self.model.model, role=JUDGE), retrier, self._clock)
+        streamed = is_streamed(self.model.model, self.model.endpoints, self.model.stream)
+        return ModelClient(Target(self.model, self.model.model, role=JUDGE, streamed=streamed), retrier, self._clock)
+
+    def _cost(self, replies: Sequence[Reply], lost: LostReplies) -> float:
+        """Known cost of replies in US dollars; an unknown one stops the judge."""
+        costs = [*(reply.cost_usd for reply in replies), lost.cost_usd]
+        if None in costs:
+            self.stopped = "the cost of a reply is unknown, so --max-usd cannot be kept; give the model prices"
+        return sum(cost or 0.0 for cost in costs)
 
     def _record(
         self, trial: FailedTrial, replies: Sequence[Reply], lost: LostReplies, verdict: Verdict | None, problem: str
     ) -> JudgedTrial:
-        costs = [*(reply.cost_usd for reply in replies), lost.cost_usd]
-        if None in costs:
-            self.stopped = "the cost of a reply is unknown, so --max-usd cannot be kept; give the model prices"
         return JudgedTrial(
             judge=self.judge,
             model=self.model.model,
@@ -233,7 +247,7 @@ class _JudgeRun:
             dropped=verdict.dropped if verdict else {},
             problem=problem,
             usage=sum((reply.usage for reply in replies), lost.usage),
-            cost_usd=sum(cost or 0.0 for cost in costs),
+            cost_usd=self._cost(replies, lost),
             judged_at=now_text(),
         )
 
