@@ -60,7 +60,8 @@ def test_a_run_without_a_record_is_listed_and_its_page_says_how_it_stands(api: A
         (row,) = console.get("/api/runs").json()["runs"]
         assert row == {
             "run": "evals.new.uid-new", "name": "new", "namespace": "evals", "schedule": "nightly",
-            "created_at": "2026-01-01T00:00:00Z", "suite": "core", "models": ["gpt", "sonnet"], "stored": False,
+            "created_at": "2026-01-01T00:00:00Z", "suite": "core", "models": ["gpt", "sonnet"],
+            "profiles": [], "stored": False,
             "state": "waiting", "phase": "Preflight", "message": "checking <rows>", "verdict": None, "numbers": None,
         }  # fmt: skip
         page = console.get("/runs/evals.new.uid-new/", headers={"accept": "text/html"})

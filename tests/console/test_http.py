@@ -74,9 +74,10 @@ def test_the_list_has_every_run_with_its_numbers(console: httpx.Client, store: L
         "high": score.success.interval.high, "worst": score.worst_rate, "best": score.best_rate,
         "attempts_per_scored": 1.0, "cost_usd": score.cost_usd, "running": 0,
     }  # fmt: skip
-    assert (old["state"], old["models"], old["suite"], old["namespace"]) == (
+    assert (old["state"], old["models"], old["profiles"], old["suite"], old["namespace"]) == (
         "finished",
         ["gpt", "sonnet"],
+        ["opsgym"],
         "quickstart",
         "",
     )

@@ -16,6 +16,7 @@ from opsgym.formats.grid import grid
 from opsgym.formats.numbers import NOTHING, cell_name, percent
 from opsgym.formats.score_table import console
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.records.run import profile_of
 from opsgym_console.analysis.failures import Evidence, Finding, Mode
 from opsgym_console.analysis.failures.counts import TRIAGE, WEAK, WEAK_NOTE, Detected, ModeCount, count_mode
 from opsgym_console.analysis.failures.stored import TrialAnalysis, analyse_run
@@ -105,7 +106,7 @@ def judged_failures(run: str, form: str, request: JudgeRequest, locator: RunLoca
         }
         click.echo(json.dumps(document, ensure_ascii=False))
         return Exit.NOT_SCORED if result.left else Exit.OK
-    _print_judged(result.judged, counts, console())
+    _print_judged(result.judged, results.run.spec, counts, console())
     return Exit.NOT_SCORED if result.left else Exit.OK
 
 
@@ -116,13 +117,16 @@ def _judged_counts(judged: Sequence[JudgedTrial]) -> dict[str, ModeCount]:
     return {mode: count for mode, count in counts.items() if count.trials}
 
 
-def _print_judged(judged: Sequence[JudgedTrial], counts: Mapping[str, ModeCount], out: Console) -> None:
-    table = grid("trial", "cell", "mode", "cited", prose=("reason",))
+def _print_judged(
+    judged: Sequence[JudgedTrial], spec: Mapping[str, Any], counts: Mapping[str, ModeCount], out: Console
+) -> None:
+    table = grid("trial", "cell", "profile", "mode", "cited", prose=("reason",))
     for trial in judged:
+        profile = profile_of(spec, trial.cell.agent)
         for label in trial.labels or ():
             name = f"{trial.task_id}/{trial.trial}"
             cited = f"step {label.step}, verifier {label.verifier}"
-            table.add_row(name, cell_name(trial.cell), label.mode, cited, " ".join(label.reason.split()))
+            table.add_row(name, cell_name(trial.cell), profile, label.mode, cited, " ".join(label.reason.split()))
     table.print(out)
     out.print()
     of_modes = grid("mode", "share (95 % interval)", right=("trials",))
@@ -141,9 +145,9 @@ def _parse_trial(trial: str) -> tuple[str, int]:
 
 
 def _print_all(analysed: Sequence[TrialAnalysis], out: Console) -> None:
-    table = grid("trial", "cell", "primary", prose=("also", "evidence"))
+    table = grid("trial", "cell", "profile", "primary", prose=("also", "evidence"))
     for trial in analysed:
-        table.add_row(_name(trial), cell_name(trial.record.cell), *_modes_and_evidence(trial))
+        table.add_row(_name(trial), cell_name(trial.record.cell), trial.record.profile, *_modes_and_evidence(trial))
     table.print(out)
     out.print()
     counts = grid("mode", "share (95 % interval)", right=("primary", "in all"), prose=("remark",))
@@ -173,7 +177,8 @@ def _modes_and_evidence(trial: TrialAnalysis) -> tuple[str, str, str]:
 
 def _print_evidence(analysed: Sequence[TrialAnalysis]) -> None:
     for trial in analysed:
-        click.echo(f"{_name(trial)}  {cell_name(trial.record.cell)}  {trial.record.reason}")
+        cell, profile = cell_name(trial.record.cell), trial.record.profile
+        click.echo(f"{_name(trial)}  {cell}  profile {profile or 'unknown'}  {trial.record.reason}")
         if not trial.task_known:
             click.echo("  the row that ran is not in the store, so there is no reference solution to compare with")
         if not trial.findings:

@@ -20,7 +20,7 @@ import structlog
 from opsgym_api.base import Stored
 from opsgym_api.errors import InputError
 from opsgym_api.records.gate import Verdict
-from opsgym_api.records.run import RunRecord
+from opsgym_api.records.run import RunRecord, profile_of
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_console.report.data import suite_name
 from opsgym_console.server.evalruns import ClusterRun
@@ -83,6 +83,8 @@ class RunRow(Stored):
     created_at: str
     suite: str
     models: list[str]
+    profiles: list[str]
+    """Profiles of its agents, with the switches that differ from them; empty for an EvalRun that no store has."""
     stored: bool
     """Whether a store has it; a new EvalRun exists in the cluster only."""
     state: State | None
@@ -247,6 +249,7 @@ class RunList:
             created_at=record.created_at,
             suite=suite_name(record.spec),
             models=sorted({plan.cell.model for plan in record.cells}),
+            profiles=sorted({profile_of(record.spec, plan.cell.agent) for plan in record.cells} - {""}),
             stored=True,
             state=state,
             phase=evalrun.phase if evalrun else None,
@@ -300,6 +303,7 @@ def _waiting_row(evalrun: ClusterRun) -> RunRow:
         created_at=evalrun.created_at,
         suite=evalrun.suite,
         models=list(evalrun.models),
+        profiles=[],
         stored=False,
         state=cluster_state(evalrun),
         phase=evalrun.phase,

@@ -57,7 +57,7 @@ function show() {
 
 function matches(run, { text, state }) {
   if (state && run.state !== state) return false;
-  const texts = [run.name, run.run, run.namespace, run.schedule, run.suite, ...run.models, run.state, run.phase, run.verdict];
+  const texts = [run.name, run.run, run.namespace, run.schedule, run.suite, ...run.models, ...run.profiles, run.state, run.phase, run.verdict];
   const searched = texts.filter(Boolean).join("\n").toLowerCase();
   return text.split(/\s+/).every((word) => searched.includes(word));
 }
@@ -101,7 +101,10 @@ function cells(run, before) {
     { content: success(numbers) },
     { content: numbers ? dollars(numbers.cost_usd) : NOTHING },
     { content: run.verdict ? h("span", { class: `badge ${VERDICTS[run.verdict]}` }, run.verdict) : NOTHING },
-    { name: "models", content: run.models.join(", ") },
+    {
+      name: "models",
+      content: [run.models.join(", "), h("span", { class: "below" }, run.profiles.map((profile) => `profile ${profile}`).join(" · "))],
+    },
     { content: before && run.stored ? comparison(run, before, page) : NOTHING },
   ];
 }
