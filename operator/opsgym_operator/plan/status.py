@@ -138,7 +138,7 @@ class Phase(StrEnum):
 
 REFUSED = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_IN_CLUSTER, Reason.MODEL_NOT_FOUND, Reason.MODEL_INVALID, Reason.STORE_NOT_FOUND,
-    Reason.QUEUE_NOT_FOUND,
+    Reason.QUEUE_NOT_FOUND, Reason.SUITE_NOT_ALLOWED, Reason.CREDENTIALS_NOT_ALLOWED,
 })  # fmt: skip
 """The spec cannot run in this cluster: not accepted, and stalled until it is fixed."""
 

@@ -188,6 +188,23 @@ def test_the_author_of_an_evalrun_cannot_send_a_secret_away(field: str, fields: 
     assert isinstance(accept(run(models=inline(**fields)), NAMESPACE, own), ResolvedSpec)
 
 
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"models": inline(credentials={"secret": "tls"})}, Reason.CREDENTIALS_NOT_ALLOWED),
+        ({"suite": {"objectStore": {"store": "results", "key": "suites/finance/"}}}, Reason.SUITE_NOT_ALLOWED),
+    ],
+)
+def test_a_run_that_is_not_allowed_is_stalled_and_gets_no_object(fields: dict[str, Any], reason: Reason) -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = GPT
+    refused = fleet.apply("nightly", EvalRunSpec.model_validate(SPEC | fields), [entry("t0")])
+    fleet.plan()
+    assert refused.condition("Accepted") == f"False {reason}"
+    assert refused.condition("Stalled") == f"True {reason}"
+    assert (fleet.jobs, refused.preflights, refused.config_maps) == ({}, {}, set())
+
+
 def test_a_secret_of_the_installation_is_no_models() -> None:
     webhooks = NotificationsConfig(webhooks=[WebhookConfig(name="desk", secret="hook")])
     config = CONFIG.model_copy(update={"notifications": webhooks})
