@@ -88,10 +88,10 @@ def uv() -> None:
 
 
 def evaluate(folder: Path, model: str) -> None:
-    """Writes the example's evaluation about six tasks, with a model that needs no key."""
+    """Writes the example's evaluation about five tasks, with a model that needs no key."""
     document = yaml.safe_load((EXAMPLE / "evaluation.yaml").read_text())
     document["spec"]["models"][0]["inline"] = {"model": model}
-    document["spec"]["suite"] |= {"limit": 6}
+    document["spec"]["suite"] |= {"limit": 5}
     (folder / "evaluation.yaml").write_text(yaml.safe_dump(document))
 
 

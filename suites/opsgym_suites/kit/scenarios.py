@@ -9,12 +9,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, Generic, Self, TypeVar
 
+from sqlalchemy import inspect
+
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains.kit.passing import pass_time_in
-from opsgym_domains.kit.schema import Row, as_dict
+from opsgym_domains.kit.schema import Row, as_dict, columns_of
 from opsgym_suites.kit.verifiers import answer_says
-from opsgym_suites.kit.world import World, table_of
+from opsgym_suites.kit.world import World, plain, table_of
 
 W = TypeVar("W", bound=World)
 FIRST_LOOK = 1
@@ -97,8 +99,14 @@ def copied(world: W) -> W:
     copy = type(world)(world.now, world.first_id)
     for _name, rows in world.tables():
         for row in rows:
-            copy.add(type(row)(**as_dict(row)))
+            copy.add(_same(row))
     return copy
+
+
+def _same(row: Row) -> Row:
+    made: Row = inspect(type(row)).class_manager.new_instance()
+    vars(made).update({name: value for name, value in plain(row).items() if name in columns_of(type(row))})
+    return made
 
 
 def _name(column: str) -> str:
