@@ -138,8 +138,20 @@ def test_only_changed_fields_of_a_status_are_written(server: ApiServer) -> None:
     cache = ObjectCache(lambda _: None)
     with_client(lambda client: apply_status(client, cache, EVALRUNS, current, status))
     change = {"progress": "4/4", "counters": {"passed": 4, "pending": None}, "conditions": [], "notifications": []}
-    assert server.received[0][2] == {"status": change}
+    assert server.received[0][2] == {"status": change, "metadata": {"resourceVersion": "7"}}
     assert server.received[0][3]["Content-Type"] == "application/merge-patch+json"
+
+
+def test_a_status_is_not_written_over_conditions_that_another_controller_has_added(server: ApiServer) -> None:
+    path = "/apis/opsgym.dev/v1alpha1/namespaces/team/evalruns/nightly/status"
+    server.answer("PATCH", path, 409, {"message": "the object has been modified"})
+    cache = ObjectCache(lambda _: None)
+    current = {**RUN, "status": {"phase": "Pending"}}
+    written = with_client(
+        lambda client: apply_status(client, cache, EVALRUNS, current, EvalRunStatus(phase="Running", conditions=[]))
+    )
+    assert written is False
+    assert cache.objects(EVALRUNS, "team") == []
 
 
 def test_an_unchanged_status_is_not_written(server: ApiServer) -> None:

@@ -226,3 +226,24 @@ def test_an_operator_is_ready_once_each_namespace_was_tried(
             await controller.close()
 
     asyncio.run(reconcile())
+
+
+def test_what_a_run_left_when_it_was_deleted_alone_is_deleted_and_copies_of_users_stay(namespace: Namespace) -> None:
+    namespace.apply("first")
+    gone = {"opsgym.dev/run": "gone", "opsgym.dev/run-uid": "uid-gone"}
+    own = {"opsgym.dev/run": "first", "opsgym.dev/run-uid": "uid-first"}
+    owned = {"labels": gone, "ownerReferences": [{"kind": "EvalRun", "name": "gone", "uid": "uid-gone"}]}
+    for name, metadata in (
+        ("gone-abc123-0", {"labels": gone}),
+        ("gone-abc123-1", owned),
+        ("x-debug", {"labels": gone}),
+        ("first-abc123-0", {"labels": own}),
+    ):
+        spec = {"parallelism": 1, "completions": 1}
+        namespace.cache.record_write(JOBS, manifest(JOBS, name, spec=spec, status={}, metadata=metadata))
+        namespace.server.answer("DELETE", f"/apis/batch/v1/namespaces/team/jobs/{name}", 200, {})
+
+    namespace.reconcile(lambda: bool(preflights(namespace, "first")))
+
+    deleted = {path.partition("?")[0] for method, path, *_ in namespace.server.received if method == "DELETE"}
+    assert deleted == {"/apis/batch/v1/namespaces/team/jobs/gone-abc123-0"}

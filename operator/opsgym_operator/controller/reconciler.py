@@ -27,11 +27,11 @@ from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.observation import QueueList, QueueNames, observe, snapshot_of
 from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.controller.write_backoff import WriteBackoff
-from opsgym_operator.kube.apply import apply_objects, apply_status
+from opsgym_operator.kube.apply import apply_objects, apply_status, delete
 from opsgym_operator.kube.events import record_event
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
-from opsgym_operator.plan.desired import Desired, Load
+from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.namespace import plan
 from opsgym_operator.plan.status import is_finished
 from opsgym_operator.state.run_state import RunState
@@ -152,6 +152,7 @@ class NamespaceReconciler:
                 await self._apply(run, desired, observed)
                 delays += self._delays(run, desired)
                 self._finish(observed.runs_by_uid[uid])
+        await self._delete_orphans(snapshot)
         delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
         run_metrics.show_models(self._context.metrics, self.name, snapshot)
         unread = [uid for uid, desired in plans.items() if Load.STORED_RUN in desired.loads]
@@ -315,14 +316,29 @@ class NamespaceReconciler:
             self.enqueue()
         if error is None and not delayed:
             backoff.clear()
-        if desired.status is not None:
-            await apply_status(context.client, context.cache, EVALRUNS, run.manifest, desired.status)
+        status, client, cache = desired.status, context.client, context.cache
+        if status is not None and not await apply_status(client, cache, EVALRUNS, run.manifest, status):
+            # The watch is about to report the newer object; nothing is sent of a status that was not written.
+            return
         for notification in desired.settled_notifications:
             context.metrics.count_notification(notification.event, notification.state)
         for request in desired.send:
             context.dispatcher.send(run.uid, request, self.enqueue)
         for event in desired.events:
             await record_event(context.client, run.manifest, event, context.now())
+
+    async def _delete_orphans(self, snapshot: NamespaceSnapshot) -> None:
+        """Deletes the Jobs of runs that were deleted without them: no operator harvests them or bounds their cost."""
+        for kind, manifest in snapshot.orphans:
+            name, uid = manifest["metadata"]["name"], manifest["metadata"]["uid"]
+            try:
+                await delete(self._context.client, self._context.cache, self.name, ObjectRef(kind, name, uid))
+            except ApiError as error:
+                if not error.refused:
+                    raise
+                log.warning("an orphan is not deleted", kind=kind, object=name, problem=str(error))
+            else:
+                log.info("deleted what a deleted run left", kind=kind, object=name)
 
     def _finish(self, run: ObservedRun) -> None:
         """Lets go of a run once its status reports that it has ended."""

@@ -96,8 +96,10 @@ class ScheduleReconciler:
             await delete(client, cache, self._namespace, ref)
         for run in desired.create:
             await create(client, cache, scheduled_run(run))
-        if desired.status is not None:
-            await apply_status(client, cache, EVALSCHEDULES, manifest, desired.status)
+        if desired.status is not None and not await apply_status(
+            client, cache, EVALSCHEDULES, manifest, desired.status
+        ):
+            return
         for event in desired.events:
             await record_event(client, manifest, event, self._context.now())
 

@@ -144,8 +144,11 @@ async def _patch(client: Client, cache: ObjectCache, namespace: str, patch: JobP
             raise
 
 
-async def apply_status(client: Client, cache: ObjectCache, kind: Kind, manifest: Manifest, status: BaseModel) -> None:
+async def apply_status(client: Client, cache: ObjectCache, kind: Kind, manifest: Manifest, status: BaseModel) -> bool:
     """Writes what differs between an object's current status and the desired one.
+
+    Conditions are one list, which a patch replaces as a whole: they are written only to the version that was read, so
+    that those which another controller has added since are not lost.
 
     Args:
         client: The API server.
@@ -154,21 +157,28 @@ async def apply_status(client: Client, cache: ObjectCache, kind: Kind, manifest:
         manifest: The object as last observed.
         status: Its whole desired status.
 
+    Returns:
+        Whether the status is written; False if the object has changed since it was observed.
+
     Raises:
         ApiError: The API server refused it.
     """
     desired = status.model_dump(mode="json", by_alias=True, exclude_none=True)
     change = merge_patch(manifest.get("status") or {}, desired)
     if not change:
-        return
+        return True
     metadata = manifest["metadata"]
+    patch: Manifest = {"status": change}
+    if "conditions" in change:
+        patch["metadata"] = {"resourceVersion": metadata["resourceVersion"]}
     try:
-        written = await client.patch(kind, metadata["namespace"], metadata["name"], {"status": change}, "status")
+        written = await client.patch(kind, metadata["namespace"], metadata["name"], patch, "status")
     except ApiError as error:
-        if error.missing:
-            return
+        if error.missing or error.exists:
+            return not error.exists
         raise
     cache.record_write(kind, written)
+    return True
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

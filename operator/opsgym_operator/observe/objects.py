@@ -167,6 +167,8 @@ class ObservedPreflight:
     """Report of its pod; None if the pod has not ended, or ended without one."""
     failure: str = ""
     """What is known of a pod that ended without a report: exit code, reason, message."""
+    evicted: bool = False
+    """Whether its pod was evicted or deleted, or its node was lost, before it ended by itself."""
     image_ids: Mapping[str, str] = field(default_factory=dict)
     """Ids of the images that its pod ran, `runner` and `domains`, as its node reported them."""
     deleting: bool = False

@@ -294,6 +294,7 @@ def read_preflight(job: Manifest, pods: Iterable[Manifest]) -> ObservedPreflight
             started_at=started_at,
             finished_at=_transition(job, "Failed") or _transition(job, "Complete") if finished else None,
             failure="its pod is gone" if finished else "",
+            evicted=finished,
             deleting=deleting,
         )
     state = _terminated(pod, PREFLIGHT) or {}
@@ -308,6 +309,7 @@ def read_preflight(job: Manifest, pods: Iterable[Manifest]) -> ObservedPreflight
         finished_at=_last_end(pod) or time_of(job["metadata"]["creationTimestamp"]),
         report=report,
         failure="" if succeeded else termination_cause(pod, PREFLIGHT).message,
+        evicted=not succeeded and condition_is(pod, "DisruptionTarget", "True"),
         image_ids=image_ids(pod),
         deleting=deleting,
     )

@@ -10,9 +10,9 @@ of a Job keeps the labels and belongs to no run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import EvalModel
@@ -76,6 +76,8 @@ class NamespaceSnapshot:
     models: Mapping[str, EvalModel]
     broken_models: Mapping[str, str]
     """Problems of the EvalModels that are invalid, by name."""
+    orphans: Sequence[tuple[Literal["Job", "ConfigMap"], Manifest]] = ()
+    """Kind and manifest of Jobs and ConfigMaps that were left when their EvalRun was deleted (`--cascade=orphan`)."""
 
 
 def take_snapshot(
@@ -88,6 +90,7 @@ def take_snapshot(
     models: Iterable[Manifest],
 ) -> NamespaceSnapshot:
     """Indexes the objects of a namespace."""
+    runs, jobs, config_maps = list(runs), list(jobs), list(config_maps)
     jobs_of, config_maps_of = _index(jobs, _run_and_role), _index(config_maps, _run_and_role)
     uids = {job["metadata"]["name"]: job["metadata"]["uid"] for of_run in jobs_of.values() for job in of_run}
     pods_of = _index((pod for pod in pods if _is_of_listed_job(pod, uids)), _run_and_role_of_pod)
@@ -114,7 +117,23 @@ def take_snapshot(
             for name, problems in resolved.items()
             if not isinstance(problems, EvalModel)
         },
+        orphans=_orphans({run["metadata"]["uid"] for run in runs}, {"Job": jobs, "ConfigMap": config_maps}),
     )
+
+
+def _orphans(
+    runs: Container[str], objects: Mapping[Literal["Job", "ConfigMap"], Iterable[Manifest]]
+) -> list[tuple[Literal["Job", "ConfigMap"], Manifest]]:
+    """The operator's own objects that no object owns any more and whose run is gone."""
+    return [
+        (kind, item)
+        for kind, items in objects.items()
+        for item in items
+        if not item["metadata"].get("ownerReferences")
+        and "deletionTimestamp" not in item["metadata"]
+        and label(item, LABEL_RUN_UID) not in runs
+        and role_of(item["metadata"]["name"], label(item, LABEL_RUN))
+    ]
 
 
 _RunAndRole: TypeAlias = tuple[str, str]

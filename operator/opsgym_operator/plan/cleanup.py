@@ -51,12 +51,17 @@ def _suspendable(job: ObservedJob) -> bool:
     return not (job.finished or job.deleting or job.suspended or job.queued)
 
 
+def stopped_in_queue(run: ObservedRun, jobs: Iterable[ObservedJob]) -> tuple[ObjectRef, ...]:
+    """Jobs that a suspended run takes from their queue: Kueue would resume suspended ones."""
+    stopped = [job for job in jobs if job.queued and not job.finished and not job.deleting] if run.suspend else []
+    return tuple(ObjectRef("Job", job.name) for job in stopped)
+
+
 def obsolete_objects(progress: RunProgress, gate: Control, now: datetime) -> list[ObjectRef]:
     """Jobs that are not needed any more, and ConfigMaps without a Job."""
     if progress.run.store_error:
         # What finished Jobs leave in the store cannot be checked; a suspended run still takes its Jobs from the queue.
-        stopped = [job for job in progress.live_jobs if job.queued] if progress.resolved.spec.suspend else []
-        return [ObjectRef("Job", job.name) for job in stopped]
+        return list(stopped_in_queue(progress.run, progress.live_jobs))
     newest, staying = _newest(progress.jobs), kept_failures(progress.jobs, now)
     obsolete = [job for job in progress.jobs if job.name not in staying and _is_obsolete(job, progress, gate, newest)]
     return _deletions(progress.run, progress.jobs, obsolete, {pod.job for pod in progress.pods})

@@ -159,6 +159,9 @@ def _finished(
     version: str,
 ) -> Step:
     failure = _failure(current)
+    if failure is not None and current.evicted and current.report is None:
+        # Nothing is wrong with the run, and it is not worth a notification.
+        return _checking(run, current.name), _retry(run, current, now)
     if failure is not None:
         return failure, _retry(run, current, now)
     baseline = _missing_baseline(run, resolved)

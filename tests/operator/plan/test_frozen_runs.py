@@ -661,6 +661,23 @@ def test_suspend_stops_the_jobs_of_a_run_whatever_else_is_wrong_with_it(wrong: d
     assert desired.patches == (JobPatch(first_job(fleet), suspend=True),)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"store_error": "s3://b: refused"}, {"stored": None}, {"spec": None, "invalid_suspend": True}, {}],
+)
+def test_suspend_takes_jobs_from_their_queue_whatever_else_is_wrong(wrong: dict[str, Any]) -> None:
+    fleet, run = frozen(30)
+    fleet.edit(run, suspend=True, notify=["removed"])
+
+    def seen(namespace: ObservedNamespace) -> ObservedNamespace:
+        jobs = tuple(replace(job, queued=True) for job in namespace.jobs)
+        return replace(namespace, jobs=jobs, runs=(replace(namespace.runs[0], **wrong),))
+
+    desired = planned(fleet, seen)
+    assert ObjectRef("Job", first_job(fleet)) in desired.delete
+    assert desired.patches == ()
+
+
 def test_a_run_whose_store_was_removed_from_the_installation_can_be_suspended() -> None:
     fleet, run = frozen(30)
     fleet.edit(run, suspend=True, result_store="removed")

@@ -70,10 +70,12 @@ class World:
         self.preflights = (ObservedPreflight(name, started_at=self.fleet.now),)
         return name
 
-    def ended(self, *findings: Finding, failure: str = "", more: int = 0) -> str:
+    def ended(self, *findings: Finding, failure: str = "", more: int = 0, evicted: bool = False) -> str:
         name = self.started()
         report = None if failure else PreflightReport(problems=list(findings), more=more)
-        self.preflights = (ObservedPreflight(name, finished_at=self.fleet.now, report=report, failure=failure),)
+        self.preflights = (
+            ObservedPreflight(name, finished_at=self.fleet.now, report=report, failure=failure, evicted=evicted),
+        )
         return name
 
     def condition(self, kind: str) -> str:
@@ -311,6 +313,15 @@ def test_a_preflight_without_a_pod_stalls() -> None:
         f"True PodsRefused: Job {name} has no pods after 30 s; `kubectl describe"
     )
     assert "service account opsgym-task" in world.condition("Stalled")
+
+
+def test_an_evicted_preflight_is_repeated_and_stalls_nothing() -> None:
+    world = World()
+    name = world.ended(failure="the pod was disrupted: preempted", evicted=True)
+    assert world.plan().delete == ()
+    assert world.condition("Stalled").startswith("False")
+    assert world.condition("Progressing").startswith("True PreflightRunning")
+    assert world.plan(seconds=20).delete == (ObjectRef("Job", name),)
 
 
 def test_a_suspended_run_creates_no_preflight() -> None:
