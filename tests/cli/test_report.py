@@ -41,6 +41,16 @@ def report(store: LocalStore, folder: Path, *options: str, run: str = "demo") ->
     return read_report(folder / "out")
 
 
+def test_a_report_knows_the_store_to_repeat_trials_from_unless_it_is_the_default_one(
+    store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_three(store)
+    assert report(store, tmp_path).page.run.store == store.name
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["report", "demo", "--out", "here"]) == 0
+    assert read_report(tmp_path / "here").page.run.store == ""
+
+
 def refused(store: LocalStore, folder: Path, *options: str) -> int:
     return invoke(["report", "demo", "--out", str(folder / "out"), "--store", store.name, *options])
 

@@ -307,6 +307,7 @@ def _run(trials: int, total: Score, given: dict[str, Any]) -> RunView:
         "live": False,
         "phase": None,
         "message": "",
+        "store": "s3://evals/nightly runs",
         "budget_usd": 25.0,
         "written_by": "0.1.0",
         "written_at": "2026-01-01T03:05:00Z",

@@ -335,7 +335,8 @@ def test_time_attempts_and_the_command_to_repeat_it_are_told(reader: Reader, run
     expect(attempts).to_have_count(2)
     expect(attempts.first).to_contain_text("The gym server is gone")
     expect(trial.locator(".command code")).to_have_text(
-        f"opsgym run --from {RUN} --trial task-0000/0 --cell gpt-large/react/oracle/itsm"
+        f"opsgym run --from {RUN} --trial task-0000/0 --cell gpt-large/react/oracle/itsm "
+        "--from-store 's3://evals/nightly runs'"
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from opsgym.commands.run_locator import RunLocator
+from opsgym.commands.run_locator import LOCAL, RunLocator
 from opsgym.exits import Exit
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.store_layout import RunKeys
@@ -46,6 +46,7 @@ def report(request: ReportRequest, locator: RunLocator) -> int:
     store, rows = locator.load_rows(request.run)
     before = None if request.baseline is None else locator.load_rows(request.baseline)[1]
     context = load_context(store, rows, written_at=now_text(), baseline=before)
+    context = replace(context, store="" if store.name == str(Path(LOCAL)) else store.name)
     output = _Folder(request.out) if request.out is not None else _Output(store, RunKeys(rows.run.run).report)
     written = write_report(store, rows, context, request.options, output.put)
     if request.out is not None:

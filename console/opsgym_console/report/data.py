@@ -50,6 +50,8 @@ class PageContext:
     phase: str | None = None
     """Phase of the EvalRun; None outside a cluster."""
     message: str = ""
+    store: str = ""
+    """See `RunView.store`."""
     details: Details = "none"
     details_per_file: int = 0
     texts: Sequence[str] = ()
@@ -123,6 +125,7 @@ def _run_view(run: RunRecord, context: PageContext) -> RunView:
         live=context.live,
         phase=context.phase,
         message=printable(context.message),
+        store=context.store,
         budget_usd=_part(run.spec, "budget").get("maxUsd"),
         written_by=version("opsgym-console"),
         written_at=context.written_at,

@@ -200,6 +200,8 @@ class RunView(Stored):
     """Phase of its EvalRun; None outside a cluster."""
     message: str
     """Status for users; empty if there is nothing to report."""
+    store: str = ""
+    """Store to repeat trials from; empty for the default one, and in the console, whose stores users may not reach."""
     budget_usd: float | None
     written_by: str
     """Version of opsgym that wrote the page."""

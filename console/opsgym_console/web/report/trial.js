@@ -69,7 +69,9 @@ function trialFacts(run, row) {
 /** The command that runs this trial again, for a shell. */
 function repeatCommand(run, key, task, trial) {
   const cell = run.cellNames[run.cellKeys.indexOf(key)] ?? key.replaceAll("_", "/");
-  return ["opsgym run --from", quoted(run.data.run.id), "--trial", quoted(`${task}/${trial}`), "--cell", quoted(cell)].join(" ");
+  const { id, store } = run.data.run;
+  const words = ["opsgym run --from", quoted(id), "--trial", quoted(`${task}/${trial}`), "--cell", quoted(cell)];
+  return [...words, ...(store ? ["--from-store", quoted(store)] : [])].join(" ");
 }
 
 const quoted = (word) => /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
