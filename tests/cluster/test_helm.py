@@ -8,7 +8,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ pytestmark = pytest.mark.timeout(900)
 
 TRIAL_IMAGE = "localhost/versitygw:test"
 TRIAL = {"trialStore": {"enabled": True, "image": TRIAL_IMAGE}}
+CLASSES: Sequence[Manifest] = [
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1},
+    {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "gvisor"},
+]
+"""Classes that the settings of the charts' tests name."""
 RUN: Mapping[str, Any] = {
     "suite": {"builtin": "quickstart", "limit": 1},
     "models": [{"name": "gold", "inline": {"model": "replay/gold"}}],
@@ -165,9 +170,9 @@ def test_the_api_server_takes_every_object(cluster: Cluster, namespace: str, kin
     manifests = [
         item for item in rendered(values, namespace=namespace) if not item["apiVersion"].startswith(monitoring)
     ]
-    # A dry run of a pod needs its ServiceAccount, too.
+    # A dry run of a pod needs its ServiceAccount and classes, too.
     accounts = [item for item in manifests if item["kind"] == "ServiceAccount"]
-    output_of(cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(accounts)))
+    output_of(cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all([*accounts, *CLASSES])))
     done = cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump_all(manifests))
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr

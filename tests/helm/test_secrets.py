@@ -5,14 +5,20 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from devcluster.certificates import Authority
 from tests.helm.charts import OLDEST, OPSGYM, STORE, helm, one, rendered
 from tests.helm.test_chart import SETTINGS
+from tests.support.proxy import tls_server
 
 BOTH: Mapping[str, Any] = {
     "namespaces": ["a", "evals"],
@@ -128,3 +134,50 @@ def test_a_refusal_ends_the_script_with_its_message(script: ModuleType, monkeypa
     monkeypatch.setattr(script, "call", refuse)
     with pytest.raises(SystemExit, match="secrets/opsgym-console: HTTP 403: forbidden"):
         script.main([CONSOLE])
+
+
+class _ApiServer(BaseHTTPRequestHandler):
+    """Secrets in memory, as the API server answers requests for them; refuses requests without the token."""
+
+    secrets: ClassVar[dict[str, bytes]] = {}
+
+    def do_GET(self) -> None:
+        self._answer(200 if self.path in self.secrets else 404, self.secrets.get(self.path, b"{}"))
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.secrets[f"{self.path}/{json.loads(body)['metadata']['name']}"] = body
+        self._answer(201, body)
+
+    def _answer(self, status: int, body: bytes) -> None:
+        allowed = self.headers["authorization"] == "Bearer t0ken"
+        self.send_response(status if allowed else 401)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_the_script_reaches_the_api_server_over_tls_whatever_proxy_is_set(tmp_path: Path) -> None:
+    Authority(tmp_path).issue_server("server", "api", dns=(), addresses=("127.0.0.1",))
+    (tmp_path / "token").write_text("t0ken")
+    start = f"import pathlib, runpy, sys, cluster_api; cluster_api.ACCOUNT = pathlib.Path({str(tmp_path)!r}); "
+    start += "runpy.run_module('make_secrets', run_name='__main__')"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _ApiServer)
+    Thread(target=server.serve_forever, daemon=True).start()
+    with tls_server(tmp_path / "server.crt", tmp_path / "server.key", server.server_port) as port:
+        environment = {
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "KUBERNETES_SERVICE_PORT": str(port),
+            "HTTPS_PROXY": "http://127.0.0.1:9",
+            "PYTHONPATH": str(OPSGYM / "files"),
+        }
+        command = [sys.executable, "-c", start, json.dumps([CONSOLE, STORE_KEY])]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    server.shutdown()
+    server.server_close()
+    assert done.returncode == 0, done.stderr
+    prefix = "/api/v1/namespaces"
+    expected = {f"{prefix}/evals/secrets/opsgym-console", f"{prefix}/evals/secrets/s3", f"{prefix}/a/secrets/s3"}
+    assert set(_ApiServer.secrets) == expected
