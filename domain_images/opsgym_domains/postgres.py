@@ -1,8 +1,8 @@
 """Postgres of a task pod: `bake` creates its data when the image is built, `run` starts it on a copy of the data.
 
-Invariant: a pod's Postgres starts only once. Its databases are lost when it ends, so that a restarted server would show
-an episode the seed instead of its state; a second start is refused. It listens only on a Unix socket, so that access to
-the socket's folder controls access to Postgres.
+Invariant: a trial's Postgres starts only once. Its databases are lost when it ends, so that a restarted server would
+show an episode the seed instead of its state; a second start is refused. It listens only on a Unix socket, so that
+access to the socket's folder controls access to Postgres.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from opsgym_domains.kit.embedded import SETTINGS, PostgresError, reachable_binaries, server_command
 from opsgym_domains.kit.errors import DatabaseLost
+from opsgym_domains.postgres_restarts import PostgresRefusedError, PostgresSupervisor
 
 EXIT_CANNOT = 1
 EXIT_RAN_BEFORE = 3
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "bake":
             bake(options.folder)
             return 0
+        if options.restartable:
+            return run_restartable(options.data, options.socket, options.baked)
         run(options.data, options.socket, options.baked)
     except RanBeforeError as error:
         sys.stderr.write(f"{error}\n")
@@ -78,13 +81,37 @@ def run(data: Path, socket_folder: Path, baked: Path = BAKED) -> None:
             f"{copy} exists: Postgres ran in this pod before, and the state of the episode is lost. "
             "It is not started again; the attempt ends as an infra error and is retried in another pod."
         )
+    command = _prepared(baked, copy, socket_folder)
+    os.execv(command[0], command)  # noqa: S606 - no shell is wanted
+
+
+def run_restartable(data: Path, socket_folder: Path, baked: Path = BAKED) -> int:
+    """Runs Postgres on a copy of the baked data, and replaces both when a gym server asks; the process's exit code.
+
+    Args:
+        data: The pod's volume for databases.
+        socket_folder: Folder of the Unix sockets.
+        baked: Folder that `bake` created.
+
+    Raises:
+        PostgresError: The baked data or the binaries are missing, or Postgres does not start.
+        OSError: The volume is full or not writable.
+    """
+    try:
+        return PostgresSupervisor(data, socket_folder, lambda copy: _prepared(baked, copy, socket_folder)).run()
+    except PostgresRefusedError as error:
+        raise PostgresError(str(error)) from None
+
+
+def _prepared(baked: Path, copy: Path, socket_folder: Path) -> list[str]:
+    """Copies the baked data; returns the command of a server on the copy."""
     if not (baked / "PG_VERSION").is_file():
         raise PostgresError(
             f"{baked} contains no data; create them with `python -m opsgym_domains.postgres bake {baked}`"
         )
     command = server_command(reachable_binaries(), copy, socket_folder, POD_SETTINGS)
     _copy(baked, copy)
-    os.execv(command[0], command)  # noqa: S606 - no shell is wanted
+    return command
 
 
 def _copy(baked: Path, copy: Path) -> None:
@@ -106,6 +133,11 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="copy the baked data and run Postgres on them")
     running.add_argument("--data", type=Path, required=True, help="the pod's volume for databases")
     running.add_argument("--socket", type=Path, required=True, help="folder of the Unix socket")
+    running.add_argument(
+        "--restartable",
+        action="store_true",
+        help="replace Postgres and its data when a gym server asks, between trials",
+    )
     running.add_argument("--baked", type=Path, default=BAKED, help="folder that `bake` created (default: %(default)s)")
     return parser
 

@@ -16,7 +16,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +26,7 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from opsgym_api.gym_headers import ADMIN_TOKEN_HEADER
+from opsgym_api.gym_http import ADMIN_TOKEN_HEADER, PROCESS_PATH
 from opsgym_core.common.logs import configure_logs
 from opsgym_domains import registry
 from opsgym_domains.explore.routes import explore_middleware, explore_routes
@@ -38,6 +38,8 @@ from opsgym_domains.kit.errors import DatabaseLost
 from opsgym_domains.kit.guard import Guard
 from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.kit.server import GymServer
+from opsgym_domains.postgres_restarts import PostgresRefusedError, request_generation
+from opsgym_domains.serve_restarts import ServerProcess, run_generations
 from opsgym_domains.variants.worlds import SeedScripts
 
 EXIT_POSTGRES_LOST = 3
@@ -63,6 +65,8 @@ class ServerAccess:
     """Whether the explore page is served as well."""
     admin_token: str | None = field(default=None, repr=False)
     """Token that admin endpoints require; None for none."""
+    process: ServerProcess | None = None
+    """The generation that this process serves; None if it is not replaced."""
 
 
 def main(arguments: Sequence[str] | None = None, admin_token: str | None = None) -> int:
@@ -95,6 +99,11 @@ def main(arguments: Sequence[str] | None = None, admin_token: str | None = None)
         help=f"require the token in this file in the header {ADMIN_TOKEN_HEADER} of all requests but tool calls and "
         "health checks; without the file, a new token is written to it",
     )
+    parser.add_argument(
+        "--restartable",
+        action="store_true",
+        help=f"serve {PROCESS_PATH}, which replaces the server's process and the pod's Postgres, between trials",
+    )
     parser.add_argument("--explore", action="store_true", help="also serve the explore page, at /explore/")
     options = parser.parse_args(arguments)
     if options.admin_token_file is not None:
@@ -115,6 +124,8 @@ def main(arguments: Sequence[str] | None = None, admin_token: str | None = None)
         options.ready_file.unlink(missing_ok=True)  # of a server before, in the same pod
     ready = partial(_announce_ready, domain.name, options.ready_file)
     access = ServerAccess(options.host, options.port, explore=options.explore, admin_token=admin_token)
+    if options.restartable:
+        return run_generations(lambda process: run(domain, replace(access, process=process), ready))
     return run(domain, access, ready)
 
 
@@ -124,7 +135,7 @@ def run(domain: Domain, access: ServerAccess, ready: Ready | None = None) -> int
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(serve(domain, access, ready))
-    except (PostgresError, DatabaseLost, OSError) as error:
+    except (PostgresError, PostgresRefusedError, DatabaseLost, OSError) as error:
         sys.stderr.write(f"cannot serve {domain.name}: {error}\n")
         return EXIT_CANNOT_START
 
@@ -159,17 +170,22 @@ async def serve(domain: Domain, access: ServerAccess, ready: Ready | None = None
     Raises:
         PostgresError: The embedded Postgres does not start.
         DatabaseLost: The external Postgres does not answer.
+        PostgresRefusedError: The external Postgres is not replaced for this generation.
         OSError: The address cannot be used.
     """
     host, port = access.host, access.port
     _require_free(host, port)
     given = os.environ.get("OPSGYM_POSTGRES_HOST", "")
+    if given and access.process is not None and access.process.generation > 0:
+        await asyncio.to_thread(request_generation, Path(given), access.process.generation)
     postgres = None if given else await EmbeddedPostgres.start()
     where = _given_postgres(given) if postgres is None else PostgresServer(str(postgres.socket_folder))
     try:
         await where.wait(POSTGRES_SECONDS)
         app = _app(domain, where, access)
         server = _Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on"))
+        if access.process is not None:
+            app.router.routes.append(access.process.route(server.stop))
         return await _listen(server, host, port, ready or partial(_announce_ready, domain.name, None), postgres)
     finally:
         if postgres is not None:

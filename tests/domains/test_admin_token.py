@@ -13,7 +13,7 @@ import pytest
 from tests.support.gym import Gym, gym_server
 
 from opsgym.local.gym_servers import GymServers
-from opsgym_api.gym_headers import ADMIN_TOKEN_HEADER
+from opsgym_api.gym_http import ADMIN_TOKEN_HEADER
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import GymServer as TaskGym
 from opsgym_core.results.frozen_suite import Seed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from opsgym_api.kinds.evalmodel import EvalModel, ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialId
 from opsgym_api.records.gate import GateRecord
-from opsgym_api.records.job_spec import JobSpec, PreflightReport
+from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef, pods_for, trials_at
 from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
@@ -95,7 +95,14 @@ class SimJob:
 
     @property
     def finished(self) -> bool:
-        return len(self.completed) + len(self.failed) == len(self.order.trials)
+        return len(self.completed) + len(self.failed) == self.completions
+
+    @property
+    def completions(self) -> int:
+        return pods_for(len(self.order.trials), self.order.trials_per_pod)
+
+    def trials(self, index: int) -> Sequence[TrialRef]:
+        return trials_at(self.order.trials, self.order.trials_per_pod, index)
 
     @property
     def uid(self) -> str:
@@ -222,7 +229,8 @@ class Fleet:
             model=job.order.cell.model,
             trials=tuple(job.order.trials),
             parallelism=job.parallelism,
-            completions=len(job.order.trials),
+            completions=job.completions,
+            per_pod=job.order.trials_per_pod,
             active=len(job.pods),
             terminating=len(job.terminating),
             completed=frozenset(job.completed),
@@ -303,8 +311,8 @@ class Fleet:
             assert name not in self.jobs
             order = JobSpec.model_validate(self._content)
             spec = manifest["spec"]
-            assert spec["completions"] == len(order.trials) >= spec["parallelism"] > 0
             self.jobs[name] = SimJob(manifest, order, spec["parallelism"], spec["suspend"])
+            assert spec["completions"] == self.jobs[name].completions >= spec["parallelism"] > 0
 
     def _delete(self, run: SimRun, kind: str, name: str) -> None:
         if kind == "EvalRun":
@@ -325,7 +333,7 @@ class Fleet:
                 continue
             waiting = [
                 index
-                for index in range(len(job.order.trials))
+                for index in range(job.completions)
                 if index not in job.completed | job.failed | job.pods | job.terminating
             ]
             room = job.parallelism - len(job.pods) - len(job.terminating)
@@ -344,9 +352,9 @@ class Fleet:
         """Records what some running attempts have cost so far."""
         for job in self.jobs.values():
             for index in sorted(job.pods):
-                ref, run = job.order.trials[index], self.runs[job.uid]
+                ref, run = job.trials(index)[0], self.runs[job.uid]
                 attempt = run.attempts.get(TrialId(job.order.cell.key, ref.task_id, ref.trial), 0)
-                _, cost = self._outcome(job, run, index, attempt)
+                _, cost = self._outcome(job, run, index, ref, attempt)
                 share = cost * self.chance.random()
                 noted = run.under_way.get((job.order.cell.key, ref.task_id, ref.trial, attempt), 0.0)
                 share = max(noted, share)
@@ -375,18 +383,12 @@ class Fleet:
 
     def end(self, name: str, index: int) -> None:
         job = self.jobs[name]
-        run, ref = self.runs[job.uid], job.order.trials[index]
-        key = TrialId(job.order.cell.key, ref.task_id, ref.trial)
-        attempt = run.attempts.get(key, 0)
-        run.attempts[key] = attempt + 1
+        outcomes = [self._play(job, index, ref) for ref in job.trials(index)]
         job.ended_at = self.now
-        outcome, cost = self._outcome(job, run, index, attempt)
-        cost = max(cost, run.under_way.pop((*key, attempt), 0.0))
-        assert run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
         was_terminating = index in job.terminating
         job.pods.discard(index)
         job.terminating.discard(index)
-        if outcome in (Outcome.INFRA_ERROR, Outcome.CANCELLED):
+        if Outcome.INFRA_ERROR in outcomes or Outcome.CANCELLED in outcomes:
             if not was_terminating:
                 job.tries[index] = job.tries.get(index, 0) + 1
             if job.tries.get(index, 0) > job.manifest["spec"]["backoffLimitPerIndex"]:
@@ -395,8 +397,21 @@ class Fleet:
             job.completed.add(index)
         self._controllers()
 
-    def _outcome(self, job: SimJob, run: SimRun, index: int, attempt: int) -> AttemptEnd:
-        ref = job.order.trials[index]
+    def _play(self, job: SimJob, index: int, ref: TrialRef) -> Outcome | None:
+        """Outcome of the pod's attempt at a trial; None if an earlier pod scored it."""
+        run = self.runs[job.uid]
+        key = TrialId(job.order.cell.key, ref.task_id, ref.trial)
+        known = run.ledger.state(key).outcome
+        if known is not None and known.scored:
+            return None
+        attempt = run.attempts.get(key, 0)
+        run.attempts[key] = attempt + 1
+        outcome, cost = self._outcome(job, run, index, ref, attempt)
+        cost = max(cost, run.under_way.pop((*key, attempt), 0.0))
+        assert run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
+        return outcome
+
+    def _outcome(self, job: SimJob, run: SimRun, index: int, ref: TrialRef, attempt: int) -> AttemptEnd:
         if index in job.terminating:
             return Outcome.CANCELLED, 0.0
         control = run.control or Control()

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.operator_io.material import CELL, RUN, TRIALS_BY_JOB, at, ended, job, pod, record, score, summary
+from tests.operator_io.material import (
+    CELL,
+    JOB_TRIALS,
+    RUN,
+    TRIALS_BY_JOB,
+    at,
+    ended,
+    job,
+    pod,
+    record,
+    score,
+    stamp,
+    summary,
+)
 
 from opsgym_api.records.attempt import AttemptRecord, TrialId
 from opsgym_api.records.outcomes import Outcome
@@ -17,6 +31,7 @@ from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import StoreConfig, Stores
+from opsgym_operator.observe.parse import JobTrials
 from opsgym_operator.state.harvest import PodHarvester
 from opsgym_operator.state.stored_run import read_stored_run
 
@@ -37,9 +52,28 @@ class Fixture:
     def store(self) -> Store:
         return self.stores.get("results")
 
-    def take(self, pods: list[Any], jobs: Any = (), *, suspended: bool = False) -> None:
-        if self.harvester.observe(pods, jobs, TRIALS_BY_JOB, suspended=suspended):
+    def take(
+        self,
+        pods: list[Any],
+        jobs: Any = (),
+        *,
+        suspended: bool = False,
+        trials_by_job: Mapping[str, JobTrials] = TRIALS_BY_JOB,
+    ) -> None:
+        if self.harvester.observe(pods, jobs, trials_by_job, suspended=suspended):
             asyncio.run(self.harvester.settle())
+
+    def put_trial(self, index: int, outcome: Outcome | None, **fields: Any) -> None:
+        """Writes the attempt at a trial, and its score if the outcome is one."""
+        keys = RunKeys(RUN).trial(CELL, f"task-{index}", 0)
+        if outcome is not None and outcome.scored:
+            self.store.put(keys.record, score(index, outcome=outcome).to_json())
+        self.store.put(keys.attempt(0), record(index, outcome=outcome, **fields).to_json())
+
+    def outcomes(self) -> list[tuple[Outcome | None, int]]:
+        """Outcome and infra errors of each trial."""
+        states = [self.ledger.state(TrialId(CELL.key, f"task-{index}", 0)) for index in range(3)]
+        return [(state.outcome, state.infra_errors) for state in states]
 
     def begin(self) -> None:
         self.harvester.load(read_stored_run(self.store, RUN))
@@ -227,7 +261,7 @@ def test_an_attempt_without_its_score_is_not_scored(fixture: Fixture) -> None:
 def test_the_spend_of_attempts_under_way_is_known(fixture: Fixture) -> None:
     fixture.take([pod(phase="Running", agent={"running": {}})])
     fixture.put(record(cost_usd=0.75))
-    asyncio.run(fixture.harvester.record_spend())
+    asyncio.run(fixture.harvester.record_running())
     assert fixture.ledger.spent == pytest.approx(0.75)
 
 
@@ -286,3 +320,51 @@ def test_the_breaker_goes_by_the_operators_clock(fixture: Fixture) -> None:
     fixture.put(AttemptRecord.of(RUN, ahead))
     fixture.take([pod(agent=ended(message=ahead.to_json().decode()))])
     assert fixture.ledger.breaker.closes_in(at(30).timestamp()) == 60
+
+
+SEVERAL = {"nightly-abc-0": replace(JOB_TRIALS, per_pod=3)}
+"""One pod plays all three trials."""
+
+
+def test_a_pod_of_several_trials_is_read_from_the_store(fixture: Fixture) -> None:
+    fixture.put_trial(0, Outcome.PASSED)
+    fixture.put_trial(1, Outcome.CONFIG_ERROR, reason="no_gold_actions")
+    fixture.put_trial(2, Outcome.FAILED)
+    reported = pod(agent=ended(message="3 of 3 trials are done; see their records"))
+    for _ in range(2):
+        fixture.take([reported], trials_by_job=SEVERAL)
+    assert fixture.outcomes() == [(Outcome.PASSED, 0), (Outcome.CONFIG_ERROR, 0), (Outcome.FAILED, 0)]
+    assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 1
+
+
+def test_a_lost_pod_loses_only_the_trial_that_it_was_at(fixture: Fixture) -> None:
+    fixture.put_trial(0, Outcome.PASSED)
+    fixture.put_trial(1, None, began=12, cost_usd=0.5)
+    fixture.take([pod(phase="Failed", agent=ended(137, reason="OOMKilled"))], trials_by_job=SEVERAL)
+    assert fixture.outcomes() == [(Outcome.PASSED, 0), (Outcome.INFRA_ERROR, 1), (None, 0)]
+    assert fixture.ledger.spent == pytest.approx(0.5)
+
+
+def test_a_pod_that_began_no_trial_uses_up_an_attempt_of_each_without_a_score(fixture: Fixture) -> None:
+    fixture.put_trial(0, Outcome.PASSED, began=-60)
+    fixture.take([pod(phase="Failed", agent=ended(103, "no spec"))], trials_by_job=SEVERAL)
+    assert fixture.outcomes() == [(Outcome.PASSED, 0), (Outcome.INFRA_ERROR, 1), (Outcome.INFRA_ERROR, 1)]
+
+
+def test_the_results_of_a_running_pod_are_known_as_they_come(fixture: Fixture) -> None:
+    fixture.take([pod(phase="Running", agent={"running": {}})], trials_by_job=SEVERAL)
+    fixture.put_trial(0, Outcome.PASSED)
+    fixture.put_trial(1, None, cost_usd=0.5)
+    for _ in range(2):
+        asyncio.run(fixture.harvester.record_running())
+    assert fixture.outcomes() == [(Outcome.PASSED, 0), (None, 0), (None, 0)]
+    assert fixture.ledger.spent == pytest.approx(0.5)
+    assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 1
+
+
+def test_a_vanished_pod_of_several_trials_keeps_the_results_that_it_had(fixture: Fixture) -> None:
+    fixture.take([pod(phase="Running", agent={"running": {"startedAt": stamp(8)}})], trials_by_job=SEVERAL)
+    fixture.put_trial(0, Outcome.PASSED)
+    fixture.put_trial(1, None, began=12)
+    fixture.take([], trials_by_job=SEVERAL)
+    assert fixture.outcomes() == [(Outcome.PASSED, 0), (Outcome.INFRA_ERROR, 1), (None, 0)]

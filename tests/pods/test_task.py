@@ -6,6 +6,8 @@ import asyncio
 import json
 import threading
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from opsgym_api.records.exit_codes import Exit
 from opsgym_api.records.job_spec import MESSAGE_BYTES, JobSpec
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_api.tasks.suite import FrozenTask
 from opsgym_core.store.local import LocalStore
 from opsgym_domains.kit.admin_token import AdminToken, new_token
 from opsgym_runner.pod.message import summary_of
@@ -41,9 +44,9 @@ NOWHERE = "http://127.0.0.1:9"
         (job_spec(NOWHERE, version=2), {}, "is of version 2, this runner reads 1; use images of one release"),
         (job_spec(NOWHERE), {"OPSGYM_JOB_SPEC": ""}, "the environment variable OPSGYM_JOB_SPEC is not set"),
         (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": ""}, "the environment variable JOB_COMPLETION_INDEX is not set"),
-        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "1"}, "is '1'; the job spec has trials 0 to 0"),
-        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "-1"}, "is '-1'; the job spec has trials 0 to 0"),
-        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "first"}, "is 'first'; the job spec has trials 0 to 0"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "1"}, "is '1'; the job spec has pods 0 to 0"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "-1"}, "is '-1'; the job spec has pods 0 to 0"),
+        (job_spec(NOWHERE), {"JOB_COMPLETION_INDEX": "first"}, "is 'first'; the job spec has pods 0 to 0"),
         (job_spec(NOWHERE), {"OPSGYM_STORE": ""}, "the environment variable OPSGYM_STORE is not set"),
         (
             job_spec(NOWHERE, admin_token_files={"notes": "/took/it"}),
@@ -366,18 +369,21 @@ def test_the_message_of_a_pod_with_many_containers_is_valid_json(pod: Pod, gym_u
     assert json.loads(ended.message)["reason"] == "model_refused_request"
 
 
-def run_in_process(pod: Pod, spec: dict[str, Any], **environment: str) -> Ended:
+def run_in_process(
+    pod: Pod, spec: dict[str, Any], admin_tokens: Mapping[str, str] = MappingProxyType({}), **environment: str
+) -> Ended:
     """Runs a task container's attempt inside the test's process, reading the gate before every step."""
     log_file = pod.folder / "termination-log"
     job_spec = JobSpec.model_validate(spec)
     stopping = threading.Event()
     task_pod = TaskPod(
         job_spec,
-        job_spec.trials[0],
+        job_spec.trials,
         RetryingStore(pod.store, stopping),
         stopping,
         {"OPSGYM_TERMINATION_LOG": str(log_file), **environment},
         Tracing(),
+        admin_tokens,
         gate_read_every_s=0,
         breaker_poll_s=0,
     )
@@ -396,3 +402,62 @@ def test_a_budget_that_is_spent_during_an_episode_ends_it_between_steps(pod: Pod
         ended = run_in_process(pod, job_spec(gym_url, model=hosted(url)), KEY_0=KEY)
 
     assert (ended.code, ended.summary.outcome, ended.summary.steps) == (Exit.DONE, Outcome.BUDGET_SKIPPED, 1)
+
+
+def several(*refs: tuple[str, int]) -> dict[str, Any]:
+    """Fields of a job spec whose only pod plays several trials."""
+    trials = [{"task_id": task_id, "trial": trial} for task_id, trial in refs]
+    return {"trials": trials, "trials_per_pod": len(trials)}
+
+
+def outcomes(pod: Pod, *refs: tuple[str, int]) -> list[list[str]]:
+    """Outcomes of the attempts at trials, with their reasons."""
+    ended = []
+    for task_id, trial in refs:
+        keys = RunKeys(RUN).trial(CELL, task_id, trial)
+        contents = [pod.store.get(key) or b"" for key in sorted(pod.store.keys(keys.attempts)) if key.endswith(".json")]
+        records = [AttemptRecord.from_json(content) for content in contents]
+        ended.append([f"{record.outcome}/{record.reason}" for record in records])
+    return ended
+
+
+TRIALS = (("rename-first", 0), ("broken", 0), ("rename-first", 1))
+
+
+def test_a_pod_plays_its_trials_in_turn_and_one_that_cannot_run_stops_no_other(
+    pod: Pod, gym: StubGym, gym_url: str
+) -> None:
+    pod.freeze()
+    broken = FrozenTask(row={"task_id": "broken"}, seeds={})
+    pod.store.put(RunKeys(RUN).suite_task("broken"), broken.model_dump_json().encode())
+
+    ended = run_in_process(pod, job_spec(gym_url, **several(*TRIALS)))
+
+    assert (ended.code, ended.message) == (Exit.DONE, b"3 of 3 trials are done; see their records")
+    assert outcomes(pod, *TRIALS) == [["passed/"], ["config_error/invalid_row"], ["passed/"]]
+    assert len(gym.seeds) == 2
+
+
+def test_a_pod_that_is_tried_again_plays_only_what_is_left(pod: Pod, gym: StubGym, gym_url: str) -> None:
+    pod.freeze()
+    broken = FrozenTask(row={"task_id": "broken"}, seeds={})
+    pod.store.put(RunKeys(RUN).suite_task("broken"), broken.model_dump_json().encode())
+    gym.broken = {"add_note": Response(status_code=502)}
+    first = run_in_process(pod, job_spec(gym_url, **several(("broken", 0), ("rename-first", 0))))
+    gym.broken = {}
+
+    again = run_in_process(pod, job_spec(gym_url, **several(("broken", 0), ("rename-first", 0), ("rename-first", 1))))
+
+    assert (first.code, again.code) == (Exit.INFRA_ERROR, Exit.DONE)
+    assert outcomes(pod, *TRIALS) == [["infra_error/gym_lost", "passed/"], ["config_error/invalid_row"], ["passed/"]]
+
+
+def test_a_pod_whose_gyms_cannot_be_replaced_ends_and_the_rest_is_not_touched(pod: Pod, gym: StubGym) -> None:
+    pod.freeze()
+    refs = (("rename-first", 0), ("rename-first", 1), ("rename-first", 2))
+
+    with serving(gym.app) as url:  # which has no endpoint for it
+        ended = run_in_process(pod, job_spec(url, **several(*refs)), {url: "token"})
+
+    assert (ended.code, ended.message) == (Exit.INFRA_ERROR, b"1 of 3 trials are done; see their records")
+    assert outcomes(pod, *refs) == [["passed/"], ["infra_error/gym_lost"], []]

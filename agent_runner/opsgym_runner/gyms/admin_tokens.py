@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 
 import httpx
 
-from opsgym_api.gym_headers import ADMIN_TOKEN_HEADER
+from opsgym_api.gym_http import ADMIN_TOKEN_HEADER
 
 
 class AdminTokens(httpx.Auth):

@@ -5,7 +5,7 @@ Invariant: an unusable input raises `UnusableJobSpec`, which names the variable 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,8 @@ from opsgym_api.records.job_spec import (
     JobSpec,
     PreflightSpec,
     TrialRef,
+    pods_for,
+    trials_at,
 )
 from opsgym_api.validation import problems_of
 from opsgym_core.store.base import Store
@@ -67,16 +69,17 @@ def _first_problem(error: ValidationError, kind: type[Stored]) -> str:
     return str(problems_of(error, model=kind)[0])
 
 
-def trial_of(spec: JobSpec, environment: Mapping[str, str]) -> TrialRef:
-    """The pod's trial.
+def trials_of(spec: JobSpec, environment: Mapping[str, str]) -> Sequence[TrialRef]:
+    """The pod's trials, in the order in which it plays them.
 
     Raises:
-        UnusableJobSpec: The completion index is not a number, or not the position of a trial.
+        UnusableJobSpec: The completion index is not a number, or not one of the job spec.
     """
     index = _required(environment, ENV_INDEX)
-    if not index.isascii() or not index.isdigit() or int(index) >= len(spec.trials):
-        raise UnusableJobSpec(f"{ENV_INDEX} is {index!r}; the job spec has trials 0 to {len(spec.trials) - 1}")
-    return spec.trials[int(index)]
+    pods = pods_for(len(spec.trials), spec.trials_per_pod)
+    if not index.isascii() or not index.isdigit() or int(index) >= pods:
+        raise UnusableJobSpec(f"{ENV_INDEX} is {index!r}; the job spec has pods 0 to {pods - 1}")
+    return trials_at(spec.trials, spec.trials_per_pod, int(index))
 
 
 def result_store(environment: Mapping[str, str]) -> Store:

@@ -1,8 +1,9 @@
-"""A task pod's main container: one attempt at one trial.
+"""A task pod's main container: one attempt at each of its trials, one after the other.
 
 Invariant: the exit code (`Exit`) decides whether Kubernetes tries again, the result is in the store. A scored trial is
-not run again. After SIGTERM the container ends within `GRACE_S`; its cost is in the attempt record. The termination
-message helps people and names the record to read; it decides nothing.
+not run again. A trial that is not scored stops no later one, unless the store or a gym server is lost. After SIGTERM
+the container ends within `GRACE_S`; its cost is in the attempt record. The termination message helps people and, of a
+pod with one trial, names the record to read; it decides nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -32,14 +33,16 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.registry import uses_litellm
+from opsgym_runner.pod.gym_processes import GymProcesses
 from opsgym_runner.pod.job_resolution import resolve_job
-from opsgym_runner.pod.job_spec import UnusableJobSpec, admin_tokens, read_job_spec, result_store, trial_of
+from opsgym_runner.pod.job_spec import UnusableJobSpec, admin_tokens, read_job_spec, result_store, trials_of
 from opsgym_runner.pod.message import fitted_summary, message_limit, summary_of, write_message, write_text_message
 from opsgym_runner.pod.retrying_store import RetryingStore
 from opsgym_runner.runner import Runner, RunnerEvent
 from opsgym_runner.start_gate import READ_EVERY_S, StoreStartGate
 from opsgym_runner.tracing.tracer import Tracing, start_tracing
 
+_WORST_FIRST = (Exit.TERMINATED, Exit.STORE_LOST, Exit.INFRA_ERROR)
 GRACE_S = 18.0
 """Maximum seconds from SIGTERM to the end of the process; Kubernetes kills it after 30."""
 BREAKER_POLL_S = 5.0
@@ -52,11 +55,11 @@ log = structlog.get_logger()
 
 
 def main(environment: Mapping[str, str]) -> int:
-    """Runs the pod's attempt and returns the exit code."""
+    """Runs the pod's attempts and returns the exit code."""
     configure_logs(environment)
     try:
         spec = read_job_spec(environment, JobSpec)
-        ref = trial_of(spec, environment)
+        refs = trials_of(spec, environment)
         stopping = threading.Event()
         store = RetryingStore(result_store(environment), stopping)
         tokens = admin_tokens(spec)
@@ -64,13 +67,13 @@ def main(environment: Mapping[str, str]) -> int:
         log.critical("cannot start", error=str(error))
         write_text_message(environment, str(error))
         return Exit.NO_JOB_SPEC
-    structlog.contextvars.bind_contextvars(run=spec.run, cell=spec.cell.key, task=ref.task_id, trial=ref.trial)
-    log.info("task pod started", model=spec.model.model)
+    structlog.contextvars.bind_contextvars(run=spec.run, cell=spec.cell.key)
+    log.info("task pod started", model=spec.model.model, trials=len(refs))
     if any(uses_litellm(model) for model in (spec.model, spec.planner, spec.judge) if model is not None):
         # The import of litellm is the slowest part of the start; gyms are seeded meanwhile.
         threading.Thread(target=load_litellm, daemon=True).start()
     with start_tracing(environment) as tracing:
-        return asyncio.run(TaskPod(spec, ref, store, stopping, environment, tracing, tokens).run())
+        return asyncio.run(TaskPod(spec, refs, store, stopping, environment, tracing, tokens).run())
 
 
 def next_attempt(keys: Iterable[str]) -> int:
@@ -92,12 +95,16 @@ def exit_of(record: AttemptRecord) -> Exit:
     return Exit.DONE
 
 
+class _GymsLostError(Exception):
+    """The gym servers cannot be replaced, so the pod cannot play a further trial."""
+
+
 class TaskPod:
-    """Runs one attempt of a pod's trial and writes its termination message.
+    """Runs one attempt at each trial of a pod and writes the termination message.
 
     Args:
         spec: The pod's job spec.
-        ref: The pod's trial.
+        refs: The pod's trials.
         store: The result store.
         stopping: Set when the pod is asked to stop.
         environment: Environment variables of the container.
@@ -110,7 +117,7 @@ class TaskPod:
     def __init__(
         self,
         spec: JobSpec,
-        ref: TrialRef,
+        refs: Sequence[TrialRef],
         store: RetryingStore,
         stopping: threading.Event,
         environment: Mapping[str, str],
@@ -120,7 +127,7 @@ class TaskPod:
         breaker_poll_s: float = BREAKER_POLL_S,
     ) -> None:
         self._spec = spec
-        self._ref = ref
+        self._refs = refs
         self._store = store
         self._stopping = stopping
         self._environment = environment
@@ -128,12 +135,19 @@ class TaskPod:
         self._admin_tokens = admin_tokens
         self._gate_read_every_s = gate_read_every_s
         self._breaker_poll_s = breaker_poll_s
-        self._keys: TrialKeys = RunKeys(spec.run).trial(spec.cell, ref.task_id, ref.trial)
+        self._ref = refs[0]
+        """The trial that the pod is at."""
+        self._gyms_used = False
+        """Whether an attempt has begun on the current processes of the gym servers."""
         self._latest: AttemptRecord | None = None
         """The attempt's latest record; None before the attempt starts."""
 
+    @property
+    def _keys(self) -> TrialKeys:
+        return RunKeys(self._spec.run).trial(self._spec.cell, self._ref.task_id, self._ref.trial)
+
     async def run(self) -> Exit:
-        """Runs the attempt, writes the termination message and returns the exit code."""
+        """Runs the attempts, writes the termination message and returns the exit code."""
         work = asyncio.ensure_future(self._work())
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._on_signal, work)
@@ -150,15 +164,58 @@ class TaskPod:
             return Exit.STORE_LOST
 
     async def _work(self) -> Exit:
+        gate = StoreStartGate(self._store, self._spec.run, Clock(), self._gate_read_every_s)
+        codes: list[Exit] = []
+        async with (
+            GymProcesses(self._admin_tokens, Clock()) as gyms,
+            Runner(
+                self._store,
+                gate=gate,
+                on_event=self._on_event,
+                tracing=self._tracing,
+                admin_tokens=self._admin_tokens,
+            ) as runner,
+        ):
+            for ref in self._refs:
+                self._ref, self._latest = ref, None
+                structlog.contextvars.bind_contextvars(task=ref.task_id, trial=ref.trial)
+                try:
+                    codes.append(await self._play(runner, gate, gyms))
+                except _GymsLostError:
+                    codes.append(Exit.INFRA_ERROR)
+                    break
+                if codes[-1] in (Exit.TERMINATED, Exit.STORE_LOST):
+                    break
+        if len(self._refs) > 1:
+            done = codes.count(Exit.DONE)
+            write_text_message(self._environment, f"{done} of {len(self._refs)} trials are done; see their records")
+        return next((code for code in _WORST_FIRST if code in codes), Exit.DONE)
+
+    async def _play(self, runner: Runner, gate: StoreStartGate, gyms: GymProcesses) -> Exit:
+        """Plays the trial that the pod is at, unless it is scored or cannot run.
+
+        Raises:
+            StoreError: The store is lost.
+            _GymsLostError: The gym servers cannot be replaced; the attempt is recorded.
+        """
         scored = await asyncio.to_thread(self._store.get, self._keys.record)
         if scored is not None:
             log.info("trial already scored")
             return await self._report_scored(scored)
-        record = await self._attempt(next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts)))
+        number = next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts))
+        if len(self._refs) > 1 and number > 0 and await asyncio.to_thread(self._cannot_run, number - 1):
+            log.info("trial cannot run, as an earlier pod has found")
+            return Exit.DONE
+        record = await self._attempt(number, runner, gate, gyms)
         self._write_message(record)
         key = self._keys.attempt(record.attempt)  # the record has the message, which may quote the conversation
-        log.info("task pod ended", outcome=record.outcome, reason=record.reason, record=key)
+        log.info("attempt recorded", outcome=record.outcome, reason=record.reason, record=key)
         return exit_of(record)
+
+    def _cannot_run(self, number: int) -> bool:
+        """Whether an attempt ended as a `config_error`; the pod may run again for the sake of another trial."""
+        content = self._store.get(self._keys.attempt(number))
+        return content is not None and AttemptRecord.from_json(content).outcome is Outcome.CONFIG_ERROR
 
     async def _report_scored(self, content: bytes) -> Exit:
         """Reports the trial's record; one that this version cannot read ends the trial as a `config_error`."""
@@ -173,7 +230,7 @@ class TaskPod:
         self._write_message(record)
         return Exit.DONE
 
-    async def _attempt(self, number: int) -> AttemptRecord:
+    async def _attempt(self, number: int, runner: Runner, gate: StoreStartGate, gyms: GymProcesses) -> AttemptRecord:
         """Runs an attempt to its final record."""
         structlog.contextvars.bind_contextvars(attempt=number)
         try:
@@ -181,16 +238,15 @@ class TaskPod:
             job = await asyncio.to_thread(resolve_job, self._spec, self._ref, number, self._store, self._environment)
         except NotScored as end:
             return await self._write_unstarted(number, end)
-        gate = StoreStartGate(self._store, self._spec.run, Clock(), self._gate_read_every_s)
         await self._wait_for_breaker(gate)
-        async with Runner(
-            self._store,
-            gate=gate,
-            on_event=self._on_event,
-            tracing=self._tracing,
-            admin_tokens=self._admin_tokens,
-        ) as runner:
-            return await runner.run(job)
+        if self._gyms_used:
+            try:
+                await gyms.replace()
+            except NotScored as end:
+                await self._write_unstarted(number, end)
+                raise _GymsLostError from end
+        self._gyms_used = True
+        return await runner.run(job)
 
     def _require_few_cut_off(self, number: int) -> None:
         """Checks that not too many of the earlier attempts were cut off after they had spent something.
@@ -248,9 +304,14 @@ class TaskPod:
         if record is not None:
             self._write_message(record)
         # A scored result may already have been on its way into the store.
-        return Exit.DONE if record is not None and record.outcome and record.outcome.scored else Exit.TERMINATED
+        last = self._ref is self._refs[-1]
+        scored = record is not None and record.outcome is not None and record.outcome.scored
+        return Exit.DONE if last and scored else Exit.TERMINATED
 
     def _write_message(self, record: AttemptRecord | TrialRecord) -> None:
+        """Reports the attempt of a pod's only trial; those of several do not fit into a message."""
+        if len(self._refs) > 1:
+            return
         size = message_limit(len(self._spec.gyms) + _OTHER_CONTAINERS)
         write_message(self._environment, fitted_summary(summary_of(record), size))
 

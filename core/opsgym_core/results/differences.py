@@ -29,7 +29,7 @@ from opsgym_core.store.objects import READERS, read_object
 _IRRELEVANT = frozenset(
     {
         "budget", "gate", "notify", "queueName", "queuePriorityClass", "resultStore", "suspend",
-        "ttlSecondsAfterFinished", "variant",
+        "trialsPerPod", "ttlSecondsAfterFinished", "variant",
     }
 )  # fmt: skip
 """Fields of a spec that do not affect scores; `suite.variant` shows in the tasks."""

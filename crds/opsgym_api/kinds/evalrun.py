@@ -257,6 +257,9 @@ class EvalRunSpec(Document):
     """Which ways to act; names are unique."""
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
     """Attempts that count, for every task in every cell."""
+    trials_per_pod: Annotated[int, Field(ge=1, le=100)] = 1
+    """Trials that a pod plays one after the other, each with a fresh Postgres and fresh gym servers. More of them save
+    starts of pods and hold model slots for longer. Not used on one machine."""
     limits: Limits = Limits()
     """What an episode may take."""
     budget: Budget | None = None

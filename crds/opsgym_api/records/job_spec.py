@@ -6,6 +6,7 @@ server; a report fits into a termination message.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -40,7 +41,7 @@ ENV_RECORDINGS = "OPSGYM_RECORDINGS"
 ENV_TERMINATION_LOG = "OPSGYM_TERMINATION_LOG"
 """Environment variable: file of the termination message; `/dev/termination-log` if unset."""
 ENV_INDEX = "JOB_COMPLETION_INDEX"
-"""Environment variable: position of the pod's trial in its job spec; set by Kubernetes."""
+"""Environment variable: position of the pod's trials in its job spec; set by Kubernetes."""
 RECORDINGS = "/etc/opsgym/recordings"
 
 UNREAD_DOMAIN = "unread"
@@ -99,7 +100,7 @@ class TrialRef(Stored):
 
 
 class JobSpec(Stored):
-    """What the pods of one Job do: trial number `JOB_COMPLETION_INDEX` of one cell."""
+    """What the pods of one Job do: the trials at `JOB_COMPLETION_INDEX` of one cell."""
 
     version: int = JOB_SPEC_VERSION
     run: str
@@ -117,9 +118,22 @@ class JobSpec(Stored):
     admin_token_files: dict[str, str] = {}
     """File with the token of a gym server's admin endpoints by domain; published servers have none."""
     trials: Annotated[list[TrialRef], Field(min_length=1)]
-    """By completion index."""
+    """In the order of completion indexes, `trials_per_pod` for each; the last index may have fewer."""
+    trials_per_pod: Annotated[int, Field(ge=1)] = 1
+    """Trials that a pod plays in turn."""
     resources: dict[str, Any] = {}
     """Requests and limits of the pod's containers by name, for the record."""
+
+
+def pods_for(trials: int, trials_per_pod: int) -> int:
+    """Number of pods that play a number of trials."""
+    return -(-trials // trials_per_pod)
+
+
+def trials_at(trials: Sequence[TrialRef], trials_per_pod: int, index: int) -> Sequence[TrialRef]:
+    """Trials of the pod at a completion index, in the order in which it plays them; empty beyond the last index."""
+    first = index * trials_per_pod
+    return trials[first : first + trials_per_pod] if index >= 0 else ()
 
 
 class PreflightSpec(Stored):

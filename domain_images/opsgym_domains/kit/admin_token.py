@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from opsgym_api.gym_headers import ADMIN_TOKEN_HEADER
+from opsgym_api.gym_http import ADMIN_TOKEN_HEADER
 
 UNAUTHORIZED = 401
 _OPEN_PATHS = ("/mcp", "/health")

@@ -150,6 +150,7 @@ def job_spec(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> JobSpec:
         gyms={domain: f"http://127.0.0.1:{port}" for domain, port in gym_ports(job.gyms, config).items()},
         admin_token_files={domain: admin_token_file(domain) for domain in own_gyms(job.gyms, config)},
         trials=list(job.trials),
+        trials_per_pod=job.per_pod,
         resources=resources_of(job.gyms, config),
     )
 

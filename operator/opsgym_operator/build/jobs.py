@@ -62,7 +62,7 @@ def task_job(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> Manifest
         "metadata": {**own, "annotations": annotations | partial},
         "spec": {
             "completionMode": "Indexed",
-            "completions": len(job.trials),
+            "completions": job.completions,
             "parallelism": job.parallelism,
             "suspend": spec.queue_name is not None,
             "backoffLimitPerIndex": job.retries,

@@ -71,8 +71,8 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
     """The pod of a task Job: Postgres and gym servers as sidecars, then the agent."""
     models = models_of(job)
     resources, ports = resources_of(job.gyms, config), gym_ports(job.gyms, config)
-    sidecars = [_postgres(config, resources["postgres"])] if "postgres" in resources else []
-    sidecars += [_gym(domain, ports[domain], config, resources[gym_container(domain)]) for domain in job.gyms]
+    sidecars = [_postgres(job, config, resources["postgres"])] if "postgres" in resources else []
+    sidecars += [_gym(job, domain, ports[domain], config, resources[gym_container(domain)]) for domain in job.gyms]
     limit, template = config.pods.tmp_size_limit, template_of(job.gyms, config)
     volumes = [_empty("tmp-agent", limit), *(_empty(label_of(f"tmp-{domain}"), limit) for domain in job.gyms)]
     has_own = bool(own_gyms(job.gyms, config))
@@ -170,8 +170,8 @@ def deadline_s(job: TaskJob) -> int:
     spec = job.resolved.spec
     agent = next(agent for agent in spec.agents if agent.name == job.cell.agent)
     if agent.time_limit != "enforced":
-        return UNLIMITED_DEADLINE_S
-    return spec.limits.task_timeout_seconds + WAITS_S
+        return UNLIMITED_DEADLINE_S * job.per_pod
+    return spec.limits.task_timeout_seconds * job.per_pod + WAITS_S
 
 
 def template_of(gyms: Sequence[str], config: OperatorConfig) -> PodTemplate:
@@ -225,12 +225,20 @@ def _pod_security(user: int | None) -> Manifest:
 # Containers
 
 
-def _postgres(config: OperatorConfig, resources: Manifest) -> Manifest:
+def _restartable(job: TaskJob) -> list[str]:
+    """Option of Postgres and gym servers whose processes are replaced between the trials of a pod."""
+    return ["--restartable"] if job.per_pod > 1 else []
+
+
+def _postgres(job: TaskJob, config: OperatorConfig, resources: Manifest) -> Manifest:
     return {
         "name": "postgres",
         "image": config.images.domains,
         "imagePullPolicy": config.images.pull_policy,
-        "command": ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"],
+        "command": [
+            *("python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"),
+            *_restartable(job),
+        ],
         "restartPolicy": "Always",
         "startupProbe": _startup_probe({"exec": {"command": ["pg_isready", "-q", "-h", "/socket", "-U", "postgres"]}}),
         "resources": resources,
@@ -240,11 +248,11 @@ def _postgres(config: OperatorConfig, resources: Manifest) -> Manifest:
     }
 
 
-def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) -> Manifest:
+def _gym(job: TaskJob, domain: str, port: int, config: OperatorConfig, resources: Manifest) -> Manifest:
     """The server of a domain: the one in the domains' image, or the image that the installation sets for the domain."""
     published = config.gyms.get(domain)
     if published is None:
-        server = _own_server(domain, port, config)
+        server = _own_server(job, domain, port, config)
     else:
         server = {
             "image": published.image,
@@ -270,7 +278,7 @@ def _gym(domain: str, port: int, config: OperatorConfig, resources: Manifest) ->
     }
 
 
-def _own_server(domain: str, port: int, config: OperatorConfig) -> Manifest:
+def _own_server(job: TaskJob, domain: str, port: int, config: OperatorConfig) -> Manifest:
     return {
         "image": config.images.domains,
         "imagePullPolicy": config.images.pull_policy,
@@ -279,6 +287,7 @@ def _own_server(domain: str, port: int, config: OperatorConfig) -> Manifest:
             *("python", "-m", "opsgym_domains.serve", domain),
             *("--host", "127.0.0.1", "--port", str(port), "--ready-file", READY_FILE),
             *("--admin-token-file", admin_token_file(domain)),
+            *_restartable(job),
         ],
         "startupProbe": _startup_probe({"exec": {"command": ["sh", "-c", f"test -e {READY_FILE}"]}}),
         "env": [

@@ -100,9 +100,11 @@ class ObservedJob:
     model: str
     """Name of the model in its run."""
     trials: tuple[TrialRef, ...]
-    """By completion index, from its ConfigMap; empty if that is gone."""
+    """In the order of completion indexes, from its ConfigMap; empty if that is gone."""
     parallelism: int
     completions: int
+    per_pod: int = 1
+    """Trials of one completion index."""
     active: int = 0
     """Pods that are pending or running."""
     terminating: int = 0

@@ -6,7 +6,7 @@ Invariant: no object, however malformed, can fail a reconcile; what cannot be pa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
@@ -18,7 +18,7 @@ from opsgym_api.kinds.evalmodel import EvalModel
 from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, EvalRunStatus
 from opsgym_api.records.attempt import Attempt, Cell
 from opsgym_api.records.exit_codes import Exit
-from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef
+from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef, trials_at
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_api.validation import problems_of
 from opsgym_operator.observe.labels import (
@@ -60,7 +60,13 @@ class JobTrials:
 
     cell: Cell
     trials: tuple[TrialRef, ...]
-    """By completion index."""
+    """In the order of completion indexes."""
+    per_pod: int = 1
+    """Trials of one completion index."""
+
+    def at(self, index: int) -> Sequence[TrialRef]:
+        """Trials of the pod at a completion index; empty if it has none."""
+        return trials_at(self.trials, self.per_pod, index)
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ def read_job_trials(text: str) -> JobTrials | None:
         spec = JobSpec.model_validate_json(text, extra="ignore")
     except ValidationError:
         return None
-    return JobTrials(spec.cell, tuple(spec.trials))
+    return JobTrials(spec.cell, tuple(spec.trials), spec.trials_per_pod)
 
 
 def read_job(
@@ -183,6 +189,7 @@ def read_job(
         eval_model=label(manifest, LABEL_EVAL_MODEL),
         model=label(manifest, LABEL_MODEL),
         trials=trials.trials if trials else (),
+        per_pod=trials.per_pod if trials else 1,
         parallelism=spec.get("parallelism", 1),
         completions=spec.get("completions", 1),
         active=status.get("active", 0),

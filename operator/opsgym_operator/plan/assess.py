@@ -128,8 +128,9 @@ def _demands(
 
 def _unit(group: PodGroup, least: int, progress: RunProgress) -> int:
     """Slots with which the smallest chunk of a group takes `ROUNDS` rounds."""
-    trials = len(group.task_ids) * progress.resolved.spec.trials
-    return math.ceil((trials if trials < 2 * least else least) / ROUNDS)
+    spec = progress.resolved.spec
+    trials = len(group.task_ids) * spec.trials
+    return math.ceil((trials if trials < 2 * least else least) / max(ROUNDS, spec.trials_per_pod))
 
 
 def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotDemand) -> SlotDemand:
@@ -141,13 +142,15 @@ def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotD
         return replace(demand, held=held)
     spec = progress.resolved.spec
     pending = progress.count_pending(group)
+    one_round = spec.budget is not None and not progress.ledger.any_ended
     return replace(
         demand,
         held=held,
         jobs=tuple(job for job in jobs if not job.finished and not job.deleting),
         pending=pending,
         begun=len(group.task_ids) * spec.trials - pending,
-        one_round=spec.budget is not None and not progress.ledger.any_ended,
+        one_round=one_round,
+        per_pod=1 if one_round else spec.trials_per_pod,
     )
 
 

@@ -15,7 +15,7 @@ from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_api.records.gate import GateRecord
-from opsgym_api.records.job_spec import TrialRef
+from opsgym_api.records.job_spec import TrialRef, pods_for
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_core.notifications.webhook import WebhookRequest
 from opsgym_core.store.mounted import StoreConfig
@@ -53,13 +53,20 @@ class TaskJob:
     gyms: tuple[str, ...]
     """Domains of the pod's gym servers, in the order in which they start."""
     trials: tuple[TrialRef, ...]
-    """By completion index."""
+    """In the order of completion indexes."""
     parallelism: int
     retries: int
     """Further attempts of each index after the first."""
     eval_model: str
     """EvalModel whose slots the Job takes; empty for a model that is declared inline."""
     resolved: ResolvedSpec
+    per_pod: int = 1
+    """Trials of one completion index."""
+
+    @property
+    def completions(self) -> int:
+        """Number of completion indexes."""
+        return pods_for(len(self.trials), self.per_pod)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from opsgym_api.records.job_spec import TrialRef
+from opsgym_api.records.job_spec import TrialRef, pods_for
 from opsgym_operator.observe.labels import job_prefix
 from opsgym_operator.plan.desired import JobPatch, TaskJob
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.slots import ROUNDS, SlotAllocation, SlotDemand
 
-MOST_COMPLETIONS = 1000
-"""Completions of one Job: its trials must fit into a ConfigMap, and its status into an object."""
+MOST_TRIALS = 1000
+"""Trials of one Job: they must fit into a ConfigMap, and its status into an object."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,12 @@ def job_changes(progress: RunProgress, allocations: Sequence[SlotAllocation]) ->
     for allocation in allocations:
         raised, slots = _raise(allocation)
         patches += raised
-        completions = _completions(allocation, slots, busy=bool(progress.live_jobs))
-        if completions:
+        trials = _chunk(allocation, slots, busy=bool(progress.live_jobs))
+        if trials:
             prefix = job_prefix(progress.run, allocation.demand.group.cell.key)
             number = next_numbers[prefix]
             next_numbers[prefix] += 1
-            parallelism = min(slots, completions)
-            create.append(_task_job(progress, f"{prefix}{number}", allocation.demand, completions, parallelism))
+            create.append(_task_job(progress, f"{prefix}{number}", allocation.demand, trials, slots))
     return JobChanges(tuple(patches), tuple(create))
 
 
@@ -61,8 +60,8 @@ def _raise(allocation: SlotAllocation) -> tuple[list[JobPatch], int]:
     return patches, slots
 
 
-def _completions(allocation: SlotAllocation, slots: int, *, busy: bool) -> int:
-    """Completions of a new Job; 0 for no new Job.
+def _chunk(allocation: SlotAllocation, slots: int, *, busy: bool) -> int:
+    """Trials of a new Job; 0 for no new Job.
 
     Args:
         allocation: What the pod group gets.
@@ -73,15 +72,15 @@ def _completions(allocation: SlotAllocation, slots: int, *, busy: bool) -> int:
     if slots == 0 or demand.pending == 0:
         return 0
     waits = bool(demand.jobs) or (busy and demand.unit > 1)
-    if demand.queued and waits and 2 * slots < min(max(fair_share, demand.unit), demand.pending):
+    if demand.queued and waits and 2 * slots < min(max(fair_share, demand.unit), demand.pending_pods):
         # The parallelism of a queued Job is fixed: better one Job with half of the slots a little later than many with
         # one slot each.
         return 0
     if demand.one_round:
-        return min(demand.pending, slots, MOST_COMPLETIONS)
-    chunk = max(demand.least, ROUNDS * max(slots, fair_share))
+        return min(demand.pending, slots, MOST_TRIALS)
+    chunk = max(demand.least, max(ROUNDS, demand.per_pod) * max(slots, fair_share))
     # What would be left for a Job of its own goes with this one.
-    return min(chunk if demand.pending - chunk >= demand.least else demand.pending, MOST_COMPLETIONS)
+    return min(chunk if demand.pending - chunk >= demand.least else demand.pending, MOST_TRIALS)
 
 
 def _next_numbers(progress: RunProgress) -> defaultdict[str, int]:
@@ -95,9 +94,9 @@ def _next_numbers(progress: RunProgress) -> defaultdict[str, int]:
     return numbers
 
 
-def _task_job(progress: RunProgress, name: str, demand: SlotDemand, completions: int, parallelism: int) -> TaskJob:
+def _task_job(progress: RunProgress, name: str, demand: SlotDemand, size: int, slots: int) -> TaskJob:
     resolved, ledger, cell = progress.resolved, progress.ledger, demand.group.cell
-    trials = list(islice(progress.pending(demand.group), completions))
+    trials = list(islice(progress.pending(demand.group), size))
     # The trial with the most attempts left decides.
     fewest = min(ledger.state(trial).infra_errors for trial in trials)
     return TaskJob(
@@ -105,8 +104,9 @@ def _task_job(progress: RunProgress, name: str, demand: SlotDemand, completions:
         cell=cell,
         gyms=demand.group.gyms,
         trials=tuple(TrialRef(task_id=trial.task_id, trial=trial.trial) for trial in trials),
-        parallelism=parallelism,
+        parallelism=min(slots, pods_for(len(trials), demand.per_pod)),
         retries=max(0, resolved.spec.limits.infra_retries - fewest),
         eval_model=demand.pool[1] if not demand.pool[0] else "",
         resolved=resolved,
+        per_pod=demand.per_pod,
     )

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from opsgym_api.records.job_spec import pods_for
 from opsgym_core.planning.slots import SlotRequest, share_slots
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedPod
 from opsgym_operator.observe.pod_groups import PodGroup
@@ -70,6 +71,13 @@ class SlotDemand:
     """Trials that a chunk holds at least, unless the group has fewer."""
     unit: int = 1
     """Slots with which such a chunk takes `ROUNDS` rounds."""
+    per_pod: int = 1
+    """Trials that a pod plays in turn; it takes one slot."""
+
+    @property
+    def pending_pods(self) -> int:
+        """Pods of the trials that may go into new Jobs."""
+        return pods_for(self.pending, self.per_pod)
 
     @property
     def queued(self) -> bool:
@@ -86,7 +94,7 @@ class SlotDemand:
     @property
     def wants(self) -> int:
         """Further slots that the group could use."""
-        return self.raisable + self.pending
+        return self.raisable + self.pending_pods
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import islice
 
 from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialId
+from opsgym_api.records.job_spec import trials_at
 from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.common.clock import utc_text
@@ -48,10 +49,10 @@ def _unreported(
 ) -> Iterator[AttemptRecord]:
     """Records for the indexes of a Job that ended without any report of an attempt."""
     for index in sorted(job.completed | job.failed):
-        if index >= len(job.trials):
-            continue
-        trial = TrialId(job.cell, job.trials[index].task_id, job.trials[index].trial)
-        if progress.ledger.state(trial).outcome is None:
+        trials = [TrialId(job.cell, ref.task_id, ref.trial) for ref in trials_at(job.trials, job.per_pod, index)]
+        if any(progress.ledger.state(trial).outcome is not None for trial in trials):
+            continue  # its pods have played; what they did not reach is planned again
+        for trial in trials:
             message = f"index {index} of Job {job.name} ended without a termination message or an attempt record"
             reason = InfraReason.RUNNER_ERROR
             yield _record(progress, cells[job.cell], trial, Outcome.INFRA_ERROR, reason, message, now)

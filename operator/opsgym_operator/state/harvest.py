@@ -1,7 +1,8 @@
 """Harvests the pods of one run: takes the results of pods that ended into the ledger, the store and the metrics.
 
 Invariant: every pod is recorded once, from the store; it counts as harvested only after that. A termination message
-only says which record to read, since users who may create pods can write any message and any label.
+only says which record to read, since users who may create pods can write any message and any label. A pod of several
+trials says nothing about its attempts; the records of all of them are read.
 
 `observe` takes note of pods in the reconcile that sees them. `settle` asks the store about those that have ended, in a
 task of its own that a reconcile does not wait for.
@@ -40,12 +41,13 @@ from opsgym_operator.observe.parse import (
     termination_cause,
 )
 from opsgym_operator.state.stored_run import (
+    EndedTrial,
     ReportedAttempt,
     StoredRun,
-    TerminatedPod,
     ended_at,
     finalize,
     read_attempt,
+    read_begun,
     read_reported,
     read_trial,
 )
@@ -197,28 +199,37 @@ class PodHarvester:
         await self._count_verifiers()
         return bool(ended or unobserved or unattended)
 
-    async def record_spend(self) -> bool:
-        """Records what some of the running attempts have spent so far: as many as one batch, in turn.
+    async def record_running(self) -> bool:
+        """Records what the attempts of some running pods have spent so far, and the results of pods that go on with
+        further trials: of as many pods as one batch, in turn.
 
         Returns:
-            Whether any has spent more than was known.
+            Whether any has spent or scored more than was known.
 
         Raises:
             StoreError: The store cannot be read.
         """
         running = (pod for pod in self._pending.values() if pod["status"].get("phase") == "Running")
-        trials = [trial for pod in running if (trial := self._trial(pod)) is not None]
-        first = self._next_spender % len(trials) if trials else 0
-        turn = (trials[first:] + trials[:first])[:SPENDERS]
+        played = [trials for pod in running if (trials := self._trials(pod))]
+        first = self._next_spender % len(played) if played else 0
+        turn = (played[first:] + played[:first])[:SPENDERS]
         self._next_spender = first + len(turn)
-        keys = [self._keys(*trial).attempt(self.ledger.current_attempt(_id_of(trial))) for trial in turn]
-        spent = self.ledger.spent
+        known = self.ledger.spent, self.ledger.scored
+        alone = [trials[0] for trials in turn if len(trials) == 1]
+        keys = [self._keys(*trial).attempt(self.ledger.current_attempt(_id_of(trial))) for trial in alone]
         for record in await self.stores.call_each(self.store, read_attempt, keys):
             if record is not None and record.outcome is None:
                 self.ledger.record(record)
-        return self.ledger.spent > spent
+        several = [self._unsettled(trials) for trials in turn if len(trials) > 1]
+        for records in await self.stores.call_each(self.store, read_begun, several):
+            for record in records:
+                self.record(record)
+        return (self.ledger.spent, self.ledger.scored) != known
 
-    async def _harvest_pod(self, busy: Container[CellTrial | None], ended: tuple[str, Manifest]) -> None:
+    def _unsettled(self, trials: Iterable[CellTrial]) -> list[TrialKeys]:
+        return [self._keys(*trial) for trial in trials if not self.ledger.is_settled(_id_of(trial))]
+
+    async def _harvest_pod(self, busy: Container[CellTrial], ended: tuple[str, Manifest]) -> None:
         """Records how an ended or vanished pod ended."""
         uid, pod = ended
         try:
@@ -230,15 +241,15 @@ class PodHarvester:
             raise
         self._finish(uid, pod)
 
-    async def _record_end(self, pod: Manifest, busy: Container[CellTrial | None]) -> None:
+    async def _record_end(self, pod: Manifest, busy: Container[CellTrial]) -> None:
         """Records how a pod ended; without its Job's spec nothing relates the pod to a trial."""
-        trial = self._trial(pod)
-        reported = await self._reported(pod, trial) if trial is not None else None
+        trials = self._trials(pod)
+        reported = await self._reported(pod, trials[0]) if len(trials) == 1 else None
         if reported is not None:
             self.record(reported)
-        elif trial is not None:
+        else:
             counted = pod["status"].get("phase") == "Failed" and "deletionTimestamp" not in pod["metadata"]
-            await self._finalize(trial, termination_cause(pod), alone=trial not in busy, counted=counted)
+            await self._finalize(trials, termination_cause(pod), busy, counted=counted)
 
     async def _reported(self, pod: Manifest, trial: CellTrial) -> Attempt | None:
         """The attempt that an ended pod reports, as the store has it; None if the store does not confirm the report."""
@@ -261,9 +272,10 @@ class PodHarvester:
                 for index in _ended_indexes(job) - self._harvested_indexes[name]:
                     yield name, index
 
-    def _busy_trials(self) -> set[CellTrial | None]:
+    def _busy_trials(self) -> set[CellTrial]:
         """Trials that pods work on."""
-        return {self._trial(pod) for uid, pod in self._pending.items() if uid not in self._ended}
+        working = (pod for uid, pod in self._pending.items() if uid not in self._ended)
+        return {trial for pod in working for trial in self._trials(pod)}
 
     def _unattended(self) -> list[AttemptRecord]:
         """Attempts that were open when the store was read and that no pod works on."""
@@ -287,21 +299,33 @@ class PodHarvester:
     async def _finalize_index(self, unobserved: tuple[str, int]) -> None:
         name, index = unobserved
         job_trials = self._trials_by_job.get(name)
-        trial = _trial_of(job_trials, index) if job_trials is not None else None
-        if trial is not None:
-            await self._finalize(trial, termination_cause(None), alone=True, counted=True)
+        trials = _trials_of(job_trials, index) if job_trials is not None else []
+        await self._finalize(trials, termination_cause(None), (), counted=True)
         self._harvested_indexes[name].add(index)
 
     async def _finalize_open(self, record: AttemptRecord) -> None:
         trial = record.cell, record.task_id, record.trial
-        await self._finalize(trial, termination_cause(None), alone=True, counted=False)
+        await self._finalize([trial], termination_cause(None), (), counted=False)
         self._open_attempts.pop(record.trial_id, None)
 
-    async def _finalize(self, trial: CellTrial, cause: TerminationCause, *, alone: bool, counted: bool) -> None:
-        cell, task_id, number = trial
+    async def _finalize(
+        self, trials: Sequence[CellTrial], cause: TerminationCause, busy: Container[CellTrial], *, counted: bool
+    ) -> None:
+        """Records how the trials of a pod ended.
+
+        Args:
+            trials: They, in the order in which it played them.
+            cause: Why the pod ended.
+            busy: Trials that other pods work on.
+            counted: Whether the Job controller counts the pod as a failure.
+        """
+        if not trials:
+            return
         outcome = Outcome.CANCELLED if self._suspended else Outcome.INFRA_ERROR
-        pod = TerminatedPod(self.run, cell, task_id, number, cause, outcome, alone=alone, counted=counted)
-        for record in await self.stores.call_promptly(self.store, finalize, pod):
+        ended = [
+            EndedTrial(self.run, *trial, cause, outcome, alone=trial not in busy, counted=counted) for trial in trials
+        ]
+        for record in await self.stores.call_promptly(self.store, finalize, ended):
             self.record(record)
 
     async def _count_verifiers(self) -> None:
@@ -316,10 +340,10 @@ class PodHarvester:
     def _keys(self, cell: Cell, task_id: str, trial: int) -> TrialKeys:
         return RunKeys(self.run).trial(cell, task_id, trial)
 
-    def _trial(self, pod: Manifest) -> CellTrial | None:
-        """The trial that a pod runs; None if its Job's spec is gone."""
+    def _trials(self, pod: Manifest) -> list[CellTrial]:
+        """The trials that a pod plays; empty if its Job's spec is gone."""
         job, index = _job_index(pod)
-        return _trial_of(self._trials_by_job[job], index) if job in self._trials_by_job else None
+        return _trials_of(self._trials_by_job[job], index) if job in self._trials_by_job else []
 
     def _finish(self, uid: str, pod: Manifest) -> None:
         job, index = _job_index(pod)
@@ -347,11 +371,8 @@ def _job_index(pod: Manifest) -> tuple[str, int]:
     return label(pod, LABEL_JOB_NAME), int(index) if index.isdigit() else -1
 
 
-def _trial_of(job_trials: JobTrials, index: int) -> CellTrial | None:
-    if not 0 <= index < len(job_trials.trials):
-        return None
-    ref = job_trials.trials[index]
-    return job_trials.cell, ref.task_id, ref.trial
+def _trials_of(job_trials: JobTrials, index: int) -> list[CellTrial]:
+    return [(job_trials.cell, ref.task_id, ref.trial) for ref in job_trials.at(index)]
 
 
 def _ended_indexes(job: Manifest) -> frozenset[int]:

@@ -184,7 +184,8 @@ class RunState:
         """
         if self._settling is not None or self.backing_off or self.stored is None:
             return
-        spending = self.spec.budget is not None and time.monotonic() - self._spend_at > SPEND_S
+        watched = self.spec.budget is not None or self.spec.trials_per_pod > 1
+        spending = watched and time.monotonic() - self._spend_at > SPEND_S
         if self.error or (self.harvester is not None and (unsettled or spending)):
             self._settling = asyncio.create_task(
                 self._settle(unsettled=unsettled, spending=spending), name=f"settling {self.id}"
@@ -198,7 +199,7 @@ class RunState:
         if self.harvester is not None and unsettled and not self.error:
             news = bool(await self.attempt(self.harvester.settle()))
         if self.harvester is not None and spending and not self.error:
-            news = bool(await self.attempt(self.harvester.record_spend())) or news
+            news = bool(await self.attempt(self.harvester.record_running())) or news
             self._spend_at = time.monotonic()
         if news or self.error != error:
             self.enqueue()

@@ -48,8 +48,8 @@ class StoredRun:
 
 
 @dataclass(frozen=True)
-class TerminatedPod:
-    """A pod that ended without a report of its attempt."""
+class EndedTrial:
+    """A trial of a pod that ended without a report of its attempt."""
 
     run: str
     cell: Cell
@@ -57,7 +57,7 @@ class TerminatedPod:
     trial: int
     cause: TerminationCause
     outcome: Outcome
-    """Outcome of its open attempt."""
+    """Outcome of the open attempt."""
     alone: bool
     """Whether no other pod works on the trial now."""
     counted: bool
@@ -65,7 +65,7 @@ class TerminatedPod:
 
     @property
     def keys(self) -> TrialKeys:
-        """Keys of its trial in the store."""
+        """Keys of the trial in the store."""
         return RunKeys(self.run).trial(self.cell, self.task_id, self.trial)
 
 
@@ -131,6 +131,24 @@ def read_attempt(store: Store, key: str) -> AttemptRecord | None:
     return _get(store, key, AttemptRecord)
 
 
+def read_begun(store: Store, trials: Sequence[TrialKeys]) -> list[AttemptRecord]:
+    """The latest attempts at trials that a pod plays in turn: up to the one that has not ended, or begun.
+
+    Args:
+        store: The result store.
+        trials: Keys of the trials, in the order in which they are played.
+    """
+    begun: list[AttemptRecord] = []
+    for keys in trials:
+        attempts = _attempts(store, keys)
+        if not attempts:
+            break
+        begun.append(attempts[-1] if read_trial(store, keys) is not None else without_score(attempts[-1]))
+        if attempts[-1].outcome is None:
+            break
+    return begun
+
+
 def put_run(store: Store, record: RunRecord) -> RunRecord:
     """Freezes a run unless it is frozen; returns the stored record."""
     key = RunKeys(record.run).run_json
@@ -155,25 +173,42 @@ def put_attempt(store: Store, record: AttemptRecord) -> None:
     store.put(keys.attempt(record.attempt), record.to_json())
 
 
-def finalize(store: Store, pod: TerminatedPod) -> list[AttemptRecord]:
-    """Closes the open attempt of a terminated pod, or adds the missing attempt of a pod that counts.
+def finalize(store: Store, trials: Sequence[EndedTrial]) -> list[AttemptRecord]:
+    """Closes the open attempts of an ended pod, or adds the missing ones of a pod that counts.
+
+    A pod that began none of its trials used up an attempt of each without a score; one that began some is accounted for
+    by these, and the trials that it did not reach have lost nothing.
+
+    Args:
+        store: The result store.
+        trials: Trials of the pod, in the order in which it plays them.
 
     Returns:
-        All attempts at the pod's trial afterwards, by number.
+        All attempts at these trials afterwards, by trial and number.
     """
-    records = _attempts(store, pod.keys)
-    own = [record for record in records if _belongs(record, pod)]
+    closed = [_close(store, trial) for trial in trials]
+    began = any(own for _, own in closed)
+    ended: list[AttemptRecord] = []
+    for trial, (records, _) in zip(trials, closed, strict=True):
+        scored = read_trial(store, trial.keys) is not None
+        if trial.counted and trial.alone and not began and not scored:
+            missing = _missing_attempt(trial, records[-1].attempt + 1 if records else 0)
+            # A pod that has just started may have taken the number; its record then stands.
+            if store.put_once(trial.keys.attempt(missing.attempt), missing.to_json()):
+                records.append(missing)
+        ended += (record if scored else without_score(record) for record in records)
+    return ended
+
+
+def _close(store: Store, trial: EndedTrial) -> tuple[list[AttemptRecord], bool]:
+    """Closes the pod's open attempt at a trial; all attempts at it, and whether one is the pod's."""
+    records = _attempts(store, trial.keys)
+    own = [record for record in records if _belongs(record, trial)]
     for position, record in enumerate(records):
         if record.outcome is None and record in own:
-            records[position] = _closed(record, pod)
+            records[position] = _closed(record, trial)
             put_attempt(store, records[position])
-    if pod.counted and pod.alone and not own:
-        missing = _missing_attempt(pod, records[-1].attempt + 1 if records else 0)
-        # A pod that has just started may have taken the number; its record then stands.
-        if store.put_once(pod.keys.attempt(missing.attempt), missing.to_json()):
-            records.append(missing)
-    scored = read_trial(store, pod.keys) is not None
-    return [record if scored else without_score(record) for record in records]
+    return records, bool(own)
 
 
 def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
@@ -181,43 +216,43 @@ def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
     return sorted((item for item in records if item is not None), key=lambda record: record.attempt)
 
 
-def _belongs(record: AttemptRecord, pod: TerminatedPod) -> bool:
+def _belongs(record: AttemptRecord, trial: EndedTrial) -> bool:
     """Whether an attempt was made by the terminated pod."""
-    cause = pod.cause
+    cause = trial.cause
     if not cause.started:
         return False
     if cause.began is None:
         # The pod's start is unknown: if no other pod works on the trial, the attempt is this pod's.
-        return pod.alone
+        return trial.alone
     started = datetime.fromisoformat(record.timings.started_at)
     return cause.began - SKEW <= started and (cause.ended is None or started <= cause.ended + SKEW)
 
 
-def _closed(record: AttemptRecord, pod: TerminatedPod) -> AttemptRecord:
+def _closed(record: AttemptRecord, trial: EndedTrial) -> AttemptRecord:
     """An open attempt with the outcome of its terminated pod."""
     began = datetime.fromisoformat(record.timings.started_at)
-    seconds = max(record.timings.total_s, (pod.cause.ended - began).total_seconds() if pod.cause.ended else 0.0)
+    seconds = max(record.timings.total_s, (trial.cause.ended - began).total_seconds() if trial.cause.ended else 0.0)
     return replace(
         record,
-        outcome=pod.outcome,
-        reason=str(pod.cause.reason) if pod.outcome is Outcome.INFRA_ERROR else "",
-        message=pod.cause.message,
+        outcome=trial.outcome,
+        reason=str(trial.cause.reason) if trial.outcome is Outcome.INFRA_ERROR else "",
+        message=trial.cause.message,
         timings=replace(record.timings, total_s=seconds),
     )
 
 
-def _missing_attempt(pod: TerminatedPod, attempt: int) -> AttemptRecord:
+def _missing_attempt(trial: EndedTrial, attempt: int) -> AttemptRecord:
     """The attempt of a terminated pod that left no record."""
-    at = pod.cause.ended or datetime.now(UTC)
+    at = trial.cause.ended or datetime.now(UTC)
     return AttemptRecord(
-        run=pod.run,
-        cell=pod.cell,
-        task_id=pod.task_id,
-        trial=pod.trial,
+        run=trial.run,
+        cell=trial.cell,
+        task_id=trial.task_id,
+        trial=trial.trial,
         attempt=attempt,
-        outcome=pod.outcome,
-        reason=str(pod.cause.reason) if pod.outcome is Outcome.INFRA_ERROR else "",
-        message=pod.cause.message,
+        outcome=trial.outcome,
+        reason=str(trial.cause.reason) if trial.outcome is Outcome.INFRA_ERROR else "",
+        message=trial.cause.message,
         timings=Timings(started_at=utc_text(at)),
     )
 

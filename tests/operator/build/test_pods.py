@@ -166,3 +166,13 @@ def test_pods_use_a_key_of_their_own_where_a_store_has_one() -> None:
         if item["name"].startswith("OPSGYM_STORE_AWS_") and "valueFrom" in item
     }
     assert secrets == {"team-key"}
+
+
+def test_pods_of_several_trials_replace_their_processes_and_have_time_for_each() -> None:
+    job = task(per_pod=2)
+    pod = job["spec"]["template"]["spec"]
+    assert job["spec"]["completions"] == 2
+    assert pod["activeDeadlineSeconds"] == 2 * 900 + 3 * 3600
+    commands = [container["command"] for container in pod["initContainers"]]
+    assert [command[-1] for command in commands] == ["--restartable"] * 3
+    assert job_spec(RUN, new_job(per_pod=2), CONFIG).trials_per_pod == 2

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.operator.fleet import Fleet, SimRun, entry, model
+from tests.operator.fleet import AttemptEnd, Fleet, SimRun, entry, model
 
 from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.plan import slots
 from opsgym_operator.plan.slots import ROUNDS, least_chunk
 
@@ -102,3 +104,38 @@ def test_a_run_of_fifty_thousand_trials_in_840_cells_is_split_into_at_most_1500_
     assert set(fleet.sizes.values()) == {60}, "a Job is a whole cell, so there are 840"
     assert [job.parallelism for job in fleet.jobs.values()] == [12] * 16 + [8]
     assert least_chunk(50_400) == 51
+
+
+@pytest.mark.parametrize(("per_pod", "tasks"), [(4, 50), (20, 50), (20, 3), (7, 1)])
+def test_a_pod_of_several_trials_takes_one_slot_and_every_trial_is_played_once(per_pod: int, tasks: int) -> None:
+    fleet = CountingFleet(ceiling=10)
+    run = fleet.start("large", tasks=tasks, agents=1, trialsPerPod=per_pod)
+    fleet.run_out(check=lambda: most_in_use(fleet, 10))
+    assert run.status.phase == "Complete"
+    assert run.attempts == dict.fromkeys(run.attempts, 1)
+    assert len(run.attempts) == 6 * tasks
+    assert run.started <= 6 * math.ceil(tasks / per_pod) + len(fleet.sizes)
+
+
+def most_in_use(fleet: CountingFleet, ceiling: int) -> None:
+    assert fleet.busy("best") <= ceiling
+
+
+def test_a_lost_attempt_costs_its_pod_a_retry_and_the_other_trials_nothing() -> None:
+    def ending(_cell: str, task_id: str, _trial: int, attempt: int) -> AttemptEnd:
+        return (Outcome.INFRA_ERROR if task_id == "itsm-3" and attempt == 0 else Outcome.PASSED), 0.0
+
+    fleet = CountingFleet(ceiling=10)
+    fleet.ending = ending
+    run = fleet.start("large", tasks=10, agents=1, trialsPerPod=5)
+    fleet.run_out()
+    assert run.status.phase == "Complete"
+    assert {key.task_id for key, attempts in run.attempts.items() if attempts != 1} == {"itsm-3"}
+    assert run.ledger.scored == 60
+
+
+def test_while_no_cost_is_known_a_pod_plays_one_trial() -> None:
+    fleet = CountingFleet(ceiling=4)
+    fleet.start("dear", tasks=10, agents=1, trialsPerPod=5, budget={"maxUsd": 5})
+    fleet.plan()
+    assert {(job.order.trials_per_pod, job.completions) for job in fleet.jobs.values()} == {(1, 1)}

@@ -1,0 +1,6 @@
+"""What opsgym's gym servers understand over HTTP beyond the published endpoints. Names only."""
+
+ADMIN_TOKEN_HEADER = "x-opsgym-admin-token"  # noqa: S105 - a header's name
+"""Header with the token of a server's admin endpoints: every one but tool calls (`/mcp`) and the health check."""
+PROCESS_PATH = "/api/process"
+"""Endpoint of a server's process: GET returns the number of its generation, POST asks for another one."""
