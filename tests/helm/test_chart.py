@@ -274,7 +274,7 @@ def test_the_operator_may_do_this_and_no_more() -> None:
         },
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "delete"]},
-        {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "create", "patch"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "list", "create", "patch"]},
         {"apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues"], "verbs": ["list"]},
         *_lease_rules(NAMESPACE_LEASE),
     ]

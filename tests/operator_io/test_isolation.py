@@ -247,3 +247,26 @@ def test_what_a_run_left_when_it_was_deleted_alone_is_deleted_and_copies_of_user
 
     deleted = {path.partition("?")[0] for method, path, *_ in namespace.server.received if method == "DELETE"}
     assert deleted == {"/apis/batch/v1/namespaces/team/jobs/gone-abc123-0"}
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_a_job_without_pods_is_reported_in_the_words_of_the_api_server(namespace: Namespace, forbidden: bool) -> None:
+    namespace.apply("first")
+    namespace.reconcile(lambda: bool(preflights(namespace, "first")))
+    [name] = [item for item in preflights(namespace, "first") if namespace.objects[item]["kind"] == "Job"]
+    job = namespace.objects[name]
+    started = {**job, "status": {"startTime": "2026-11-22T11:58:00Z"}}
+    namespace.cache.record_write(JOBS, started)
+    quota = 'Error creating: pods "p" is forbidden: exceeded quota: pods'
+    events = [
+        {"involvedObject": {"name": name}, "message": message, "lastTimestamp": at}
+        for message, at in ((quota, "2026-11-22T11:59:00Z"), ("an older cause", "2026-11-22T11:58:30Z"))
+    ]
+    answer = (403, {"message": "events is forbidden"}) if forbidden else (200, {"items": events})
+    namespace.server.answer("GET", "/api/v1/namespaces/team/events", *answer)
+
+    namespace.reconcile(lambda: namespace.condition("first")[1] == "PodsRefused", further=2)
+
+    assert ("`kubectl describe job" if forbidden else quota) in namespace.condition("first")[2]
+    selectors = [path for method, path, *_ in namespace.server.received if method == "GET" and "fieldSelector" in path]
+    assert len(selectors) == 1

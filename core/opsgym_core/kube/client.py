@@ -150,7 +150,7 @@ class Client(AbstractAsyncContextManager["Client"]):
             raise
 
     async def list(
-        self, kind: Kind, namespace: str | None, labels: str = "", *, metadata_only: bool = False
+        self, kind: Kind, namespace: str | None, labels: str = "", *, fields: str = "", metadata_only: bool = False
     ) -> Sequence[Manifest]:
         """Lists the objects of a kind.
 
@@ -158,6 +158,7 @@ class Client(AbstractAsyncContextManager["Client"]):
             kind: The kind.
             namespace: Namespace; None for all.
             labels: Label selector; empty for all objects.
+            fields: Field selector; empty for all objects.
             metadata_only: Request `PartialObjectMetadata` as the API server has them in memory, in one page: cheap on
                 both sides, and perhaps seconds old.
 
@@ -166,7 +167,7 @@ class Client(AbstractAsyncContextManager["Client"]):
         """
         # Pages after the first are read from etcd, and so is any list that does not allow an older state.
         size = {"resourceVersion": "0"} if metadata_only else {"limit": str(PAGE)}
-        params = {**size, "labelSelector": labels}
+        params = {**size, "labelSelector": labels, **({"fieldSelector": fields} if fields else {})}
         accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
         headers = {"Accept": accept} if metadata_only else {}
         objects: list[Manifest] = []

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opsgym_core.kube.client import (
     CONFIGMAPS,
     EVALMODELS,
     EVALRUNS,
+    EVENTS,
     JOBS,
     PODS,
     ApiError,
@@ -24,6 +25,7 @@ from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.parse import (
+    condition_of,
     controller_of,
     pod_ended,
     read_job,
@@ -61,6 +63,7 @@ def observe(
     queues: QueueNames,
     refusals: Mapping[str, str],
     context: ControllerContext,
+    pod_refusals: Mapping[str, str],
 ) -> ObservedNamespace:
     """The input of a plan.
 
@@ -71,10 +74,14 @@ def observe(
         queues: Its Kueue LocalQueues.
         refusals: Why the API server refused an object of a run, by the run's uid.
         context: What all namespaces share.
+        pod_refusals: Why the Job controller could not create pods, by Job.
     """
     return ObservedNamespace(
         runs=tuple(
-            _observed_run(namespace, run, snapshot, states.get(run.uid), refusals.get(run.uid, ""), context)
+            replace(
+                _observed_run(namespace, run, snapshot, states.get(run.uid), refusals.get(run.uid, ""), context),
+                pod_refusals=pod_refusals,
+            )
             for run in snapshot.runs.values()
         ),
         jobs=tuple(_observed_job(job, snapshot, states) for job in snapshot.task_jobs),
@@ -146,6 +153,47 @@ class QueueNames:
     """None if Kueue is not installed, or the queues cannot be listed."""
     problem: str = ""
     """Why the API server refuses to list them; empty if it does not."""
+
+
+class PodRefusals:
+    """Why the Job controller could not create pods of a namespace, by its events, listed every `QUEUES_S` seconds.
+
+    Args:
+        client: The API server.
+        namespace: The namespace.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._current: Mapping[str, str] = {}
+        self._listed_at = float("-inf")
+
+    async def read(self) -> Mapping[str, str]:
+        """The latest message of each Job.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
+        if time.monotonic() - self._listed_at >= QUEUES_S:
+            self._listed_at = time.monotonic()
+            try:
+                events = await self._client.list(
+                    EVENTS, self._namespace, fields="reason=FailedCreate,involvedObject.kind=Job"
+                )
+            except ApiError as error:
+                if not error.refused:
+                    raise
+                return self._current
+            events = sorted(events, key=lambda event: event.get("lastTimestamp") or "")
+            self._current = {event["involvedObject"]["name"]: event.get("message", "") for event in events}
+        return self._current
+
+
+def lacks_pods(run: RunSnapshot) -> bool:
+    """Whether the status of a run reports that a Job of it gets no pods."""
+    stalled = condition_of(read_status(run.manifest), "Stalled")
+    return stalled is not None and stalled.status == "True" and stalled.reason == "PodsRefused"
 
 
 class QueueList:

@@ -241,6 +241,8 @@ class ObservedRun:
     """When Jobs of it last left their queue to free slots; None if none has since the operator started."""
     refusal: str = ""
     """Why the API server refused to create or change an object of the run; empty if it did not."""
+    pod_refusals: Mapping[str, str] = field(default_factory=dict)
+    """Why the Job controller could not create a pod, in the API server's words, by Job; read once a Job lacks pods."""
     preflights: tuple[ObservedPreflight, ...] = ()
     config_maps: frozenset[str] = frozenset()
     """Names of its ConfigMaps, those of preflights included."""

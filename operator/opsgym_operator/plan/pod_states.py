@@ -116,7 +116,12 @@ def any_running(pods: Sequence[ObservedPod]) -> bool:
 
 
 def jobs_without_pods(
-    jobs: Sequence[ObservedJob], pods: Sequence[ObservedPod], service_account: str, retries: int, now: datetime
+    jobs: Sequence[ObservedJob],
+    pods: Sequence[ObservedPod],
+    service_account: str,
+    retries: int,
+    causes: Mapping[str, str],
+    now: datetime,
 ) -> RunSummary | None:
     """The first Job that should have pods and has none; None if every Job has the pods that it should have.
 
@@ -125,6 +130,7 @@ def jobs_without_pods(
         pods: Pods of the run.
         service_account: Service account of the pods.
         retries: `limits.infraRetries`.
+        causes: Why pods could not be created, by Job, as far as it is known.
         now: The time.
     """
     with_pods = {pod.job for pod in pods}
@@ -136,16 +142,17 @@ def jobs_without_pods(
         delay = min(10.0 * 2**retries, 600.0) if job.pods_failed else 0.0
         since = max(filter(None, (job.started_at, job.last_pod_at)), default=None)
         if pods_overdue(since, now, delay):
-            return pods_refused(job.name, service_account, progressing=any_running(pods))
+            return pods_refused(job.name, service_account, causes, progressing=any_running(pods))
     return None
 
 
-def pods_refused(job: str, service_account: str, *, progressing: bool = False) -> RunSummary:
+def pods_refused(job: str, service_account: str, causes: Mapping[str, str], *, progressing: bool = False) -> RunSummary:
     """The summary of a run with a Job that gets no pods."""
-    message = (
-        f"Job {job} has no pods after {FIRST_PODS_S:.0f} s; `kubectl describe job {job}` shows the cause: "
-        f"a quota, an admission rule, or a missing service account {service_account}"
+    advice = (
+        f"`kubectl describe job {job}` shows the cause: a quota, an admission rule, or a missing service account "
+        f"{service_account}"
     )
+    message = f"Job {job} has no pods after {FIRST_PODS_S:.0f} s; {causes.get(job) or advice}"
     return RunSummary(Reason.PODS_REFUSED, message, progressing=progressing)
 
 

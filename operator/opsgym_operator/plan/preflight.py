@@ -146,7 +146,7 @@ def _under_way(
         starting = summary.reason is Reason.WAITING_FOR_PODS
         return summary, FIRST_PODS_S if starting else time_until_stalled(own, seconds, now)
     if not own and pods_overdue(current.started_at, now):
-        return pods_refused(current.name, config.pods.service_account_name), None
+        return pods_refused(current.name, config.pods.service_account_name, run.pod_refusals), FIRST_PODS_S
     return _checking(run, current.name), None if any_running(own) else FIRST_PODS_S
 
 

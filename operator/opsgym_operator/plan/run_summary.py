@@ -50,7 +50,9 @@ def summarize(
         or container_errors(pods)
         or _breaker_open(progress, now)
         or _quota_used_up(progress, now)
-        or jobs_without_pods(progress.live_jobs, pods, service_account, spec.limits.infra_retries, now)
+        or jobs_without_pods(
+            progress.live_jobs, pods, service_account, spec.limits.infra_retries, progress.run.pod_refusals, now
+        )
         or lost(pods, now)
         or not_starting(pods, spec.limits.pending_seconds, now)
         or unschedulable(pods, spec.limits.pending_seconds, now)
