@@ -169,7 +169,7 @@ async def test_a_call_without_an_answer_in_time_is_an_empty_result_in_the_publis
             await asyncio.wait_for(hang.wait(), 5)
 
     gym.broken = {"idle_0": Hanging()}
-    monkeypatch.setattr("opsgym_runner.runner.http_client", lambda: http_client(0.3))
+    monkeypatch.setattr("opsgym_runner.runner.http_client", lambda **fields: http_client(0.3, **fields))
     task = make_task(selected_tools=["idle_0", "add_note", "rename_note"])
     answers = (calls(("idle_0", {})), calls(RENAME, ADD), says("Done."))
 

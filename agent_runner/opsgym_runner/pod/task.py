@@ -257,11 +257,19 @@ class TaskPod:
         if number < MOST_CUT_OFF:
             return
         keys = filter(is_attempt_record, self._store.keys(self._keys.attempts))
-        records = [AttemptRecord.from_json(content) for key in keys if (content := self._store.get(key)) is not None]
-        cut_off = [record for record in records if record.outcome is Outcome.CANCELLED and record.cost_usd != 0]
+        records = map(self._readable_attempt, keys)
+        cut_off = [one for one in records if one and one.outcome is Outcome.CANCELLED and one.cost_usd != 0]
         if len(cut_off) >= MOST_CUT_OFF:
             message = f"{len(cut_off)} attempts were cut off after they had spent something; use nodes that stay"
             raise infra_error(InfraReason.RUNNER_ERROR, message)
+
+    def _readable_attempt(self, key: str) -> AttemptRecord | None:
+        """The attempt at a key; None for one that cannot be read, which costs no other attempt."""
+        content = self._store.get(key)
+        try:
+            return None if content is None else AttemptRecord.from_json(content)
+        except ValidationError:
+            return None
 
     async def _write_unstarted(self, number: int, end: NotScored) -> AttemptRecord:
         """Writes the record of an attempt that ended before the runner started it."""
