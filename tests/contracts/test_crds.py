@@ -609,7 +609,7 @@ def test_a_model_with_a_rule_of_its_own_has_a_rule_or_a_list_type_for_the_server
         or any("x-kubernetes-list-type" in field for field in schema["properties"].values())
     }
     assert ruled == twins
-    assert len(ruled) == 8
+    assert len(ruled) == 9
     assert not [model for model in documents_of(Document) if model.__pydantic_decorators__.field_validators]
 
 

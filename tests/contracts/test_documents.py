@@ -204,8 +204,8 @@ def test_other_words_are_not_booleans(tmp_path: Path) -> None:
             "replay/gold}",
             "replay/gold, zzz: 2}",
             (
-                "spec.models[0].inline.zzz (line 8): is not a field here; allowed: model, endpoints, credentials, "
-                "parameters, maxConcurrency, prices, allowUnpriced"
+                "spec.models[0].inline.zzz (line 8): is not a field here; allowed: model, endpoints, credentials, aws, "
+                "parameters, stream, maxConcurrency, prices, allowUnpriced"
             ),
         ),
         (

@@ -61,6 +61,13 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
         ),
         _rule("!has(self.variant) || has(self.builtin)", "variant goes with builtin; other suites have no variants"),
     ],
+    "ModelSpec": [
+        _rule(
+            "!has(self.stream) || self.stream != 'always'"
+            " || !['replay/', 'gemini/', 'vertex_ai/', 'bedrock/'].exists(prefix, self.model.startsWith(prefix))",
+            "stream: always is not supported for models of this provider; remove it",
+        )
+    ],
     "ModelEntry": [_rule("has(self.ref) != has(self.inline)", "exactly one of ref and inline is required")],
     "Agent": [
         _rule("self.plan != 'model' || has(self.planner)", "plan: model requires a planner"),
