@@ -319,7 +319,8 @@ def test_the_breaker_goes_by_the_operators_clock(fixture: Fixture) -> None:
     ahead = replace(report, timings=replace(report.timings, started_at=at(3600).isoformat()))
     fixture.put(AttemptRecord.of(RUN, ahead))
     fixture.take([pod(agent=ended(message=ahead.to_json().decode()))])
-    assert fixture.ledger.breaker.closes_in(at(30).timestamp()) == 60
+    now = at(30).timestamp()
+    assert fixture.ledger.used_up_quotas(now)[CELL.model].closes_in(now) == 60
 
 
 SEVERAL = {"nightly-abc-0": replace(JOB_TRIALS, per_pod=3)}
