@@ -8,7 +8,6 @@ Invariant: every process started here has ended when its `with` block ends.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
@@ -183,10 +182,10 @@ class PodProcesses:
         return EndedProcess(process.returncode, used.ru_utime + used.ru_stime, log)
 
 
-def baked(folder: Path) -> Path:
-    """A folder for pods, with baked data of the domain that the account of Postgres may read."""
+def baked(folder: Path, domains: Sequence[str] = (DOMAIN,)) -> Path:
+    """A folder for pods, with baked data of some domains that the account of Postgres may read."""
     folder.chmod(0o755)
-    asyncio.run(asyncio.to_thread(bake, folder / "baked", [registry.load(DOMAIN)]))
+    bake(folder / "baked", [registry.load(name) for name in domains])
     for path in (folder / "baked", *(folder / "baked").rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return folder
