@@ -18,7 +18,7 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 
@@ -96,7 +96,9 @@ def share_slots(free: int, requests: Sequence[SlotRequest]) -> list[int]:
         requests: Requests for slots of that pool; their `pool` is ignored.
     """
     shares = [0] * len(requests)
-    same_pool = [replace(request, pool="") for request in requests]
+    same_pool = [
+        SlotRequest(request.demand, request.used, request.begun, request.run, unit=request.unit) for request in requests
+    ]
     for position in take_turns(same_pool, {"": max(0, free)}):
         shares[position] += 1
     return shares

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from opsgym_core.kube.client import (
     CONFIGMAPS,
@@ -23,7 +23,8 @@ from opsgym_core.kube.client import (
 )
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.kube.cache import ObjectCache
-from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedNamespace, ObservedRun
+from opsgym_operator.observe.memo import Memo
+from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedNamespace, ObservedPod, ObservedRun
 from opsgym_operator.observe.parse import (
     condition_of,
     controller_of,
@@ -56,6 +57,14 @@ def snapshot_of(cache: ObjectCache, namespace: str) -> NamespaceSnapshot:
     )
 
 
+@dataclass(frozen=True)
+class Memos:
+    """What was parsed of a namespace's objects in the last reconcile."""
+
+    jobs: Memo[ObservedJob] = field(default_factory=Memo)
+    pods: Memo[ObservedPod] = field(default_factory=Memo)
+
+
 def observe(
     namespace: str,
     snapshot: NamespaceSnapshot,
@@ -64,6 +73,7 @@ def observe(
     refusals: Mapping[str, str],
     context: ControllerContext,
     pod_refusals: Mapping[str, str],
+    memos: Memos,
 ) -> ObservedNamespace:
     """The input of a plan.
 
@@ -75,7 +85,12 @@ def observe(
         refusals: Why the API server refused an object of a run, by the run's uid.
         context: What all namespaces share.
         pod_refusals: Why the Job controller could not create pods, by Job.
+        memos: What was parsed before.
     """
+    jobs = tuple(_observed_job(job, snapshot, states, memos) for job in snapshot.task_jobs)
+    pods = tuple(_observed_pod(pod, memos) for pod in snapshot.pods if not pod_ended(pod))
+    memos.jobs.forget_others()
+    memos.pods.forget_others()
     return ObservedNamespace(
         runs=tuple(
             replace(
@@ -84,8 +99,8 @@ def observe(
             )
             for run in snapshot.runs.values()
         ),
-        jobs=tuple(_observed_job(job, snapshot, states) for job in snapshot.task_jobs),
-        pods=tuple(read_pod(pod) for pod in snapshot.pods if not pod_ended(pod)),
+        jobs=jobs,
+        pods=pods,
         models=snapshot.models,
         broken_models=snapshot.broken_models,
         queues=queues.names,
@@ -134,7 +149,14 @@ def _suspends(run: Manifest) -> bool:
     return isinstance(spec, dict) and spec.get("suspend") is True
 
 
-def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState]) -> ObservedJob:
+def _observed_pod(pod: Manifest, memos: Memos) -> ObservedPod:
+    metadata = pod["metadata"]
+    return memos.pods.get(metadata["uid"], metadata.get("resourceVersion"), lambda: read_pod(pod))
+
+
+def _observed_job(
+    job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[str, RunState], memos: Memos
+) -> ObservedJob:
     name, state = job["metadata"]["name"], states.get(str(controller_of(job, "EvalRun").get("uid", "")))
     harvester = state.harvester if state else None
     pods, trials = snapshot.pods_by_job.get(name, ()), snapshot.trials_by_job.get(name)
@@ -142,7 +164,12 @@ def _observed_job(job: Manifest, snapshot: NamespaceSnapshot, states: Mapping[st
     chunk = state.chunk_state(name) if state is not None else ChunkState.DUE
     if chunk is ChunkState.DUE and trials is None:
         chunk = ChunkState.GIVEN_UP
-    return read_job(job, trials, pods, accounted=accounted, chunk=chunk)
+    metadata = job["metadata"]
+    of_pods = tuple(pod["metadata"].get("resourceVersion") for pod in pods)
+    version = (metadata.get("resourceVersion"), trials is None, of_pods, accounted, chunk)
+    return memos.jobs.get(
+        metadata["uid"], version, lambda: read_job(job, trials, pods, accounted=accounted, chunk=chunk)
+    )
 
 
 @dataclass(frozen=True)

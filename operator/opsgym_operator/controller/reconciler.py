@@ -24,7 +24,15 @@ from opsgym_core.kube.client import EVALRUNS, ApiError
 from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.controller import run_metrics
 from opsgym_operator.controller.context import ControllerContext
-from opsgym_operator.controller.observation import PodRefusals, QueueList, QueueNames, lacks_pods, observe, snapshot_of
+from opsgym_operator.controller.observation import (
+    Memos,
+    PodRefusals,
+    QueueList,
+    QueueNames,
+    lacks_pods,
+    observe,
+    snapshot_of,
+)
 from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_objects, apply_status, delete
@@ -74,6 +82,7 @@ class NamespaceReconciler:
         """Names of the runs that metrics show, by uid."""
         self._backoffs: defaultdict[str, WriteBackoff] = defaultdict(WriteBackoff)
         """Refused writes, by uid of the run."""
+        self._memos = Memos()
         self._queues = QueueList(context.client, name)
         self._pod_refusals = PodRefusals(context.client, name)
         self._schedules = ScheduleReconciler(name, context)
@@ -167,7 +176,9 @@ class NamespaceReconciler:
         refusals = {uid: backoff.refusal for uid, backoff in self._backoffs.items()}
         pods_lack = any(lacks_pods(run) for run in snapshot.runs.values())
         pod_refusals = await self._pod_refusals.read() if pods_lack else {}
-        observed = observe(self.name, snapshot, self._states, queues, refusals, self._context, pod_refusals)
+        observed = observe(
+            self.name, snapshot, self._states, queues, refusals, self._context, pod_refusals, self._memos
+        )
         return observed, plan(observed, self._context.config, self._context.now(), VERSION)
 
     @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import datetime
+from functools import lru_cache
 
 from opsgym_operator.observe.objects import ObservedRun
 
@@ -87,6 +88,7 @@ _TASK_NAME = re.compile(r"-[0-9a-f]{6}-(0|[1-9][0-9]*)")
 _PREFLIGHT_NAME = re.compile(r"-preflight-[0-9a-f]{8}")
 
 
+@lru_cache(maxsize=8192)
 def role_of(name: str, run: str) -> str:
     """Role of an object that the operator created for a run, by its name; empty for a name that it does not give.
 

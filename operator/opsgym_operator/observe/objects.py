@@ -18,7 +18,7 @@ from typing import TypeVar
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import EvalModel, ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus
-from opsgym_api.records.attempt import Cell
+from opsgym_api.records.attempt import Cell, TrialId
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.job_spec import PreflightReport, TrialRef
 from opsgym_api.records.run import Control, RunRecord
@@ -137,6 +137,11 @@ class ObservedJob:
     """Time since which it has no pod and Kueue has not admitted it; None if it is admitted, or not Kueue's."""
     version: str = ""
     """Resource version."""
+
+    @cached_property
+    def trial_ids(self) -> frozenset[TrialId]:
+        """Its trials."""
+        return frozenset(TrialId(self.cell, ref.task_id, ref.trial) for ref in self.trials)
 
     @property
     def remaining(self) -> int:

@@ -29,7 +29,7 @@ class Reservation:
 
     trials: int
     spent: float
-    """Dollars that these trials have cost so far."""
+    """Dollars that these trials have cost so far; 0 for a run without a budget, where nothing depends on it."""
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,24 @@ class RunProgress:
     @cached_property
     def assigned(self) -> frozenset[TrialId]:
         """Trials of Jobs that have not finished or whose pods are not all harvested: not to be planned again yet."""
-        return frozenset(
-            TrialId(job.cell, ref.task_id, ref.trial)
-            for job in self.jobs
-            if not (job.finished and job.harvested)
-            for ref in job.trials
-        )
+        return frozenset().union(*(job.trial_ids for job in self.jobs if not (job.finished and job.harvested)))
+
+    @cached_property
+    def _open_trials(self) -> Sequence[TrialId]:
+        """Assigned trials that need a further attempt."""
+        return self.ledger.unsettled(self.assigned)
 
     @cached_property
     def reserved(self) -> Reservation:
         """Trials that are in a Job and may still cost something."""
-        open_trials = [key for key in self.assigned if not self.ledger.is_settled(key)]
-        return Reservation(len(open_trials), sum(self.ledger.state(key).cost_usd for key in open_trials))
+        if self.resolved.spec.budget is None:
+            return Reservation(len(self._open_trials), 0.0)
+        state = self.ledger.state
+        return Reservation(len(self._open_trials), sum(state(key).cost_usd for key in self._open_trials))
 
     @cached_property
     def _open_by_cell(self) -> Counter[str]:
-        return Counter(key.cell for key in self.assigned if not self.ledger.is_settled(key))
+        return Counter(key.cell for key in self._open_trials)
 
     def count_pending(self, group: PodGroup) -> int:
         """Number of a group's trials that are in no Job and need an attempt."""

@@ -131,7 +131,10 @@ def allocate(
             for uid, demand in demanding
         ]
         granted = _share(ceiling - taken[pool], [demand for _, demand in demanding], requests)
-        anew = [replace(request, demand=request.used + request.demand, used=0) for request in requests]
+        anew = [
+            SlotRequest(request.used + request.demand, begun=request.begun, run=request.run, unit=request.unit)
+            for request in requests
+        ]
         fair = share_slots(ceiling, anew)
         for (uid, demand), slots, fair_share in zip(demanding, granted, fair, strict=True):
             allocations[uid].append(SlotAllocation(demand, slots, fair_share))

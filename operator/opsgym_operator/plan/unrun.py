@@ -32,7 +32,7 @@ def finalize_unrun(progress: RunProgress, gate: Control, now: datetime) -> tuple
 def _unrun(progress: RunProgress, gate: Control, now: datetime) -> Iterator[AttemptRecord]:
     cells = {group.cell.key: group.cell for group in progress.stored.pod_groups}
     for job in progress.jobs:
-        if job.finished and job.harvested and not job.deleting:
+        if job.finished and job.harvested and not job.deleting and progress.ledger.unsettled(job.trial_ids):
             yield from _unreported(progress, job, cells, now)
     budget = progress.resolved.spec.budget
     if budget is None or not budget_closed(gate) or progress.reserved.trials > 0:
