@@ -326,3 +326,37 @@ def test_the_reference_is_checked_and_written(tmp_path: Path, capsys: pytest.Cap
 
 def test_the_reference_in_the_docs_is_current() -> None:
     assert main(["--check"]) == 0
+
+
+def cells(models: int, agents: int, domains: int) -> list[Cell]:
+    return [
+        Cell(model=f"m{model}", agent=f"a{agent}", mode="oracle", domain=f"d{domain}")
+        for model in range(models)
+        for agent in range(agents)
+        for domain in range(domains)
+    ]
+
+
+@pytest.mark.parametrize("shape", [(12, 10, 7), (2, 60, 7), (60, 14, 1), (1, 1, 840)])
+def test_a_run_of_840_cells_has_less_than_5000_series_and_loses_no_trial(shape: tuple[int, int, int]) -> None:
+    metrics, many = Metrics(), cells(*shape)
+    metrics.show_run("team", "large", figures(*many, passed=40, infra_error=1, pending=19))
+    for cell in many:
+        metrics.count_trial(cell, Outcome.PASSED, "")
+        metrics.count_attempt(replace(summary(), cell=cell))
+    series = shown(metrics)
+    assert sum(map(len, series.values())) < 5000
+    assert sum(series["opsgym_run_trials"].values()) == 60 * 840
+    assert sum(series["opsgym_trials_total"].values()) == 840
+    assert sum(series["opsgym_trial_duration_seconds_count"].values()) == 6 * 840
+
+
+def test_cells_of_many_runs_share_labels_and_keep_those_they_have() -> None:
+    metrics = Metrics()
+    metrics.show_run("team", "small", figures(CELL, pending=1))
+    for number in range(20):
+        metrics.show_run("team", f"large-{number}", figures(*cells(2, 10, 7 + number), pending=1))
+    named = {dict(labels)["model"] for labels in shown(metrics)["opsgym_trials_total"]}
+    assert CELL.model in named
+    assert value(metrics, "opsgym_trials_total", **CELL.model_dump(), outcome="passed", reason="") == 0
+    assert len({tuple(sorted(labels)) for labels in shown(metrics)["opsgym_cost_usd_total"]}) <= 33

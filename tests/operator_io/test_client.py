@@ -19,7 +19,7 @@ from opsgym_core.kube.login import login
 from opsgym_operator.controller.observation import QueueList, QueueNames
 from opsgym_operator.kube.apply import apply_status, create, delete
 from opsgym_operator.kube.cache import WATCHED, ObjectCache
-from opsgym_operator.kube.events import record_event
+from opsgym_operator.kube.events import EventSeries, record_event
 from opsgym_operator.kube.watch_check import WatchCheck
 from opsgym_operator.main import listable
 from opsgym_operator.plan.desired import Event, ObjectRef
@@ -159,6 +159,30 @@ def test_an_unchanged_status_is_not_written(server: ApiServer) -> None:
     cache = ObjectCache(lambda _: None)
     with_client(lambda client: apply_status(client, cache, EVALRUNS, current, EvalRunStatus(phase="Running")))
     assert server.received == []
+
+
+def test_a_series_of_events_is_written_once_a_minute_with_its_count(server: ApiServer) -> None:
+    now = 0.0
+    series = EventSeries(lambda: now)
+    due: list[int] = []
+    for second in range(0, 150, 10):
+        now = float(second)
+        due.append(series.due("u1", Event("Normal", "JobsCreated", f"{second} Jobs", series=True)))
+    assert [times for times in due if times] == [1, 6, 6]
+    assert series.due("u1", Event("Normal", "Stalled", "no series")) == 1
+    server.answer("POST", "/api/v1/namespaces/team/events", 201, {})
+    server.answer("POST", "/api/v1/namespaces/team/events", 409, {"message": "exists"})
+
+    async def write(client: Client) -> None:
+        await record_event(client, RUN, Event("Normal", "JobsCreated", "1 Jobs", series=True), at(0))
+        name = server.received[0][2]["metadata"]["name"]
+        server.answer("GET", f"/api/v1/namespaces/team/events/{name}", 200, {"count": 1})
+        server.answer("PATCH", f"/api/v1/namespaces/team/events/{name}", 200, {})
+        await record_event(client, RUN, Event("Normal", "JobsCreated", "2 Jobs", series=True), at(60), 6)
+
+    with_client(write)
+    change = {"count": 7, "lastTimestamp": "2026-11-20T12:01:00Z", "message": "2 Jobs"}
+    assert server.received[-1][2] == change
 
 
 def test_a_repeated_event_is_counted(server: ApiServer) -> None:

@@ -1,7 +1,8 @@
 """Definitions of every metric; the registry and docs/metrics.md are generated from them.
 
-Invariant: no label names a task or a pod, so the number of series is bounded by the specs that users write. Names
-follow Prometheus' conventions: counters end in `_total`, and the name contains the base unit.
+Invariant: no label names a task or a pod, and the cells of all runs have a bounded number of distinct labels, so the
+number of series is bounded. Names follow Prometheus' conventions: counters end in `_total`, and the name contains the
+base unit.
 """
 
 from __future__ import annotations

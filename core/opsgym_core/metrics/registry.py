@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,6 +59,11 @@ OTHER = "other"
 
 LOCAL = "local"
 """Namespace label of a run of `opsgym run`."""
+
+MOST_CELLS = 32
+"""Distinct labels of cells: each has about 150 series, whatever the number of cells that runs have."""
+_KEPT_LABELS = (defined.CELL, ("model", "mode", "domain"), ("model", "domain"), ("model",), ())
+"""Labels that tell cells apart, fewer and fewer."""
 
 Owner: TypeAlias = tuple[str, ...]
 """First labels of the series that are set and removed together, for instance namespace and run."""
@@ -160,6 +166,36 @@ class _OwnedGauge:
         self.show(owner, {} if value is None else {(): value})
 
 
+class _CellLabels:
+    """Labels of cells: their own, as long as there are few; else cells that differ only in other labels share them.
+
+    The labels of a cell never change, so that its counters do not go back.
+    """
+
+    def __init__(self) -> None:
+        self._labels: dict[Cell, Owner] = {}
+        self._distinct: set[Owner] = set()
+
+    def add(self, cells: Iterable[Cell]) -> None:
+        """Decides on the labels of the cells of a run together."""
+        new = [cell for cell in cells if cell not in self._labels]
+        for names in _KEPT_LABELS if new else ():
+            labels = {
+                cell: tuple(getattr(cell, name) if name in names else OTHER for name in defined.CELL) for cell in new
+            }
+            distinct = self._distinct.union(labels.values())
+            if len(distinct) <= MOST_CELLS or not names:
+                self._labels |= labels
+                self._distinct = distinct
+                return
+
+    def of(self, cell: Cell) -> Owner:
+        """Labels of a cell: model, agent, mode and domain."""
+        if cell not in self._labels:
+            self.add([cell])
+        return self._labels[cell]
+
+
 class Metrics:
     """A registry with the metrics of `METRICS`.
 
@@ -175,7 +211,8 @@ class Metrics:
         self._gauges = {name: metric for name, metric in metrics.items() if isinstance(metric, Gauge)}
         self._histograms = {name: metric for name, metric in metrics.items() if isinstance(metric, Histogram)}
         self._by_owner = {name: _OwnedGauge(gauge) for name, gauge in self._gauges.items()}
-        self._initialized_cells: set[Cell] = set()
+        self._cells = _CellLabels()
+        self._initialized: set[Owner] = set()
         self._gauges[defined.RECONCILE_LAST_SUCCESS.name].set(math.nan)
         self._gauges[defined.BUILD_INFO.name].labels(version("opsgym-core")).set(1)
         if not local:
@@ -200,12 +237,14 @@ class Metrics:
     def _count(self, metric: Metric, *labels: str, by: float = 1) -> None:
         self._counters[metric.name].labels(*labels).inc(by)
 
-    def _initialize_counters(self, cell: Cell) -> None:
-        """Starts a cell's counters at 0, since `increase()` ignores the first value of a series."""
-        if cell in self._initialized_cells:
-            return
-        self._initialized_cells.add(cell)
-        labels = _labels(cell)
+    def add_cells(self, cells: Collection[Cell]) -> None:
+        """Starts the counters of a run's cells at 0, since `increase()` ignores the first value of a series."""
+        self._cells.add(cells)
+        for labels in {self._cells.of(cell) for cell in cells} - self._initialized:
+            self._initialized.add(labels)
+            self._initialize_counters(labels)
+
+    def _initialize_counters(self, labels: Owner) -> None:
         for metric in (defined.TRIALS, defined.ATTEMPTS):
             for outcome_and_reason in COUNTED_ENDS:
                 self._count(metric, *labels, *outcome_and_reason, by=0)
@@ -221,7 +260,7 @@ class Metrics:
 
     def count_attempt(self, attempt: Attempt) -> None:
         """Counts an attempt that has ended."""
-        cell = _labels(attempt.cell)
+        cell = self._cells.of(attempt.cell)
         self._count(defined.ATTEMPTS, *cell, str(attempt.outcome), _bounded(attempt.reason, REASONS))
         self._count(defined.COST, *cell, by=attempt.cost_usd or 0.0)
         self._count(defined.STEPS, *cell, by=attempt.steps)
@@ -238,14 +277,14 @@ class Metrics:
 
     def count_trial(self, cell: Cell, outcome: Outcome, reason: str) -> None:
         """Counts a trial that is scored or will not be tried again."""
-        self._count(defined.TRIALS, *_labels(cell), str(outcome), _bounded(reason, REASONS))
+        self._count(defined.TRIALS, *self._cells.of(cell), str(outcome), _bounded(reason, REASONS))
 
     def count_verifiers(self, cell: Cell, verifiers: Iterable[VerifierResult]) -> None:
         """Counts the verifiers of a scored trial."""
         for result in verifiers:
             if result.executed:
                 category = _bounded(result.category, CATEGORIES)
-                self._count(defined.VERIFIERS, *_labels(cell), category, str(result.passed).lower())
+                self._count(defined.VERIFIERS, *self._cells.of(cell), category, str(result.passed).lower())
 
     def count_notification(self, event: str, outcome: str) -> None:
         """Counts a notification that was sent or has failed.
@@ -284,13 +323,12 @@ class Metrics:
     def show_run(self, namespace: str, run: str, figures: RunFigures) -> None:
         """Replaces the numbers of a run."""
         owner = (namespace, run)
-        for cell in figures.cells:
-            self._initialize_counters(cell)
-        trials: dict[Owner, float] = {
-            (*_labels(cell), outcome): count
-            for cell, counts in figures.cells.items()
-            for outcome, count in counts.items()
-        }
+        self.add_cells(figures.cells)
+        trials: defaultdict[Owner, float] = defaultdict(float)
+        for cell, counts in figures.cells.items():
+            labels = self._cells.of(cell)
+            for outcome, count in counts.items():
+                trials[*labels, outcome] += count
         self._by_owner[defined.RUN_TRIALS.name].show(owner, trials)
         self._show_one(defined.RUN_PROGRESS, owner, figures.scored / figures.total if figures.total else 0.0)
         self._show_one(defined.RUN_SUCCESS, owner, figures.success)
@@ -347,8 +385,8 @@ class Metrics:
         )
 
 
-def _labels(cell: Cell) -> tuple[str, str, str, str]:
-    return cell.model, cell.agent, cell.mode, cell.domain
+def _labels(cell: Cell, names: Sequence[str]) -> Owner:
+    return tuple(getattr(cell, name) if name in names else OTHER for name in defined.CELL)
 
 
 def _bounded(label: str, labels: frozenset[str]) -> str:

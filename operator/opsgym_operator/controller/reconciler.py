@@ -36,7 +36,7 @@ from opsgym_operator.controller.observation import (
 from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_objects, apply_status, delete
-from opsgym_operator.kube.events import record_event
+from opsgym_operator.kube.events import EventSeries, record_event
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
@@ -83,6 +83,7 @@ class NamespaceReconciler:
         self._backoffs: defaultdict[str, WriteBackoff] = defaultdict(WriteBackoff)
         """Refused writes, by uid of the run."""
         self._memos = Memos()
+        self._series = EventSeries()
         self._queues = QueueList(context.client, name)
         self._pod_refusals = PodRefusals(context.client, name)
         self._schedules = ScheduleReconciler(name, context)
@@ -251,6 +252,7 @@ class NamespaceReconciler:
         for uid in self._shown.keys() - snapshot.runs.keys():
             self._context.metrics.forget_run(self.name, self._shown.pop(uid))
             self._context.dispatcher.forget(uid)
+            self._series.forget(uid)
 
     def _harvest(self, run: RunSnapshot, state: RunState | None, snapshot: NamespaceSnapshot) -> None:
         """Records how the run's pods ended, and begins to ask the store about those that left no report."""
@@ -339,7 +341,8 @@ class NamespaceReconciler:
         for request in desired.send:
             context.dispatcher.send(run.uid, request, self.enqueue)
         for event in desired.events:
-            await record_event(context.client, run.manifest, event, context.now())
+            if times := self._series.due(run.uid, event):
+                await record_event(context.client, run.manifest, event, context.now(), times)
 
     async def _delete_orphans(self, snapshot: NamespaceSnapshot) -> None:
         """Deletes the Jobs of runs that were deleted without them: no operator harvests them or bounds their cost."""
@@ -367,7 +370,7 @@ class NamespaceReconciler:
         status = run_metrics.show_run(self._context.metrics, self.name, run, desired, state)
         if state is not None:
             state.finished_at = status.finished_at
-        if state is not None and state.figures is None and status.finished_at is not None:
+        if state is not None and state.unread and status.finished_at is not None:
             state.read([Load.FIGURES])
         delays = [desired.requeue_after_s, state.retry_after_s if state else None]
         return [delay for delay in delays if delay is not None]

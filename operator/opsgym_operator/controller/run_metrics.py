@@ -32,8 +32,8 @@ def show_run(
     if state is not None:
         gate = state.gate if status.gate else None
         metrics.show_gate(namespace, run.name, gate.verdict if gate else None, gate.regression if gate else None)
-        if state.figures is not None:
-            metrics.show_run(namespace, run.name, state.figures)
+        if (figures := state.figures) is not None:
+            metrics.show_run(namespace, run.name, figures)
     return status
 
 

@@ -6,6 +6,7 @@ watch reports it later. Otherwise the next reconcile would create it twice, or a
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -24,7 +25,16 @@ MANAGED_KINDS = (JOBS, PODS, CONFIGMAPS)
 
 _DROPPED = ("managedFields", "finalizers", "generateName", "selfLink")
 """Metadata that the operator does not read; it is most of an object's size."""
+_POD_METADATA = (
+    "name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels",
+    "ownerReferences",
+)  # fmt: skip
+_POD_STATUS = ("phase", "reason", "message", "hostIP", "conditions", "initContainerStatuses", "containerStatuses")
+_CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
+_CONTAINER = ("name", "image", "state", "lastState")
 
+_SHORT = 200
+"""Characters of a text that is stored once for all objects: names, images, times."""
 _REMEMBERED = 2000
 """Reported deletions that are remembered, for answers to writes that arrive after them."""
 
@@ -153,6 +163,34 @@ def slim(kind: Kind, body: Mapping[str, Any]) -> Manifest:
         slimmed["spec"] = {name: spec[name] for name in ("parallelism", "completions", "suspend") if name in spec}
     elif kind is CONFIGMAPS:
         slimmed[JOB_TRIALS] = read_job_trials((body.get("data") or {}).get(JOB_SPEC_KEY, ""))
-    elif kind is not PODS:
+    elif kind is PODS:
+        slimmed = _slim_pod(body)
+    else:
         slimmed |= {"apiVersion": kind.api_version, "kind": kind.name, "spec": body.get("spec")}
     return slimmed
+
+
+def _slim_pod(body: Mapping[str, Any]) -> Manifest:
+    """A pod with what the operator reads; texts that thousands of pods share are stored once."""
+    status = _shared(_part(body.get("status") or {}, _POD_STATUS))
+    for name, keys in (
+        ("conditions", _CONDITION),
+        ("initContainerStatuses", _CONTAINER),
+        ("containerStatuses", _CONTAINER),
+    ):
+        if name in status:
+            status[name] = [_part(item, keys) for item in status[name]]
+    return {"metadata": _shared(_part(body["metadata"], _POD_METADATA)), "status": status}
+
+
+def _part(content: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: content[key] for key in keys if content.get(key) not in (None, {})}
+
+
+def _shared(content: Any) -> Any:
+    """Content whose short texts are interned."""
+    if isinstance(content, str):
+        return sys.intern(content) if len(content) <= _SHORT else content
+    if isinstance(content, Mapping):
+        return {sys.intern(key): _shared(value) for key, value in content.items()}
+    return [_shared(value) for value in content] if isinstance(content, list) else content

@@ -159,7 +159,7 @@ def _job_events(jobs: Sequence[TaskJob]) -> list[Event]:
     trials = sum(len(job.trials) for job in jobs)
     cells = list(dict.fromkeys(job.cell.key for job in jobs))
     named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more cells" if len(cells) > 3 else "")
-    return [Event("Normal", "JobsCreated", f"{len(jobs)} Jobs for {trials} trials of {named}")]
+    return [Event("Normal", "JobsCreated", f"{len(jobs)} Jobs for {trials} trials of {named}", series=True)]
 
 
 def _with_status(

@@ -110,6 +110,8 @@ class Event:
     kind: Literal["Normal", "Warning"]
     reason: str
     message: str
+    series: bool = False
+    """Whether all events of this reason about a run are one Event with the latest message, written now and then."""
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,11 @@ class RunState:
         return _figures(self.stored.ledger, self.stored.record, self.spec)
 
     @property
+    def unread(self) -> bool:
+        """Whether neither the run nor the figures of its end were read."""
+        return self.stored is None and self._ended_figures is None
+
+    @property
     def backing_off(self) -> bool:
         """Whether the delay after a failure of the store is not over."""
         return time.monotonic() < self._not_before
@@ -254,6 +259,8 @@ class RunState:
         await self._call(_probe, self.id)
         async with self.reading:
             stored = await self.stores.call(self.store, read_stored_run, self.id)
+            if stored.record is not None:
+                self.metrics.add_cells(planned_trials(stored.record))
             # Recording 50,000 attempts takes seconds, in which watches and probes must be answered.
             await asyncio.to_thread(harvester.load, stored)
         self.harvester = harvester
