@@ -340,9 +340,12 @@ class NamespaceReconciler:
             context.metrics.count_notification(notification.event, notification.state)
         for request in desired.send:
             context.dispatcher.send(run.uid, request, self.enqueue)
+        await self._record_events(run, desired)
+
+    async def _record_events(self, run: RunSnapshot, desired: Desired) -> None:
         for event in desired.events:
             if times := self._series.due(run.uid, event):
-                await record_event(context.client, run.manifest, event, context.now(), times)
+                await record_event(self._context.client, run.manifest, event, self._context.now(), times)
 
     async def _delete_orphans(self, snapshot: NamespaceSnapshot) -> None:
         """Deletes the Jobs of runs that were deleted without them: no operator harvests them or bounds their cost."""
