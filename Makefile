@@ -10,7 +10,7 @@ STORE := results
 PYTEST_ARGS :=
 IMAGES := operator runner domains console
 
-.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench soak images clean
+.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench fleet soak images clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -71,6 +71,9 @@ generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, wha
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 	$(RUN) python -m benchmarks
+
+fleet: .venv/.dev ## Measures the operator with 50,000 trials on simulated nodes (Linux, root; most of an hour)
+	@$(RUN) python -m benchmarks.fleet
 
 soak: .venv/.dev ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak

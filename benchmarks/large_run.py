@@ -6,7 +6,16 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialRecord, Usage, VerifierResult, Versions
+from opsgym_api.records.attempt import (
+    AttemptRecord,
+    Cell,
+    Timings,
+    TrialId,
+    TrialRecord,
+    Usage,
+    VerifierResult,
+    Versions,
+)
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -24,7 +33,7 @@ def put_large_run(store: Store, cells: int, tasks: int, run: str = RUN) -> None:
     """Writes `run.json`, and for each trial its scored record and the record of its only attempt."""
     for trial in _trials(_put_record(store, cells, tasks, run)):
         keys = RunKeys(run).trial(trial.cell, trial.task_id, trial.trial)
-        store.put(keys.attempt(0), _attempt(trial).to_json())
+        store.put(keys.attempt(0), attempt_of(trial).to_json())
         store.put(keys.record, trial.to_json())
 
 
@@ -62,31 +71,44 @@ def _trials(run: RunRecord) -> Iterator[TrialRecord]:
     draw = random.Random(f"{run.run}, {len(run.cells)} cells, {len(run.task_ids)} tasks")
     for plan in run.cells:
         for number, task_id in enumerate(plan.task_ids):
-            results = [_verifier(index, passed=draw.random() < 0.8) for index in range(VERIFIERS)]
-            passed = all(result.passed for result in results)
-            yield TrialRecord(
-                run=run.run,
-                cell=plan.cell,
-                task_id=task_id,
-                trial=0,
-                attempt=0,
-                outcome=Outcome.PASSED if passed else Outcome.FAILED,
-                reason="" if passed else "verifiers",
-                score=int(passed),
-                published_score=int(passed),
-                horizon=number % 20,
-                verifiers=tuple(results),
-                answer="The incident is resolved, and its reporter has been notified by mail. " * 6,
-                stopped_by="answer",
-                usage=_usage(draw),
-                cost_usd=draw.random(),
-                steps=draw.randrange(2, 40),
-                tool_calls=draw.randrange(40),
-                tool_errors=draw.randrange(4),
-                model_retries=0,
-                timings=_timings(draw),
-                versions=Versions(opsgym="0.1.0", python="3.11", litellm="1", task_digest="0" * 64),
-            )
+            yield random_trial(run.run, TrialId(plan.cell.key, task_id, 0), plan.cell, draw, horizon=number % 20)
+
+
+def random_trial(run: str, trial: TrialId, cell: Cell, draw: random.Random, horizon: int = 0) -> TrialRecord:
+    """A scored trial with random figures, of the first attempt.
+
+    Args:
+        run: The run.
+        trial: The trial.
+        cell: Its cell.
+        draw: Source of chance.
+        horizon: Steps that its task needs.
+    """
+    results = [_verifier(index, passed=draw.random() < 0.8) for index in range(VERIFIERS)]
+    passed = all(result.passed for result in results)
+    return TrialRecord(
+        run=run,
+        cell=cell,
+        task_id=trial.task_id,
+        trial=trial.trial,
+        attempt=0,
+        outcome=Outcome.PASSED if passed else Outcome.FAILED,
+        reason="" if passed else "verifiers",
+        score=int(passed),
+        published_score=int(passed),
+        horizon=horizon,
+        verifiers=tuple(results),
+        answer="The incident is resolved, and its reporter has been notified by mail. " * 6,
+        stopped_by="answer",
+        usage=_usage(draw),
+        cost_usd=draw.random(),
+        steps=draw.randrange(2, 40),
+        tool_calls=draw.randrange(40),
+        tool_errors=draw.randrange(4),
+        model_retries=0,
+        timings=_timings(draw),
+        versions=Versions(opsgym="0.1.0", python="3.11", litellm="1", task_digest="0" * 64),
+    )
 
 
 def _verifier(index: int, *, passed: bool) -> VerifierResult:
@@ -122,7 +144,8 @@ def _timings(draw: random.Random) -> Timings:
     return Timings(started_at=started, total_s=round(sum(phases.values()), 4), **phases)
 
 
-def _attempt(trial: TrialRecord) -> AttemptRecord:
+def attempt_of(trial: TrialRecord) -> AttemptRecord:
+    """The attempt that scored a trial."""
     return AttemptRecord(
         run=trial.run,
         cell=trial.cell,

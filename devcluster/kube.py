@@ -130,9 +130,9 @@ class Kube:
         params = {"previous": str(previous).lower()} | ({"container": container} if container else {})
         return self.raw("GET", f"{self.path('Pod', namespace, pod)}/log", params=params, accept="*/*").text
 
-    def watch(self, path: str, version: str) -> Iterator[Manifest]:
-        """Changes below a path since a version, until the API server ends the watch."""
-        params = {"watch": "true", "resourceVersion": version}
+    def watch(self, path: str, version: str, selectors: Mapping[str, str] | None = None) -> Iterator[Manifest]:
+        """Changes below a path since a version, until the API server ends the watch; selectors by parameter."""
+        params = {**(selectors or {}), "watch": "true", "resourceVersion": version}
         with self._http.stream("GET", path, params=params, timeout=httpx.Timeout(30, read=None)) as answer:
             if answer.is_error:
                 answer.read()
