@@ -29,15 +29,28 @@ _REASONS: Mapping[str, Reason] = {
 }
 
 
-def container_errors(pods: Sequence[ObservedPod]) -> RunSummary | None:
-    """The error that keeps a container from starting; None if there is none."""
-    failing = [(pod, pod.container_error) for pod in pods if pod.container_error is not None]
+def container_errors(pods: Sequence[ObservedPod], now: datetime) -> RunSummary | None:
+    """The error that keeps a container from starting; None if there is none.
+
+    While other pods run, an error counts once its pod has waited for START_S: the kubelet repeats a failed pull within
+    seconds, and one node's short trouble should not stall a run of hundreds of pods.
+    """
+    others_run = any_running(pods)
+    failing = [
+        (pod, pod.container_error)
+        for pod in pods
+        if pod.container_error is not None and not (others_run and _just_started(pod, now))
+    ]
     if not failing:
         return None
     pod, error = failing[0]
     further = f" (and {len(failing) - 1} more pods)" if len(failing) > 1 else ""
     reason = _REASONS.get(error.reason, Reason.POD_NOT_STARTING)
     return RunSummary(reason, f"pod {pod.name}{further}: {_message(error)}", progressing=any_running(pods))
+
+
+def _just_started(pod: ObservedPod, now: datetime) -> bool:
+    return pod.starting_since is not None and _since(pod.starting_since, now) < START_S
 
 
 def _message(error: ContainerError) -> str:

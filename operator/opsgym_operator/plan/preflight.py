@@ -140,7 +140,10 @@ def _under_way(
     own = [pod for pod in pods if pod.job == current.name]
     seconds = resolved.spec.limits.pending_seconds
     summary = (
-        container_errors(own) or lost(own, now) or not_starting(own, seconds, now) or unschedulable(own, seconds, now)
+        container_errors(own, now)
+        or lost(own, now)
+        or not_starting(own, seconds, now)
+        or unschedulable(own, seconds, now)
     )
     if summary is not None:
         starting = summary.reason is Reason.WAITING_FOR_PODS

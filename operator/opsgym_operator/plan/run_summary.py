@@ -47,7 +47,7 @@ def summarize(
         or (_suspended(progress) if spec.suspend else None)
         or store_unreachable(progress.run, pods)
         or _job_spec_missing(progress)
-        or container_errors(pods)
+        or container_errors(pods, now)
         or _breaker_open(progress, now)
         or _quota_used_up(progress, now)
         or jobs_without_pods(

@@ -556,6 +556,32 @@ def test_a_container_error_stalls_a_run_that_still_progresses() -> None:
     assert condition(run, "Progressing") == f"True SecretMissing: {message}"
 
 
+def test_one_failed_pull_among_running_pods_stalls_the_run_only_if_it_lasts() -> None:
+    fleet, run = frozen()
+    job = first_job(fleet)
+    error = ContainerError("ErrImagePull", "connection reset", "runner:1")
+    failing = ObservedPod("p0", job, run.uid, "gpt", container_error=error, starting_since=START)
+    running = [ObservedPod(f"p{n}", job, run.uid, "gpt", running=True) for n in range(1, 500)]
+    fleet.now = START + timedelta(seconds=59)
+    planned(fleet, with_pods(failing, *running))
+    assert condition(run, "Stalled").startswith("False")
+    fleet.now = START + timedelta(seconds=60)
+    planned(fleet, with_pods(failing, *running))
+    assert condition(run, "Stalled") == (
+        "True ImageUnavailable: pod p0: ErrImagePull of image runner:1: connection reset"
+    )
+
+
+def test_a_failed_pull_stalls_a_run_of_which_nothing_runs_at_once() -> None:
+    fleet, run = frozen()
+    error = ContainerError("ErrImagePull", "not found", "runner:1")
+    planned(
+        fleet,
+        with_pods(ObservedPod("p0", first_job(fleet), run.uid, "gpt", container_error=error, starting_since=fleet.now)),
+    )
+    assert condition(run, "Stalled").startswith("True ImageUnavailable")
+
+
 def test_a_job_without_pods_stalls_the_run() -> None:
     fleet, run = frozen()
 
