@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -132,3 +134,8 @@ def test_a_server_on_this_machine_refuses_foreign_hosts_and_origins(
     assert client.post("/mcp", json={"id": 1, "method": "ping"}, headers=headers).status_code == status
     body = {"database_id": "db", "sql_content": ""}
     assert client.post("/api/seed-database", json=body, headers=headers).status_code == status
+
+
+def test_the_sdk_is_loaded_only_for_standard_clients() -> None:
+    code = "import sys, opsgym_domains.kit.server; sys.exit('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

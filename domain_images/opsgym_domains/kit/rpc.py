@@ -1,8 +1,8 @@
-"""MCP over HTTP for plain JSON-RPC clients and for standard MCP clients.
+"""MCP over HTTP for plain JSON-RPC clients.
 
-Invariant: both kinds reach the same tools through `call_tool`. Clients that post JSON-RPC without the protocol's
-version header (the published harness, opsgym's runner) get plain JSON with the published keys; every other client is
-served by the `mcp` SDK, stateless, so that one server answers old and new protocol versions.
+Invariant: clients that post JSON-RPC without the protocol's version header (the published harness, opsgym's runner) get
+plain JSON with the published keys; `standard_mcp.py` serves every other client. Both kinds reach the same tools through
+`call_tool`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import mcp_types as mcp
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -56,7 +53,7 @@ class PlainRpc:
         self._call = call
         self._version = version
         self._name = domain.service
-        self._tools = [_listed(tool, results=domain.lists_results) for tool in domain.toolbox.tools.values()]
+        self._tools = [listed(tool, results=domain.lists_results) for tool in domain.toolbox.tools.values()]
 
     async def answer(self, request: Request) -> Response:
         """Answers one request; a notification gets 202 without a body."""
@@ -106,30 +103,6 @@ class PlainRpc:
         }
 
 
-def sdk_server(domain: Domain, version: str, call: Call) -> Server[Any]:
-    """The SDK's server with the same tools.
-
-    `outputSchema` is omitted: standard clients would require structured content, which must be a JSON object.
-    """
-    tools = [
-        mcp.Tool.model_validate(_listed(tool, results=False) | {"annotations": _hints(tool)})
-        for tool in domain.toolbox.tools.values()
-    ]
-
-    async def list_tools(
-        _context: ServerRequestContext[Any], _params: mcp.PaginatedRequestParams | None
-    ) -> mcp.ListToolsResult:
-        return mcp.ListToolsResult(tools=tools)
-
-    async def run_tool(context: ServerRequestContext[Any], params: mcp.CallToolRequestParams) -> mcp.CallToolResult:
-        request = context.request
-        headers = request.headers if isinstance(request, Request) else {}
-        result = await call(params.name, params.arguments or {}, headers)
-        return mcp.CallToolResult(content=[mcp.TextContent(type="text", text=result.text)], is_error=result.is_error)
-
-    return Server(domain.service, version=version, on_list_tools=list_tools, on_call_tool=run_tool)
-
-
 def _refusal(request: Request) -> Response | None:
     """Refuses a body that is declared as something else than JSON, and a client that does not accept JSON.
 
@@ -157,19 +130,10 @@ class _Json(JSONResponse):
         return text.encode(errors="backslashreplace")
 
 
-def _listed(tool: Tool, *, results: bool) -> dict[str, Any]:
-    listed = {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
-    return listed | ({"outputSchema": dict(tool.output_schema)} if results else {})
-
-
-def _hints(tool: Tool) -> dict[str, bool]:
-    """Annotations for standard clients; the published lists have none, so plain clients do not get them.
-
-    A change overwrites values, so only a tool that merely adds rows is not destructive.
-    """
-    if not tool.writes:
-        return {"readOnlyHint": True}
-    return {"readOnlyHint": False, "destructiveHint": tool.effect is None or tool.effect.operation != "adds"}
+def listed(tool: Tool, *, results: bool) -> dict[str, Any]:
+    """A tool as `tools/list` has it."""
+    entry = {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
+    return entry | ({"outputSchema": dict(tool.output_schema)} if results else {})
 
 
 def _result(request_id: Any, result: dict[str, Any]) -> Response:

@@ -12,12 +12,11 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -36,11 +35,15 @@ from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.errors import DatabaseLost, QueryError, SeedError, ToolError, unfit_text
 from opsgym_domains.kit.fitting import parse_time
 from opsgym_domains.kit.gym import SYSTEM, Gym
-from opsgym_domains.kit.rpc import PlainRpc, is_plain, sdk_server
+from opsgym_domains.kit.rpc import Call, PlainRpc, is_plain
 from opsgym_domains.kit.sqlite import QueryResult
+from opsgym_domains.kit.standard_clients import StandardClients
 from opsgym_domains.kit.state_difference import BOUNDED, WHOLE
 from opsgym_domains.kit.templates import UnknownSeed
 from opsgym_domains.kit.trace_context import TraceContext
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 DATABASE_HEADER = "x-database-id"
 MAX_BODY = 64 * 1024 * 1024
@@ -52,6 +55,13 @@ _SELECTS = re.compile(r"\s*(SELECT|WITH|VALUES)\b", re.IGNORECASE)
 _LIMIT = re.compile(r"\bLIMIT\b", re.IGNORECASE)
 
 log = structlog.get_logger()
+
+
+def _session_manager(domain: Domain, release: str, call: Call) -> StreamableHTTPSessionManager:
+    # Imports the SDK.
+    from opsgym_domains.kit.standard_mcp import session_manager
+
+    return session_manager(domain, release, call, MAX_MCP_BODY)
 
 
 class GymServer:
@@ -67,14 +77,7 @@ class GymServer:
         self._databases = databases
         release = version("opsgym-domains")
         self._plain = PlainRpc(domain, release, self._call)
-        # `Guard` checks Host and Origin for every endpoint.
-        self._sessions = StreamableHTTPSessionManager(
-            sdk_server(domain, release, self._call),
-            json_response=True,
-            stateless=True,
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            max_request_body_size=MAX_MCP_BODY,
-        )
+        self._standard = StandardClients(partial(_session_manager, domain, release, self._call))
 
     def app(self, routes: Sequence[BaseRoute] = (), middleware: Sequence[Middleware] = ()) -> Starlette:
         """The ASGI application, with additional routes and middleware."""
@@ -106,7 +109,7 @@ class GymServer:
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         await self._databases.start()
         try:
-            async with self._sessions.run():
+            async with self._standard.running():
                 yield
         finally:
             await self._databases.stop()
@@ -117,7 +120,7 @@ class GymServer:
         """`/mcp`: tools, for plain JSON-RPC clients and standard MCP clients."""
         request = Request(scope, receive)
         if not is_plain(request):
-            await self._sessions.handle_request(scope, receive, send)
+            await self._standard.handle(scope, receive, send)
             return
         _refuse_large(request, MAX_MCP_BODY)
         response = await self._plain.answer(request)
