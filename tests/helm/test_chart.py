@@ -40,7 +40,14 @@ ADDITIONS: Mapping[str, Any] = {
     "nodeSelector": {"kubernetes.io/arch": "arm64"},
     "tolerations": [{"key": "k", "operator": "Exists"}],
     "affinity": {"podAntiAffinity": {}},
-    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}],
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "z",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "opsgym"}},
+        }
+    ],
     "priorityClassName": "high",
     "runtimeClassName": "gvisor",
     "schedulerName": "other",
