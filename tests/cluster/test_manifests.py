@@ -18,7 +18,7 @@ from opsgym_operator.pod_template import Toleration
 
 STORES = [
     StoreConfig(name="results", url="s3://bucket/prefix", endpoint_url="http://s3.test", region="r", secret="results"),
-    StoreConfig(name="rows", url="s3://rows", secret="rows"),
+    StoreConfig(name="rows", url="s3://rows", secret="rows", shared_suites=["tasks/"]),
 ]
 IMAGES = Images(runner="localhost/opsgym-runner:dev", domains="localhost/opsgym-domains:dev")
 PLAIN = OperatorConfig(stores=STORES, default_store="results", images=IMAGES)
