@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
@@ -82,6 +82,11 @@ class Player:
             return
         self.played.note(f"{metadata['namespace']}/{metadata['labels'][JOB]}")
 
+    def note_fault(self, played: Future[None]) -> None:
+        """Counts what went wrong otherwise: a pod that never ends would only show as a run that hangs."""
+        if not played.cancelled() and (error := played.exception()) is not None:
+            self.played.problems.append(f"{type(error).__name__}: {error}")
+
     def _work(self, pod: Manifest) -> bytes:
         labels, size = pod["metadata"]["labels"], message_limit(_containers(pod))
         if labels.get("opsgym.dev/role") == "preflight":
@@ -136,9 +141,10 @@ def playing(store: Store, entries: Sequence[SuiteEntry]) -> Iterator[Played]:
                             and pod["metadata"]["uid"] not in begun
                         ):
                             begun.add(pod["metadata"]["uid"])
-                            pool.submit(player.play, pod)
-                except (KubeError, httpx.HTTPError) as error:
-                    player.played.problems.append(f"watch: {error}")
+                            pool.submit(player.play, pod).add_done_callback(player.note_fault)
+                except (KubeError, httpx.HTTPError, OSError) as error:
+                    if not ended.is_set():  # the connection is closed at the end, which ends the watch
+                        player.played.problems.append(f"watch: {error}")
 
         thread = threading.Thread(target=watch, name="player", daemon=True)
         thread.start()

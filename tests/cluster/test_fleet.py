@@ -33,3 +33,7 @@ def test_memory_is_bounded_also_after_a_restart_and_beside_finished_runs(figures
 
 def test_a_cell_takes_few_jobs(figures: fleet.Figures) -> None:
     assert figures.jobs <= 2 * figures.size.cells, figures.table()
+
+
+def test_metrics_stay_within_their_bound(figures: fleet.Figures) -> None:
+    assert figures.series <= 5000, figures.table()
