@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from tests.cli.world import World, row
+from tests.runner.servers import serving
+from tests.runner.stub_model import StubModel, says
 
 from opsgym_runner.models.litellm_lib import load_litellm
 
+PRICES = {"inputUsd": 1, "outputUsd": 1}
 MAX_FRAMES = 12
 """Frames of the project between the task of a trial and litellm."""
 
@@ -41,9 +44,9 @@ def test_a_local_trial_reaches_litellm_within_a_dozen_frames(
     monkeypatch.setattr(litellm, "acompletion", recording)
     world = World(tmp_path, desk_url)
     world.write_suite([row("a")])
-    world.write_run({"gold": {"model": "replay/gold"}})
-
-    ended = world.inline("run", "run.yaml")
+    with serving(StubModel(says("Done.")).app) as url:
+        world.write_run({"stub": {"model": "openai/stub", "endpoints": [{"url": f"{url}/v1"}], "prices": PRICES}})
+        ended = world.inline("run", "run.yaml")
 
     assert ended.returncode == 0, ended.stderr
     assert stacks, "no model was called"

@@ -187,7 +187,7 @@ def test_a_pods_log_lines_have_the_attempts_ids_and_no_content(pod: Pod, gym_url
     output = (pod.folder / "stderr").read_text()
     assert [mark for mark in (*MARKS, KEY) if mark in output] == []
     own = [line for line in ended.log if line["logger"].startswith("opsgym_runner")]
-    assert [line["message"] for line in own][-2:] == ["attempt ended", "task pod ended"]
+    assert [line["message"] for line in own][-2:] == ["attempt ended", "attempt recorded"]
     libraries = [line for line in ended.log if line["logger"] == "httpx"]
     assert any("chat/completions" in line["message"] for line in libraries), "lines of libraries are logged too"
     during = [line for line in ended.log if line["message"] != "task pod started" and "attempt" in line]

@@ -23,6 +23,10 @@ MOST_STORE_LOSSES = 10
 must not be asked for without end. A pod waits five minutes for the store before it gives up."""
 
 
+_FINAL = frozenset({Outcome.CONFIG_ERROR, *(outcome for outcome in Outcome if outcome.scored)})
+"""Outcomes after which a trial needs no further attempt; a set, since every reconcile asks for every trial."""
+
+
 @dataclass(slots=True)
 class TrialState:
     """Outcome, spend and attempts of one trial."""
@@ -200,7 +204,7 @@ class AttemptLedger:
     def _is_settled(self, state: TrialState) -> bool:
         if state.outcome is Outcome.INFRA_ERROR:
             return state.infra_errors > self._infra_retries or state.store_losses > self._store_losses
-        return state.outcome is Outcome.CONFIG_ERROR or (state.outcome is not None and state.outcome.scored)
+        return state.outcome in _FINAL
 
     def state(self, key: TrialId) -> TrialState:
         """State of a trial; empty if it was never attempted."""

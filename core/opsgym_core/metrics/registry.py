@@ -54,6 +54,7 @@ COUNTED_ENDS = (
     *((str(Outcome.INFRA_ERROR), str(reason)) for reason in InfraReason),
 )
 """Outcomes and reasons of started attempts; their counters begin at 0."""
+_SCORED = tuple(outcome for outcome in Outcome if outcome.scored)
 OTHER = "other"
 """Label for a value that this version does not know, so that a label has a bounded set of values."""
 
@@ -86,7 +87,7 @@ class RunFigures:
     @property
     def scored(self) -> int:
         """Trials that have a score."""
-        return sum(trials.get(end, 0) for trials in self.cells.values() for end in Outcome if end.scored)
+        return sum(trials.get(end, 0) for trials in self.cells.values() for end in _SCORED)
 
     @property
     def total(self) -> int:
@@ -212,6 +213,8 @@ class Metrics:
         self._histograms = {name: metric for name, metric in metrics.items() if isinstance(metric, Histogram)}
         self._by_owner = {name: _OwnedGauge(gauge) for name, gauge in self._gauges.items()}
         self._cells = _CellLabels()
+        self._shown: dict[Owner, RunFigures] = {}
+        """What each run shows; the figures of one that has ended stay the same object."""
         self._initialized: set[Owner] = set()
         self._gauges[defined.RECONCILE_LAST_SUCCESS.name].set(math.nan)
         self._gauges[defined.BUILD_INFO.name].labels(version("opsgym-core")).set(1)
@@ -323,6 +326,9 @@ class Metrics:
     def show_run(self, namespace: str, run: str, figures: RunFigures) -> None:
         """Replaces the numbers of a run."""
         owner = (namespace, run)
+        if self._shown.get(owner) is figures:
+            return
+        self._shown[owner] = figures
         self.add_cells(figures.cells)
         trials: defaultdict[Owner, float] = defaultdict(float)
         for cell, counts in figures.cells.items():
@@ -357,6 +363,7 @@ class Metrics:
 
     def forget_run(self, namespace: str, run: str) -> None:
         """Removes the series of a deleted run."""
+        self._shown.pop((namespace, run), None)
         for metric in METRICS:
             if metric.labels[:2] == defined.RUN:
                 self._by_owner[metric.name].show((namespace, run), {})
