@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import boto3
 import httpx
@@ -63,12 +64,10 @@ class Cluster:
 
     Attributes:
         kubeconfig: Administrator's access, from inside the cluster's network.
-        audit_log: Every request that the API server answered, one JSON object a line.
         logs: Folder with the output of every component; it stays until the next cluster starts.
     """
 
     kubeconfig = ADMIN
-    audit_log = AUDIT
     logs = LOG
 
     def start(self, name: str) -> None:
@@ -104,6 +103,14 @@ class Cluster:
         if not until(lambda: self.process(name) is None or ready(), PATIENCE) or self.process(name) is None:
             state = "has died" if self.process(name) is None else f"does not answer within {PATIENCE} s"
             raise ClusterError(f"{name} {state}. The end of {LOG / f'{name}.log'}:\n{_last_words(name)}")
+
+    def audited(self) -> list[dict[str, Any]]:
+        """Every request that the API server answered, from its audit log.
+
+        A request that was refused before its sender was known has no user name.
+        """
+        lines = AUDIT.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]  # the last line may be half written
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """Calls kubectl as an administrator."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -267,9 +266,10 @@ def test_every_request_is_in_the_audit_log(cluster: Cluster, kube: Kube, namespa
     kube.create(config)
 
     def logged() -> bool:
-        entries = map(json.loads, Path(cluster.audit_log).read_text().splitlines())
-        requests = [entry for entry in entries if (entry.get("objectRef") or {}).get("namespace") == namespace]
-        return any(entry["verb"] == "create" and entry["objectRef"]["name"] == "watched" for entry in requests)
+        objects = [(entry["verb"], entry.get("objectRef") or {}) for entry in cluster.audited()]
+        return any(
+            verb == "create" and (it.get("namespace"), it.get("name")) == (namespace, "watched") for verb, it in objects
+        )
 
     assert until(logged, 10)
 

@@ -91,13 +91,13 @@ class Tenant:
 
     def requests(self, user: str) -> list[Manifest]:
         """Requests of a user to the API server, from the audit log."""
-        entries = [json.loads(line) for line in self.cluster.audit_log.read_text().splitlines()]
-        return [entry for entry in entries if user in {entry["user"]["username"], _impersonated(entry)}]
+        return [entry for entry in self.cluster.audited() if user in _users(entry)]
 
 
-def _impersonated(entry: Manifest) -> str | None:
-    name: str | None = entry.get("impersonatedUser", {}).get("username")
-    return name
+def _users(entry: Manifest) -> set[str]:
+    """Sender of a request and whom it impersonated; none if it was refused before its sender was known."""
+    named = (entry.get(field, {}).get("username") for field in ("user", "impersonatedUser"))
+    return {name for name in named if name}
 
 
 def output_of(done: subprocess.CompletedProcess[str]) -> str:
