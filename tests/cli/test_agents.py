@@ -69,7 +69,7 @@ def test_one_run_evaluates_agents_of_every_kind(world: World) -> None:
             {"name": "jury", "inline": {"model": "replay/gold"}},
         ]
         world.write_run(GOLD, agents=agents, supportingModels=supporting, judge="jury")
-        done = world.inline("run", "run.yaml", "--json")
+        done = world.inline("run", "run.yaml", "--format", "json")
 
     assert done.returncode == 0, done.stderr
     trials = world.trials()

@@ -215,7 +215,18 @@ def test_a_store_that_cannot_be_written_ends_before_anything_starts(
 def test_json_of_a_suspended_run_is_the_only_line(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.write_suite([row("a")])
     world.write_run({"gold": {"model": "replay/gold"}}, suspend=True)
-    assert invoke(["run", "run.yaml", "--json"]) == 1
+    assert invoke(["run", "run.yaml", "--format", "json"]) == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)["pending"] == 1
     assert captured.err == "demo is suspended, nothing starts; set spec.suspend to false to run it\n"
+
+
+def test_what_commands_print_for_programs_is_asked_for_in_one_way() -> None:
+    from opsgym.command_line.group import cli
+
+    commands = [cli]
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+    options = {option for command in commands for param in command.params for option in param.opts}
+    assert "--format" in options
+    assert not options & {"--json", "--output", "--csv", "--markdown"}

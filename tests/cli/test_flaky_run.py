@@ -34,7 +34,7 @@ def test_a_run_on_a_flaky_model_is_scored_and_meets_the_same_faults_again(
         world.write_suite([row("one"), row("two")])
         world.write_run({"shaky": {"model": "replay/flaky", "parameters": FLAKY}}, trials=2)
 
-        ended = world.inline("run", "run.yaml", "--json")
+        ended = world.inline("run", "run.yaml", "--format", "json")
 
         assert ended.returncode == 0, ended.stderr
         retries.append(sorted((t.task_id, t.trial, t.model_retries, t.tool_errors) for t in world.trials()))

@@ -584,7 +584,7 @@ def test_a_finished_run_is_judged_by_the_gate_of_a_file(
     file.write_text(gate)
     ended, out, err = finished("--gate", str(file))
     assert (ended, out.splitlines()[0], err) == (code, f"gate: {verdict}", "")
-    assert GateRecord.model_validate_json(finished("--gate", str(file), "--json")[1]).verdict == verdict
+    assert GateRecord.model_validate_json(finished("--gate", str(file), "--format", "json")[1]).verdict == verdict
 
 
 def test_a_finished_run_is_judged_by_its_own_gate_and_nothing_is_written(

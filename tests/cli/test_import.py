@@ -67,7 +67,7 @@ def write_parquet(world: World, mode: str, rows: list[dict[str, Any]]) -> None:
 
 
 def imported(world: World, *arguments: str, code: int = 0) -> tuple[dict[str, Any], str]:
-    done = world.inline("tasks", "import", *arguments, "--out", "suite", "--json")
+    done = world.inline("tasks", "import", *arguments, "--out", "suite", "--format", "json")
     assert done.returncode == code, done.stderr
     return json.loads(done.stdout) if done.stdout else {}, done.stderr
 
@@ -87,7 +87,7 @@ def test_parquet_of_several_modes_becomes_a_suite_for_each_and_runs(world: World
     ]
     suite = {"path": "suite/plus_5_tools", "modes": ["plus_5_tools"]}
     world.write_run({"noop": {"model": "replay/noop"}}, suite=suite)
-    done = world.inline("run", "run.yaml", "--json")
+    done = world.inline("run", "run.yaml", "--format", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["failed"] == 1
     (cell,) = load_run(world.store, world.run).run.cells

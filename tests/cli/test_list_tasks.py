@@ -9,7 +9,7 @@ from tests.cli.world import World, row
 
 
 def test_built_in_tasks_have_a_difficulty(tmp_path: Path) -> None:
-    done = World(tmp_path).inline("tasks", "list", "quickstart", "--json")
+    done = World(tmp_path).inline("tasks", "list", "quickstart", "--format", "json")
     assert done.returncode == 0, done.stderr
     tasks = {task["task"]: task for task in json.loads(done.stdout)}
     assert tasks["itsm-qs-001-triage-dock-printer"]["difficulty"] == "easy"
@@ -26,6 +26,6 @@ def test_a_task_without_reference_solution_has_none(tmp_path: Path) -> None:
     header, _, line = done.stdout.splitlines()
     assert "difficulty" in header
     assert line.startswith("| plain | itsm |")
-    (task,) = json.loads(world.inline("tasks", "list", "suite", "--json").stdout)
+    (task,) = json.loads(world.inline("tasks", "list", "suite", "--format", "json").stdout)
     assert task["difficulty"] is None
     assert task["points"] is None

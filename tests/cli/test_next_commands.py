@@ -55,7 +55,7 @@ def test_a_dry_run_prints_cells_and_trials_and_writes_nothing(world: World) -> N
     assert cells.endswith(": 6 of 6 trials")
     assert total.endswith("6 of 6 trials would run, at most 300 steps, with a budget of $5.00")
     assert not (world.folder / "results").exists()
-    shown = json.loads(world.inline("run", "run.yaml", "--dry-run", "--json").stdout)
+    shown = json.loads(world.inline("run", "run.yaml", "--dry-run", "--format", "json").stdout)
     assert (shown["to_run"], shown["budget_usd"], len(shown["cells"])) == (6, 5.0, 1)
 
 

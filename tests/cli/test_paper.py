@@ -42,7 +42,7 @@ def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_do
     document = yaml.safe_load((PAPER / f"{name}.yaml").read_text())
     document["spec"]["suite"] |= ONE_OF_EACH
     (file := tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(document))
-    done = world.inline("run", str(file), "--json")
+    done = world.inline("run", str(file), "--format", "json")
     assert done.returncode == 0, done.stderr
     table = world.inline("leaderboard", name, "--format", "csv")
     assert table.returncode == 0, table.stderr

@@ -72,7 +72,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str, str]
         gate={"minSuccessRate": 0, "maxInfraErrorRate": 0},
         queueName="later",
     )
-    done = world.opsgym("run", "run.yaml", "--json")
+    done = world.opsgym("run", "run.yaml", "--format", "json")
     assert done.returncode == 0, done.stderr
     return world, done.stdout, done.stderr
 
@@ -114,7 +114,7 @@ def test_the_gate_prints_go_with_the_deciding_figures(finished: tuple[World, str
 @shares_a_run
 def test_a_finished_run_is_not_run_again(finished: tuple[World, str, str]) -> None:
     world, out, _ = finished
-    again = world.inline("run", "run.yaml", "--json")
+    again = world.inline("run", "run.yaml", "--format", "json")
     assert again.returncode == 0
     assert "nothing to run, all 4 trials have a score; --fresh runs them again" in again.stderr
     assert again.stdout == out
@@ -124,7 +124,7 @@ def test_a_fresh_run_repeats_the_work_and_the_same_command_resumes_the_last(desk
     desk.write_suite([row("a")])
     desk.write_run({"noop": {"model": "replay/noop"}})
     first, second, third = (
-        json.loads(desk.inline("run", "run.yaml", "--json", *options).stdout)["run"]
+        json.loads(desk.inline("run", "run.yaml", "--format", "json", *options).stdout)["run"]
         for options in ([], ["--fresh"], [])
     )
     assert (second, third) == (f"{first}-2", f"{first}-2")
@@ -183,13 +183,13 @@ def test_a_budget_stops_the_run_and_a_raised_one_lets_it_go_on(desk: World, mode
     dollar_a_call = {"inputUsd": 1000, "outputUsd": 0}  # the stub reports 1,000 prompt tokens
     models = {"stub": served_by(model, prices=dollar_a_call, credentials={"env": "STUB_KEY"})}
     desk.write_run(models, budget={"maxUsd": 1.5})
-    first = desk.inline("run", "run.yaml", "--json", STUB_KEY="sk-stub-secret")
+    first = desk.inline("run", "run.yaml", "--format", "json", STUB_KEY="sk-stub-secret")
     result = json.loads(first.stdout)
     assert first.returncode == 1
     assert (result["passed"], result["budget_skipped"], result["cost_usd"]) == (2, 1, 2.0)
 
     desk.write_run(models, budget={"maxUsd": 10})
-    second = desk.inline("run", "run.yaml", "--json", STUB_KEY="sk-stub-secret")
+    second = desk.inline("run", "run.yaml", "--format", "json", STUB_KEY="sk-stub-secret")
     result = json.loads(second.stdout)
     assert second.returncode == 0, second.stderr
     assert (result["passed"], result["budget_skipped"], result["cost_usd"]) == (3, 0, 3.0)
@@ -202,7 +202,7 @@ def test_a_budget_stops_the_run_and_a_raised_one_lets_it_go_on(desk: World, mode
 def test_a_killed_run_resumes_with_the_unscored_trials(world: World, model: HeldModel) -> None:
     world.write_suite([row("a"), row("b"), row("c")])
     world.write_run({"stub": served_by(model)})
-    arguments = ("run", "run.yaml", "--json")
+    arguments = ("run", "run.yaml", "--format", "json")
     model.hold(after=1)
     with world.started(*arguments, OPENAI_API_KEY="k") as process:
         until(lambda: len(model.prompts) == 2 and len(world.trials()) == 1, "the second task waits", process)
@@ -226,7 +226,7 @@ def test_a_terminated_run_records_cancelled_trials_and_leaves_no_process(world: 
     model.hold()
     world.write_suite([row("a"), row("b")])
     world.write_run({"stub": served_by(model)})
-    with world.started("run", "run.yaml", "--json", OPENAI_API_KEY="k") as process:
+    with world.started("run", "run.yaml", "--format", "json", OPENAI_API_KEY="k") as process:
         until(lambda: len(model.prompts) == 1, "the first task asks the model", process)
         started = descendants(process.pid)
         process.send_signal(signal.SIGTERM)
@@ -265,7 +265,7 @@ def test_a_lost_gym_server_or_postgres_costs_an_attempt_and_not_the_run(
     model.hold()
     world.write_suite([row("a"), row("b")])
     world.write_run({"stub": served_by(model)})
-    with world.started("run", "run.yaml", "--json", OPENAI_API_KEY="k") as process:
+    with world.started("run", "run.yaml", "--format", "json", OPENAI_API_KEY="k") as process:
         until(lambda: len(model.prompts) == 1, "the first task asks the model", process)
         gym = gym_of(process)
         end(victim(process))
@@ -304,7 +304,7 @@ def test_a_store_that_is_lost_in_mid_run_is_named_and_nothing_is_claimed(world: 
 def test_a_gym_server_that_does_not_start_is_named_and_everything_stays_pending(world: World) -> None:
     world.write_suite([row("a")])
     world.write_run({"gold": {"model": "replay/gold"}})
-    done = world.inline("run", "run.yaml", "--json", OPSGYM_POSTGRES_BIN="/nowhere")
+    done = world.inline("run", "run.yaml", "--format", "json", OPSGYM_POSTGRES_BIN="/nowhere")
     assert done.returncode == 1
     assert "gym server itsm did not start (exit code 1)" in done.stderr
     assert "/nowhere" in done.stderr
@@ -353,9 +353,9 @@ def test_an_inconclusive_gate_has_its_own_exit_code_and_names_its_baseline(desk:
 def test_results_can_go_to_a_bucket(desk: World, bucket: str) -> None:
     desk.write_suite([row("a")])
     desk.write_run({"gold": {"model": "replay/gold"}})
-    first = desk.inline("run", "run.yaml", "--json", "--store", f"{bucket}/team")
+    first = desk.inline("run", "run.yaml", "--format", "json", "--store", f"{bucket}/team")
     assert first.returncode == 0, first.stderr
-    again = desk.inline("run", "run.yaml", "--json", "--store", f"{bucket}/team")
+    again = desk.inline("run", "run.yaml", "--format", "json", "--store", f"{bucket}/team")
     assert again.stdout == first.stdout
     assert desk.inline("report", "demo", "--out", "report", "--store", f"{bucket}/team").returncode == 0
     missing = desk.inline("results", "--store", "s3://no-such-bucket")

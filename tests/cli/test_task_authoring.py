@@ -98,7 +98,7 @@ def test_a_row_is_shown_with_request_solution_and_verifiers(world: World) -> Non
         "  1  untouched  (database_state, integrity)",
     ):
         assert part in done.stdout.splitlines()
-    shown = world.inline("tasks", "show", "b", "--suite", "suite", "--json")
+    shown = world.inline("tasks", "show", "b", "--suite", "suite", "--format", "json")
     assert Task.model_validate_json(shown.stdout) == Task.model_validate(row("b"))
 
 

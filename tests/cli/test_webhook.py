@@ -116,7 +116,7 @@ def test_a_notification_that_cannot_be_delivered_changes_nothing_about_the_run(
 ) -> None:
     file = tmp_path / "run.yaml"
     file.write_text(EVALRUN)
-    run = ["run", str(file), "--store", str(tmp_path / "results"), "--json"]
+    run = ["run", str(file), "--store", str(tmp_path / "results"), "--format", "json"]
     assert invoke([*run, "--webhook-env", "HOOK"]) == 2
     assert "the environment variable HOOK is not set" in capsys.readouterr().err
     without = invoke(run)

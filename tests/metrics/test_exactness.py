@@ -49,7 +49,7 @@ def address_of(process: Popen[str]) -> str:
 
 def test_prometheus_results_report_and_store_agree_exactly(world: tuple[World, NamedModel], tmp_path: Path) -> None:
     folder, model = world
-    command = ("run", "run.yaml", "--json", "--metrics-port", "0", "--metrics-file", "final.prom")
+    command = ("run", "run.yaml", "--format", "json", "--metrics-port", "0", "--metrics-file", "final.prom")
     with (
         folder.started(*command) as process,
         prometheus(tmp_path / "prometheus", {"opsgym": address_of(process)}) as scraped,

@@ -156,7 +156,7 @@ def watched(folder: Path) -> Iterator[Watched]:
         write_run(world, model)
         model.hold()
         port = free_port()
-        process = stack.enter_context(world.started("run", "run.yaml", "--json", "--metrics-port", str(port)))
+        process = stack.enter_context(world.started("run", "run.yaml", "--format", "json", "--metrics-port", str(port)))
         address = stack.enter_context(operator_metrics(operator.metrics))
         targets = {LOCAL: f"127.0.0.1:{port}", OPERATOR: address}
         server = stack.enter_context(prometheus(folder / "prometheus", targets, _rules(folder)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -28,6 +28,7 @@ Exit codes:
   70  a bug in opsgym"""
 
 Command = Callable[..., int]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 SECTIONS = {
@@ -71,6 +72,20 @@ def cli(debug: bool) -> None:
 store_option = click.option(
     "--store", default="./results", show_default=True, metavar=STORE, help="Store that results are written to."
 )
+
+
+def format_option(*formats: str, help: str | None = None) -> Callable[[F], F]:  # noqa: A002 - click's name
+    """Adds `--format`, the argument `form`: the form of what a command prints on stdout.
+
+    Args:
+        formats: Its values; the first is the default, which people read.
+        help: What differs between them, if that is not obvious.
+    """
+    return click.option(
+        "--format", "form", type=click.Choice(formats), default=formats[0], show_default=True, help=help
+    )
+
+
 out_option = click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to FILE instead of stdout."
 )

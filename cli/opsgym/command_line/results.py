@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from opsgym.command_line.group import cli, locates_run, out_option
+from opsgym.command_line.group import cli, format_option, locates_run, out_option
 
 if TYPE_CHECKING:
     from opsgym.commands.run_locator import RunLocator
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _LIST_FORMATS = ("table", "markdown", "csv", "json")
 """Formats of the list of runs."""
 
 
-def _format(*formats: str, help: str | None = None) -> Callable[[F], F]:  # noqa: A002 - click's name
-    return click.option("--format", "form", type=click.Choice(formats), default="table", show_default=True, help=help)
-
-
 @cli.command()
 @click.argument("run", required=False)
-@_format(
+@format_option(
     "table", "markdown", "csv", "json", "parquet", help="csv, json and parquet have more columns and exact numbers."
 )
 @click.option(
@@ -65,7 +58,7 @@ def results(run: str | None, form: str, by: str | None, out: Path | None, locato
 @cli.command()
 @click.argument("before")
 @click.argument("after")
-@_format("table", "markdown", "json")
+@format_option("table", "markdown", "json")
 @click.option(
     "--map",
     "names",
@@ -102,7 +95,7 @@ def compare(locator: RunLocator, **options: Any) -> int:
     metavar="FILE",
     help="YAML with the fields of a gate, or with an EvalRun that has a gate. Default: the run's own gate.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON line.")
+@format_option("text", "json", help="json: the verdict as one line.")
 @click.option(
     "--plan",
     is_flag=True,
@@ -123,7 +116,7 @@ def compare(locator: RunLocator, **options: Any) -> int:
     help="With --plan: assumed share of tasks with another result in a second, unchanged run of one trial per task.",
 )
 @locates_run
-def gate(run: str, file: Path | None, as_json: bool, plan: bool, rate: float, flips: float, locator: RunLocator) -> int:
+def gate(run: str, file: Path | None, form: str, plan: bool, rate: float, flips: float, locator: RunLocator) -> int:
     """Judge the finished RUN by its gate, or by another one: GO, NO-GO (exit code 3) or INCONCLUSIVE (4).
 
     docs/gates.md defines the conditions. RUN is named as for `opsgym results`.
@@ -136,12 +129,12 @@ def gate(run: str, file: Path | None, as_json: bool, plan: bool, rate: float, fl
 
     if plan:
         return plan_gate(Path(run), file, rate, flips)
-    return judge_run(run, file, locator, as_json=as_json)
+    return judge_run(run, file, locator, as_json=form == "json")
 
 
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@_format("table", "markdown", "csv", "json")
+@format_option("table", "markdown", "csv", "json")
 @click.option(
     "--faults",
     type=click.Path(path_type=Path),
@@ -271,7 +264,7 @@ def failures() -> None:
 
 @failures.command("show")
 @click.argument("run")
-@_format("table", "json")
+@format_option("table", "json")
 @click.option("--trial", metavar="TASK/N", help="Print all evidence of this trial; N counts from 0.")
 @click.option(
     "--judge",
@@ -349,7 +342,7 @@ def failures_label(run: str, sample: int, host: str, port: int, token_file: Path
 
 @failures.command("agreement")
 @click.argument("run")
-@_format("table", "json")
+@format_option("table", "json")
 @locates_run
 def failures_agreement(run: str, form: str, locator: RunLocator) -> int:
     """Print how far people agree on the failure modes of RUN, and rules and judges with people.

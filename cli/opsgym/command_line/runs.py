@@ -8,10 +8,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from opsgym.command_line.group import EXIT_CODES, STORE, cli, store_option
+from opsgym.command_line.group import EXIT_CODES, STORE, cli, format_option, store_option
 from opsgym_console.command import serve_command
 
-_WITH_FILE = frozenset({"name", "fresh", "dry_run", "metrics_port", "metrics_file", "webhook"})
+_WITH_FILE = frozenset({"name", "fresh", "dry_run", "form", "metrics_port", "metrics_file", "webhook"})
 """Options of `opsgym run FILE` only."""
 _WITH_FROM = frozenset({"from_store", "trial", "cell", "step", "recorded"})
 """Options of `opsgym run --from RUN` only."""
@@ -29,7 +29,7 @@ _WITH_FROM = frozenset({"from_store", "trial", "cell", "step", "recorded"})
     metavar="N",
     help="Episodes at the same time. Default: the sum of the models' maxConcurrency, at most 8.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print only the result on stdout, as one JSON line.")
+@format_option("table", "json", help="json: only the result on stdout, as one line.")
 @click.option(
     "--metrics-port",
     type=click.IntRange(0, 65535),
@@ -84,7 +84,8 @@ def run(file: Path | None, store: str, source: str | None, **options: Any) -> in
       opsgym run evalrun.yaml --store s3://evals/opsgym --concurrency 4
       opsgym run --from nightly --trial itsm-0042/1 --step
     """
-    given = {name for name, value in options.items() if value is not None and value is not False}
+    source_of = click.get_current_context().get_parameter_source
+    given = {name for name in options if source_of(name) is not ParameterSource.DEFAULT}
     if source is None:
         if misplaced := sorted(given & _WITH_FROM):
             raise click.UsageError(f"--{misplaced[0].replace('_', '-')} goes with --from RUN")
@@ -93,7 +94,8 @@ def run(file: Path | None, store: str, source: str | None, **options: Any) -> in
         return _run_file(file, store, options)
     if given & _WITH_FILE:
         raise click.UsageError(
-            "--name, --fresh, --dry-run, --metrics-port, --metrics-file and --webhook-env go with FILE, not with --from"
+            "--name, --fresh, --dry-run, --format, --metrics-port, --metrics-file and --webhook-env go with FILE, not"
+            " with --from"
         )
     if file is not None:
         raise click.UsageError("give FILE or --from, not both")
@@ -110,7 +112,7 @@ def _run_file(file: Path, store: str, options: dict[str, Any]) -> int:
         file=file,
         store=store,
         concurrency=options["concurrency"],
-        as_json=options["as_json"],
+        as_json=options["form"] == "json",
         metrics=MetricsOptions(options["metrics_port"], options["metrics_file"]),
         log_file=options["log_file"],
         name=options["name"],

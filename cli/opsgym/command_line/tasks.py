@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from opsgym.command_line.group import cli
+from opsgym.command_line.group import cli, format_option
 
 _host = click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 _port = click.option(
@@ -68,18 +68,18 @@ def new_task(file: Path, domain: str, like: str | None) -> int:
 @click.argument("task")
 @click.option("--suite", help="Built-in suite, file or folder that TASK is in. Default: all built-in suites.")
 @click.option("--policy", "with_policy", is_flag=True, help="Print the system prompt too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the row as JSON.")
-def show_task(task: str, suite: str | None, with_policy: bool, as_json: bool) -> int:
+@format_option("text", "json", help="json: the row.")
+def show_task(task: str, suite: str | None, with_policy: bool, form: str) -> int:
     """Print TASK, the id of a task or a file with one row: request, tools, reference solution, verifiers."""
     from opsgym.commands.tasks_show import show_task as command
 
-    return command(task, suite, as_json=as_json, with_policy=with_policy)
+    return command(task, suite, as_json=form == "json", with_policy=with_policy)
 
 
 @tasks.command(name="list")
 @click.argument("suite")
-@click.option("--json", "as_json", is_flag=True, help="Print the tasks as one line of JSON.")
-def list_tasks(suite: str, as_json: bool) -> int:
+@format_option("markdown", "json", help="json: one line.")
+def list_tasks(suite: str, form: str) -> int:
     """List the tasks of SUITE, a built-in suite or a path, with the estimated difficulty of each.
 
     The estimate counts, in the reference solution, calls that write, writing tools, and values that must be looked up,
@@ -87,7 +87,7 @@ def list_tasks(suite: str, as_json: bool) -> int:
     """
     from opsgym.commands.tasks_list import list_tasks as command
 
-    return command(suite, as_json=as_json)
+    return command(suite, as_json=form == "json")
 
 
 @tasks.command(name="import")
@@ -104,8 +104,8 @@ def list_tasks(suite: str, as_json: bool) -> int:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder of files DOMAIN.json with the tools/list result of a published server, to check the tools of rows.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON line.")
-def import_tasks(**options: Any) -> int:
+@format_option("text", "json", help="json: the findings as one line.")
+def import_tasks(form: str, **options: Any) -> int:
     """Make a suite folder from published rows: Parquet files of the data set, JSON, JSON lines, or folders of these.
 
     Rows are copied unchanged, into one folder for each mode. Known defects of such rows are reported: missing seeds,
@@ -113,7 +113,7 @@ def import_tasks(**options: Any) -> int:
     """
     from opsgym.commands.tasks_import import ImportRequest, import_rows
 
-    return import_rows(ImportRequest(**options))
+    return import_rows(ImportRequest(**options, as_json=form == "json"))
 
 
 @tasks.command(name="export")

@@ -171,7 +171,7 @@ class TableDisplay:
 
 
 def display_for(progress: Progress, *, as_json: bool) -> Display:
-    """The display that fits the output: a table on a terminal, lines on stderr elsewhere or with `--json`."""
+    """The display that fits the output: a table on a terminal, lines on stderr elsewhere or with `--format json`."""
     if sys.stdout.isatty() and not as_json:
         return TableDisplay(progress, sys.stdout)
     return LineDisplay(progress, sys.stderr)
