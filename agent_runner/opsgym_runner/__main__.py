@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from opsgym_api.records.exit_codes import Exit
+from opsgym_runner.pod.heartbeat import Heartbeat
 
 _COMMANDS = ("task", "preflight")
 
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in _COMMANDS:
         sys.stderr.write(f"expected one of: {', '.join(_COMMANDS)}\n")
         return 2
+    Heartbeat(os.environ).beat()  # before the imports, which read many files
     try:
         return _run(arguments[0])
     except Exception:  # noqa: BLE001 the outermost layer: a bug here must not count against the trial

@@ -25,6 +25,7 @@ from tests.operator_io.material import (
 )
 
 from opsgym_api.records.attempt import AttemptRecord, TrialId
+from opsgym_api.records.heartbeat import HUNG
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
@@ -144,6 +145,28 @@ def test_an_oom_killed_agent_leaves_an_infra_error_with_its_spend(fixture: Fixtu
     assert stored.timings.total_s == 10
     assert fixture.ledger.spent == pytest.approx(0.5)
     assert not fixture.ledger.is_settled(KEY)
+
+
+def test_a_hung_agent_is_an_infra_error_that_says_so_and_is_tried_again(fixture: Fixture) -> None:
+    fixture.put(record(cost_usd=0.5))
+    fixture.take([pod(phase="Failed", agent=ended(137, f"{HUNG}no heartbeat", reason="Error"))])
+    stored = fixture.stored()
+    assert (stored.outcome, stored.reason, stored.cost_usd) == (Outcome.INFRA_ERROR, "hung", 0.5)
+    assert stored.message.startswith("container agent hung: its heartbeat stood still for a minute")
+    assert fixture.ledger.state(KEY).infra_errors == 1
+    assert not fixture.ledger.is_settled(KEY)
+
+
+def test_an_agent_that_was_late_and_then_out_of_memory_did_not_hang(fixture: Fixture) -> None:
+    fixture.put(record())
+    fixture.take([pod(phase="Failed", agent=ended(137, f"{HUNG}no heartbeat", reason="OOMKilled"))])
+    assert "OOMKilled" in fixture.stored().message
+
+
+def test_a_score_of_an_agent_that_hung_after_it_stands(fixture: Fixture) -> None:
+    fixture.put_trial(0, Outcome.PASSED)
+    fixture.take([pod(phase="Failed", agent=ended(137, f"{HUNG}no heartbeat", reason="Error"))])
+    assert (fixture.ledger.state(KEY).outcome, fixture.ledger.state(KEY).infra_errors) == (Outcome.PASSED, 0)
 
 
 def test_a_pod_that_lost_the_store_uses_up_no_infra_retry(fixture: Fixture) -> None:

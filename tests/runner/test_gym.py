@@ -13,9 +13,11 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.records.outcomes import InfraReason
 from opsgym_api.tasks.task import GymServer
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.errors import NotScored
+from opsgym_runner.gyms import client
 from opsgym_runner.gyms.client import GymClient, http_client
 
 pytestmark = pytest.mark.anyio
@@ -70,6 +72,22 @@ async def test_a_gym_that_does_not_answer_in_time_is_lost() -> None:
         async with http_client(timeout_s=0.2) as http:
             with pytest.raises(NotScored, match="did not answer POST /mcp within"):
                 await GymClient(http, url, SERVER).call_tool("add_note", {})
+
+
+async def test_a_server_of_ours_that_hangs_while_it_is_seeded_is_lost_long_before_a_published_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(request: Request) -> Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    assert client.OWN_SEED_TIMEOUT_S < 180
+    monkeypatch.setattr(client, "OWN_SEED_TIMEOUT_S", 0.2)
+    with serving(Starlette(routes=[Route("/api/seed-database", never, methods=["POST"])])) as url:
+        async with http_client(admin_tokens={url: "token"}) as http:
+            with pytest.raises(NotScored, match="did not answer POST /api/seed-database within") as lost:
+                await GymClient(http, url, SERVER).seed(Seed(), Access.PUBLISHED)
+    assert lost.value.reason == InfraReason.GYM_LOST
 
 
 @pytest.mark.parametrize("status", [404, 405])

@@ -31,6 +31,9 @@ CALL_TIMEOUT_S = 30.0
 """Timeout of a tool call or query in seconds, the same as in the published harness."""
 SEED_TIMEOUT = httpx.Timeout(1200.0, connect=CALL_TIMEOUT_S)
 """Timeout of seeding; the published harness waits as long for its largest seed."""
+OWN_SEED_TIMEOUT_S = 120.0
+"""Timeout in seconds of seeding a server of opsgym's own, which takes a few seconds: without it a server or a Postgres
+that hangs would be found only after twenty minutes."""
 _JSON_RPC = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
@@ -132,7 +135,7 @@ class GymClient:
             body |= {"name": self.database_id, "description": "opsgym episode", "sql_content": seed.sql or ""}
         if access is Access.STRICT:
             body["access"] = access.value
-        response = await self._send("POST", "/api/seed-database", body, limit=SEED_TIMEOUT)
+        response = await self._send("POST", "/api/seed-database", body, limit=self._seed_timeout())
         if response.status_code == 503:
             raise self._lost(f"answered HTTP 503 to the seed: {_detail(response)}")
         if response.status_code >= 400:
@@ -144,6 +147,11 @@ class GymClient:
                 f"gym {self.name} does not support access: strict, as published servers do not; serve it with opsgym"
             )
             raise config_error(ConfigReason.UNSUPPORTED, message)
+
+    def _seed_timeout(self) -> httpx.Timeout:
+        auth = self._http.auth
+        own = isinstance(auth, AdminTokens) and auth.has_token_for(self._base)
+        return httpx.Timeout(OWN_SEED_TIMEOUT_S) if own else SEED_TIMEOUT
 
     async def initialize(self) -> None:
         """Opens an MCP session.

@@ -35,6 +35,7 @@ from opsgym_runner.models.checks import (
     unknown_price,
 )
 from opsgym_runner.models.prices import REPLAY, known_prices, reports_cost
+from opsgym_runner.pod.heartbeat import Heartbeat
 from opsgym_runner.pod.job_spec import UnusableJobSpec, read_job_spec, recordings_folder, result_store, suite_store
 from opsgym_runner.pod.message import fitted_report, message_limit, write_message, write_text_message
 from opsgym_runner.pod.suite import Frozen, fetched, mounted, read_suite
@@ -52,7 +53,7 @@ def main(environment: Mapping[str, str]) -> int:
     try:
         spec = read_job_spec(environment, PreflightSpec)
         store = result_store(environment)
-        with tempfile.TemporaryDirectory() as scratch:
+        with Heartbeat(environment).in_thread(), tempfile.TemporaryDirectory() as scratch:
             report, code = _checked(spec, store, environment, Path(scratch))
     except UnusableJobSpec as error:
         log.critical("cannot start", error=str(error))

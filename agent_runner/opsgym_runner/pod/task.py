@@ -34,6 +34,7 @@ from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.pod.gym_processes import GymProcesses
+from opsgym_runner.pod.heartbeat import Heartbeat
 from opsgym_runner.pod.job_resolution import resolve_job
 from opsgym_runner.pod.job_spec import UnusableJobSpec, admin_tokens, read_job_spec, result_store, trials_of
 from opsgym_runner.pod.message import fitted_summary, message_limit, summary_of, write_message, write_text_message
@@ -73,7 +74,8 @@ def main(environment: Mapping[str, str]) -> int:
         # The import of litellm is the slowest part of the start; gyms are seeded meanwhile.
         threading.Thread(target=load_litellm, daemon=True).start()
     with start_tracing(environment) as tracing:
-        return asyncio.run(TaskPod(spec, refs, store, stopping, environment, tracing, tokens).run())
+        pod = TaskPod(spec, refs, store, stopping, environment, tracing, tokens)
+        return asyncio.run(Heartbeat(environment).during(pod.run()))
 
 
 def next_attempt(keys: Iterable[str]) -> int:

@@ -81,6 +81,8 @@ class AttemptLedger:
         self._ended = 0
         self._started_at: datetime | None = None
         self.breaker = Breaker()
+        self.last_fault: tuple[float, Fault] | None = None
+        """When the latest attempt ended as `infra_error`, in seconds since the epoch, and why; None if none has."""
         self._quotas: dict[str, Breaker] = {}
         """By model: opened by a used-up quota."""
 
@@ -119,6 +121,8 @@ class AttemptLedger:
         A used-up quota says nothing of other models, so it is recorded for its model alone.
         """
         model = attempt.cell.model
+        if attempt.outcome is Outcome.INFRA_ERROR:
+            self.last_fault = ended_at, Fault(attempt.reason, attempt.message)
         if attempt.outcome is Outcome.INFRA_ERROR and attempt.reason != InfraReason.STORE_LOST:
             used_up = attempt.reason == InfraReason.MODEL_QUOTA
             breaker = self._quotas.setdefault(model, Breaker()) if used_up else self.breaker

@@ -70,6 +70,8 @@ class InfraReason(StrEnum):
     GYM_LOST = "gym_lost"
     STORE_LOST = "store_lost"
     JUDGE_FAILED = "judge_failed"
+    HUNG = "hung"
+    """The runner made no progress, so the kubelet ended it."""
     RUNNER_ERROR = "runner_error"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from opsgym_api.kinds.credentials import AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
 from opsgym_api.kinds.evalrun import Suite
+from opsgym_api.records.heartbeat import ENV_HEARTBEAT
 from opsgym_api.records.job_spec import (
     ENV_JOB_SPEC,
     ENV_STORE,
@@ -33,6 +34,7 @@ from opsgym_operator.build.job_spec import (
     recordings,
     resources_of,
 )
+from opsgym_operator.build.liveness import HEARTBEAT_FILE, liveness_probe
 from opsgym_operator.build.outbound import added_env, added_mounts, ca_volumes, env_from, outbound_env, outbound_mounts
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import JOB_SPEC_KEY, PREFLIGHT, label_of
@@ -86,6 +88,7 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
         "command": ["python", "-m", "opsgym_runner", "task"],
         "env": [
             _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
+            _env(ENV_HEARTBEAT, HEARTBEAT_FILE),
             *_store_env(job.resolved.store),
             *map(_key_env, key_envs(models)),
             *_log_env(config),
@@ -96,6 +99,7 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
         "resources": resources[AGENT],
         "securityContext": _container_security(),
         "terminationMessagePolicy": "File",
+        "livenessProbe": liveness_probe(),
         "volumeMounts": [
             _mount(JOB_SPEC_VOLUME, JOB_SPEC_FOLDER, read_only=True),
             _mount("tmp-agent", "/tmp"),  # noqa: S108 - a volume of the container's own
@@ -130,6 +134,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
         "command": ["python", "-m", "opsgym_runner", "preflight"],
         "env": [
             _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
+            _env(ENV_HEARTBEAT, HEARTBEAT_FILE),
             *([] if source else [_env(ENV_SUITE, "/suite")]),
             *_store_env(job.resolved.store),
             *(_store_env(source, ENV_SUITE_STORE, SUITE_ENV_PREFIX) if source else []),
@@ -141,6 +146,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
         "resources": config.pods.resources.agent.model_dump(),
         "securityContext": _container_security(),
         "terminationMessagePolicy": "File",
+        "livenessProbe": liveness_probe(),
         "volumeMounts": [
             _mount(JOB_SPEC_VOLUME, JOB_SPEC_FOLDER, read_only=True),
             _mount("tmp", "/tmp"),  # noqa: S108 - a volume of the container's own

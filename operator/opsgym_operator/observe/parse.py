@@ -18,6 +18,7 @@ from opsgym_api.kinds.evalmodel import EvalModel
 from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, EvalRunStatus
 from opsgym_api.records.attempt import Attempt, Cell
 from opsgym_api.records.exit_codes import Exit
+from opsgym_api.records.heartbeat import HUNG
 from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef, trials_at
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_api.validation import problems_of
@@ -363,6 +364,9 @@ def _cause(pod: Manifest, container: str) -> tuple[InfraReason, str]:
     if ended.get("reason") == "OOMKilled":
         advice = f"raise the memory limit of {container} in the installation's values"
         return InfraReason.RUNNER_ERROR, f"container {container} was OOMKilled; {advice}"
+    if str(ended.get("message", "")).startswith(HUNG):
+        message = f"container {container} hung: its heartbeat stood still for a minute; its log says where it hung"
+        return InfraReason.HUNG, message
     reason = InfraReason.STORE_LOST if ended.get("exitCode") == Exit.STORE_LOST else InfraReason.RUNNER_ERROR
     return reason, _exit_message(container, ended)
 

@@ -7,9 +7,11 @@ every trial is accounted for and no Job is left that might change that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from opsgym_api.records.outcomes import Outcome
+from opsgym_core.accounting.breaker import Fault
+from opsgym_core.common.clock import utc_text
 from opsgym_core.common.numbers import dollars, percent
 from opsgym_operator.observe.objects import ObservedPod, ObservedRun
 from opsgym_operator.plan.pod_states import (
@@ -24,6 +26,8 @@ from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.slots import SlotDemand
 from opsgym_operator.plan.status import Reason, RunSummary
 
+FAULT_SHOWN_S = 600.0
+"""Seconds for which a run that goes on shows its latest infrastructure error."""
 STORE_RETRY_S = 10.0
 """Seconds until a store that could not be reached is tried again."""
 
@@ -57,8 +61,17 @@ def summarize(
         or not_starting(pods, spec.limits.pending_seconds, now)
         or unschedulable(pods, spec.limits.pending_seconds, now)
         or (None if busy else _waiting(progress, demands))
-        or RunSummary(Reason.RUNNING if progress.jobs else Reason.STARTING)
+        or RunSummary(Reason.RUNNING if progress.jobs else Reason.STARTING, _last_fault(progress, now))
     )
+
+
+def _last_fault(progress: RunProgress, now: datetime) -> str:
+    """The latest infrastructure error of a run that goes on; empty if there was none in the last minutes."""
+    at, fault = progress.ledger.last_fault or (0.0, Fault("", ""))
+    if now.timestamp() - at >= FAULT_SHOWN_S:
+        return ""
+    ended = utc_text(datetime.fromtimestamp(at, UTC), "seconds")
+    return f"an attempt ended at {ended} as infra_error, {fault.reason}: {fault.message[:300]}"
 
 
 def store_unreachable(run: ObservedRun, pods: Sequence[ObservedPod]) -> RunSummary | None:

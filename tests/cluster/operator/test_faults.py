@@ -5,6 +5,7 @@ A pod that gets SIGTERM records that it was cancelled; for a pod that dies, the 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from devcluster.kube import Kube
 from tests.cluster.faults import evict, kill_in_container, oom_kill
 from tests.cluster.operator.held_model import HeldModel
-from tests.cluster.operator.world import Operator, evalrun
+from tests.cluster.operator.world import Operator, condition_of, evalrun
 
 from opsgym_api.records.attempt import AttemptRecord
 from opsgym_api.records.outcomes import Outcome
@@ -26,6 +27,9 @@ HARM: dict[str, Harm] = {
     "pod deleted": lambda kube, namespace, pod: kube.delete("Pod", pod, namespace),
     "pod evicted": evict,
     "agent out of memory": lambda kube, namespace, pod: oom_kill(kube, namespace, pod, "agent"),
+    "agent hung": lambda kube, namespace, pod: kill_in_container(
+        kube, namespace, pod, "agent", "opsgym_runner", signal.SIGSTOP
+    ),
     "Postgres killed": lambda kube, namespace, pod: kill_in_container(kube, namespace, pod, "postgres", "postgres"),
     "gym server killed": lambda kube, namespace, pod: kill_in_container(
         kube, namespace, pod, "gym-itsm", "opsgym_domains"
@@ -49,12 +53,20 @@ def test_a_trial_survives(operator: Operator, model: HeldModel, kube: Kube, harm
 
     HARM[harm](kube, operator.namespace, pod["metadata"]["name"])
     model.release()
+    if harm == "agent hung":
+
+        def is_named() -> bool:
+            return "hung: container agent hung" in condition_of(operator.run("r"), "Progressing")["message"]
+
+        operator.wait(is_named, "does not name the hung agent", 200)
     run = operator.await_end("r", 300)
 
     assert run["status"]["progress"] == "1/1"
     lost = first_attempt(operator)
     assert lost.outcome is (Outcome.CANCELLED if harm in TERMINATED else Outcome.INFRA_ERROR), lost
     assert lost.message
+    if harm == "agent hung":
+        assert lost.reason == "hung"
     if "killed" in harm:
         assert lost.reason == "gym_lost"
     assert [trial.attempt for trial in operator.results("r").trials] == [1]

@@ -8,6 +8,7 @@ from tests.operator.build.material import LABELS, OWNER, SECURITY, SPEC, TAPE, p
 from tests.operator.fleet import CONFIG
 
 from opsgym_api.kinds.evalrun import Suite
+from opsgym_operator.build.liveness import probe_script
 
 POD = {
     "restartPolicy": "Never",
@@ -50,6 +51,14 @@ ANNOTATIONS = {
 SKIP_IDENTITY = "eks.amazonaws.com/skip-containers"
 
 
+LIVENESS = {
+    "exec": {"command": ["sh", "-c", probe_script()]},
+    "initialDelaySeconds": 60,
+    "periodSeconds": 20,
+    "timeoutSeconds": 15,
+    "failureThreshold": 3,
+    "terminationGracePeriodSeconds": 20,
+}
 POSTGRES = ["python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"]
 
 
@@ -154,6 +163,7 @@ def test_a_task_job_whole() -> None:
                             "command": ["python", "-m", "opsgym_runner", "task"],
                             "env": [
                                 {"name": "OPSGYM_JOB_SPEC", "value": "/etc/opsgym/job/job.json"},
+                                {"name": "OPSGYM_HEARTBEAT", "value": "/tmp/heartbeat"},
                                 *STORE_ENV,
                                 {
                                     "name": "OPSGYM_KEY_0",
@@ -164,6 +174,7 @@ def test_a_task_job_whole() -> None:
                             "resources": resources("agent"),
                             "securityContext": SECURITY,
                             "terminationMessagePolicy": "File",
+                            "livenessProbe": LIVENESS,
                             "volumeMounts": [
                                 {"name": "job-spec", "mountPath": "/etc/opsgym/job", "readOnly": True},
                                 {"name": "tmp-agent", "mountPath": "/tmp"},
@@ -244,6 +255,7 @@ def test_a_preflight_job_whole() -> None:
                             "command": ["python", "-m", "opsgym_runner", "preflight"],
                             "env": [
                                 {"name": "OPSGYM_JOB_SPEC", "value": "/etc/opsgym/job/job.json"},
+                                {"name": "OPSGYM_HEARTBEAT", "value": "/tmp/heartbeat"},
                                 {"name": "OPSGYM_SUITE", "value": "/suite"},
                                 *STORE_ENV,
                                 {
@@ -254,6 +266,7 @@ def test_a_preflight_job_whole() -> None:
                             "resources": resources("agent"),
                             "securityContext": SECURITY,
                             "terminationMessagePolicy": "File",
+                            "livenessProbe": LIVENESS,
                             "volumeMounts": [
                                 {"name": "job-spec", "mountPath": "/etc/opsgym/job", "readOnly": True},
                                 {"name": "tmp", "mountPath": "/tmp"},

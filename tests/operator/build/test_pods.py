@@ -130,7 +130,7 @@ def test_a_suite_in_an_object_store_has_its_own_credentials() -> None:
     pod = preflight(suite, FULL)["spec"]["template"]["spec"]
     assert pod["initContainers"] == []
     assert "suite" not in {volume["name"] for volume in pod["volumes"]}
-    assert pod["containers"][0]["env"][1:] == [
+    assert pod["containers"][0]["env"][2:] == [
         {"name": "OPSGYM_STORE", "value": "s3://b"},
         {"name": "OPSGYM_STORE_AWS_REGION", "value": "eu-1"},
         {"name": "OPSGYM_SUITE_STORE", "value": "s3://rows"},

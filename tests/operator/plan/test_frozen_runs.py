@@ -582,6 +582,21 @@ def test_a_failed_pull_stalls_a_run_of_which_nothing_runs_at_once() -> None:
     assert condition(run, "Stalled").startswith("True ImageUnavailable")
 
 
+def test_a_run_that_goes_on_names_its_latest_infra_error_for_ten_minutes() -> None:
+    fleet, run = frozen()
+    message = "container agent hung: its heartbeat stood still for a minute"
+    ended = summary(CELL, "t0", 0, 0, Outcome.INFRA_ERROR, 0.0, fleet.now)
+    run.ledger.record(replace(ended, reason="hung", message=message))
+    fleet.now = START + timedelta(seconds=5)
+    planned(fleet)
+    named = f"True Running: an attempt ended at 2026-01-01T00:00:00Z as infra_error, hung: {message}"
+    assert condition(run, "Progressing") == named
+    assert condition(run, "Stalled").startswith("False")
+    fleet.now = START + timedelta(seconds=660)
+    planned(fleet)
+    assert condition(run, "Progressing") == "True Running"
+
+
 def test_a_job_without_pods_stalls_the_run() -> None:
     fleet, run = frozen()
 
