@@ -21,6 +21,8 @@ from opsgym_core.store.base import is_key
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.pod_template import DomainPods, PodTemplate, Quantity, Resources
 
+CONFIG = "/etc/opsgym/config.yaml"
+"""Where the chart mounts the configuration; `OPSGYM_OPERATOR_CONFIG` overrides it."""
 PROXY_URL = r"^(https?://[^\s@/]+/?)?$"
 """Address of a proxy; credentials belong into a Secret, not into the configuration."""
 
@@ -170,6 +172,13 @@ class NotificationsConfig(Document):
         return {webhook.name: webhook for webhook in self.webhooks}
 
 
+class StoreGatewayConfig(Document):
+    """The service through which pods reach stores, so that they hold no key."""
+
+    url: Annotated[Url, Field(pattern=r"^https?://[^\s/?#@]+$")]
+    """Its address inside the cluster, which is also the audience of the pods' tokens."""
+
+
 class LeaseConfig(Document):
     """The Lease by which the replicas of a release elect their leader."""
 
@@ -208,7 +217,7 @@ class CredentialsConfig(Document):
 
 
 class OperatorConfig(Document):
-    """`/etc/opsgym/config.yaml`."""
+    """The configuration, usually of `CONFIG`."""
 
     stores: Annotated[list[StoreConfig], Field(min_length=1)]
     """Stores by name; names are unique."""
@@ -232,6 +241,8 @@ class OperatorConfig(Document):
     """Webhook notifications of run events."""
     credentials: CredentialsConfig = CredentialsConfig()
     """Secrets that models may use."""
+    store_gateway: StoreGatewayConfig | None = None
+    """Service through which pods reach stores; if absent, pods hold keys of their stores."""
     watch_namespaces: list[Name] = []
     """Namespaces to watch; the whole cluster if empty."""
     lease: LeaseConfig = LeaseConfig()

@@ -26,7 +26,7 @@ from opsgym_core.kube.client import EVALRUNS, ApiError, Client
 from opsgym_core.kube.login import login
 from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.mounted import MOUNTED, Stores
-from opsgym_operator.config import OperatorConfig, parse_config
+from opsgym_operator.config import CONFIG, OperatorConfig, parse_config
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.controller import Controller
 from opsgym_operator.kube.cache import ObjectCache
@@ -39,7 +39,6 @@ from opsgym_operator.observability.server import serving
 
 log = structlog.get_logger(__name__)
 
-CONFIG = "/etc/opsgym/config.yaml"
 PORT = 9100
 STARTING_TRIES = 30
 """Times that the API server may ask for another try, a second or more apart, before the operator gives up."""

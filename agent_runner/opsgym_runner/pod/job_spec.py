@@ -29,10 +29,12 @@ from opsgym_api.records.job_spec import (
     pods_for,
     trials_at,
 )
+from opsgym_api.records.store_gateway import ENV_STORE_TOKEN
 from opsgym_api.validation import problems_of
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
+from opsgym_runner.pod.gateway_store import GatewayStore
 
 Spec = TypeVar("Spec", JobSpec, PreflightSpec)
 
@@ -125,6 +127,9 @@ def recordings_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _opened(variable: str, environment: Mapping[str, str], prefix: str) -> Store:
+    location = _required(environment, variable)
+    if location.startswith(("http://", "https://")):
+        return GatewayStore(location, Path(_required(environment, ENV_STORE_TOKEN)))
     secret = environment.get(f"{prefix}AWS_SECRET_ACCESS_KEY")
     access = S3Access(
         endpoint_url=environment.get(f"{prefix}AWS_ENDPOINT_URL_S3") or None,
@@ -133,7 +138,7 @@ def _opened(variable: str, environment: Mapping[str, str], prefix: str) -> Store
         secret_access_key=SecretStr(secret) if secret else None,
     )
     try:
-        return open_store(_required(environment, variable), access)
+        return open_store(location, access)
     except InputError as error:
         raise UnusableJobSpec(f"{variable}: {error}") from None
 

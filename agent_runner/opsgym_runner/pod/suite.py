@@ -65,7 +65,7 @@ def fetched(suite: Suite, store: Store, folder: Path) -> Source:
     """
     assert suite.object_store is not None
     label, key = f"store {suite.object_store.store}", suite.object_store.key
-    prefix = key if key.endswith("/") else f"{key.rpartition('/')[0]}/".lstrip("/")
+    prefix = suite.object_store.folder
     # Where a user created a folder, S3 consoles leave an empty object whose key ends in a slash.
     keys = [name for name in store.keys(prefix) if all(part and part[0] != "." for part in name.split("/"))]
     rows = [name for name in keys if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]

@@ -191,6 +191,22 @@ class Client(AbstractAsyncContextManager["Client"]):
         served = [str(version["groupVersion"]) for version in answer.get("versions") or ()]
         return sorted(served, key=lambda version: version != preferred)
 
+    async def review_token(self, token: str, audience: str) -> Manifest:
+        """What the API server says of a ServiceAccount's token: the status of a TokenReview.
+
+        Args:
+            token: The token.
+            audience: Audience that the token must be for.
+        """
+        review = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenReview",
+            "spec": {"token": token, "audiences": [audience]},
+        }
+        answer = await self._request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body=review)
+        status: Manifest = answer.get("status") or {}
+        return status
+
     async def create(self, manifest: Manifest) -> Manifest:
         """Creates an object; returns it as the API server stored it.
 

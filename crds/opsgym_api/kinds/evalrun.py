@@ -48,6 +48,11 @@ class ObjectStoreSource(Document):
     key: Annotated[str, Field(min_length=1)]
     """Key of a file, or a prefix that ends in `/`."""
 
+    @property
+    def folder(self) -> str:
+        """Prefix of the rows and of the files that they may name; empty for a file at the root of the store."""
+        return self.key[: self.key.rfind("/") + 1].lstrip("/")
+
 
 class ConfigMapSource(Document):
     """Task rows in a ConfigMap of the namespace."""

@@ -104,6 +104,8 @@ class JobSpec(Stored):
 
     version: int = JOB_SPEC_VERSION
     run: str
+    store: str = ""
+    """Name of the run's store in the installation; the store gateway serves its pods this one."""
     cell: Cell
     model: JobModel
     planner: JobModel | None = None
@@ -141,6 +143,8 @@ class PreflightSpec(Stored):
 
     version: int = JOB_SPEC_VERSION
     run: str
+    store: str = ""
+    """Name of the run's store in the installation."""
     suite: Suite
     """Exactly one source; a built-in suite or a ConfigMap's is found at `/suite`."""
     models: list[JobModel]

@@ -140,6 +140,7 @@ def job_spec(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> JobSpec:
     models = _job_models(run, job.resolved, roles.names, key_envs(models_of(job)))
     return JobSpec(
         run=run.id,
+        store=job.resolved.store.name,
         cell=job.cell,
         model=models[roles.model],
         planner=models[roles.planner] if roles.planner is not None else None,
@@ -161,6 +162,7 @@ def preflight_spec(run: ObservedRun, job: PreflightJob) -> PreflightSpec:
     models = _job_models(run, resolved, list(resolved.models), key_envs(models_of(job)))
     return PreflightSpec(
         run=run.id,
+        store=resolved.store.name,
         suite=resolved.spec.suite,
         models=list(models.values()),
         evaluated=[model.name for model in resolved.spec.models],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -11,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from opsgym_core.metrics.registry import Metrics
 from opsgym_operator.observability.health import Health
+from opsgym_operator.sockets import listening_socket
 
 
 @asynccontextmanager
@@ -46,14 +46,7 @@ async def serving(metrics: Metrics, health: Health, ready: Callable[[], bool], p
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
-        await web.SockSite(runner, _listening_socket(port)).start()
+        await web.SockSite(runner, listening_socket(port)).start()
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
-
-
-def _listening_socket(port: int) -> socket.socket:
-    """One socket for IPv4 and, where it is available, IPv6: pods have either or both."""
-    if socket.has_dualstack_ipv6():
-        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
-    return socket.create_server(("", port))

@@ -31,6 +31,7 @@ def test_a_job_spec_config_map_whole() -> None:
     assert json.loads(content["job.json"]) == {
         "version": 1,
         "run": "team.nightly.1234",
+        "store": "results",
         "cell": {"model": "gpt", "agent": "react", "mode": "oracle", "domain": "hybrid"},
         "model": {
             "name": "gpt",
