@@ -57,7 +57,7 @@ def _authoring(domain: str) -> dict[str, str]:
     folder = Path(importlib.import_module(f"opsgym_suites.{domain}").__file__ or "").parent
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if "seeds" not in path.parts]
     scenes = sum(
-        isinstance(node, ast.FunctionDef) and node.returns is not None and _is_of_drafts(node.returns)
+        isinstance(node, ast.FunctionDef) and _writes_drafts(node)
         for text in texts
         for node in ast.walk(ast.parse(text))
     )
@@ -70,15 +70,17 @@ def _authoring(domain: str) -> dict[str, str]:
     ]
     return {
         "tasks": str(len(rows)),
-        "scenes: functions that yield tasks of one situation": str(scenes),
+        "scenes: functions that write the tasks of one situation": str(scenes),
         "tasks a scene": f"{len(rows) / scenes:.1f}",
         "lines of code a task": f"{sum(len(text.splitlines()) for text in texts) / len(rows):.0f}",
         "kB of JSON a task, on one line": f"{sum(map(len, rows)) / len(rows) / 1000:.1f}",
     }
 
 
-def _is_of_drafts(returns: ast.expr) -> bool:
-    return ast.unparse(returns) in ("Iterable[Draft]", "Iterator[Draft]")
+def _writes_drafts(function: ast.FunctionDef) -> bool:
+    """Whether a function states a task itself; one that only puts together the tasks of others states none."""
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return any(isinstance(called, ast.Name) and called.id == "Draft" for called in calls)
 
 
 def _modules(domain: str) -> list[tuple[str, Path]]:
