@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -188,7 +190,7 @@ def selected(events: Sequence[Event], query: ListQuery) -> list[Event]:
     if query.ical_uid:
         matching = [event for event in matching if event.iCalUID == query.ical_uid]
     elif query.q:
-        pattern = like(f"%{query.q}%")
+        pattern = LikePattern(query.q)
         matching = [event for event in matching if _has_text(event, pattern)]
     if query.event_types:
         matching = [event for event in matching if event.eventType in query.event_types]
@@ -228,12 +230,37 @@ def may_be_listed(event: Event, role: str | None, user_id: str) -> bool:
     return event.visibility in ("default", "public") or is_own_private
 
 
-def like(pattern: str) -> re.Pattern[str]:
-    """SQLite's LIKE as a regular expression: `%` and `_` are wildcards, and only ASCII letters ignore case."""
-    parts = {"%": ".*", "_": "."}
-    return re.compile(
-        "".join(parts.get(character) or re.escape(character) for character in ascii_lower(pattern)), re.DOTALL
-    )
+@dataclass(frozen=True)
+class LikePattern:
+    """What SQLite's LIKE searches for in a text: `%` and `_` are wildcards, and only ASCII letters ignore case.
+
+    Each part between two `%` is searched for from the end of the part before it on, so that no pattern takes long
+    because of its wildcards; a pattern that is longer than the text is not even read.
+    """
+
+    pattern: str
+
+    @cached_property
+    def _fewest(self) -> int:
+        """Length of the shortest text that can match."""
+        return len(self.pattern) - self.pattern.count("%")
+
+    @cached_property
+    def _parts(self) -> Sequence[re.Pattern[str]]:
+        parts = filter(None, ascii_lower(self.pattern).split("%"))
+        return [re.compile(re.escape(part).replace("_", "."), re.DOTALL) for part in parts]
+
+    def is_in(self, text: str) -> bool:
+        """Whether a part of the text matches."""
+        if len(text) < self._fewest:
+            return False
+        lower, end = ascii_lower(text), 0
+        for part in self._parts:
+            match = part.search(lower, end)
+            if match is None:
+                return False
+            end = match.end()
+        return True
 
 
 def ascii_lower(text: str) -> str:
@@ -241,6 +268,6 @@ def ascii_lower(text: str) -> str:
     return "".join(character.lower() if character.isascii() else character for character in text)
 
 
-def _has_text(event: Event, pattern: re.Pattern[str]) -> bool:
+def _has_text(event: Event, pattern: LikePattern) -> bool:
     texts = (event.summary, event.description, event.location)
-    return any(text is not None and pattern.fullmatch(ascii_lower(text)) for text in texts)
+    return any(text is not None and pattern.is_in(text) for text in texts)
