@@ -57,13 +57,14 @@ class ObservedPod:
     running: bool = False
     """Whether its phase is Running."""
     container_error: ContainerError | None = None
-    """None if all its containers start."""
+    """None if all its containers start, or it is being deleted."""
     unschedulable_since: datetime | None = None
-    """Time since which no node has room for it; None if one had, or the scheduler has not tried yet."""
+    """Time since which no node has room for it; None if one had, the scheduler has not tried yet, or it is being
+    deleted."""
     unschedulable_message: str = ""
     """Message of the scheduler."""
     starting_since: datetime | None = None
-    """When it got its node; None without one, and once its containers run."""
+    """When it got its node; None without one, once its containers run, and once it is being deleted."""
     sandbox_missing: bool = False
     """Whether its node has not set up its network and volumes."""
     delete_by: datetime | None = None

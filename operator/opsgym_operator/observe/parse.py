@@ -234,8 +234,10 @@ def pod_ended(pod: Manifest) -> bool:
 def read_pod(pod: Manifest) -> ObservedPod:
     """A pod that has not ended."""
     scheduled = _condition(pod, "PodScheduled")
-    unschedulable = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
-    starting = scheduled.get("status") == "True" and pod["status"].get("phase") == "Pending"
+    # A pod that is being deleted is not meant to start: its conditions say what it loses, not what it waits for.
+    staying = "deletionTimestamp" not in pod["metadata"]
+    unschedulable = staying and scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+    starting = staying and scheduled.get("status") == "True" and pod["status"].get("phase") == "Pending"
     return ObservedPod(
         name=pod["metadata"]["name"],
         job=label(pod, LABEL_JOB_NAME),
@@ -243,7 +245,7 @@ def read_pod(pod: Manifest) -> ObservedPod:
         eval_model=label(pod, LABEL_EVAL_MODEL),
         model=label(pod, LABEL_MODEL),
         running=pod["status"].get("phase") == "Running",
-        container_error=_container_error(pod),
+        container_error=_container_error(pod) if staying else None,
         unschedulable_since=time_of(scheduled.get("lastTransitionTime")) if unschedulable else None,
         unschedulable_message=scheduled.get("message", "") if unschedulable else "",
         starting_since=time_of(scheduled.get("lastTransitionTime")) if starting else None,
