@@ -17,6 +17,7 @@ from opsgym_core.store import mounted as mounted_module
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import BATCH, THREADS, StoreConfig, Stores
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.state import run_state as run_state_module
 
 
 @pytest.fixture
@@ -82,6 +83,23 @@ def test_reconciles_go_on_while_a_store_hangs(
     began = time.monotonic()
     namespace.reconcile(lambda: bool(preflights(namespace, "healthy")))
     assert time.monotonic() - began < 20, "30 runs at 4 x 60 s each would have taken hours"
+
+
+def test_a_run_whose_store_hangs_delays_the_readiness_and_metrics_of_all_for_seconds_only(
+    server: ApiServer,
+    stores_of: Stores,
+    config: OperatorConfig,
+    store_config: StoreConfig,
+    silent: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_state_module, "LATE_S", 0.2)
+    both = config.model_copy(update={"stores": [*config.stores, hanging(store_config, silent)]})
+    namespace = Namespace(server, stores_of, both)
+    namespace.apply("stuck", SPEC | {"resultStore": "hanging"})
+    # Longer than a minute, after which the read is given up, is an error of the helper.
+    namespace.reconcile(lambda: namespace.reconciler is not None and namespace.reconciler.synced)
+    assert namespace.condition("stuck")[1] != "StoreUnreachable", "a store that is late is not out of reach"
 
 
 def test_a_call_of_a_hanging_store_is_given_up_and_other_stores_answer_meanwhile(

@@ -50,6 +50,7 @@ class Namespace:
         self.metrics = Metrics()
         self._stores, self._config = stores, config
         self.version = 10
+        self.reconciler: NamespaceReconciler | None = None
         server.answer("POST", "/api/v1/namespaces/team/events", 201, {})
         for path in (CONFIGMAPS, "/apis/batch/v1/namespaces/team/jobs", f"{API}/evalruns"):
             server.answer("POST", path, 201, self._created)
@@ -91,7 +92,7 @@ class Namespace:
             context = ControllerContext(
                 client, self.cache, self._stores, self._config, self.metrics, since=NOW, now=lambda: NOW
             )
-            reconciler = NamespaceReconciler("team", context)
+            self.reconciler = reconciler = NamespaceReconciler("team", context)
             while not until():
                 delay = await reconciler.reconcile_once()
                 if delay > 0 and not until():

@@ -90,7 +90,8 @@ class NamespaceReconciler:
         self.began_at: float | None = None
         """When the current reconcile began, by the monotonic clock; None between reconciles."""
         self.synced = False
-        """Whether the namespace was tried: each run was read from its store or that failed, or a reconcile failed."""
+        """Whether the namespace was tried: each run was read from its store, or that failed or waits for a store that
+        is late to answer, or a reconcile failed."""
 
     def enqueue(self) -> None:
         """Requests a reconcile soon, because something has changed."""
@@ -167,7 +168,8 @@ class NamespaceReconciler:
         delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
         run_metrics.show_models(self._context.metrics, self.name, snapshot)
         unread = [uid for uid, desired in plans.items() if Load.STORED_RUN in desired.loads]
-        self.synced = all(self._states[uid].error for uid in unread if uid in self._states)
+        states = [self._states[uid] for uid in unread if uid in self._states]
+        self.synced = all(state.error or state.late for state in states)
         return min(delays)
 
     async def _plan(self, snapshot: NamespaceSnapshot) -> tuple[ObservedNamespace, Mapping[str, Desired]]:

@@ -59,6 +59,9 @@ CHUNK_DELAY_S = 60.0
 """Seconds without a new chunk after the store refused one."""
 CHUNK_TRIES = 3
 """Times that a chunk is tried; its Job goes without one then, and its single records are read instead."""
+LATE_S = 15.0
+"""Seconds after which a store that has not answered a small read delays the operator's readiness and metrics no more.
+It does not count as failing yet: the first read of a process that has just started on a busy node is slow, too."""
 SPEND_S = 5.0
 """Seconds between two reads of what the running attempts of a run with a budget have spent."""
 
@@ -99,6 +102,8 @@ class RunState:
     """By the prefix of the names of a cell's Jobs: the number that follows those of which the store has a chunk."""
     error: str = ""
     """Why the last call of the store failed; empty if it succeeded."""
+    late: bool = False
+    """Whether the store has owed the answer to the first small read for `LATE_S`."""
     harvester: PodHarvester | None = None
     """None until the store was read."""
     _ended_figures: RunFigures | None = None
@@ -256,7 +261,7 @@ class RunState:
         ledger = AttemptLedger(self.spec.limits.infra_retries)
         harvester = PodHarvester(self.id, self.store, ledger, self.stores, self.metrics, self.since)
         # A store that hangs is known before it could keep other runs from being read.
-        await self._call(_probe, self.id)
+        await self._first_answer()
         async with self.reading:
             stored = await self.stores.call(self.store, read_stored_run, self.id)
             if stored.record is not None:
@@ -268,6 +273,23 @@ class RunState:
             self._keep_number(name)
         self.stored = StoredState(stored.record, stored.index, stored.control, stored.gate, ledger)
         self.gate = stored.gate
+
+    async def _first_answer(self) -> None:
+        """Reads a small object; enqueues a reconcile if the store is late to answer.
+
+        Raises:
+            StoreError: The store cannot be read, or does not answer.
+        """
+        noting = asyncio.get_running_loop().call_later(LATE_S, self._note_late)
+        try:
+            await self._call(_probe, self.id)
+        finally:
+            noting.cancel()
+            self.late = False
+
+    def _note_late(self) -> None:
+        self.late = True
+        self.enqueue()
 
     async def _read_suite(self) -> None:
         index = await self._call(read_index, self.id)
