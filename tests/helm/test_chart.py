@@ -62,11 +62,13 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "trial store with a volume": {"trialStore": {"enabled": True, "persistence": {"enabled": True}}},
     "no extras": {"stores": [STORE], "accessRoles": False, "networkPolicy": {"enabled": False}},
     "console": {"stores": [STORE], "console": {"enabled": True}},
+    "cluster-wide without store gateway": {"clusterWide": True, "stores": [STORE], "storeGateway": {"enabled": False}},
     "console cluster-wide": {"clusterWide": True, "stores": [STORE], "console": {"enabled": True}},
     "additions to pods": {
         "trialStore": {"enabled": True, **ADDITIONS},
         "operator": ADDITIONS,
         "console": {"enabled": True, **ADDITIONS},
+        "storeGateway": ADDITIONS,
         "pods": {**ADDITIONS, "domains": {"csm": {**ADDITIONS, "resources": {"gym": {"limits": {"cpu": 2}}}}}},
         "proxy": {"http": "http://proxy.net.svc:3128", "https": "http://proxy.net.svc:3129/", "noProxy": [".corp"]},
         "caBundle": {"configMap": "trust", "key": "bundle.pem"},
@@ -165,6 +167,7 @@ def test_only_pods_that_use_the_api_server_have_a_token(values: Mapping[str, Any
     tokens = {pod.owner: pod.spec["automountServiceAccountToken"] for pod in pods(rendered(values))}
     expected = {"Deployment opsgym-operator", "Pod opsgym-test"}
     expected |= {"Deployment opsgym-console"} if values.get("console") else set()
+    expected |= {"Deployment opsgym-store-gateway"} & tokens.keys()
     expected |= {"Job opsgym-secrets"} & tokens.keys()
     assert {owner for owner, token in tokens.items() if token} == expected
 
@@ -206,6 +209,12 @@ def test_a_cluster_wide_release_has_these_objects_outside_its_namespace() -> Non
     assert outside == {
         ("ClusterRole", None, "evals-opsgym-operator"),
         ("ClusterRoleBinding", None, "evals-opsgym-operator"),
+        ("ClusterRole", None, "evals-opsgym-store-gateway"),
+        ("ClusterRoleBinding", None, "evals-opsgym-store-gateway"),
+        *(
+            (kind, "evals", "opsgym-store-gateway")
+            for kind in ("Deployment", "NetworkPolicy", "Service", "ServiceAccount")
+        ),
         ("ClusterRole", None, "evals-opsgym-viewer"),
         ("ClusterRole", None, "evals-opsgym-user-editor"),
         ("ClusterRole", None, "evals-opsgym-platform-editor"),

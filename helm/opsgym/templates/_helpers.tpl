@@ -90,6 +90,22 @@ part before the first slash is a registry if it has a dot or a colon, or is loca
 {{- with .Values.defaultStore }}{{ . }}{{ else }}{{ (first (include "opsgym.stores" . | fromJson).list).name }}{{ end }}
 {{- end }}
 
+{{/* `true` if pods reach stores through the gateway, else empty. */}}
+{{- define "opsgym.gatewayEnabled" -}}
+{{- $enabled := .Values.storeGateway.enabled }}
+{{- if kindIs "invalid" $enabled }}{{ $enabled = .Values.clusterWide }}{{ end }}
+{{- if $enabled }}true{{ end }}
+{{- end }}
+
+{{/* Secrets with the keys of stores, by the store's name. */}}
+{{- define "opsgym.storeSecrets" -}}
+{{- $secrets := dict }}
+{{- range (include "opsgym.stores" . | fromJson).list }}
+{{- if .secret }}{{ $_ := set $secrets .name .secret }}{{ end }}
+{{- end }}
+{{- $secrets | toJson }}
+{{- end }}
+
 {{/* ServiceAccount of the pods of runs. */}}
 {{- define "opsgym.podsAccount" -}}
 {{- $own := ternary "default" (printf "%s-task" (include "opsgym.fullname" .)) .Values.clusterWide }}
@@ -153,6 +169,9 @@ tracing:
 {{- end }}
 {{- end }}
 notifications: {{ .Values.notifications | toJson }}
+{{- if include "opsgym.gatewayEnabled" . }}
+storeGateway: {url: "http://{{ include "opsgym.fullname" . }}-store-gateway.{{ .Release.Namespace }}.svc:8080"}
+{{- end }}
 lease: {namespace: {{ .Release.Namespace }}, name: {{ include "opsgym.fullname" . }}-operator}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
@@ -348,19 +367,14 @@ Service, any port of its namespace is allowed.
 {{- end }}
 {{- end }}
 
-{{/* Egress to name servers and stores, which the operator and the pods of runs share. */}}
-{{- define "opsgym.commonEgress" -}}
+{{/* Egress to name servers, proxies and addresses of cloud identities, which every pod but the trial store needs. */}}
+{{- define "opsgym.baseEgress" -}}
 {{- $policy := .Values.networkPolicy -}}
 - ports:
     {{- range $policy.dnsPorts | uniq }}
     - {protocol: UDP, port: {{ . }}}
     - {protocol: TCP, port: {{ . }}}
     {{- end }}
-{{- $urls := list }}
-{{- range .Values.stores }}
-{{- with .endpointUrl }}{{ $urls = append $urls . }}{{ end }}
-{{- end }}
-{{ include "opsgym.egress" (dict "urls" $urls "ports" $policy.storePorts "peers" $policy.peers.stores) }}
 {{- with compact (list .Values.proxy.http .Values.proxy.https) }}
 {{- $proxies := list }}
 {{- range . }}{{ $proxies = append $proxies (trimSuffix "/" .) }}{{ end }}
@@ -369,6 +383,17 @@ Service, any port of its namespace is allowed.
 {{- with $policy.workloadIdentity }}
 {{ include "opsgym.identityEgress" . }}
 {{- end }}
+{{- end }}
+
+{{/* Egress of pods that reach stores. */}}
+{{- define "opsgym.commonEgress" -}}
+{{- $policy := .Values.networkPolicy -}}
+{{- include "opsgym.baseEgress" . }}
+{{- $urls := list }}
+{{- range .Values.stores }}
+{{- with .endpointUrl }}{{ $urls = append $urls . }}{{ end }}
+{{- end }}
+{{ include "opsgym.egress" (dict "urls" $urls "ports" $policy.storePorts "peers" $policy.peers.stores) }}
 {{- if .Values.trialStore.enabled }}
 - ports:
     - {protocol: TCP, port: 7070}
@@ -378,5 +403,22 @@ Service, any port of its namespace is allowed.
       podSelector:
         matchLabels:
           {{- include "opsgym.selector" (dict "root" . "component" "trial-store") | nindent 10 }}
+{{- end }}
+{{- end }}
+
+{{/* Egress of pods of runs: stores, or the store gateway in their place. */}}
+{{- define "opsgym.runEgress" -}}
+{{- if include "opsgym.gatewayEnabled" . }}
+{{- include "opsgym.baseEgress" . }}
+- ports:
+    - {protocol: TCP, port: 8080}
+  to:
+    - namespaceSelector:
+        matchLabels: {kubernetes.io/metadata.name: {{ .Release.Namespace }}}
+      podSelector:
+        matchLabels:
+          {{- include "opsgym.selector" (dict "root" . "component" "store-gateway") | nindent 10 }}
+{{- else }}
+{{- include "opsgym.commonEgress" . }}
 {{- end }}
 {{- end }}

@@ -1,6 +1,6 @@
 """Pod templates of task Jobs and preflight Jobs.
 
-Invariant: every pod satisfies Pod Security `restricted` and has no service account token; the agent's container sees
+Invariant: every pod satisfies Pod Security `restricted` and has no token of the API server; the agent's container sees
 neither the socket of Postgres nor any credential except those of its models, its store and its gym servers.
 """
 
@@ -20,6 +20,7 @@ from opsgym_api.records.job_spec import (
     STORE_ENV_PREFIX,
     SUITE_ENV_PREFIX,
 )
+from opsgym_api.records.store_gateway import ENV_STORE_TOKEN, store_url
 from opsgym_core.common.logs import ENV_LEVEL
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.job_spec import (
@@ -48,6 +49,13 @@ JOB_SPEC_FOLDER = "/etc/opsgym/job"
 JOB_SPEC_VOLUME = "job-spec"
 ADMIN_VOLUME = "admin"
 """Volume in memory with the tokens of the gym servers' admin endpoints, which the servers write."""
+GATEWAY_VOLUME = "store-gateway"
+GATEWAY_FOLDER = "/var/run/secrets/opsgym.dev/store-gateway"
+"""Where the containers that reach stores see the pod's token for the store gateway."""
+GATEWAY_TOKEN = "token"  # noqa: S105 - the name of a file
+GATEWAY_TOKEN_S = 3600
+"""Seconds for which such a token is valid; the kubelet replaces it earlier, and pods outlive an API server that is away
+for less."""
 READY_FILE = "/tmp/ready"  # noqa: S108 - a volume of the container's own
 """Where a gym server says that it accepts requests; the kubelet cannot reach its loopback address."""
 GRACE_S = 30
@@ -89,7 +97,8 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
         "env": [
             _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
             _env(ENV_HEARTBEAT, HEARTBEAT_FILE),
-            *_store_env(job.resolved.store),
+            *_store_env(job.resolved.store, config),
+            *_gateway_env(config),
             *map(_key_env, key_envs(models)),
             *_log_env(config),
             *_trace_env(config),
@@ -105,6 +114,7 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
             _mount("tmp-agent", "/tmp"),  # noqa: S108 - a volume of the container's own
             *([_mount(ADMIN_VOLUME, ADMIN_FOLDER, read_only=True)] if has_own else []),
             *_recording_mounts(recordings(models)),
+            *([_mount(GATEWAY_VOLUME, GATEWAY_FOLDER, read_only=True)] if config.store_gateway else []),
             *outbound_mounts(config),
         ],
     }
@@ -117,6 +127,7 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
             _config_map(JOB_SPEC_VOLUME, job.name),
             *volumes,
             *_recording_volumes(recordings(models)),
+            *_gateway_volumes(config),
             *ca_volumes(config),
             *template.volumes,
         ],
@@ -136,8 +147,9 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             _env(ENV_JOB_SPEC, f"{JOB_SPEC_FOLDER}/{JOB_SPEC_KEY}"),
             _env(ENV_HEARTBEAT, HEARTBEAT_FILE),
             *([] if source else [_env(ENV_SUITE, "/suite")]),
-            *_store_env(job.resolved.store),
-            *(_store_env(source, ENV_SUITE_STORE, SUITE_ENV_PREFIX) if source else []),
+            *_store_env(job.resolved.store, config),
+            *(_store_env(source, config, ENV_SUITE_STORE, SUITE_ENV_PREFIX) if source else []),
+            *_gateway_env(config),
             *map(_key_env, key_envs(models)),
             *_log_env(config),
             *outbound_env(config),
@@ -152,6 +164,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             _mount("tmp", "/tmp"),  # noqa: S108 - a volume of the container's own
             *([] if source else [_mount("suite", "/suite", read_only=True)]),
             *_recording_mounts(recordings(models)),
+            *([_mount(GATEWAY_VOLUME, GATEWAY_FOLDER, read_only=True)] if config.store_gateway else []),
             *outbound_mounts(config),
         ],
     }
@@ -165,6 +178,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             _empty("tmp", config.pods.tmp_size_limit),
             *([] if source else [_suite_volume(suite)]),
             *_recording_volumes(recordings(models)),
+            *_gateway_volumes(config),
             *ca_volumes(config),
             *config.pods.volumes,
         ],
@@ -342,14 +356,19 @@ def _key_env(env: KeyEnv) -> Manifest:
     return {"name": env.name, "valueFrom": {"secretKeyRef": {"name": env.secret, "key": env.key}}}
 
 
-def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = STORE_ENV_PREFIX) -> list[Manifest]:
-    """Address and credentials of a store.
+def _store_env(
+    store: StoreConfig, config: OperatorConfig, url: str = ENV_STORE, prefix: str = STORE_ENV_PREFIX
+) -> list[Manifest]:
+    """Address of a store, and its credentials unless a gateway has them.
 
     Args:
         store: The store.
+        config: The configuration.
         url: Variable of its address.
         prefix: Prepended to AWS's usual variables, which the clients of models read.
     """
+    if config.store_gateway is not None:
+        return [_env(url, store_url(config.store_gateway.url, store.name))]
     env = [_env(url, store.url)]
     if store.endpoint_url:
         env.append(_env(f"{prefix}AWS_ENDPOINT_URL_S3", store.endpoint_url))
@@ -359,6 +378,11 @@ def _store_env(store: StoreConfig, url: str = ENV_STORE, prefix: str = STORE_ENV
         env.append(_key_env(KeyEnv(f"{prefix}AWS_ACCESS_KEY_ID", secret, AWS_ACCESS_KEY_ID)))
         env.append(_key_env(KeyEnv(f"{prefix}AWS_SECRET_ACCESS_KEY", secret, AWS_SECRET_ACCESS_KEY)))
     return env
+
+
+def _gateway_env(config: OperatorConfig) -> list[Manifest]:
+    """Where the container finds its token for the store gateway."""
+    return [_env(ENV_STORE_TOKEN, f"{GATEWAY_FOLDER}/{GATEWAY_TOKEN}")] if config.store_gateway else []
 
 
 def _log_env(config: OperatorConfig) -> list[Manifest]:
@@ -397,6 +421,15 @@ def _config_map(volume: str, name: str, *, optional: bool = False) -> Manifest:
 def _suite_volume(suite: Suite) -> Manifest:
     # Optional: the preflight reports a missing ConfigMap; its pod must not wait for it.
     return _config_map("suite", suite.config_map.name, optional=True) if suite.config_map else _empty("suite")
+
+
+def _gateway_volumes(config: OperatorConfig) -> list[Manifest]:
+    """The pod's token for the store gateway. The API server takes it for nothing else."""
+    gateway = config.store_gateway
+    if gateway is None:
+        return []
+    token = {"audience": gateway.url, "expirationSeconds": GATEWAY_TOKEN_S, "path": GATEWAY_TOKEN}
+    return [{"name": GATEWAY_VOLUME, "projected": {"sources": [{"serviceAccountToken": token}]}}]
 
 
 def _empty(name: str, limit: str = "") -> Manifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -14,6 +15,7 @@ from opsgym_operator.build.job_spec import job_spec, recordings
 from opsgym_operator.config import (
     GymImage,
     HeadersSecret,
+    StoreGatewayConfig,
     TracingConfig,
 )
 
@@ -155,6 +157,30 @@ def test_only_postgres_and_gym_servers_see_the_databases() -> None:
     }
     assert seen == {"postgres": {"data", "socket"}, "gym-itsm": {"socket"}, "gym-csm": {"socket"}, "agent": set()}
     assert "password" not in json.dumps(pod).lower()
+
+
+def test_pods_hold_a_token_for_the_gateway_in_place_of_a_key() -> None:
+    config = CONFIG.model_copy(update={"store_gateway": StoreGatewayConfig(url="http://gateway.evals.svc:8080")})
+    suite = Suite.model_validate({"objectStore": {"store": "results", "key": "suites/team/tasks.json"}})
+    url = {"value": "http://gateway.evals.svc:8080/stores/results"}
+    for job, names in (
+        (task(config), ["OPSGYM_STORE"]),
+        (preflight(suite, config), ["OPSGYM_STORE", "OPSGYM_SUITE_STORE"]),
+    ):
+        pod = job["spec"]["template"]["spec"]
+        [main, *others] = [pod["containers"][0], *pod["initContainers"]]
+        env = {variable.pop("name"): variable for variable in copy.deepcopy(main["env"])}
+        assert [env.get(name) for name in names] == [url] * len(names)
+        assert env["OPSGYM_STORE_TOKEN_FILE"] == {"value": "/var/run/secrets/opsgym.dev/store-gateway/token"}
+        assert [name for name in env if "AWS" in name] == []
+        assert "opsgym-results" not in json.dumps(pod)
+        [volume] = [volume for volume in pod["volumes"] if "projected" in volume]
+        token = {"audience": "http://gateway.evals.svc:8080", "expirationSeconds": 3600, "path": "token"}
+        assert volume["projected"] == {"sources": [{"serviceAccountToken": token}]}
+        mount = {"name": volume["name"], "mountPath": "/var/run/secrets/opsgym.dev/store-gateway", "readOnly": True}
+        assert mount in main["volumeMounts"]
+        assert volume["name"] not in json.dumps([other["volumeMounts"] for other in others])
+        assert pod["automountServiceAccountToken"] is False
 
 
 def test_pods_use_a_key_of_their_own_where_a_store_has_one() -> None:
