@@ -168,7 +168,7 @@ def test_pods_hold_a_token_for_the_gateway_in_place_of_a_key() -> None:
         (preflight(suite, config), ["OPSGYM_STORE", "OPSGYM_SUITE_STORE"]),
     ):
         pod = job["spec"]["template"]["spec"]
-        [main, *others] = [pod["containers"][0], *pod["initContainers"]]
+        main: Any = pod["containers"][0]
         env = {variable.pop("name"): variable for variable in copy.deepcopy(main["env"])}
         assert [env.get(name) for name in names] == [url] * len(names)
         assert env["OPSGYM_STORE_TOKEN_FILE"] == {"value": "/var/run/secrets/opsgym.dev/store-gateway/token"}
@@ -179,7 +179,7 @@ def test_pods_hold_a_token_for_the_gateway_in_place_of_a_key() -> None:
         assert volume["projected"] == {"sources": [{"serviceAccountToken": token}]}
         mount = {"name": volume["name"], "mountPath": "/var/run/secrets/opsgym.dev/store-gateway", "readOnly": True}
         assert mount in main["volumeMounts"]
-        assert volume["name"] not in json.dumps([other["volumeMounts"] for other in others])
+        assert volume["name"] not in json.dumps([other["volumeMounts"] for other in pod["initContainers"]])
         assert pod["automountServiceAccountToken"] is False
 
 
