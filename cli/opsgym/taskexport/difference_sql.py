@@ -29,6 +29,16 @@ MAX_ALIKE = 5
 """Expectations that may fit the same rows; each set of them is a term of the query."""
 _FACTOR, _MODULUS = 1_000_003, 4_398_046_511_093
 """Of the checksum: a polynomial modulo a prime of 42 bits, so that products stay within 64 bits."""
+_STEP = 16
+"""Characters that a step of the checksum takes from each row's text: a step copies what is left of every text."""
+
+
+def _mixed() -> str:
+    """The checksum `sum` with the next characters of `text`; after its end they count 0, as no character does."""
+    expression = "sum"
+    for place in range(1, _STEP + 1):
+        expression = f"({expression} * {_FACTOR} + coalesce(unicode(substr(text, {place}, 1)), 0)) % {_MODULUS}"
+    return expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +250,7 @@ class _Queries:
             selects.append(f"SELECT {text}, 0 FROM {quoted(table.name)}{where}")
         checksum = (
             f"(WITH RECURSIVE rest(text, sum) AS ({' UNION ALL '.join(selects)} UNION ALL "
-            f"SELECT substr(text, 2), (sum * {_FACTOR} + unicode(text)) % {_MODULUS} FROM rest WHERE text <> '') "
+            f"SELECT substr(text, {_STEP + 1}), {_mixed()} FROM rest WHERE text <> '') "
             "SELECT coalesce(sum(sum), 0) FROM rest WHERE text = '')"
         )
         return f"{checksum} = {self._query_seed(f'SELECT {checksum}')[0][0]}"
