@@ -50,6 +50,10 @@ FUNCTIONS: Mapping[str, Mapping[str, str]] = {
         "Anthropic": _ANTHROPIC, "Bedrock": _BEDROCK, "Gemini": _GEMINI, "Vertex AI": _VERTEX,
         "OpenRouter": "test_a_cost_that_openrouter_reports_is_the_cost",
     },
+    "a conversation over streams": {
+        "Vertex AI": "test_streams_of_vertex_ai_are_those_of_gemini",
+        "Bedrock": "test_a_streamed_request_to_bedrock_is_signed_for_the_path_that_it_is_sent_to",
+    },
 }  # fmt: skip
 """Test function by behaviour and provider."""
 TABLES: Mapping[str, tuple[str, str]] = {

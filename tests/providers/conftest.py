@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from tests.providers.stubs import ANSWER, ARGUMENTS
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
+from opsgym_api.kinds.evalmodel import Streaming
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import Message, Reply
 from opsgym_runner.models.prices import known_prices
@@ -48,12 +49,12 @@ async def talk() -> AsyncIterator[Talk]:
     """Asks, carries out both calls, asks again; checks what every provider must bring about."""
     clients = ModelRegistry(NO_JITTER, FakeTime().clock)
 
-    async def converse(model: str, url: str, key: str | None = KEY, **parameters: Any) -> Sequence[Reply]:
+    async def converse(
+        model: str, url: str, key: str | None = KEY, stream: Streaming = "auto", **parameters: Any
+    ) -> Sequence[Reply]:
         endpoint = ModelEndpoint(url, None if key is None else SecretStr(key))
         prices = known_prices(model)
-        resolved = ResolvedModel(
-            name="m", model=model, endpoints=(endpoint,), parameters={"timeout": 20, **parameters}, prices=prices
-        )
+        resolved = ResolvedModel("m", model, (endpoint,), {"timeout": 20, **parameters}, stream, prices=prices)
         messages: list[Message] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ASKED}]
         async with clients.client_of(resolved, make_job("http://gym")) as client:
             first = await client.complete(messages, [TOOL], math.inf)

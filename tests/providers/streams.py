@@ -7,21 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import json
+import struct
+import zlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from tests.providers.stubs import Stub
+from tests.providers.stubs import Seen, Stub
 
 Body = dict[str, Any]
+Event = str | bytes
 BROKEN = "{broken"
 """Data of an event that is not JSON."""
 
 
-def events_of(path: str, body: Body) -> list[str]:
+GEMINI, BEDROCK = ":streamGenerateContent", "/converse-stream"
+"""Ends of the paths that ask Gemini and Bedrock for a stream; others ask by a field of the body."""
+
+
+def asks_for_a_stream(seen: Seen) -> bool:
+    """Whether a request asks for a stream."""
+    if seen.path.endswith(GEMINI):
+        return seen.query == "alt=sse"
+    return seen.path.endswith(BEDROCK) or bool(seen.body.get("stream"))
+
+
+def events_of(path: str, body: Body) -> list[Event]:
     """A whole answer as the events of its stream, by the path of the API."""
+    if path.endswith(BEDROCK):
+        return [*frames_of(body)]
+    if path.endswith(GEMINI):
+        return [_event(event) for event in gemini_events(body)]
     if path.endswith("/messages"):
         return [_event(event, event["type"]) for event in anthropic_events(body)]
     if path.endswith("/responses"):
@@ -120,6 +138,70 @@ def responses_events(body: Body) -> Iterator[Body]:
     yield {"type": f"response.{body['status']}", "response": body}
 
 
+def gemini_events(body: Body) -> Iterator[Body]:
+    """Gemini's events: each an answer with the next parts, the last with the finish reason and the whole usage."""
+    (candidate,) = body["candidates"]
+    usage = body["usageMetadata"]
+    base = {**body, "usageMetadata": {"promptTokenCount": usage["promptTokenCount"], "totalTokenCount": 1000}}
+
+    def event(part: Body, **fields: Any) -> Body:
+        return {**base, "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, **fields}]}
+
+    for part in candidate["content"]["parts"]:
+        yield from (event({**part, "text": half}) for half in halves(part["text"])) if "text" in part else [event(part)]
+    yield {**event({"text": ""}, finishReason=candidate["finishReason"]), "usageMetadata": usage}
+
+
+def bedrock_events(body: Body) -> Iterator[tuple[str, Body]]:
+    """Types and payloads of the events of ConverseStream."""
+    message = body["output"]["message"]
+    yield "messageStart", {"role": message["role"]}
+    for index, block in enumerate(message["content"]):
+        if "toolUse" in block:
+            start = {name: block["toolUse"][name] for name in ("toolUseId", "name")}
+            yield "contentBlockStart", {"start": {"toolUse": start}, "contentBlockIndex": index}
+        for delta in _bedrock_deltas(block):
+            yield "contentBlockDelta", {"delta": delta, "contentBlockIndex": index}
+        yield "contentBlockStop", {"contentBlockIndex": index}
+    yield "messageStop", {"stopReason": body["stopReason"]}
+    yield "metadata", {"usage": body["usage"], "metrics": body["metrics"]}
+
+
+def frames_of(body: Body) -> list[bytes]:
+    """An answer of Bedrock as the frames of its stream."""
+    return [frame(json.dumps(content), kind) for kind, content in bedrock_events(body)]
+
+
+def _bedrock_deltas(block: Body) -> Iterator[Body]:
+    if "toolUse" in block:
+        yield from ({"toolUse": {"input": half}} for half in halves(json.dumps(block["toolUse"]["input"])))
+    elif "text" in block:
+        yield from ({"text": half} for half in halves(block["text"]))
+    else:
+        thought = block["reasoningContent"]["reasoningText"]
+        yield from ({"reasoningContent": {"text": half}} for half in halves(thought["text"]))
+        yield {"reasoningContent": {"signature": thought["signature"]}}
+
+
+def frame(payload: str, kind: str, message: str = "event") -> bytes:
+    """A frame of AWS's event stream: lengths, their checksum, headers, payload, checksum of all.
+
+    Args:
+        payload: JSON of the event.
+        kind: Type of the event, or of the exception.
+        message: `event` or `exception`.
+    """
+    values = {f":{message}-type": kind, ":content-type": "application/json", ":message-type": message}
+    headers = b"".join(
+        bytes([len(name)]) + name.encode() + b"\x07" + len(value).to_bytes(2, "big") + value.encode()
+        for name, value in values.items()
+    )
+    content = payload.encode()
+    lengths = struct.pack(">II", 12 + len(headers) + len(content) + 4, len(headers))
+    body = lengths + struct.pack(">I", zlib.crc32(lengths)) + headers + content
+    return body + struct.pack(">I", zlib.crc32(body))
+
+
 @dataclass
 class StreamStub(Stub):
     """Streams its replies to requests that ask for it, and refuses nothing else.
@@ -135,21 +217,23 @@ class StreamStub(Stub):
     """What follows a stop: `cut` ends the answer, `silence` keeps it open, `broken` sends `BROKEN` and goes on."""
     headers: tuple[tuple[str, str], ...] = ()
 
-    def respond(self, path: str, reply: Body | str | list[str], request: Body) -> Response:
-        if not request.get("stream") or isinstance(reply, str):
+    def respond(self, path: str, reply: Body | str | list[Event], request: Body) -> Response:
+        if not asks_for_a_stream(self.seen[-1]) or isinstance(reply, str):
             return super().respond(path, reply, request)
         events = reply if isinstance(reply, list) else events_of(path, reply)
         stop = self.stop_after if len(self.seen) == 1 else None
-        content = self._sent(events, stop)
-        return StreamingResponse(content, headers=dict(self.headers), media_type="text/event-stream")
+        frames = path.endswith(BEDROCK)
+        broken = frame(BROKEN, "contentBlockDelta") if frames else f"data: {BROKEN}\n\n"
+        kind = "application/vnd.amazon.eventstream" if frames else "text/event-stream"
+        return StreamingResponse(self._sent(events, stop, broken), headers=dict(self.headers), media_type=kind)
 
-    async def _sent(self, events: Sequence[str], stop: int | None) -> AsyncIterator[str]:
+    async def _sent(self, events: Sequence[Event], stop: int | None, broken: Event) -> AsyncIterator[Event]:
         for number, event in enumerate(events):
             if number == stop and self.then != "broken":
                 if self.then == "silence":
                     await asyncio.sleep(30)
                 return
-            yield f"data: {BROKEN}\n\n" if number == stop else event
+            yield broken if number == stop else event
             await asyncio.sleep(self.pause_s)
 
 

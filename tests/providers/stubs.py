@@ -30,6 +30,8 @@ class Seen:
     query: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    raw: bytes = b""
+    """The body as it was sent."""
 
 
 @dataclass
@@ -49,7 +51,7 @@ class Stub:
             return JSONResponse({"access_token": "ya29.token", "expires_in": 3600, "token_type": "Bearer"})
         # The raw path: model ids are quoted in it.
         path = request.scope["raw_path"].decode()
-        self.seen.append(Seen(path, request.url.query, dict(request.headers), json.loads(raw)))
+        self.seen.append(Seen(path, request.url.query, dict(request.headers), json.loads(raw), raw))
         reply = self.replies[min(len(self.seen), len(self.replies)) - 1]
         return self.respond(path, reply, self.seen[-1].body)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 DONE = "[DONE]"
 """Last event of a streamed chat completion."""
+USAGE_FIELDS = ("usage", "usageMetadata")
+"""Names of an answer's usage."""
 Body = dict[str, Any]
 
 _STATUS_OF_ERROR = {
@@ -63,7 +65,7 @@ class StreamedAnswer(ABC):
         if self._error is not None:
             return _status(self._error), {"error": self._error}
         body = self._body()
-        return 200, {"usage": body.get("usage")} if self._malformed else body
+        return 200, {name: body.get(name) for name in USAGE_FIELDS} if self._malformed else body
 
     def _error_in(self, event: Body) -> Body | None:
         error = event.get("error")
@@ -151,7 +153,7 @@ class AnthropicAnswer(StreamedAnswer):
 
     def _body(self) -> Body:
         blocks = [
-            {**self._blocks[index], "input": _json_or_text(self._inputs[index])}
+            {**self._blocks[index], "input": json_or_text(self._inputs[index])}
             if self._inputs.get(index)
             else self._blocks[index]
             for index in sorted(self._blocks)
@@ -199,7 +201,7 @@ def _stated(fields: Mapping[str, Any]) -> Body:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _json_or_text(text: str) -> Any:
+def json_or_text(text: str) -> Any:
     """Input of a tool call: the text where it is not JSON, for instance cut off, which the agent reads as malformed."""
     try:
         return json.loads(text)

@@ -8,9 +8,10 @@ anew with everything that arrives.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ import httpx
 
 from opsgym_api.kinds.evalmodel import Streaming
 from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.cloud_stream_shapes import BedrockAnswer, FrameError, FrameReader, GeminiAnswer
 from opsgym_runner.models.stream_shapes import AnthropicAnswer, ChatAnswer, ResponsesAnswer, StreamedAnswer
 
 STREAMING_HOSTS = {
@@ -27,17 +29,40 @@ STREAMING_HOSTS = {
     "openrouter/": ".openrouter.ai",
     "deepseek/": ".deepseek.com",
     "dashscope/": ".aliyuncs.com",
+    "gemini/": ".googleapis.com",
+    "vertex_ai/": ".googleapis.com",
 }
 """Hosts of the providers that `stream: auto` streams, by the beginning of the litellm id. Servers that people run
-themselves are not among them: vLLM and SGLang read tool calls in a stream by other code than in a whole answer."""
+themselves are not among them: vLLM and SGLang read tool calls in a stream by other code than in a whole answer. Nor is
+Bedrock, where a stream needs a permission of its own."""
 
-_SHAPES: dict[str, type[StreamedAnswer]] = {
-    "/chat/completions": ChatAnswer,
-    "/messages": AnthropicAnswer,
-    "/responses": ResponsesAnswer,
-}
-"""Shape of the stream by the end of the request's path."""
 _EVENTS = "text/event-stream"
+_FRAMES = "application/vnd.amazon.eventstream"
+_WITH_FIELD = {"stream": True}
+_WITH_USAGE = {**_WITH_FIELD, "stream_options": {"include_usage": True}}
+
+
+@dataclass(frozen=True)
+class _Api:
+    """How an API is asked for a stream, and what it streams."""
+
+    shape: type[StreamedAnswer]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the body that ask for a stream."""
+    path: str = ""
+    """End of the path that asks for a stream, with its query; empty if the path is the same."""
+    content_type: str = _EVENTS
+
+
+_CONVERSE = "/converse"
+_APIS = {
+    "/chat/completions": _Api(ChatAnswer, _WITH_USAGE),
+    "/messages": _Api(AnthropicAnswer, _WITH_FIELD),
+    "/responses": _Api(ResponsesAnswer, _WITH_FIELD),
+    ":generateContent": _Api(GeminiAnswer, path=":streamGenerateContent?alt=sse"),
+    _CONVERSE: _Api(BedrockAnswer, path=f"{_CONVERSE}-stream", content_type=_FRAMES),
+}
+"""APIs by the end of the request's path."""
 _OF_THE_STREAM = frozenset({"content-type", "content-length", "content-encoding", "transfer-encoding"})
 """Headers of a stream that a whole answer does not have."""
 _STREAM_FIELDS = ("stream", "stream_options")
@@ -74,32 +99,50 @@ def streaming(enabled: bool) -> Iterator[None]:
 
 
 def with_streaming(send: Send) -> Send:
-    """A transport's `send` that streams where it is enabled and the API is one of `_SHAPES`.
+    """A transport's `send` that streams where it is enabled and the API is one of `_APIS`.
 
     A provider that refuses to stream gets the request once more without (OpenAI does so to organisations that it has
     not verified).
     """
 
     async def handle(transport: Any, request: httpx.Request) -> httpx.Response:
-        shape = next((shape for end, shape in _SHAPES.items() if request.url.path.endswith(end)), None)
-        if not _enabled.get() or shape is None or request.method != "POST":
+        end = next((end for end in _APIS if request.url.path.endswith(end)), None)
+        if not _enabled.get() or end is None or request.method != "POST":
             return await send(transport, request)
-        response = await send(transport, _asking_for_a_stream(request, shape))
+        api = _APIS[end]
+        response = await send(transport, _asking_for_a_stream(request, end, api))
         if response.status_code == httpx.codes.BAD_REQUEST and _refuses_streams(await response.aread()):
             return await send(transport, request)
-        if not response.headers.get("content-type", "").startswith(_EVENTS):
+        if not response.headers.get("content-type", "").startswith(api.content_type):
             return response
-        return await _whole_answer(response, shape())
+        return await _whole_answer(response, api)
 
     return handle
 
 
-def _asking_for_a_stream(request: httpx.Request, shape: type[StreamedAnswer]) -> httpx.Request:
-    options = {"stream_options": {"include_usage": True}} if shape is ChatAnswer else {}
-    body = {**json.loads(request.content), "stream": True, **options}
+def with_streaming_signed(sign: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of litellm that signs requests to Bedrock: it signs the path that a streamed request is sent to."""
+
+    def signed(*arguments: Any, endpoint_url: str, **options: Any) -> Any:
+        if _enabled.get() and endpoint_url.endswith(_CONVERSE):
+            endpoint_url = endpoint_url.removesuffix(_CONVERSE) + _APIS[_CONVERSE].path
+        return sign(*arguments, endpoint_url=endpoint_url, **options)
+
+    return signed
+
+
+def _asking_for_a_stream(request: httpx.Request, end: str, api: _Api) -> httpx.Request:
+    # A body without new fields stays as it is, since its bytes may be signed.
+    content = json.dumps({**json.loads(request.content), **api.fields}).encode() if api.fields else request.content
     headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
-    content = json.dumps(body).encode()
-    return httpx.Request(request.method, request.url, headers=headers, content=content, extensions=request.extensions)
+    url = _streamed_url(request.url, end, api) if api.path else request.url
+    return httpx.Request(request.method, url, headers=headers, content=content, extensions=request.extensions)
+
+
+def _streamed_url(url: httpx.URL, end: str, api: _Api) -> httpx.URL:
+    path, _, query = url.raw_path.decode("ascii").partition("?")
+    path = path.removesuffix(end) + api.path
+    return url.copy_with(raw_path=(f"{path}{'&' if '?' in path else '?'}{query}" if query else path).encode("ascii"))
 
 
 def _refuses_streams(content: bytes) -> bool:
@@ -112,15 +155,16 @@ def _refuses_streams(content: bytes) -> bool:
     return isinstance(error, dict) and error.get("param") in _STREAM_FIELDS
 
 
-async def _whole_answer(response: httpx.Response, answer: StreamedAnswer) -> httpx.Response:
+async def _whole_answer(response: httpx.Response, api: _Api) -> httpx.Response:
     """Reads a stream to its end.
 
     Raises:
-        httpx.ReadError: It ended before the answer did.
+        httpx.ReadError: It ended before the answer did, or its bytes are damaged.
         httpx.ReadTimeout: Nothing arrived for the request's timeout.
     """
+    answer = api.shape()
     try:
-        async for data in _events(response):
+        async for data in _frames(response) if api.content_type == _FRAMES else _events(response):
             answer.read(data)
             if answer.ended:
                 break
@@ -145,6 +189,17 @@ async def _events(response: httpx.Response) -> AsyncIterator[str]:
             data = []
     if data:
         yield "\n".join(data)
+
+
+async def _frames(response: httpx.Response) -> AsyncIterator[str]:
+    """Data of each event of a stream of AWS."""
+    reader = FrameReader()
+    async for content in response.aiter_bytes():
+        try:
+            for data in reader.read(content):
+                yield data
+        except FrameError:
+            raise httpx.ReadError("an event of the stream is damaged", request=response.request) from None
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[str]:

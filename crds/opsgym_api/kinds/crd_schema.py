@@ -63,9 +63,8 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
     ],
     "ModelSpec": [
         _rule(
-            "!has(self.stream) || self.stream != 'always'"
-            " || !['replay/', 'gemini/', 'vertex_ai/', 'bedrock/'].exists(prefix, self.model.startsWith(prefix))",
-            "stream: always is not supported for models of this provider; remove it",
+            "!has(self.stream) || self.stream != 'always' || !self.model.startsWith('replay/')",
+            "stream: always is not supported for replay models; remove it",
         )
     ],
     "ModelEntry": [_rule("has(self.ref) != has(self.inline)", "exactly one of ref and inline is required")],

@@ -20,8 +20,8 @@ Url = Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2048)]
 
 Streaming = Literal["auto", "always", "never"]
 """Whether a model's answers are streamed."""
-_NOT_STREAMED = ("replay/", "gemini/", "vertex_ai/", "bedrock/")
-"""Beginnings of litellm ids whose providers' streams are not read."""
+_NOT_STREAMED = ("replay/",)
+"""Beginnings of litellm ids whose answers are never streamed."""
 
 
 class SecretKey(Document):
@@ -115,8 +115,8 @@ class ModelSpec(Document):
     """Passed to litellm as they are: `temperature`, `max_tokens`, `reasoning_effort` and the like."""
     stream: Streaming = "auto"
     """Whether answers are streamed, so that `parameters.timeout` bounds the silence between two parts instead of the
-    whole answer: `auto` streams at OpenAI's, Azure's, Anthropic's, OpenRouter's, DeepSeek's and DashScope's own
-    addresses. The replies are the same."""
+    whole answer: `auto` streams at the own addresses of OpenAI, Azure, Anthropic, Google (Gemini, Vertex AI),
+    OpenRouter, DeepSeek and DashScope. The replies are the same."""
     max_concurrency: Annotated[int, Field(ge=1, le=10_000)] = 8
     """Episodes that may use the model at the same time, over all runs of the namespace; requests adapt below that."""
     prices: Prices | None = None
