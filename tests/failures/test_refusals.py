@@ -16,7 +16,6 @@ from opsgym_console.analysis.failures.refusals import refusal_in
 ANSWERS = read_answers()
 SOLUTION = task(gold(FIND, WHO, ASSIGN, NOTIFY))
 NOT_RECOGNISED = {
-    "something this desk does",  # the subject is the desk
     "agents are not authorised to approve",  # it says that it escalated, which reads like work
     "my hands are tied",
 }
@@ -39,9 +38,9 @@ def test_the_rule_judges_the_answers_it_was_tuned_on_except_known_ones() -> None
 def test_held_out_answers_are_judged_as_well_as_docs_failures_says() -> None:
     page = docs_page.PAGE.read_text(encoding="utf-8")
     assert docs_page.part("refusals", page) == refusal_table()
-    least = {"answers, held-out half": (16, 16), "answers written after the rule": (4, 11)}
+    expected = {SETS["held_out"]: (16, 15), SETS["written_later"]: (11, 13), SETS["written_last"]: (9, 12)}
     judged = {one.name: (one.recognised, one.left_alone) for one in judge_sets()}
-    assert {name: judged[name] for name in least} == least
+    assert {name: judged[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -54,6 +53,17 @@ def test_held_out_answers_are_judged_as_well_as_docs_failures_says() -> None:
         ("The request has been rejected.", True),
         ("Access denied", True),
         ("", False),
+        ("sorry, can't touch that one", True),
+        ("It can't go wrong now.", False),
+        ("I therefore did not go ahead.", True),
+        ("It would be wrong to start it now, and I haven't.", True),
+        ("Nothing could be booked.", True),
+        ("Nothing could be better.", False),
+        ('The caller wrote "I cannot log in".', False),
+        ('The server says "only admins may do that".', True),
+        ("The policy asks for the consent of the owner.", True),
+        ("The policy asks for the consent of the owner; the contract is extended.", False),
+        ("The policy asks for the consent of the owner. Shall I ask him?", False),
     ],
 )
 def test_an_agent_that_wrote_nothing_refused_only_if_its_answer_says_so(answer: str, refuses: bool) -> None:

@@ -1,8 +1,9 @@
 """Measures how well the rule separates refusals from other answers, on answers with a known verdict.
 
-Invariant: the rule was changed only after looking at the sets that are named tuning. One person wrote the rule and
-refusals.json: the set `held_out` together with the rule, the set `written_later` when the rule no longer changed. The
-answers of built-in suites were written for the tasks, before the rule.
+Invariant: the rule was never changed after looking at the sets `held_out` and `written_last`. One person wrote the rule
+and refusals.json: the set `held_out` together with the first rule; the set `written_later` after it, which the second
+rule was changed for; the set `written_last` before the second rule. The answers of built-in suites were written for the
+tasks, before either rule.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ ANSWERS = Path(__file__).with_name("refusals.json")
 SETS = {
     "tuning": "answers, tuning half",
     "held_out": "answers, held-out half",
-    "written_later": "answers written after the rule",
+    "written_later": "answers written after the first rule, looked at for the second",
+    "written_last": "answers written before the second rule, never looked at",
 }
 SUITES = {
     "infeasible tasks of `itsm-core`, looked at": ("itsm-core",),
