@@ -18,6 +18,8 @@ from tests.cli.runs import CELL, put_attempt, put_run, put_trial, verifier
 from opsgym.command_line.group import cli
 from opsgym.formats.breakdowns import BREAKDOWNS
 from opsgym.main import invoke
+from opsgym.taskimport.faults import FaultKind
+from opsgym.taskimport.known_faults import published_faults
 from opsgym_api.kinds.profiles import Switches
 from opsgym_api.records.attempt import Cell, Usage, Versions
 from opsgym_api.records.outcomes import Outcome
@@ -409,11 +411,49 @@ def test_a_leaderboard_leaves_out_rows_that_are_known_to_be_faulty(
     file.write_text(json.dumps([{"mode": mode, "task_id": task, "kind": kind} for mode, task, kind in faults]))
     document = json.loads(stdout_of(capsys, "leaderboard", "race", "--format", "json", "--faults", str(file)))
     (row,) = document["rows"]
-    assert (row["scored"], row["mean_over_tasks"]) == (2, 0.5)
-    assert f"left out, because {file} lists them as faulty: 1 needs_no_action, 1 relative_time" in document["notes"]
+    assert (row["scored"], row["mean_over_tasks"], row["faulty"]) == (2, 0.5, 1)
+    assert (row["tasks_with_faulty"], row["domains_with_faulty"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    known = "published rows that are known to be faulty"
+    note = f"left out: 1 task (1 needs_no_action), {known}, and those of {file}; the averages 'with faulty' count them"
+    assert note in document["notes"]
     file.write_text("{}x")
     assert invoke(["leaderboard", "race", "--store", str(store.root), "--faults", str(file)]) == 2
     assert "is not the faults.json of `opsgym tasks import`" in capsys.readouterr().err
+
+
+def test_a_leaderboard_leaves_out_published_rows_that_are_known_to_be_faulty_and_prints_both_averages(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = CELL.model_copy(update={"domain": "teams"})
+    relative = "task_20251126_070103_077_501bbb2c_7c7c4ea6"
+    user = "task_20260106_071510_179_0a1b2c3d_4e5f6071"  # its whole id is not known
+    fine = "task_20260106_071510_17"
+    put_run(store, "race.1", [PlannedCell(cell=cell, task_ids=[relative, user, fine, "x"])])
+    passed(store, "race.1", cell, {relative: (1,), user: (1,), fine: (1,), "x": (0,)})
+    lines = stdout_of(capsys, "leaderboard", "race", "--format", "markdown").splitlines()
+    row = dict(zip(lines[0].split(" | "), lines[2].split(" | "), strict=True))
+    assert (row["mean over tasks"], row["tasks, with faulty"], row["faulty tasks"]) == ("50.0%", "75.0%", "2")
+    assert (row["mean over domains"], row["domains, with faulty"]) == ("50.0%", "75.0%")
+    (note,) = (line for line in lines if line.startswith("left out"))
+    assert note.startswith("left out: 2 tasks (1 relative_time, 1 wrong_user), published rows that are known")
+
+
+def test_a_leaderboard_of_rows_without_known_faults_says_so(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_run(store, "race.1", [PlannedCell(cell=CELL, task_ids=["task_20251126_070103_077_501bbb2c_7c7c4ea6"])])
+    passed(store, "race.1", CELL, {"task_20251126_070103_077_501bbb2c_7c7c4ea6": (1,)})
+    lines = stdout_of(capsys, "leaderboard", "race", "--format", "markdown").splitlines()
+    assert "with faulty" not in lines[0]
+    advice = "--faults FILE adds those that `opsgym tasks import` found"
+    assert f"no task of these runs is known to be faulty; {advice}" in lines
+
+
+def test_known_faults_name_a_kind_of_the_import_and_each_row_once() -> None:
+    faults = published_faults()
+    assert {fault.kind for fault in faults} <= {kind.value for kind in FaultKind}
+    assert len({fault.task_id for fault in faults}) == len(faults) >= 10
+    assert all(fault.task_id.startswith("task_") and fault.detail.endswith(".") for fault in faults)
 
 
 def test_a_compacted_run_has_the_same_results(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,7 +139,7 @@ def gate(run: str, file: Path | None, form: str, plan: bool, rate: float, flips:
     "--faults",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="faults.json of `opsgym tasks import`: rows whose score it makes doubtful are left out.",
+    help="faults.json of `opsgym tasks import`: rows whose score it makes doubtful are left out, too.",
 )
 @out_option
 @locates_run
@@ -147,7 +147,8 @@ def leaderboard(runs: tuple[str, ...], form: str, faults: Path | None, out: Path
     """Print success rates of models by domain, in the form of the published leaderboard.
 
     Every model, agent and mode of every RUN is a row; the highest mean over tasks comes first. Ranks come from paired
-    tests of each two rows; docs/scores.md defines them. Runs are named as for `opsgym results`.
+    tests of each two rows; docs/scores.md defines them. Published rows that are known to be faulty are left out; the
+    averages with them stand beside. Runs are named as for `opsgym results`.
     """
     from opsgym.commands.leaderboard import leaderboard as command
 

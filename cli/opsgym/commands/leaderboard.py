@@ -1,6 +1,7 @@
 """`opsgym leaderboard`: success rates of models by domain.
 
-Invariant: rows are ordered by the mean over tasks, which is also what the paired tests behind the ranks compare.
+Invariant: rows are ordered by the mean over tasks, which is also what the paired tests behind the ranks compare. Tasks
+that are known to be faulty are in neither; the averages with them stand beside.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from opsgym.exits import Exit
 from opsgym.formats.breakdowns import with_unscored
 from opsgym.formats.score_table import console
 from opsgym.formats.tabular import Column, Kind, Table, write_out
-from opsgym.taskimport.faults import FaultKind
-from opsgym_api.errors import InputError, Problem
+from opsgym.taskimport.known_faults import Reported, fault_of, reported_faults
+from opsgym_api.records.attempt import Cell
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
-from opsgym_core.planning.documents import text_of
 from opsgym_core.results.differences import without_tasks
 from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.ranking import PairTest, TaskShares, pair_tests, rank_intervals, task_shares
@@ -30,8 +30,6 @@ from opsgym_core.results.score import AgentScore, Summary, summarise
 PUBLISHED_ORDER = ("teams", "csm", "email", "itsm", "calendar", "hr", "drive", "hybrid")
 """Domains in the order of the published table; other domains follow by name."""
 NAMES = ("model", "agent", "profile", "mode", "run")
-DISTRUSTED = (FaultKind.NEEDS_NO_ACTION, FaultKind.RELATIVE_TIME, FaultKind.TEXT_FOR_NUMBER)
-"""Faults with which a row's score says little about the agent."""
 AVERAGES = (
     "mean over tasks: as in the published table of the public split and in the paper; rows are ordered by it",
     "mean over domains: as in the published full leaderboard",
@@ -48,6 +46,8 @@ class _Entry:
 
     row: dict[str, Any]
     shares: TaskShares
+    faults: Mapping[str, str]
+    """Kinds of the faults of the tasks that are left out, by task id."""
 
 
 def leaderboard(
@@ -60,29 +60,28 @@ def leaderboard(
         form: `table`, `markdown`, `csv` or `json`.
         out: File to write to; None for stdout.
         locator: Location of the runs.
-        faults: `faults.json` of an import, whose rows with `DISTRUSTED` faults are left out; None leaves out none.
+        faults: `faults.json` of an import, whose rows with `DISTRUSTED` faults are left out, besides the published rows
+            that are known to be faulty.
 
     Raises:
         InputError: A run does not exist, a file cannot be read, or the file cannot be written.
         StoreError: The store cannot be read.
         ClusterError: The cluster cannot be queried.
     """
-    faulty = {} if faults is None else _read_faults(faults)
+    reported = {} if faults is None else reported_faults(faults)
     loaded = {rows.run.run: (store, rows) for store, rows in map(locator.load_rows, runs)}
     entries = sorted(
         (
             entry
             for store, rows in loaded.values()
-            for entry in _entries(
-                without_tasks(rows, lambda cell, task: (cell.mode, task) in faulty), task_digests(store, rows.run.run)
-            )
+            for entry in _entries(rows, task_digests(store, rows.run.run), reported)
         ),
         key=lambda entry: _order(entry.row),
     )
     tests = pair_tests([entry.shares for entry in entries])
     ranks = rank_intervals(len(entries), tests)
     rows = [{**entry.row, "rank": str(rank)} for entry, rank in zip(entries, ranks, strict=True)]
-    notes = [*_notes(rows, {domain for row in rows for domain in row["domains"]}), *_fault_notes(faulty, faults)]
+    notes = [*_notes(rows, {domain for row in rows for domain in row["domains"]}), _fault_note(entries, faults)]
     domains = _in_order({domain for row in rows for domain in row["domains"]})
     table = _table(rows, domains)
     if form == "json":
@@ -102,24 +101,16 @@ def leaderboard(
     return Exit.OK
 
 
-def _read_faults(file: Path) -> dict[tuple[str, str], str]:
-    """Kind of the first distrusted fault of each faulty row, by mode and task id.
-
-    Raises:
-        InputError: The file cannot be read or is not the `faults.json` of an import.
-    """
-    try:
-        listed = [(fault["mode"], fault["task_id"], fault["kind"]) for fault in json.loads(text_of(file))]
-    except (ValueError, TypeError, KeyError):
-        raise InputError(str(file), [Problem("", "is not the faults.json of `opsgym tasks import`")]) from None
-    return {(mode, task_id): kind for mode, task_id, kind in reversed(listed) if kind in DISTRUSTED}
-
-
-def _fault_notes(faulty: Mapping[tuple[str, str], str], file: Path | None) -> list[str]:
-    if file is None:
-        return ["rows that `opsgym tasks import` found faulty count; --faults FILE leaves them out"]
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(faulty.values()).items())) or "none"
-    return [f"left out, because {file} lists them as faulty: {kinds}"]
+def _fault_note(entries: Sequence[_Entry], file: Path | None) -> str:
+    faults = {task: kind for entry in entries for task, kind in entry.faults.items()}
+    if not faults:
+        more = "; --faults FILE adds those that `opsgym tasks import` found" if file is None else ""
+        return f"no task of these runs is known to be faulty{more}"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(faults.values()).items()))
+    known = "published rows that are known to be faulty"
+    listed = known if file is None else f"{known}, and those of {file}"
+    tasks = f"{len(faults)} task{'s' if len(faults) > 1 else ''}"
+    return f"left out: {tasks} ({kinds}), {listed}; the averages 'with faulty' count them"
 
 
 def _pairs(rows: Sequence[dict[str, Any]], tests: Sequence[PairTest]) -> list[dict[str, Any]]:
@@ -138,27 +129,32 @@ def _pairs(rows: Sequence[dict[str, Any]], tests: Sequence[PairTest]) -> list[di
     ]
 
 
-def _entries(rows: RunRows, digests: Mapping[str, str]) -> list[_Entry]:
-    summary = summarise(rows)
-    return [
-        _Entry(
-            _row(summary, agent),
-            task_shares(
-                [
-                    cell
-                    for cell in rows.cells
-                    if (cell.cell.model, cell.cell.agent, cell.cell.mode) == (agent.model, agent.agent, agent.mode)
-                ],
-                digests,
-            ),
-        )
-        for agent in summary.agents
-    ]
+def _entries(rows: RunRows, digests: Mapping[str, str], reported: Reported) -> list[_Entry]:
+    faults = {
+        (plan.cell.domain, plan.cell.mode, task): kind
+        for plan in rows.run.cells
+        for task in plan.task_ids
+        if (kind := fault_of(plan.cell.domain, plan.cell.mode, task, reported))
+    }
+    trusted = without_tasks(rows, lambda cell, task: (cell.domain, cell.mode, task) in faults)
+    everything = summarise(rows)
+    summary = summarise(trusted) if faults else everything
+    with_faulty = {_names(agent): agent for agent in everything.agents}
+    entries = []
+    for agent in summary.agents:
+        of_mode = {task: kind for (_, mode, task), kind in faults.items() if mode == agent.mode}
+        cells = [cell for cell in trusted.cells if _names(cell.cell) == _names(agent)]
+        row = {**_row(summary, agent, with_faulty[_names(agent)]), "faulty": len(of_mode)}
+        entries.append(_Entry(row, task_shares(cells, digests), of_mode))
+    return entries
 
 
-def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
-    names = (agent.model, agent.agent, agent.mode)
-    cells = [cell for cell in summary.cells if (cell.cell.model, cell.cell.agent, cell.cell.mode) == names]
+def _names(of: Cell | AgentScore) -> tuple[str, str, str]:
+    return of.model, of.agent, of.mode
+
+
+def _row(summary: Summary, agent: AgentScore, with_faulty: AgentScore) -> dict[str, Any]:
+    cells = [cell for cell in summary.cells if _names(cell.cell) == _names(agent)]
     over_domains, over_tasks = agent.domains_interval, agent.score.success.interval
     return {
         **dict(zip(NAMES, (agent.model, agent.agent, agent.profile, agent.mode, summary.run), strict=True)),
@@ -169,6 +165,8 @@ def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
         "mean_over_tasks": agent.score.success_rate,
         "tasks_low": over_tasks.low if over_tasks else None,
         "tasks_high": over_tasks.high if over_tasks else None,
+        "tasks_with_faulty": with_faulty.score.success_rate,
+        "domains_with_faulty": with_faulty.success_over_domains,
         "success_worst": agent.score.worst_rate,
         "success_best": agent.score.best_rate,
         "domains_worst": agent.worst_over_domains,
@@ -182,6 +180,7 @@ def _row(summary: Summary, agent: AgentScore) -> dict[str, Any]:
 
 def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
     """The model's name, and those other names that differ between rows, then rates and means."""
+    marked = any(row["faulty"] for row in rows)
     differing = [name for name in NAMES[1:] if len({row[name] for row in rows}) > 1]
     columns = (
         Column("rank", Kind.TEXT, "rank"),
@@ -190,9 +189,12 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
         Column("mean_over_tasks", Kind.SHARE, "mean over tasks"),
         Column("tasks_low", Kind.SHARE, "95 % from"),
         Column("tasks_high", Kind.SHARE, "to"),
+        Column("tasks_with_faulty", Kind.SHARE, "tasks, with faulty" if marked else ""),
         Column("success_worst", Kind.SHARE, "worst"),
         Column("success_best", Kind.SHARE, "best"),
         Column("mean_over_domains", Kind.SHARE, "mean over domains"),
+        Column("domains_with_faulty", Kind.SHARE, "domains, with faulty" if marked else ""),
+        Column("faulty", Kind.COUNT, "faulty tasks" if marked else ""),
         Column("domains_low", Kind.SHARE),
         Column("domains_high", Kind.SHARE),
         Column("domains_worst", Kind.SHARE),

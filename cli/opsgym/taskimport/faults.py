@@ -43,6 +43,8 @@ class FaultKind(StrEnum):
     """The expected value is a number written as text, which the published harness never finds equal to a number."""
     RELATIVE_TIME = "relative_time"
     """The query of a verifier uses the current time, so that its verdict depends on when it runs."""
+    WRONG_USER = "wrong_user"
+    """Verifiers expect the rows of another user than the one the agent acts as; known of single rows, not detected."""
 
 
 @dataclass(frozen=True)
