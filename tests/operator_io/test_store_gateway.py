@@ -292,6 +292,7 @@ def test_tokens_and_contents_are_in_no_answer_and_no_line_of_the_log(
         assert given not in str(caught.value)
     logged = "".join(capfd.readouterr())
     assert "request refused" in logged
+    assert OTHER.record in logged
     assert given not in logged
     assert "private" not in logged
 

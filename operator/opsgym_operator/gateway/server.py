@@ -183,7 +183,9 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         status, code, message = 503, Code.UNAVAILABLE, f"the pod cannot be looked up: {error}"
     except TimeoutError:
         status, code, message = 408, Code.UNAVAILABLE, f"the body did not arrive within {BODY_S:g} s"
-    log.warning("request refused", method=request.method, path=request.path_qs, status=status, problem=message)
+    named = request.query.get("key", request.query.get("prefix"))
+    what = f"{request.method} {request.path}"
+    log.warning("request refused", request=what, object=named, status=status, problem=message)
     return _refusal(status, code, message)
 
 
