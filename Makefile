@@ -79,8 +79,10 @@ bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 fleet: .venv/.dev ## Measures the operator with 50,000 trials on simulated nodes (Linux, root; most of an hour)
 	@$(RUN) python -m benchmarks.fleet
 
-soak: .venv/.dev ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes
+soak: .venv/.dev images ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes, an hour of chaos
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak
+	@$(RUN) python -m devcluster.prepare
+	OPSGYM_SOAK=1 $(RUN) pytest -s tests/cluster/chaos
 
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 -m tools.image.build .images

@@ -15,7 +15,7 @@ from devcluster import sandbox
 from devcluster.cluster import Cluster
 from devcluster.errors import ClusterError
 from devcluster.kube import Kube, KubeError
-from devcluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
+from devcluster.places import ADMIN, ROOT, S3_ACCESS_KEY, S3_BUCKET, S3_REGION, S3_SECRET_KEY, S3_URL
 from types_boto3_s3 import S3Client
 
 
@@ -55,6 +55,16 @@ def cluster() -> Iterator[Cluster]:
     finally:
         if running is None:
             clusters.down()
+
+
+@pytest.fixture(scope="session")
+def task_images(cluster: Cluster) -> None:
+    """The images of task pods on the node, as `make images` has built them."""
+    for name in ("runner", "domains"):
+        archive = ROOT / ".images" / f"{name}.tar"
+        if not archive.exists():
+            pytest.fail(f"{archive} is missing; `make images` builds it")
+        cluster.import_image(archive)
 
 
 @pytest.fixture
@@ -118,7 +128,12 @@ def s3(kube: Kube, namespace: str) -> S3:
     data = {"access-key-id": S3_ACCESS_KEY, "secret-access-key": S3_SECRET_KEY}
     metadata = {"name": "opsgym-results", "namespace": namespace}
     kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
-    client = boto3.client(
+    return S3(f"s3://{S3_BUCKET}/{namespace}", "opsgym-results", s3_client())
+
+
+def s3_client() -> S3Client:
+    """Access to all of the S3 server."""
+    return boto3.client(
         "s3",
         endpoint_url=S3_URL,
         region_name=S3_REGION,
@@ -126,4 +141,3 @@ def s3(kube: Kube, namespace: str) -> S3:
         aws_secret_access_key=S3_SECRET_KEY,
         config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
     )
-    return S3(f"s3://{S3_BUCKET}/{namespace}", "opsgym-results", client)

@@ -1,4 +1,4 @@
-"""The operator beside the cluster, and the images of its pods on the node."""
+"""The operator beside the cluster."""
 
 from __future__ import annotations
 
@@ -6,21 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from devcluster.cluster import Cluster
 from devcluster.kube import Kube
 from tests.cluster.conftest import S3
 from tests.cluster.operator.held_model import HeldModel, held_model
-from tests.cluster.operator.world import ROOT, Operator, operating
-
-
-@pytest.fixture(scope="session")
-def task_images(cluster: Cluster) -> None:
-    """The images of task pods on the node, as `make images` has built them."""
-    for name in ("runner", "domains"):
-        archive = ROOT / ".images" / f"{name}.tar"
-        if not archive.exists():
-            pytest.fail(f"{archive} is missing; `make images` builds it")
-        cluster.import_image(archive)
+from tests.cluster.operator.world import Operator, operating
 
 
 @pytest.fixture

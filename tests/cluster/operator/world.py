@@ -55,6 +55,8 @@ class Operator:
     """Names under which it knows the test's place in the S3 server."""
     name: str = "operator"
     """Its name among the replicas of its release."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Environment variables that differ from the usual."""
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -68,6 +70,11 @@ class Operator:
 
     def start(self) -> None:
         """Starts it; returns when it has begun to watch, or stands by."""
+        self.launch()
+        self.wait(lambda: self.ask("/readyz") == 200, "is not ready")
+
+    def launch(self) -> None:
+        """Starts its process."""
         if not self.stores:
             self.mount("results")
         config = self.folder / f"{self.name}.yaml"
@@ -80,10 +87,10 @@ class Operator:
             "OPSGYM_STORES": str(self.folder / "stores"),
             "OPSGYM_METRICS_PORT": str(self.port),
             "OPSGYM_POD_NAME": self.name,
+            **self.environment,
         }
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([sys.executable, "-m", "opsgym_operator"], env=environment, stderr=log)
-        self.wait(lambda: self.ask("/readyz") == 200, "is not ready")
 
     def kill(self) -> None:
         """Ends it without warning."""
