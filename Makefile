@@ -5,10 +5,10 @@
 UV := .tools/uv/bin/uv
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
-# What Python compiles is kept in .venv, whatever the environment says: tests start hundreds of processes, and compiling
+# What Python compiles is kept in .tools, whatever the environment says: tests start hundreds of processes, and compiling
 # its imports takes a gym server as long as everything else until it is ready. Nothing is written beside the sources.
 unexport PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/pycache
+export PYTHONPYCACHEPREFIX = $(CURDIR)/.tools/pycache
 RUN := $(UV) run --frozen --no-sync
 STORE := results
 PYTEST_ARGS :=
