@@ -21,14 +21,13 @@ class Document(BaseModel):
         validate_by_alias=True,
         extra="forbid",
         frozen=True,
-        use_attribute_docstrings=True,
     )
 
 
 class Stored(BaseModel):
     """Something opsgym writes to the store: snake_case names; readers ignore fields of newer versions."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 T = TypeVar("T")

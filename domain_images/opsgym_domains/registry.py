@@ -11,12 +11,12 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from opsgym_api.tasks.task import Task
 from opsgym_domains.data_files import read_data
 from opsgym_domains.includes import complete
 
 if TYPE_CHECKING:
-    # Imports SQLAlchemy, which takes most of a second; commands that only list names do not need it.
+    # Gym servers need no task rows, and commands that only list names need no SQLAlchemy, which takes most of a second.
+    from opsgym_api.tasks.task import Task
     from opsgym_domains.kit.domain import Domain
 
 DOMAINS = "opsgym.domains"
@@ -97,4 +97,6 @@ def load_suite(name: str, variant: int = 0) -> tuple[Task, ...]:
         KeyError: No installed distribution declares the suite.
         ValueError: The suite has a task of which there are no variants.
     """
+    from opsgym_api.tasks.task import Task
+
     return tuple(Task.model_validate(row) for row in suite_rows(name, variant))

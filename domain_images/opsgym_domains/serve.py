@@ -29,7 +29,6 @@ from starlette.middleware import Middleware
 from opsgym_api.gym_http import ADMIN_TOKEN_HEADER, PROCESS_PATH
 from opsgym_core.common.logs import configure_logs
 from opsgym_domains import registry
-from opsgym_domains.explore.routes import explore_middleware, explore_routes
 from opsgym_domains.kit.admin_token import AdminToken, read_or_create_token
 from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
@@ -216,6 +215,9 @@ def _app(domain: Domain, where: PostgresServer, access: ServerAccess) -> Starlet
     server = GymServer(domain, databases)
     if not access.explore:
         return server.app((), middleware)
+    # The server of a pod has no page.
+    from opsgym_domains.explore.routes import explore_middleware, explore_routes
+
     return server.app(explore_routes(domain, databases), [*middleware, *explore_middleware()])
 
 

@@ -7,6 +7,7 @@ ends without having been asked to ends its parent with the same exit code.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -80,6 +81,7 @@ def run_generations(serve: Callable[[ServerProcess], int]) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, forward)
+    gc.freeze()  # the collector of a forked process would touch, and so copy, all memory
     while True:
         reading, asking = os.pipe()
         child = os.fork()

@@ -702,3 +702,12 @@ def test_examples_are_valid_for_the_server_and_the_models(file: Path) -> None:
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert refusals(SCHEMAS[document["kind"]], document) == []
     assert not model_refuses(document)
+
+
+def test_only_generators_of_schemas_read_the_source_of_models() -> None:
+    parsed = [
+        kind.__name__ for kind in (Document, *MODELS.values()) if kind.model_config.get("use_attribute_docstrings")
+    ]
+    assert parsed == []
+    suite = SCHEMAS["EvalRun"]["properties"]["spec"]["properties"]["suite"]["properties"]
+    assert [name for name, schema in suite.items() if not schema.get("description")] == []

@@ -136,6 +136,11 @@ def test_a_server_on_this_machine_refuses_foreign_hosts_and_origins(
     assert client.post("/api/seed-database", json=body, headers=headers).status_code == status
 
 
-def test_the_sdk_is_loaded_only_for_standard_clients() -> None:
-    code = "import sys, opsgym_domains.kit.server; sys.exit('mcp' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_a_server_imports_neither_the_sdk_nor_task_rows_before_they_are_needed() -> None:
+    late = ("mcp", "mcp_types", "opsgym_api.tasks.task", "opsgym_domains.explore")
+    code = (
+        "import sys, opsgym_domains.serve; from opsgym_domains import registry; registry.load('itsm'); "
+        f"print(*(name for name in {late} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []

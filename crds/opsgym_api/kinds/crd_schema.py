@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import yaml
 from pydantic import BaseModel
 
+from opsgym_api.described import DescribedSchema
 from opsgym_api.kinds.evalmodel import GROUP, VERSION, EvalModel
 from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec
 from opsgym_api.kinds.evalschedule import EvalSchedule
@@ -156,7 +157,7 @@ def structural(model: type[BaseModel]) -> Schema:
     Raises:
         TypeError: The model says something for which there is no structural schema.
     """
-    schema = model.model_json_schema(by_alias=True)
+    schema = model.model_json_schema(by_alias=True, schema_generator=DescribedSchema)
     defs = {**schema.get("$defs", {}), model.__name__: _without(schema, "$defs")}
     return _structural({"$ref": model.__name__}, defs)
 

@@ -19,7 +19,7 @@ from opsgym_api.tasks.event import Event, require_time
 class WorldClock(BaseModel):
     """How the world's clock shows and moves."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     shown: bool = True
     """Whether the agent is shown the date and time whenever the clock has moved."""
@@ -30,7 +30,7 @@ class WorldClock(BaseModel):
 class Day(BaseModel):
     """A day after the first one: the user's message with which it begins."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     message: Annotated[str, Field(min_length=1)]
     """What the user asks on this day."""

@@ -38,7 +38,7 @@ def require_time(value: str) -> str:
 class Amendment(BaseModel):
     """A change of the policy: a rule that is new, or that replaces the rule of the same number."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rule: Annotated[str, Field(pattern=r"^[A-Z]{2,4}-\d{1,2}$")]
     """Number of the rule, as the policy writes it: `INC-9`."""
@@ -49,7 +49,7 @@ class Amendment(BaseModel):
 class Event(BaseModel):
     """A change that comes from outside of the conversation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name | None = None
     """Name by which `after_event` of other events refers to it; unique in the task."""

@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from opsgym_api.described import DescribedSchema
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import CONFIG_OF
 
@@ -29,7 +30,9 @@ _REF = "#/$defs/{model}"
 def task_schema() -> dict[str, Any]:
     """The schema of one row; a file may also have a list of rows."""
     models: Sequence[type[BaseModel]] = [Task, *CONFIG_OF.values()]
-    _, schema = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
+    _, schema = models_json_schema(
+        [(model, "validation") for model in models], ref_template=_REF, schema_generator=DescribedSchema
+    )
     definitions = schema["$defs"]
     definitions["Verifier"]["allOf"] = [
         {

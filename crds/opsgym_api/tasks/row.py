@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 class Row(BaseModel):
     """Part of a task row: unknown fields are kept, and a null of an optional field counts as absent."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     @model_validator(mode="before")
     @classmethod

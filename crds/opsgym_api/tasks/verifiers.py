@@ -90,7 +90,7 @@ class AnswerMatch(Row):
 class LookedUpRow(BaseModel):
     """A row that must have been read before it is written."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     column: Annotated[str, Field(min_length=1)]
     """Column that identifies it, as results of tools name it."""
@@ -107,7 +107,7 @@ class LookedUp(BaseModel):
     are after `case_id`: small numbers mean different things in different arguments.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rows: Annotated[list[LookedUpRow], Field(min_length=1)]
     """Rows to look up."""

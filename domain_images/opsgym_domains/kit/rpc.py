@@ -11,7 +11,6 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -21,6 +20,9 @@ from opsgym_domains.kit.tools import Tool
 
 VERSION_HEADER = "mcp-protocol-version"
 SESSION_HEADER = "mcp-session-id"
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Protocol versions that `initialize` agrees on, oldest first: `mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS`, whose
+package takes longer to import than a trial's calls."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
@@ -97,7 +99,7 @@ class PlainRpc:
     def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
         requested = params.get("protocolVersion")
         return {
-            "protocolVersion": requested if requested in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
+            "protocolVersion": requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
             "capabilities": {"tools": {"listChanged": False}},
             "serverInfo": {"name": self._name, "version": self._version},
         }
