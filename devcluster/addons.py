@@ -8,7 +8,7 @@ from __future__ import annotations
 from devcluster.certificates import CLIENTS
 from devcluster.components import DNS
 from devcluster.kube import Manifest
-from devcluster.places import COREDNS_IMAGE, DNS_IP, NODE_IP, S3_PORT
+from devcluster.places import COREDNS_IMAGE, DNS_IP, IPV6, NODE_IP, S3_PORT
 
 STORAGE_NAMESPACE = "storage"
 POLICIES = "opsgym-test-policies"
@@ -102,7 +102,7 @@ def storage() -> list[Manifest]:
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
             "metadata": {**metadata, "labels": {"kubernetes.io/service-name": "s3"}},
-            "addressType": "IPv4",
+            "addressType": "IPv6" if IPV6 else "IPv4",
             "ports": [port],
             "endpoints": [{"addresses": [NODE_IP], "conditions": {"ready": True}}],
         },

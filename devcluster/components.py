@@ -17,8 +17,10 @@ from devcluster.places import (
     CONF,
     CONTAINERD,
     DNS_IP,
+    EVERYWHERE,
     GROUP,
     NODE,
+    NODE_HOST,
     NODE_IP,
     PAUSE_IMAGE,
     PKI,
@@ -59,7 +61,7 @@ NETWORK = {
                 "type": "host-local",
                 "dataDir": "/run/opsgym-addresses",
                 "ranges": [[{"subnet": POD_NET}]],
-                "routes": [{"dst": "0.0.0.0/0"}],
+                "routes": [{"dst": f"{EVERYWHERE}/0"}],
             },
         },
         {"type": "portmap", "capabilities": {"portMappings": True}},
@@ -70,7 +72,7 @@ DNS = """.:53 {
     errors
     health :8080
     ready :8181
-    kubernetes cluster.local in-addr.arpa {
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
         pods insecure
     }
     cache 5
@@ -100,7 +102,7 @@ def apiserver(program: Path) -> list[str]:
         str(program),
         f"--etcd-servers={ETCD_URL}",
         "--secure-port=6443",
-        "--bind-address=0.0.0.0",
+        f"--bind-address={EVERYWHERE}",
         f"--advertise-address={NODE_IP}",
         f"--service-cluster-ip-range={SERVICE_NET}",
         f"--client-ca-file={PKI / 'ca.crt'}",
@@ -173,7 +175,7 @@ def kubelet_config() -> dict[str, Any]:
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": "0.0.0.0",
+        "address": EVERYWHERE,
         "authentication": {
             "anonymous": {"enabled": False},
             "webhook": {"enabled": True},
@@ -287,7 +289,7 @@ def s3(program: Path) -> list[str]:
         f"ROOT_SECRET_KEY={S3_SECRET_KEY}",
         str(program),
         "--port",
-        f"{NODE_IP}:{S3_PORT}",
+        f"{NODE_HOST}:{S3_PORT}",
         "--region",
         S3_REGION,
         "--quiet",

@@ -18,15 +18,18 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import httpx
 
 from devcluster.kube import Kube, KubeError, Manifest
-from devcluster.places import PKI
+from devcluster.places import IPV6, PKI
 
 CHAIN = "opsgym-policies"
+IPTABLES = "ip6tables" if IPV6 else "iptables"
 SIDES = (("Egress", "egress", "to", "-s", "-d"), ("Ingress", "ingress", "from", "-d", "-s"))
 """Policy type, its rules' field, their peers' field, and the options that match the pod and its peer."""
+Network = TypeVar("Network", ipaddress.IPv4Network, ipaddress.IPv6Network)
 SETTLE = 0.1
 """Seconds in which further changes are waited for: pods come in groups."""
 
@@ -44,6 +47,8 @@ class World:
 def chains(world: World) -> dict[str, list[str]]:
     """What each chain of the kernel's filter holds; the main one calls one for each isolated pod and direction."""
     made: dict[str, list[str]] = {CHAIN: ["-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN"]}
+    if any(":" in (_address(pod) or "") for pod in world.pods):
+        made[CHAIN].append("-p ipv6-icmp -j RETURN")  # neighbours are asked for their addresses by it, as by ARP
     for pod in filter(_address, world.pods):
         for kind, field, peers, own, other in SIDES:
             policies = [policy for policy in world.policies if _applies(policy, kind, pod)]
@@ -110,7 +115,7 @@ def _peers(
         yield "", None
     for peer in peers or []:
         if "ipBlock" in peer:
-            yield from ((f"{other} {network}", None) for network in networks(peer["ipBlock"]))
+            yield from ((f"{other} {network}", None) for network in networks(peer["ipBlock"], _address(pod)))
         else:
             pods = filter(_address, world.pods)
             yield from ((f"{other} {_address(item)}", item) for item in pods if _is_peer(world, peer, pod, item))
@@ -125,18 +130,24 @@ def _is_peer(world: World, peer: Manifest, pod: Manifest, other: Manifest) -> bo
     return near and selects(peer.get("podSelector") or {}, _labels(other))
 
 
-def networks(block: Manifest) -> list[str]:
-    """Networks that an ipBlock leaves when its exceptions are taken out; none for IPv6, which no pod here has."""
-    if ":" in block["cidr"]:
+def networks(block: Manifest, address: str | None) -> list[str]:
+    """Networks that an ipBlock leaves when its exceptions are taken out; none of another family than an address."""
+    if (":" in block["cidr"]) != (":" in (address or "")):
         return []
-    left = [ipaddress.IPv4Network(block["cidr"], strict=False)]
+    if ":" in block["cidr"]:
+        return [str(network) for network in _left(block, ipaddress.IPv6Network)]
+    return [str(network) for network in _left(block, ipaddress.IPv4Network)]
+
+
+def _left(block: Manifest, family: type[Network]) -> list[Network]:
+    left = [family(block["cidr"], strict=False)]
     for text in block.get("except") or []:
-        hole = ipaddress.IPv4Network(text, strict=False)
+        hole = family(text, strict=False)
         left = [part for network in left for part in _without(network, hole)]
-    return [str(network) for network in sorted(left)]
+    return sorted(left)
 
 
-def _without(network: ipaddress.IPv4Network, hole: ipaddress.IPv4Network) -> list[ipaddress.IPv4Network]:
+def _without(network: Network, hole: Network) -> list[Network]:
     if network.subnet_of(hole):
         return []
     return list(network.address_exclude(hole)) if hole.subnet_of(network) else [network]
@@ -239,7 +250,7 @@ def main() -> None:
 def restore(script: str) -> None:
     """Hands chains to the kernel."""
     done = subprocess.run(
-        ["iptables-restore", "--noflush", "--wait"], input=script, capture_output=True, text=True, check=False
+        [f"{IPTABLES}-restore", "--noflush", "--wait"], input=script, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         sys.exit(f"{done.stderr}\n{json.dumps(script.splitlines(), indent=1)}")
@@ -251,7 +262,7 @@ def hook() -> None:
     The table `mangle` comes before `filter`, where kube-proxy lets some packets through at once.
     """
     for place in ("FORWARD", "INPUT"):
-        table = ["iptables", "--wait", "--table", "mangle"]
+        table = [IPTABLES, "--wait", "--table", "mangle"]
         known = subprocess.run([*table, "--check", place, "--jump", CHAIN], capture_output=True, check=False)
         if known.returncode != 0:
             subprocess.run([*table, "--insert", place, "--jump", CHAIN], check=True)

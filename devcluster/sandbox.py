@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from devcluster.errors import ClusterError
-from devcluster.places import CACHE, CONTAINERD, COVERED, GROUP, LOG, NODE_IP, RECORDS, SERVICE_NET, STATE
+from devcluster.places import CACHE, CONTAINERD, COVERED, GROUP, IPV6, LOG, NODE_IP, RECORDS, SERVICE_NET, STATE
 from devcluster.processes import Process, spawn, until
 
 INIT = RECORDS / "init.json"
@@ -154,17 +154,21 @@ def _network() -> None:
     Not every kernel has dummy devices, so one end of a veth pair is the node's interface. What no rule rewrites is
     dropped at the other end; what has no route is refused at once.
     """
+    ip, whole = ("ip -6", "128 nodad") if IPV6 else ("ip", "32")
     script = f"""
     ip link set lo up
     ip link add node0 type veth peer name sink0
     ip link set node0 arp off up
     ip link set sink0 arp off up
-    ip addr add {NODE_IP}/32 dev node0
-    ip route add {SERVICE_NET} dev node0 src {NODE_IP}
+    {ip} addr add {NODE_IP}/{whole} dev node0
+    {ip} route add {SERVICE_NET} dev node0 src {NODE_IP}
     ip route add unreachable default
+    ip -6 route add unreachable default
     echo 1 > /proc/sys/net/ipv4/ip_forward
+    echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
     echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet
     echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables
+    echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables
     """
     done = subprocess.run(inside("sh", "-ec", script), capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -329,6 +329,15 @@ def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
     assert elsewhere(requests, tenant.namespace) == refused(requests) == []
 
 
+def test_metrics_are_read_through_their_service(cluster: Cluster, kube: Kube, tenant: Tenant, images: None) -> None:
+    tenant.install(TRIAL)
+    kube.create(pod(tenant.namespace, "scraper", shell("main", "sleep 1000")))
+    kube.wait("Pod", "scraper", tenant.namespace, has_condition("Ready"))
+    fetch = ("wget", "-q", "-O-", "http://opsgym-operator:9100/metrics")
+    exposed = output_of(cluster.kubectl("exec", "-n", tenant.namespace, "scraper", "--", *fetch))
+    assert "# TYPE opsgym_" in exposed
+
+
 def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tenant, images: None) -> None:
     tenant.install(TRIAL)
     key = kube.get("Secret", "opsgym-s3", tenant.namespace)["data"]

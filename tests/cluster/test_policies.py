@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from devcluster.kube import Kube, Manifest
+from devcluster.places import API_SERVICE_IP, IPV6, NODE_IP, S3_PORT
 from devcluster.policies import CHAIN, World, chains, networks, restore_script, selects
 from devcluster.processes import until
 from tests.cluster.workloads import pod, shell
@@ -109,10 +110,23 @@ def test_a_selector_selects_as_kubernetes_does(selector: Manifest, selected: boo
 
 
 def test_exceptions_are_taken_out_of_a_block() -> None:
-    assert networks({"cidr": "10.0.0.0/30", "except": ["10.0.0.1/32"]}) == ["10.0.0.0/32", "10.0.0.2/31"]
-    assert networks({"cidr": "10.0.0.0/30", "except": ["10.0.0.0/8"]}) == []
-    assert networks({"cidr": "0.0.0.0/0", "except": []}) == ["0.0.0.0/0"]
-    assert networks({"cidr": "::/0", "except": ["fd00::/8"]}) == []
+    pod = "10.0.0.9"
+    assert networks({"cidr": "10.0.0.0/30", "except": ["10.0.0.1/32"]}, pod) == ["10.0.0.0/32", "10.0.0.2/31"]
+    assert networks({"cidr": "10.0.0.0/30", "except": ["10.0.0.0/8"]}, pod) == []
+    assert networks({"cidr": "0.0.0.0/0", "except": []}, pod) == ["0.0.0.0/0"]
+    assert networks({"cidr": "fd00::/127", "except": ["fd00::1/128"]}, "fd44::9") == ["fd00::/128"]
+
+
+def test_a_block_of_the_other_address_family_matches_nothing() -> None:
+    assert networks({"cidr": "::/0", "except": ["fd00::/8"]}, "10.0.0.9") == []
+    assert networks({"cidr": "0.0.0.0/0"}, "fd44::9") == []
+
+
+def test_pods_with_ipv6_addresses_may_always_ask_for_neighbours() -> None:
+    pod = at("fd44::1", "here")
+    made = chains(World([pod], NAMESPACES, [policy(egress=[])]))
+    assert "-p ipv6-icmp -j RETURN" in made[CHAIN]
+    assert made["opsgym-egress-fd44::1"] == ["-d fd44::1 -j RETURN", "-j DROP"]
 
 
 def test_chains_of_pods_that_are_gone_are_removed_in_the_same_step() -> None:
@@ -137,7 +151,9 @@ def test_policies_hold_between_real_pods_and_towards_the_node(kube: Kube, namesp
     server = address(kube, namespace, "server")
     script = f"""
     try() {{ nc -w 1 $2 $3 -e true 2>/dev/null && echo "$1 yes" || echo "$1 no"; }}
-    while true; do try server {server} 8080; try s3 10.213.0.2 7070; try api 10.96.0.1 443; echo; sleep 0.2; done
+    while true; do
+      try server {server} 8080; try s3 {NODE_IP} {S3_PORT}; try api {API_SERVICE_IP} 443; echo; sleep 0.2
+    done
     """
     kube.create(pod(namespace, "client", shell("main", script), labels={"app": "client"}))
     address(kube, namespace, "client")
@@ -152,7 +168,7 @@ def test_policies_hold_between_real_pods_and_towards_the_node(kube: Kube, namesp
     assert reached("server yes", "s3 yes", "api yes")
     kube.create(policy(namespace=namespace, ingress=[], egress=[]))
     assert reached("server no", "s3 no", "api no")
-    to_store = {"to": [{"ipBlock": {"cidr": "10.213.0.2/32"}}], "ports": [{"port": 7070}]}
+    to_store = {"to": [{"ipBlock": {"cidr": f"{NODE_IP}/{128 if IPV6 else 32}"}}], "ports": [{"port": S3_PORT}]}
     to_server = {"to": [{"podSelector": {"matchLabels": {"app": "server"}}}]}
     opened = policy({"matchLabels": {"app": "client"}}, namespace, egress=[to_store, to_server])
     opened["metadata"]["name"] = "opened"
