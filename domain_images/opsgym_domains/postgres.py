@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ EXIT_CANNOT = 1
 EXIT_RAN_BEFORE = 3
 BAKED = Path("/var/lib/opsgym/postgres")
 """Folder of the baked data in the image."""
+_COPIED_AT_ONCE = 1 << 24  # bytes
 POD_SETTINGS = SETTINGS | {
     # The WAL uses the pod's memory and is never read.
     "max_wal_size": "16MB",
@@ -118,11 +118,25 @@ def _copy(baked: Path, copy: Path) -> None:
     # A copy belongs to the current user, as Postgres requires of its data, whichever user owns the baked files.
     copy.mkdir(mode=0o700)
     for folder, folders, files in os.walk(baked):
-        target = copy / Path(folder).relative_to(baked)
+        target = f"{copy}{folder[len(str(baked)) :]}"
         for name in folders:
-            (target / name).mkdir(mode=0o700)
+            Path(target, name).mkdir(mode=0o700)
         for name in files:
-            shutil.copyfile(Path(folder, name), target / name)
+            _copy_file(f"{folder}/{name}", f"{target}/{name}")
+
+
+def _copy_file(source: str, target: str) -> None:
+    """Copies a file within the kernel: of thousands of small ones, `shutil.copyfile` takes three times the CPU time."""
+    reading = os.open(source, os.O_RDONLY)
+    try:
+        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            while os.sendfile(writing, reading, None, _COPIED_AT_ONCE):
+                pass
+        finally:
+            os.close(writing)
+    finally:
+        os.close(reading)
 
 
 def _parser() -> argparse.ArgumentParser:
