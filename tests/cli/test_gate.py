@@ -303,6 +303,20 @@ def test_only_common_tasks_are_compared_and_the_message_notes_different_suites()
     assert "; the runs' suites differ, and only tasks of both count" in only(judgement).message
 
 
+def test_trials_beyond_those_of_the_baseline_narrow_the_bounds() -> None:
+    """Every other task fails one trial of two: the first trials alone say that half of the tasks are lost."""
+
+    def run(name: str, trials: int) -> RunScores:
+        results = {(f"t{n:02}", trial): int(trial > 0 or n % 2) for n in range(40) for trial in range(trials)}
+        return RunScores(name, "s", [CellScores(CELL, results)])
+
+    before = RunScores("demo.0", "s", [CellScores(CELL, {(f"t{n:02}", 0): 1 for n in range(40)})])
+    gate = Gate(baseline="demo.0", max_regression=0.3)
+    drops = [judge(gate, standing(run("demo.1", trials)), Baseline(before)).regression for trials in (1, 4)]
+    assert drops == [0.5, 0.125]
+    assert named(judge(gate, standing(run("demo.1", 4)), Baseline(before)), "maxRegression").verdict == "GO"
+
+
 def test_a_cell_without_common_scored_tasks_is_inconclusive() -> None:
     then = scores("demo.0", itsm=(100, 100), hr=(0, 0))
     judgement = judge(REGRESSION, standing(scores(itsm=(100, 100), hr=(1, 1))), Baseline(then))

@@ -20,7 +20,7 @@ from opsgym_api.records.gate import GateCheck, GateRecord, Verdict
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import cell_name, dollars, percent
-from opsgym_core.results.compare import Scores, TaskPair, by_domain, over_cells, pair_tasks, scores_of
+from opsgym_core.results.compare import Scores, TaskRates, by_domain, over_cells, ratios_of, scores_of, task_rates
 from opsgym_core.results.differences import changed_tasks, changed_tasks_note
 from opsgym_core.results.paired import holm, paired_mean
 from opsgym_core.results.rows import RunRows
@@ -187,10 +187,7 @@ def run_scores(rows: RunRows, digests: Mapping[str, str]) -> RunScores:
 
 def _rates(scores: Scores) -> dict[str, float]:
     """Share of passed trials of each task of a cell."""
-    by_task: defaultdict[str, list[int]] = defaultdict(list)
-    for (task_id, _), score in scores.items():
-        by_task[task_id].append(score)
-    return {task_id: sum(passed) / len(passed) for task_id, passed in by_task.items()}
+    return {task_id: ratio.passed / ratio.total for task_id, ratio in ratios_of(scores).items()}
 
 
 def _check(condition: str, verdict: Verdict, message: str) -> GateCheck:
@@ -292,7 +289,7 @@ class _Change:
 
     before: RunScores
     after: RunScores
-    pairs: Mapping[Cell, Sequence[TaskPair]]
+    pairs: Mapping[Cell, Sequence[TaskRates]]
     """Common tasks of each cell that both runs have."""
     changed: frozenset[str]
     """Tasks that both runs scored and that are not compared, because their rows differ."""
@@ -301,7 +298,7 @@ class _Change:
     def of(cls, before: RunScores, after: RunScores) -> _Change:
         earlier = {one.cell.key: one.scores for one in before.cells}
         common = [one for one in after.cells if one.cell.key in earlier]
-        pairs = {one.cell: pair_tasks(one.cell, earlier[one.cell.key], one.scores) for one in common}
+        pairs = {one.cell: task_rates(one.cell, earlier[one.cell.key], one.scores) for one in common}
         changed = changed_tasks(before.digests, after.digests)
         return cls(
             before,
@@ -317,8 +314,8 @@ class _Change:
 
     @cached_property
     def trials(self) -> int:
-        """Number of paired trials."""
-        return sum(pair.before.total for pairs in self.pairs.values() for pair in pairs)
+        """Number of pairs of trials; see `TaskRates.pairs`."""
+        return round(sum(pair.pairs for pairs in self.pairs.values() for pair in pairs))
 
     @property
     def drop(self) -> float | None:
@@ -364,12 +361,12 @@ def _paired_interval(strata: Sequence[Sequence[float]], trials: int, confidence:
 
 
 def _regression_guard(
-    most: float, confidence: float, compared: Mapping[Cell, Sequence[TaskPair]], earlier: str
+    most: float, confidence: float, compared: Mapping[Cell, Sequence[TaskRates]], earlier: str
 ) -> GateCheck:
     """NO-GO if the rate of a cell is shown to have fallen by more than the bound."""
     p_values, drops = {}, {}
     for cell, pairs in compared.items():
-        estimate = paired_mean([[pair.difference for pair in pairs]], sum(pair.before.total for pair in pairs))
+        estimate = paired_mean([[pair.difference for pair in pairs]], round(sum(pair.pairs for pair in pairs)))
         p_values[cell] = 1.0 if estimate is None else estimate.p_below(-most)
         drops[cell] = -(mean(pair.difference for pair in pairs) or 0.0)
     texts = {cell: f"{_down(drop)} in {cell_name(cell)}" for cell, drop in drops.items()}

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeAlias
 
 from opsgym_api.errors import InputError, Problem
@@ -30,27 +31,39 @@ Scores: TypeAlias = Mapping[tuple[str, int], int]
 
 
 @dataclass(frozen=True)
-class TaskPair:
-    """The trials of a task that are scored in both runs."""
+class TaskRates:
+    """Success of a task of a cell in both runs, of at least one trial each."""
 
     cell: Cell
     task_id: str
     before: Ratio
     after: Ratio
-    lost: int
-    """Trials that passed before and fail now."""
-    won: int
-    """Trials that failed before and pass now."""
 
     @property
     def difference(self) -> float:
         """Change of the task's success, from -1 to 1."""
         return float(self.change)
 
-    @property
+    @cached_property
     def change(self) -> Fraction:
         """`difference` as a fraction."""
-        return Fraction(self.after.passed - self.before.passed, self.before.total)
+        before, after = self.before, self.after
+        return Fraction(after.passed * before.total - before.passed * after.total, before.total * after.total)
+
+    @property
+    def pairs(self) -> float:
+        """Number of pairs of trials with the noise of the difference: the harmonic mean of both numbers of trials."""
+        return 2 * self.before.total * self.after.total / (self.before.total + self.after.total)
+
+
+@dataclass(frozen=True)
+class TaskPair(TaskRates):
+    """The trials of a task that are scored in both runs."""
+
+    lost: int
+    """Trials that passed before and fail now."""
+    won: int
+    """Trials that failed before and pass now."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +212,20 @@ def pair_tasks(cell: Cell, before: Scores, after: Scores) -> list[TaskPair]:
     ]
 
 
+def task_rates(cell: Cell, before: Scores, after: Scores) -> list[TaskRates]:
+    """Tasks of a cell that both runs scored, each with all of its trials, sorted by id."""
+    first, second = ratios_of(before), ratios_of(after)
+    return [TaskRates(cell, task_id, first[task_id], second[task_id]) for task_id in sorted(first.keys() & second)]
+
+
+def ratios_of(scores: Scores) -> dict[str, Ratio]:
+    """Passed and scored trials of each task of a cell."""
+    by_task: defaultdict[str, list[int]] = defaultdict(list)
+    for (task_id, _), score in scores.items():
+        by_task[task_id].append(score)
+    return {task_id: Ratio(sum(passed), len(passed)) for task_id, passed in by_task.items()}
+
+
 def _left_out(before: CellRows, after: CellRows) -> Counter[str]:
     """Number of trials that are scored in one run only, by run."""
     first, second = scores_of(before).keys(), scores_of(after).keys()
@@ -235,9 +262,9 @@ class TaskChange:
     difference: Fraction
 
 
-def over_cells(pairs: Sequence[TaskPair]) -> list[TaskChange]:
+def over_cells(pairs: Sequence[TaskRates]) -> list[TaskChange]:
     """Every task once, sorted by domain and id."""
-    grouped: dict[tuple[str, str], list[TaskPair]] = {}
+    grouped: dict[tuple[str, str], list[TaskRates]] = {}
     for pair in pairs:
         grouped.setdefault((pair.cell.domain, pair.task_id), []).append(pair)
     return [
