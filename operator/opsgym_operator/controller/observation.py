@@ -6,8 +6,9 @@ Invariant: everything that a plan depends on is in the `ObservedNamespace` made 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from opsgym_core.kube.client import (
     CONFIGMAPS,
@@ -37,10 +38,13 @@ from opsgym_operator.observe.parse import (
 )
 from opsgym_operator.observe.schedules import schedule_of
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot, take_snapshot
+from opsgym_operator.plan.pod_states import lacks_network
 from opsgym_operator.state.run_state import RunState
 
 KUEUE = "kueue.x-k8s.io"
 """API group of Kueue."""
+MOST_PODS = 3
+"""Pods of a namespace whose events are read at once; those of one node usually have the same cause."""
 QUEUES_S = 10.0
 """Seconds for which the list of Kueue's queues is considered current."""
 
@@ -183,7 +187,7 @@ class QueueNames:
 
 
 class PodRefusals:
-    """Why the Job controller could not create pods of a namespace, by its events, listed every `QUEUES_S` seconds.
+    """Why pods of a namespace could not be created or set up, by its events, listed every `QUEUES_S` seconds.
 
     Args:
         client: The API server.
@@ -196,25 +200,44 @@ class PodRefusals:
         self._current: Mapping[str, str] = {}
         self._listed_at = float("-inf")
 
-    async def read(self) -> Mapping[str, str]:
-        """The latest message of each Job.
+    async def read(self, *, jobs: bool, pods: Sequence[str]) -> Mapping[str, str]:
+        """The latest message of each Job and pod.
+
+        Args:
+            jobs: Whether a Job lacks pods.
+            pods: Names of pods without network and volumes.
 
         Raises:
             ApiError: The API server is unavailable.
         """
+        if not jobs and not pods:
+            return {}
+        selectors = ["reason=FailedCreate,involvedObject.kind=Job"] if jobs else []
+        selectors += [f"type=Warning,involvedObject.kind=Pod,involvedObject.name={pod}" for pod in pods]
         if time.monotonic() - self._listed_at >= QUEUES_S:
             self._listed_at = time.monotonic()
             try:
-                events = await self._client.list(
-                    EVENTS, self._namespace, fields="reason=FailedCreate,involvedObject.kind=Job"
-                )
+                listed = [await self._client.list(EVENTS, self._namespace, fields=fields) for fields in selectors]
+                events = [event for of_one in listed for event in of_one]
             except ApiError as error:
                 if not error.refused:
                     raise
                 return self._current
             events = sorted(events, key=lambda event: event.get("lastTimestamp") or "")
-            self._current = {event["involvedObject"]["name"]: event.get("message", "") for event in events}
+            self._current = {event["involvedObject"]["name"]: _words_of(event) for event in events}
         return self._current
+
+
+def _words_of(event: Manifest) -> str:
+    message = str(event.get("message", ""))
+    return f"{event.get('reason')}: {message}" if event["involvedObject"].get("kind") == "Pod" else message
+
+
+def pods_without_network(snapshot: NamespaceSnapshot, memos: Memos, now: datetime) -> list[str]:
+    """Names of a few pods that have waited for longer than they should for network and volumes."""
+    pending = [pod for pod in snapshot.pods if pod["status"].get("phase") == "Pending"]
+    observed = (_observed_pod(pod, memos) for pod in pending)
+    return sorted(pod.name for pod in observed if lacks_network(pod, now))[:MOST_PODS]
 
 
 def lacks_pods(run: RunSnapshot) -> bool:

@@ -31,6 +31,7 @@ from opsgym_operator.controller.observation import (
     QueueNames,
     lacks_pods,
     observe,
+    pods_without_network,
     snapshot_of,
 )
 from opsgym_operator.controller.schedules import ScheduleReconciler
@@ -177,8 +178,10 @@ class NamespaceReconciler:
         queued = any(run.spec is not None and run.spec.queue_name for run in snapshot.runs.values())
         queues = await self._queues.read() if queued else QueueNames(None)
         refusals = {uid: backoff.refusal for uid, backoff in self._backoffs.items()}
-        pods_lack = any(lacks_pods(run) for run in snapshot.runs.values())
-        pod_refusals = await self._pod_refusals.read() if pods_lack else {}
+        pod_refusals = await self._pod_refusals.read(
+            jobs=any(lacks_pods(run) for run in snapshot.runs.values()),
+            pods=pods_without_network(snapshot, self._memos, self._context.now()),
+        )
         observed = observe(
             self.name, snapshot, self._states, queues, refusals, self._context, pod_refusals, self._memos
         )

@@ -64,11 +64,18 @@ class ObservedPod:
     unschedulable_message: str = ""
     """Message of the scheduler."""
     starting_since: datetime | None = None
-    """When it got its node; None without one, once its containers run, and once it is being deleted."""
+    """When it got its node, or was created if no scheduler has looked at it; None once its containers run, and once it is
+    being deleted."""
+    unscheduled: bool = False
+    """Whether no scheduler has looked at it."""
     sandbox_missing: bool = False
     """Whether its node has not set up its network and volumes."""
     delete_by: datetime | None = None
     """When it should have been gone, grace period included; None if it is not being deleted."""
+    node_lost_since: datetime | None = None
+    """Since when its node has not reported to Kubernetes; None if it does."""
+    containers_ended_at: datetime | None = None
+    """When its containers besides sidecars had ended; None if one has not, or its phase says so already."""
     host: str = ""
     """Address of its node."""
     image_ids: tuple[tuple[str, str], ...] = ()
@@ -248,7 +255,8 @@ class ObservedRun:
     refusal: str = ""
     """Why the API server refused to create or change an object of the run; empty if it did not."""
     pod_refusals: Mapping[str, str] = field(default_factory=dict)
-    """Why the Job controller could not create a pod, in the API server's words, by Job; read once a Job lacks pods."""
+    """Why the Job controller could not create a pod, in the API server's words, by Job, and why a node could not set up
+    a pod, in the kubelet's words, by pod; read once a Job lacks pods, or a pod network or volumes."""
     preflights: tuple[ObservedPreflight, ...] = ()
     config_maps: frozenset[str] = frozenset()
     """Names of its ConfigMaps, those of preflights included."""

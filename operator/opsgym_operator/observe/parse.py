@@ -48,11 +48,8 @@ ENDED_PHASES = ("Succeeded", "Failed")
 """Phases of a pod whose containers have ended."""
 AGENT = "agent"
 """Container that runs the episode."""
-STUCK = frozenset({
-    "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
-    "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-})  # fmt: skip
-"""Waiting reasons of containers that do not start until a user fixes the cause."""
+STARTING = frozenset({"", "ContainerCreating", "PodInitializing"})
+"""Waiting reasons of containers that start. Every other reason is an error of the kubelet, whatever its version."""
 
 
 @dataclass(frozen=True)
@@ -233,27 +230,62 @@ def pod_ended(pod: Manifest) -> bool:
 
 def read_pod(pod: Manifest) -> ObservedPod:
     """A pod that has not ended."""
-    scheduled = _condition(pod, "PodScheduled")
+    scheduled, phase = _condition(pod, "PodScheduled"), pod["status"].get("phase")
     # A pod that is being deleted is not meant to start: its conditions say what it loses, not what it waits for.
     staying = "deletionTimestamp" not in pod["metadata"]
-    unschedulable = staying and scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
-    starting = staying and scheduled.get("status") == "True" and pod["status"].get("phase") == "Pending"
+    unschedulable = staying and scheduled.get("status") == "False"
+    starting = staying and phase == "Pending" and not unschedulable
     return ObservedPod(
         name=pod["metadata"]["name"],
         job=label(pod, LABEL_JOB_NAME),
         run_uid=label(pod, LABEL_RUN_UID),
         eval_model=label(pod, LABEL_EVAL_MODEL),
         model=label(pod, LABEL_MODEL),
-        running=pod["status"].get("phase") == "Running",
+        running=phase == "Running",
         container_error=_container_error(pod) if staying else None,
         unschedulable_since=time_of(scheduled.get("lastTransitionTime")) if unschedulable else None,
-        unschedulable_message=scheduled.get("message", "") if unschedulable else "",
-        starting_since=time_of(scheduled.get("lastTransitionTime")) if starting else None,
+        unschedulable_message=_unschedulable_message(scheduled) if unschedulable else "",
+        starting_since=time_of(scheduled.get("lastTransitionTime") or _created_at(pod)) if starting else None,
+        unscheduled=starting and not scheduled,
         sandbox_missing=condition_is(pod, "PodReadyToStartContainers", "False"),
         delete_by=time_of(pod["metadata"].get("deletionTimestamp")),
+        node_lost_since=_node_lost_since(pod),
+        containers_ended_at=_containers_ended_at(pod) if phase == "Running" else None,
         host=pod["status"].get("hostIP", ""),
         image_ids=tuple(image_ids(pod).items()),
     )
+
+
+def _unschedulable_message(scheduled: Mapping[str, Any]) -> str:
+    """Why a pod has no node: other reasons than a lack of room are gates, and errors of the scheduler."""
+    reason, message = scheduled.get("reason", ""), scheduled.get("message", "")
+    return str(message) if reason == "Unschedulable" else f"{reason}: {message}".removesuffix(": ")
+
+
+def _created_at(pod: Manifest) -> str | None:
+    return pod["metadata"].get("creationTimestamp")
+
+
+def _node_lost_since(pod: Manifest) -> datetime | None:
+    """Since when a pod's node has not reported; None if it reports.
+
+    The node controller writes `Ready=False` to the pods of such a node and leaves `ContainersReady` as it was, which
+    the kubelet would change first.
+    """
+    status = pod["status"]
+    ready = _condition(pod, "Ready")
+    unready = ready.get("status") == "False" and condition_is(pod, "ContainersReady", "True")
+    gated = bool(pod.get("spec", {}).get("readinessGates"))
+    if status.get("phase") == "Unknown" or status.get("reason") == "NodeLost" or (unready and not gated):
+        return time_of(ready.get("lastTransitionTime") or _created_at(pod))
+    return None
+
+
+def _containers_ended_at(pod: Manifest) -> datetime | None:
+    """When the last container besides sidecars ended; None if one has not."""
+    states = [container.get("state") or {} for container in pod["status"].get("containerStatuses") or ()]
+    ends = [time_of((state.get("terminated") or {}).get("finishedAt")) for state in states]
+    return max((end for end in ends if end is not None), default=None) if all(ends) else None
 
 
 IMAGES = {AGENT: "runner", PREFLIGHT: "runner", "postgres": "domains", "suite": "domains"}
@@ -272,7 +304,7 @@ def image_ids(pod: Manifest) -> dict[str, str]:
 def _container_error(pod: Manifest) -> ContainerError | None:
     for container in _containers(pod):
         waiting = container.get("state", {}).get("waiting") or {}
-        if waiting.get("reason") in STUCK:
+        if waiting.get("reason", "") not in STARTING:
             return ContainerError(waiting["reason"], waiting.get("message", ""), container.get("image", ""))
     return None
 
@@ -375,7 +407,9 @@ def _cause(pod: Manifest, container: str) -> tuple[InfraReason, str]:
 
 def _exit_message(container: str, ended: Mapping[str, Any]) -> str:
     message = f": {ended['message'].strip()[-300:]}" if ended.get("message") else " without a termination message"
-    return f"container {container} exited with code {ended.get('exitCode')}{message}"
+    reason = ended.get("reason", "")
+    named = "" if reason in ("", "Error", "Completed") else f" ({reason})"
+    return f"container {container} exited with code {ended.get('exitCode')}{named}{message}"
 
 
 def _lost_sidecar(container: Mapping[str, Any]) -> str:

@@ -18,12 +18,24 @@ FIRST_PODS_S = 30.0
 START_S = 60.0
 """Seconds within which a pod that has a node starts, unless something is wrong or an image is pulled."""
 LATE_S = 30.0
-"""Seconds after the end of its grace period by which a deleted pod is gone."""
+"""Seconds after the end of its grace period by which a pod is gone, or has ended."""
+GRACE_S = 30.0
+"""Seconds that sidecars have for their end once the agent has ended; the kubelet kills them then."""
+NODE_S = 10.0
+"""Seconds for which a node does not report before its pods count as lost; until then it may only have been slow."""
 
 _REASONS: Mapping[str, Reason] = {
     "CreateContainerConfigError": Reason.SECRET_MISSING,
     **dict.fromkeys(
-        ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"),
+        (
+            "ErrImagePull",
+            "ImagePullBackOff",
+            "ErrImageNeverPull",
+            "InvalidImageName",
+            "ImageInspectError",
+            "RegistryUnavailable",
+            "SignatureValidationFailed",
+        ),
         Reason.IMAGE_UNAVAILABLE,
     ),
 }
@@ -74,38 +86,78 @@ def unschedulable(pods: Sequence[ObservedPod], pending_seconds: int, now: dateti
 
 
 def lost(pods: Sequence[ObservedPod], now: datetime) -> RunSummary | None:
-    """Pods that should be gone and are not, whose slots and trials nothing frees; None if there is none."""
-    overdue = [pod for pod in pods if pod.delete_by is not None and _since(pod.delete_by, now) >= LATE_S]
+    """Pods that should be gone and are not, or whose node does not report; None if there is none.
+
+    Nothing frees their slots and trials until Kubernetes or a user deletes them.
+    """
+    losses = {pod.name: loss for pod in pods if (loss := _loss(pod, now))}
+    overdue = [pod for pod in pods if pod.name in losses]
     if not overdue:
         return None
-    pod = min(overdue, key=lambda item: (item.delete_by or now, item.name))
+    pod = min(overdue, key=lambda item: (losses[item.name][0], item.name))
+    since, problem = losses[pod.name]
     further = f" (and {len(overdue) - 1} more)" if len(overdue) > 1 else ""
     node = f" on node {pod.host}" if pod.host else ""
-    message = (
-        f"pod {pod.name}{further}{node} should have ended at {utc_text(pod.delete_by or now)}: its node is lost or "
-        f"hangs; repair or remove the node, or run `kubectl delete pod {pod.name} --force` if its containers are gone"
-    )
-    return RunSummary(Reason.POD_LOST, message, progressing=any_running([pod for pod in pods if pod not in overdue]))
+    message = f"pod {pod.name}{further}{node} {problem.format(at=utc_text(since))}"
+    others = [pod for pod in pods if pod.name not in losses]
+    return RunSummary(Reason.POD_LOST, message, progressing=any_running(others))
 
 
-def not_starting(pods: Sequence[ObservedPod], pending_seconds: int, now: datetime) -> RunSummary | None:
-    """Whether pods have a node and do not start.
+def _loss(pod: ObservedPod, now: datetime) -> tuple[datetime, str] | None:
+    """Since when a pod is lost, and what to do; None if it is not."""
+    force = f"repair or remove the node, or run `kubectl delete pod {pod.name} --force` if its containers are gone"
+    if pod.delete_by is not None and _since(pod.delete_by, now) >= LATE_S:
+        return pod.delete_by, f"should have ended at {{at}}: its node is lost or hangs; {force}"
+    if pod.containers_ended_at is not None and _since(pod.containers_ended_at, now) >= LATE_S + GRACE_S:
+        return pod.containers_ended_at, f"has not ended, although its agent has at {{at}}: a sidecar hangs; {force}"
+    if pod.delete_by is None and pod.node_lost_since is not None and _since(pod.node_lost_since, now) >= NODE_S:
+        waits = "Kubernetes usually deletes its pods after five minutes, and other nodes take their trials"
+        return pod.node_lost_since, f"has not been heard of since {{at}}: its node does not report; {waits}"
+    return None
 
-    Stalled if none runs and one has waited for longer than `pending_seconds`, or has not even network and volumes.
+
+def not_starting(
+    pods: Sequence[ObservedPod], pending_seconds: int, causes: Mapping[str, str], now: datetime
+) -> RunSummary | None:
+    """Whether pods have a node, or wait for a scheduler, and do not start.
+
+    Stalled if none runs and one has waited for longer than `pending_seconds`, or has no scheduler, network or volumes.
+
+    Args:
+        pods: Pods of the run.
+        pending_seconds: `limits.pendingSeconds`.
+        causes: Why nodes could not set up pods, by pod, as far as it is known.
+        now: The time.
     """
     late = [pod for pod in pods if pod.starting_since is not None and _since(pod.starting_since, now) >= START_S]
     if not late:
         return None
-    pod = min(late, key=lambda item: (not item.sandbox_missing, item.starting_since or now, item.name))
-    cause = "no network or volumes yet" if pod.sandbox_missing else "an image is pulled, or a sidecar starts"
+    pod = min(late, key=lambda item: (not _unplaced(item), item.starting_since or now, item.name))
+    cause = causes.get(pod.name) or _waits_for(pod)
     waited = _since(pod.starting_since or now, now)
     message = (
         f"{len(late)} of {len(pods)} pods do not start; pod {pod.name} waits for {waited:.0f} s: {cause}; "
         f"`kubectl describe pod {pod.name}` shows the events of its node"
     )
-    if any_running(pods) or not (pod.sandbox_missing or waited >= pending_seconds):
+    if any_running(pods) or not (_unplaced(pod) or waited >= pending_seconds):
         return RunSummary(Reason.WAITING_FOR_PODS, message)
     return RunSummary(Reason.POD_NOT_STARTING, message)
+
+
+def _unplaced(pod: ObservedPod) -> bool:
+    """Whether a pod that has waited for a minute waits for something that takes seconds."""
+    return pod.sandbox_missing or pod.unscheduled
+
+
+def _waits_for(pod: ObservedPod) -> str:
+    if pod.unscheduled:
+        return "no scheduler has looked at it"
+    return "no network or volumes yet" if pod.sandbox_missing else "an image is pulled, or a sidecar starts"
+
+
+def lacks_network(pod: ObservedPod, now: datetime) -> bool:
+    """Whether a pod has waited for longer than it should for its network and volumes."""
+    return pod.sandbox_missing and pod.starting_since is not None and _since(pod.starting_since, now) >= START_S
 
 
 def _since(at: datetime, now: datetime) -> float:
@@ -113,10 +165,15 @@ def _since(at: datetime, now: datetime) -> float:
 
 
 def time_until_stalled(pods: Sequence[ObservedPod], pending_seconds: int, now: datetime) -> float | None:
-    """Seconds until pods that wait for a node stall their run; None if none waits, one runs, or the run is stalled."""
-    waits = [pending_seconds - _waited(pod, now) for pod in pods if pod.unschedulable_since is not None]
-    left = [wait for wait in waits if wait > 0]
-    return min(left) if left and not any_running(pods) else None
+    """Seconds, at least 1, until time alone makes a pod late, or stalls a run without running pods; None if none is."""
+    waits = [START_S - _since(pod.starting_since, now) for pod in pods if pod.starting_since is not None]
+    waits += [LATE_S - _since(pod.delete_by, now) for pod in pods if pod.delete_by is not None]
+    waits += [NODE_S - _since(pod.node_lost_since, now) for pod in pods if pod.node_lost_since is not None]
+    ends = [pod.containers_ended_at for pod in pods if pod.containers_ended_at is not None]
+    waits += [LATE_S + GRACE_S - _since(end, now) for end in ends]
+    if not any_running(pods):
+        waits += [pending_seconds - _waited(pod, now) for pod in pods if pod.unschedulable_since is not None]
+    return min((max(wait, 1.0) for wait in waits if wait > 0), default=None)
 
 
 def _waited(pod: ObservedPod, now: datetime) -> float:

@@ -142,7 +142,7 @@ def _under_way(
     summary = (
         container_errors(own, now)
         or lost(own, now)
-        or not_starting(own, seconds, now)
+        or not_starting(own, seconds, run.pod_refusals, now)
         or unschedulable(own, seconds, now)
     )
     if summary is not None:
@@ -150,7 +150,9 @@ def _under_way(
         return summary, FIRST_PODS_S if starting else time_until_stalled(own, seconds, now)
     if not own and pods_overdue(current.started_at, now):
         return pods_refused(current.name, config.pods.service_account_name, run.pod_refusals), FIRST_PODS_S
-    return _checking(run, current.name), None if any_running(own) else FIRST_PODS_S
+    until_late = time_until_stalled(own, seconds, now)
+    delay = until_late if any_running(own) else min(FIRST_PODS_S, until_late or FIRST_PODS_S)
+    return _checking(run, current.name), delay
 
 
 def _finished(

@@ -58,7 +58,7 @@ def summarize(
             progress.live_jobs, pods, service_account, spec.limits.infra_retries, progress.run.pod_refusals, now
         )
         or lost(pods, now)
-        or not_starting(pods, spec.limits.pending_seconds, now)
+        or not_starting(pods, spec.limits.pending_seconds, progress.run.pod_refusals, now)
         or unschedulable(pods, spec.limits.pending_seconds, now)
         or (None if busy else _waiting(progress, demands))
         or RunSummary(Reason.RUNNING if progress.jobs else Reason.STARTING, _last_fault(progress, now))

@@ -85,7 +85,7 @@ class Reason(StrEnum):
     WAITING_FOR_PODS = "WaitingForPods"
     """Pods have a node and do not start: it pulls images, or sets up network and volumes."""
     POD_LOST = "PodLost"
-    """A pod that is being deleted does not end: its node is lost, or its runtime hangs."""
+    """A pod does not end although it should, or its node does not report."""
     WAITING_FOR_MODEL = "WaitingForModel"
     """Other runs use all slots of the run's models."""
     WAITING_FOR_QUEUE = "WaitingForQueue"
