@@ -354,6 +354,19 @@ def test_queues_are_listed_in_the_version_of_kueue_that_is_installed(server: Api
     assert with_client(lambda client: QueueList(client, "team").read()) == QueueNames(frozenset({"urgent"}))
 
 
+@pytest.mark.parametrize(("status", "classes"), [(200, frozenset({"urgent"})), (403, None)])
+def test_priority_classes_are_listed_where_the_operator_may(
+    server: ApiServer, status: int, classes: frozenset[str] | None
+) -> None:
+    server.answer("GET", "/apis/kueue.x-k8s.io", 200, {"versions": [{"groupVersion": "kueue.x-k8s.io/v1beta2"}]})
+    path = "/apis/kueue.x-k8s.io/v1beta2"
+    server.answer("GET", f"{path}/namespaces/team/localqueues", 200, {"items": [{"metadata": {"name": "team"}}]})
+    items = {"items": [{"metadata": {"name": "urgent"}}]} if status == 200 else {"message": "forbidden"}
+    server.answer("GET", f"{path}/workloadpriorityclasses", status, items)
+    expected = QueueNames(frozenset({"team"}), classes)
+    assert with_client(lambda client: QueueList(client, "team").read(classes=True)) == expected
+
+
 def test_without_kueue_there_are_no_queues(server: ApiServer) -> None:
     assert with_client(lambda client: QueueList(client, "team").read()) == QueueNames(None)
 

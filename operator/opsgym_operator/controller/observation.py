@@ -108,6 +108,7 @@ def observe(
         models=snapshot.models,
         broken_models=snapshot.broken_models,
         queues=queues.names,
+        priority_classes=queues.priority_classes,
         queue_problem=queues.problem,
     )
 
@@ -182,6 +183,8 @@ class QueueNames:
 
     names: frozenset[str] | None
     """None if Kueue is not installed, or the queues cannot be listed."""
+    priority_classes: frozenset[str] | None = None
+    """Names of the cluster's WorkloadPriorityClasses; None if no run names one, or they cannot be listed."""
     problem: str = ""
     """Why the API server refuses to list them; empty if it does not."""
 
@@ -260,30 +263,43 @@ class QueueList:
         self._current = QueueNames(None)
         self._listed_at = float("-inf")
 
-    async def read(self) -> QueueNames:
+    async def read(self, *, classes: bool = False) -> QueueNames:
         """The queues as last listed.
+
+        Args:
+            classes: Whether a run names a WorkloadPriorityClass.
 
         Raises:
             ApiError: The API server is unavailable.
         """
         if time.monotonic() - self._listed_at >= QUEUES_S:
             try:
-                self._current = QueueNames(await self._names())
+                queues = await self._names("LocalQueue", "localqueues", self._namespace)
+                self._current = QueueNames(queues, await self._classes() if classes and queues else None)
             except ApiError as error:
                 if not error.refused:
                     raise
-                self._current = QueueNames(None, "" if error.missing else str(error))
+                self._current = QueueNames(None, problem="" if error.missing else str(error))
             self._listed_at = time.monotonic()
         return self._current
 
-    async def _names(self) -> frozenset[str] | None:
-        """Names of the queues, in the first API version of Kueue that has them; None if none has."""
+    async def _classes(self) -> frozenset[str] | None:
+        """Names of the priority classes; None if the operator serves single namespaces and may not list them."""
+        try:
+            return await self._names("WorkloadPriorityClass", "workloadpriorityclasses", None)
+        except ApiError as error:
+            if not error.refused:
+                raise
+            return None
+
+    async def _names(self, kind: str, plural: str, namespace: str | None) -> frozenset[str] | None:
+        """Names of the objects of a kind, in the first API version of Kueue that has it; None if none has."""
         for version in await self._client.versions(KUEUE):
             try:
-                queues = await self._client.list(Kind(version, "LocalQueue", "localqueues"), self._namespace)
+                objects = await self._client.list(Kind(version, kind, plural), namespace)
             except ApiError as error:
                 if not error.missing:
                     raise
             else:
-                return frozenset(queue["metadata"]["name"] for queue in queues)
+                return frozenset(item["metadata"]["name"] for item in objects)
         return None

@@ -175,8 +175,9 @@ class NamespaceReconciler:
 
     async def _plan(self, snapshot: NamespaceSnapshot) -> tuple[ObservedNamespace, Mapping[str, Desired]]:
         """The observation, and what should be done for each run, by uid."""
-        queued = any(run.spec is not None and run.spec.queue_name for run in snapshot.runs.values())
-        queues = await self._queues.read() if queued else QueueNames(None)
+        queued = [run.spec for run in snapshot.runs.values() if run.spec is not None and run.spec.queue_name]
+        classes = any(spec.queue_priority_class for spec in queued)
+        queues = await self._queues.read(classes=classes) if queued else QueueNames(None)
         refusals = {uid: backoff.refusal for uid, backoff in self._backoffs.items()}
         pod_refusals = await self._pod_refusals.read(
             jobs=any(lacks_pods(run) for run in snapshot.runs.values()),

@@ -295,6 +295,8 @@ class ObservedNamespace:
     """Problems of the EvalModels that are invalid, by name."""
     queues: frozenset[str] | None = None
     """Kueue LocalQueues; None if Kueue is not installed, or they cannot be listed."""
+    priority_classes: frozenset[str] | None = None
+    """Kueue's WorkloadPriorityClasses; None if no run names one, or they cannot be listed."""
     queue_problem: str = ""
     """Why the API server refuses to list LocalQueues; empty if it does not."""
 

@@ -135,6 +135,13 @@ def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal
         existing = ", ".join(sorted(namespace.queues)) or "none"
         message = f"spec.queueName: unknown LocalQueue {name!r}; LocalQueues of the namespace: {existing}"
         yield _Refusal(Reason.QUEUE_NOT_FOUND, message)
+    priority, classes = spec.queue_priority_class, namespace.priority_classes
+    if priority is not None and classes is not None and priority not in classes:
+        existing = ", ".join(sorted(classes)) or "none"
+        message = (
+            f"spec.queuePriorityClass: unknown WorkloadPriorityClass {priority!r}; those of the cluster: {existing}"
+        )
+        yield _Refusal(Reason.PRIORITY_CLASS_NOT_FOUND, message)
 
 
 def _suite(spec: EvalRunSpec) -> Iterator[_Refusal]:

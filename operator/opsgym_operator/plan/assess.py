@@ -70,7 +70,8 @@ def assess(
     pods = tuple(namespace.pods_by_run.get(run.uid, ()))
     if isinstance(resolved, RunSummary):
         # No watch reports that a queue comes to exist.
-        retry_s = QUEUE_RETRY_S if resolved.reason is Reason.QUEUE_NOT_FOUND else None
+        awaited = resolved.reason in (Reason.QUEUE_NOT_FOUND, Reason.PRIORITY_CLASS_NOT_FOUND)
+        retry_s = QUEUE_RETRY_S if awaited else None
         patches, delete = interrupt(run, jobs, pods), stopped_in_queue(run, jobs)
         return Assessed(run, Desired(patches=patches, delete=delete, requeue_after_s=retry_s), resolved)
     if run.stored is None:

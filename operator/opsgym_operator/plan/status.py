@@ -46,6 +46,8 @@ class Reason(StrEnum):
     """A model's credentials are declared inline, in a Secret that is not for models, or contained in its parameters."""
     QUEUE_NOT_FOUND = "QueueNotFound"
     """The spec names an unknown Kueue LocalQueue, or Kueue is not installed."""
+    PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
+    """The spec names an unknown WorkloadPriorityClass of Kueue."""
     WEBHOOK_NOT_FOUND = "WebhookNotFound"
     """The spec names an unknown webhook, which is not notified; the run goes on."""
     STORE_UNREACHABLE = "StoreUnreachable"
@@ -138,7 +140,7 @@ class Phase(StrEnum):
 
 REFUSED = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_IN_CLUSTER, Reason.MODEL_NOT_FOUND, Reason.MODEL_INVALID, Reason.STORE_NOT_FOUND,
-    Reason.QUEUE_NOT_FOUND, Reason.SUITE_NOT_ALLOWED, Reason.CREDENTIALS_NOT_ALLOWED,
+    Reason.QUEUE_NOT_FOUND, Reason.PRIORITY_CLASS_NOT_FOUND, Reason.SUITE_NOT_ALLOWED, Reason.CREDENTIALS_NOT_ALLOWED,
 })  # fmt: skip
 """The spec cannot run in this cluster: not accepted, and stalled until it is fixed."""
 

@@ -104,6 +104,17 @@ def test_a_queue_that_is_not_there_is_named_and_once_there_decides(
     operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
+def test_a_priority_class_that_is_not_there_is_named_and_once_there_used(
+    operator: Operator, queues: Queues, kube: Kube
+) -> None:
+    queues.create("team", 1)
+    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, queueName="team", queuePriorityClass="urgent"))
+    message = operator.await_condition("r", "Accepted", "False", "PriorityClassNotFound")
+    assert "unknown WorkloadPriorityClass 'urgent'" in message
+    with priority_classes(kube, urgent=100):
+        operator.await_condition("r", "Succeeded", "True", seconds=300)
+
+
 def test_a_run_that_is_not_admitted_leaves_the_slots_of_its_model_to_others(
     operator: Operator, queues: Queues, kube: Kube
 ) -> None:

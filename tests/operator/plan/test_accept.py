@@ -134,6 +134,19 @@ def test_an_unknown_queue_is_refused_with_the_known_queues() -> None:
     assert isinstance(accept(run(queueName="a"), replace(NAMESPACE, queues=frozenset({"a"})), CONFIG), ResolvedSpec)
 
 
+def test_an_unknown_priority_class_is_refused_with_the_known_ones() -> None:
+    known = replace(NAMESPACE, queues=frozenset({"a"}), priority_classes=frozenset({"urgent", "nightly"}))
+    summary = refusal(known, queueName="a", queuePriorityClass="soon")
+    assert summary == RunSummary(
+        Reason.PRIORITY_CLASS_NOT_FOUND,
+        "spec.queuePriorityClass: unknown WorkloadPriorityClass 'soon'; those of the cluster: nightly, urgent",
+    )
+    unreadable = replace(known, priority_classes=None)
+    for fields, namespace in (("urgent", known), ("soon", unreadable)):
+        accepted = accept(run(queueName="a", queuePriorityClass=fields), namespace, CONFIG)
+        assert isinstance(accepted, ResolvedSpec)
+
+
 def test_all_problems_of_a_spec_are_reported_at_once() -> None:
     message = refusal(suite={"path": "x"}, models=[{"name": "m", "ref": "n"}], resultStore="s").message
     assert [part.partition(":")[0] for part in message.split("; ")][:1] == ["spec.resultStore"]
