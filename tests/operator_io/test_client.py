@@ -16,7 +16,7 @@ from tests.operator_io.material import at
 from opsgym_api.kinds.evalrun import EvalRunStatus
 from opsgym_core.kube.client import CONFIGMAPS, EVALRUNS, JOBS, PODS, ApiError, Client
 from opsgym_core.kube.login import login
-from opsgym_operator.controller.observation import QueueList, QueueNames
+from opsgym_operator.controller.observation import PodRefusals, QueueList, QueueNames
 from opsgym_operator.kube.apply import apply_status, create, delete
 from opsgym_operator.kube.cache import WATCHED, ObjectCache
 from opsgym_operator.kube.events import EventSeries, record_event
@@ -352,6 +352,24 @@ def test_queues_are_listed_in_the_version_of_kueue_that_is_installed(server: Api
     path = f"/apis/kueue.x-k8s.io/{served[-1]}/namespaces/team/localqueues"
     server.answer("GET", path, 200, {"items": [{"metadata": {"name": "urgent"}}]})
     assert with_client(lambda client: QueueList(client, "team").read()) == QueueNames(frozenset({"urgent"}))
+
+
+def test_the_events_of_jobs_and_pods_that_lack_something_are_read_and_the_latest_counts(server: ApiServer) -> None:
+    def event(kind: str, name: str, reason: str, message: str, at: str | None) -> dict[str, Any]:
+        involved = {"kind": kind, "name": name}
+        return {"involvedObject": involved, "reason": reason, "message": message, "lastTimestamp": at}
+
+    events = [
+        event("Pod", "p", "FailedMount", "no ConfigMap", "2026-11-20T12:00:09Z"),
+        event("Pod", "p", "FailedScheduling", "no room", None),
+        event("Job", "j", "FailedCreate", "exceeded quota", "2026-11-20T12:00:01Z"),
+    ]
+    server.answer("GET", "/api/v1/namespaces/team/events", 200, {"items": events})
+    words = with_client(lambda client: PodRefusals(client, "team").read(jobs=True, pods=["p"]))
+    assert words == {"p": "FailedMount: no ConfigMap", "j": "exceeded quota"}
+    asked = len(server.received)
+    assert with_client(lambda client: PodRefusals(client, "team").read(jobs=False, pods=[])) == {}
+    assert len(server.received) == asked, "nothing is read while nothing lacks"
 
 
 @pytest.mark.parametrize(("status", "classes"), [(200, frozenset({"urgent"})), (403, None)])

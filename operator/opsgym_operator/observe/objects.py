@@ -64,8 +64,8 @@ class ObservedPod:
     unschedulable_message: str = ""
     """Message of the scheduler."""
     starting_since: datetime | None = None
-    """When it got its node, or was created if no scheduler has looked at it; None once its containers run, and once it is
-    being deleted."""
+    """When it got its node, or was created if no scheduler has looked at it; None once its containers run, or while it
+    is deleted."""
     unscheduled: bool = False
     """Whether no scheduler has looked at it."""
     sandbox_missing: bool = False
