@@ -262,8 +262,8 @@ def _unschedulable_message(scheduled: Mapping[str, Any]) -> str:
     return str(message) if reason == "Unschedulable" else f"{reason}: {message}".removesuffix(": ")
 
 
-def _created_at(pod: Manifest) -> str | None:
-    return pod["metadata"].get("creationTimestamp")
+def _created_at(pod: Manifest) -> str:
+    return str(pod["metadata"].get("creationTimestamp", ""))
 
 
 def _node_lost_since(pod: Manifest) -> datetime | None:

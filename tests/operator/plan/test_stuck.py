@@ -218,7 +218,7 @@ def test_a_stuck_pod_is_never_shown_as_running_after_a_minute() -> None:
     assert plain == []
 
 
-HEALTHY = {
+HEALTHY: dict[str, Mapping[str, Any]] = {
     "starts": {"conditions": PLACED, "containerStatuses": waiting("ContainerCreating")},
     "runs": {
         "phase": "Running",
