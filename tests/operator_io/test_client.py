@@ -367,9 +367,9 @@ def test_the_events_of_jobs_and_pods_that_lack_something_are_read_and_the_latest
     server.answer("GET", "/api/v1/namespaces/team/events", 200, {"items": events})
     words = with_client(lambda client: PodRefusals(client, "team").read(jobs=True, pods=["p"]))
     assert words == {"p": "FailedMount: no ConfigMap", "j": "exceeded quota"}
-    asked = len(server.received)
+    requests = len(server.received)
     assert with_client(lambda client: PodRefusals(client, "team").read(jobs=False, pods=[])) == {}
-    assert len(server.received) == asked, "nothing is read while nothing lacks"
+    assert len(server.received) == requests, "nothing is read while nothing lacks"
 
 
 @pytest.mark.parametrize(("status", "classes"), [(200, frozenset({"urgent"})), (403, None)])

@@ -207,9 +207,9 @@ def _with(seen: ObservedNamespace, pod: ObservedPod, causes: Mapping[str, str]) 
 @pytest.mark.parametrize("name", STILL)
 def test_a_stuck_pod_is_named_with_its_cause(name: str) -> None:
     stuck = STILL[name]
-    found = shown(stuck, stuck.within_s)
-    assert found.startswith(f"{stuck.shown}: ")
-    assert stuck.says in found
+    message = shown(stuck, stuck.within_s)
+    assert message.startswith(f"{stuck.shown}: ")
+    assert stuck.says in message
     assert stuck.within_s <= 60
 
 
