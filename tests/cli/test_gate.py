@@ -558,7 +558,7 @@ def test_only_records_of_the_chosen_baseline_are_read(store: LocalStore) -> None
 # The command
 
 
-PASSED = "success rate 90.0% (95% bounds 73.8% and 96.6%, 20 tasks); at least 50.0% is required"
+PASSED = "success rate 90.0% (95% bounds 73.8% and 97.3%, 20 tasks); at least 50.0% is required"
 RUN = """
 apiVersion: opsgym.dev/v1alpha1
 kind: EvalRun

@@ -135,3 +135,38 @@ def test_an_interval_at_99_percent_is_wilsons() -> None:
     interval = mean_interval([1.0] * 81 + [0.0] * 182, 263, 0.99)
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((middle - half, middle + half), abs=1e-6)
+
+
+@pytest.mark.parametrize(("passed", "end"), [(1, 0.05129 / 20), (2, 0.35536 / 20), (3, 0.81769 / 20)])
+def test_an_end_near_zero_or_one_is_that_of_poissons_distribution(passed: int, end: float) -> None:
+    # Table 1 of Brown, Cai & DasGupta 2001: half the 5 % quantile of chi-square with 2, 4 and 6 degrees of freedom.
+    low = mean_interval([1.0] * passed + [0.0] * (20 - passed), 20)
+    high = mean_interval([0.0] * passed + [1.0] * (20 - passed), 20)
+    assert low is not None
+    assert high is not None
+    assert low.low == pytest.approx(end, abs=1e-6)
+    assert high.high == pytest.approx(1 - end, abs=1e-6)
+
+
+def test_four_of_twenty_and_three_of_four_have_wilsons_ends() -> None:
+    four, three = mean_interval([1.0] * 4 + [0.0] * 16, 20), mean_interval([1.0, 1.0, 1.0, 0.0], 4)
+    assert four is not None
+    assert three is not None
+    assert four.low == pytest.approx(0.0807, abs=1e-4)
+    assert three.low == pytest.approx(0.3006, abs=1e-4)
+
+
+@pytest.mark.parametrize("tasks", [10, 20, 60])
+def test_the_interval_of_one_domain_holds_at_every_rate(tasks: int) -> None:
+    ends = [mean_interval([1.0] * passed + [0.0] * (tasks - passed), tasks) for passed in range(tasks + 1)]
+
+    def held(rate: float) -> float:
+        return sum(
+            math.comb(tasks, passed) * rate**passed * (1 - rate) ** (tasks - passed)
+            for passed, end in enumerate(ends)
+            if end is not None and end.low <= rate <= end.high
+        )
+
+    coverage = {rate / 200: held(rate / 200) for rate in range(1, 200)}
+    assert {rate: round(held, 3) for rate, held in coverage.items() if held < 0.915} == {}
+    assert sum(coverage.values()) / len(coverage) > 0.95

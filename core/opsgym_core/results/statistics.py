@@ -7,6 +7,7 @@ Sources:
     pass@k: Chen et al. 2021, Evaluating Large Language Models Trained on Code, section 2.1.
     pass^k: Yao et al. 2024, tau-bench, section 4.
     Score interval: Wilson 1927. On an effective sample size: Korn & Graubard 1998; compared by Franco et al. 2019.
+    Its ends near 0 and 1: Brown, Cai & DasGupta 2001, section 4.1.1.
     Mean of several means: MOVER, Zou, Huang & Zhang 2009; degrees of freedom: Satterthwaite 1946.
     Student's distribution: Abramowitz & Stegun 1964, 26.7.3, 26.7.4 and 26.7.5.
 """
@@ -25,6 +26,12 @@ _DOMINANT = 0.5
 """Share of the summed squared widths of the groups' intervals above which one group dominates a mean of means."""
 _PRIOR_TASKS = 2
 """Number of tasks with the variance of all groups that are added to the variance of each group."""
+_FEW = 3
+"""Number of passed (failed) trials up to which the lower (upper) end of Wilson's interval comes from Poisson's
+distribution. Wilson's own ends hold 84 to 92 % of such rates; simulated, these hold 92 % and more."""
+_LOW = 0.25
+"""Rate up to which Poisson's distribution stands for the binomial one."""
+_ROUNDING = 1e-9
 _LARGE_SAMPLE = 50
 """Degrees of freedom above which the series for Student's quantile is exact to six digits."""
 
@@ -160,7 +167,7 @@ class _Sample:
         estimated = per_task > 1 and self.tasks > 1
         quantile_used = student(self.tasks - 1, confidence) if estimated else normal(confidence)
         count = _effective(self.mean, self.squares / self.tasks**2, self.tasks, self.tasks * per_task)
-        return _wilson(self.mean, count, quantile_used)
+        return _wilson(self.mean, count, quantile_used, confidence)
 
 
 def _mover(samples: Sequence[_Sample], intervals: Sequence[Interval]) -> Interval:
@@ -189,7 +196,7 @@ def _pooled_wilson(samples: Sequence[_Sample], per_task: float, confidence: floa
         parts = zip(variances, freedoms, strict=True)
         freedom = variance**2 / math.fsum(value**2 / freedom for value, freedom in parts)
         quantile_used = student(max(1, round(freedom)), confidence)
-    return _wilson(center, _effective(center, variance / groups**2, tasks, tasks * per_task), quantile_used)
+    return _wilson(center, _effective(center, variance / groups**2, tasks, tasks * per_task), quantile_used, confidence)
 
 
 def _effective(center: float, variance: float, tasks: int, trials: float) -> float:
@@ -201,12 +208,50 @@ def _effective(center: float, variance: float, tasks: int, trials: float) -> flo
     return min(trials, center * (1 - center) / variance) if variance > 0 else tasks
 
 
-def _wilson(center: float, count: float, quantile_used: float) -> Interval:
+def _wilson(center: float, count: float, quantile_used: float, confidence: float) -> Interval:
     square = quantile_used * quantile_used
     middle = (center + square / (2 * count)) / (1 + square / count)
     half = quantile_used / (1 + square / count) * math.sqrt(center * (1 - center) / count + square / (4 * count**2))
-    # At 0 and 1 the bound equals the rate; computed, it would differ by a rounding error.
-    return Interval(max(0.0, middle - half) if center > 0 else 0.0, min(1.0, middle + half) if center < 1 else 1.0)
+    return Interval(
+        min(max(0.0, middle - half), _end_near_zero(center, count, confidence)),
+        max(min(1.0, middle + half), 1 - _end_near_zero(1 - center, count, confidence)),
+    )
+
+
+def _end_near_zero(rate: float, count: float, confidence: float) -> float:
+    """Lower end of the interval of a rate of at most `_LOW` with `_FEW` events or less; 1 of any other rate.
+
+    So near 0 the interval cannot miss a rate below it, so that the whole error is on this side.
+    """
+    events = rate * count
+    if events > _FEW + _ROUNDING or rate > _LOW:
+        return 1.0
+    # At 0 the end equals the rate; computed, it would differ by a rounding error.
+    return _poisson_mean(events, 1 - confidence) / count if events > 0 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _poisson_mean(events: float, probability: float) -> float:
+    """The mean with which so many events or more have this probability.
+
+    Between two integers it is the quantile of the gamma distribution, which joins them.
+    """
+    low, high = 0.0, events
+    while high - low > 1e-9 * events:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _at_least(events, middle) < probability else (low, middle)
+    return low
+
+
+def _at_least(events: float, expected: float) -> float:
+    """Probability of `events` or more with this mean: the regularised incomplete gamma function, by its series."""
+    term = math.exp(events * math.log(expected) - expected - math.lgamma(events + 1))
+    total, step = term, events
+    while term > 1e-12 * total:
+        step += 1
+        term *= expected / step
+        total += term
+    return total
 
 
 def normal(confidence: float) -> float:
