@@ -17,6 +17,7 @@ from opsgym_core.metrics.registry import Metrics
 from opsgym_core.results.load import load_rows
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import Stores
+from opsgym_core.store.s3 import S3Store
 from opsgym_operator.plan.desired import Load
 from opsgym_operator.state.run_state import RunState
 from opsgym_operator.state.stored_run import read_stored_run
@@ -105,6 +106,30 @@ def test_a_chunk_is_written_when_the_job_is_over_and_harvested(stores: Stores, s
     assert load_rows(store, RUN) == before
 
 
+def test_a_chunk_does_not_read_again_what_the_harvest_has_read(
+    stores: Stores, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record_of_first = KEYS.trial(CELL, "task-0", 0).record
+    requested: list[str] = []
+    get = S3Store.get
+
+    def counted(self: S3Store, key: str) -> bytes | None:
+        requested.append(key)
+        return get(self, key)
+
+    async def passes() -> None:
+        state = new_state(stores)
+        await passed_over(state, [], [])
+        store.put(record_of_first, store.get(record_of_first) or b"")  # the first is harvested, not loaded
+        monkeypatch.setattr(S3Store, "get", counted)
+        await passed_over(state, [job("0,1", "2", finished=True)], pods())
+
+    before = load_rows(store, RUN)
+    asyncio.run(passes())
+    assert requested.count(record_of_first) == 1
+    assert load_rows(store, RUN) == before
+
+
 def test_a_restart_reads_what_chunks_hold_from_them_and_the_rest_from_records(stores: Stores, store: Store) -> None:
     before = read_stored_run(store, RUN)
     asyncio.run(passed_over(new_state(stores), [job("0,1", "2", finished=True)], pods()))
@@ -130,7 +155,7 @@ def test_a_restarted_operator_writes_no_chunk_twice(
     asyncio.run(passed_over(new_state(stores), jobs, pods()))
     written: list[str] = []
     monkeypatch.setattr(
-        "opsgym_operator.state.run_state.compact_job", lambda _store, _run, name, _order: written.append(name)
+        "opsgym_operator.state.run_state.compact_job", lambda _store, _run, name, _order, _known: written.append(name)
     )
     asyncio.run(passed_over(new_state(stores), jobs, pods()))
     assert written == []

@@ -26,12 +26,14 @@ from tests.operator_io.material import (
 
 from opsgym_api.records.attempt import AttemptRecord, TrialId
 from opsgym_api.records.heartbeat import HUNG
+from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import StoreConfig, Stores
+from opsgym_core.store.s3 import S3Store
 from opsgym_operator.observe.parse import JobTrials
 from opsgym_operator.state.harvest import PodHarvester
 from opsgym_operator.state.stored_run import read_stored_run
@@ -68,7 +70,9 @@ class Fixture:
         """Writes the attempt at a trial, and its score if the outcome is one."""
         keys = RunKeys(RUN).trial(CELL, f"task-{index}", 0)
         if outcome is not None and outcome.scored:
-            self.store.put(keys.record, score(index, outcome=outcome).to_json())
+            scored = score(index, outcome=outcome, began=fields.get("began", 10))
+            fields.setdefault("cost_usd", scored.cost_usd)
+            self.store.put(keys.record, scored.to_json())
         self.store.put(keys.attempt(0), record(index, outcome=outcome, **fields).to_json())
 
     def outcomes(self) -> list[tuple[Outcome | None, int]]:
@@ -361,12 +365,88 @@ def test_a_pod_of_several_trials_is_read_from_the_store(fixture: Fixture) -> Non
     assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 1
 
 
+def test_a_trial_that_its_first_attempt_has_scored_costs_one_request(
+    fixture: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for index in range(3):
+        fixture.put_trial(index, Outcome.PASSED)
+    requested: list[str] = []
+
+    def counted(name: str) -> Any:
+        method = getattr(S3Store, name)
+
+        def call(store: S3Store, key: str) -> Any:
+            requested.append(f"{name} {key}")
+            return method(store, key)
+
+        return call
+
+    for name in ("get", "keys"):
+        monkeypatch.setattr(S3Store, name, counted(name))
+    fixture.take([pod(agent=ended(message="3 of 3 trials are done; see their records"))], trials_by_job=SEVERAL)
+    assert fixture.metric("opsgym_verifiers_total", category="integrity", passed="true") == 3
+    assert sorted(requested) == [f"get {RunKeys(RUN).trial(CELL, f'task-{index}', 0).record}" for index in range(3)]
+
+
+class CountedStore:
+    """A store whose requests are counted."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.requests = 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.requests += name in ("get", "put", "put_once", "keys")
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("ended_pod", [True, False])
+def test_no_call_that_must_be_prompt_asks_a_store_for_all_trials_of_a_pod(
+    fixture: Fixture, monkeypatch: pytest.MonkeyPatch, ended_pod: bool
+) -> None:
+    refs = tuple(TrialRef(task_id=f"task-{number}", trial=0) for number in range(40))
+    for number in range(40):
+        fixture.put_trial(number, None if number == 39 else Outcome.PASSED, **({"began": 12} if number == 39 else {}))
+    counts: list[int] = []
+    promptly = Stores.call_promptly
+
+    async def call(self: Stores, name: str, operation: Any, *arguments: Any) -> Any:
+        def counted(store: Store, *operands: Any) -> Any:
+            spy = CountedStore(store)
+            try:
+                return operation(spy, *operands)
+            finally:
+                counts.append(spy.requests)
+
+        return await promptly(self, name, counted, *arguments)
+
+    monkeypatch.setattr(Stores, "call_promptly", call)
+    several = {"nightly-abc-0": JobTrials(CELL, refs, 40)}
+    agent = ended(137, reason="OOMKilled") if ended_pod else {"running": {}}
+    fixture.take([pod(phase="Failed" if ended_pod else "Running", agent=agent)], trials_by_job=several)
+    if not ended_pod:
+        asyncio.run(fixture.harvester.record_running())
+    assert fixture.ledger.scored == 39
+    assert max(counts) <= 12
+
+
+def test_rows_of_scored_trials_are_kept_until_their_chunk_takes_them(
+    fixture: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opsgym_operator.state.harvest.MOST_ROWS", 2)
+    for index in range(3):
+        fixture.put_trial(index, Outcome.PASSED)
+    fixture.take([pod(agent=ended(message="3 of 3 trials are done; see their records"))], trials_by_job=SEVERAL)
+    assert [row.task_id for row in fixture.harvester.take_rows(JOB_TRIALS)] == ["task-1", "task-2"]
+    assert fixture.harvester.take_rows(JOB_TRIALS) == []
+
+
 def test_a_lost_pod_loses_only_the_trial_that_it_was_at(fixture: Fixture) -> None:
     fixture.put_trial(0, Outcome.PASSED)
     fixture.put_trial(1, None, began=12, cost_usd=0.5)
     fixture.take([pod(phase="Failed", agent=ended(137, reason="OOMKilled"))], trials_by_job=SEVERAL)
     assert fixture.outcomes() == [(Outcome.PASSED, 0), (Outcome.INFRA_ERROR, 1), (None, 0)]
-    assert fixture.ledger.spent == pytest.approx(0.5)
+    assert fixture.ledger.spent == pytest.approx(0.75)
 
 
 def test_a_pod_that_began_no_trial_uses_up_an_attempt_of_each_without_a_score(fixture: Fixture) -> None:
@@ -382,7 +462,7 @@ def test_the_results_of_a_running_pod_are_known_as_they_come(fixture: Fixture) -
     for _ in range(2):
         asyncio.run(fixture.harvester.record_running())
     assert fixture.outcomes() == [(Outcome.PASSED, 0), (None, 0), (None, 0)]
-    assert fixture.ledger.spent == pytest.approx(0.5)
+    assert fixture.ledger.spent == pytest.approx(0.75)
     assert fixture.metric("opsgym_trials_total", outcome="passed", reason="") == 1
 
 

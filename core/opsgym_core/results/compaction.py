@@ -105,14 +105,28 @@ def read_chunk(store: Store, key: str) -> tuple[CellRows, ...]:
     raise InputError(f"{store.name}/{key}", [Problem("", problem)])
 
 
-def read_trials(store: Store, run: str, cell: Cell, trials: Iterable[TrialRef]) -> CellRows:
+def read_trials(
+    store: Store, run: str, cell: Cell, trials: Iterable[TrialRef], known: Sequence[ScoredAttempt] = ()
+) -> CellRows:
     """Final rows of the given trials of a cell, from their single records.
+
+    Args:
+        store: The store.
+        run: Id of the run.
+        cell: The cell.
+        trials: The trials.
+        known: Rows of those among them which the store is known to have scored at their first attempt; they are not
+            read again.
 
     Raises:
         StoreError: The store cannot be read.
     """
     collection = RowCollection()
+    collection.add(CellRows(cell, tuple(known), ()))
+    scored_at_once = {(row.task_id, row.trial) for row in known}
     for ref in trials:
+        if (ref.task_id, ref.trial) in scored_at_once:
+            continue
         keys = RunKeys(run).trial(cell, ref.task_id, ref.trial)
         scored = _readable_row(store, None, keys.record)
         if scored is not None:

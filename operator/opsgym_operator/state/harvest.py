@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, TrialId, TrialRecord
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, TrialId, TrialRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
 from opsgym_core.accounting.ledger import AttemptLedger
@@ -44,8 +44,9 @@ from opsgym_operator.state.stored_run import (
     EndedTrial,
     ReportedAttempt,
     StoredRun,
+    close_attempt,
     ended_at,
-    finalize,
+    ended_attempts,
     read_attempt,
     read_begun,
     read_reported,
@@ -59,6 +60,10 @@ CellTrial: TypeAlias = tuple[Cell, str, int]
 
 P = TypeVar("P")
 
+MOST_ROWS = 2000
+"""Rows that are kept of a run: a few megabytes."""
+BEGUN = 4
+"""Trials of a pod that one call of the store reads: a call that reads many objects of a slow store is given up."""
 SPENDERS = 64
 """Running attempts whose spend one look reads: at five seconds between two looks, each of 500 every 40 s."""
 
@@ -97,6 +102,9 @@ class PodHarvester:
     """Scored trials whose verifiers are not in the metrics yet."""
     _open_attempts: dict[TrialId, AttemptRecord] = field(default_factory=dict)
     """Attempts that were open when the store was read and that are not closed yet, by trial."""
+    _rows: dict[TrialId, ScoredAttempt] = field(default_factory=dict)
+    """Rows of trials that their first attempt has scored, until the chunk of their Job takes them, so that the store is
+    asked once for each. If there are too many, the oldest go and are read again."""
     _next_spender: int = 0
     """Position of the running trial whose spend is read next."""
 
@@ -113,6 +121,10 @@ class PodHarvester:
     def record(self, attempt: Attempt) -> None:
         """Records an attempt in the ledger, and counts it in the metrics if it has just ended."""
         key = attempt.trial_id
+        if isinstance(attempt, TrialRecord) and attempt.attempt == 0:
+            self._rows[key] = attempt.without_texts()
+            if len(self._rows) > MOST_ROWS:
+                del self._rows[next(iter(self._rows))]
         settled = self.ledger.is_settled(key)
         if not self.ledger.record(attempt, self.now()) or attempt.outcome is None:
             return
@@ -130,6 +142,11 @@ class PodHarvester:
             fields = {"run": self.run, "cell": attempt.cell.key, "task": attempt.task_id, "trial": attempt.trial}
             outcome, reason = attempt.outcome.value, attempt.reason
             log.info("attempt not scored", **fields, attempt=attempt.attempt, outcome=outcome, reason=reason)
+
+    def take_rows(self, job_trials: JobTrials) -> list[ScoredAttempt]:
+        """Rows that are kept of the trials of a Job; they are not kept any longer."""
+        keys = (TrialId(job_trials.cell.key, ref.task_id, ref.trial) for ref in job_trials.trials)
+        return [row for key in keys if (row := self._rows.pop(key, None)) is not None]
 
     def is_harvested(self, job: Manifest, pods: Iterable[Manifest]) -> bool:
         """Whether a Job has finished and the ledger holds how each of its pods ended; see `is_accounted`."""
@@ -193,7 +210,11 @@ class PodHarvester:
             StoreError: The store cannot be read or written. The next call settles what remains.
         """
         ended, unobserved, unattended = list(self._ended.items()), list(self._unobserved), self._unattended()
-        await self._call_each(partial(self._harvest_pod, self._busy_trials()), ended)
+        harvest = partial(self._harvest_pod, self._busy_trials())
+        await self._call_each(harvest, [item for item in ended if len(self._trials(item[1])) <= 1])
+        for item in ended:  # those of several trials one by one, since each has as many calls as fit at a time
+            if len(self._trials(item[1])) > 1:
+                await harvest(item)
         await self._call_each(self._finalize_index, unobserved)
         await self._call_each(self._finalize_open, unattended)
         await self._count_verifiers()
@@ -220,11 +241,18 @@ class PodHarvester:
         for record in await self.stores.call_each(self.store, read_attempt, keys):
             if record is not None and record.outcome is None:
                 self.ledger.record(record)
-        several = [self._unsettled(trials) for trials in turn if len(trials) > 1]
-        for records in await self.stores.call_each(self.store, read_begun, several):
-            for record in records:
-                self.record(record)
+        await self._call_each(self._record_begun, [self._unsettled(trials) for trials in turn if len(trials) > 1])
         return (self.ledger.spent, self.ledger.scored) != known
+
+    async def _record_begun(self, trials: Sequence[TrialKeys]) -> None:
+        """Records the attempts at trials that a pod plays in turn, up to the one that it is at."""
+        for start in range(0, len(trials), BEGUN):
+            part = trials[start : start + BEGUN]
+            begun = await self.stores.call_promptly(self.store, read_begun, part)
+            for attempt in begun:
+                self.record(attempt)
+            if len(begun) < len(part) or begun[-1].outcome is None:
+                return
 
     def _unsettled(self, trials: Iterable[CellTrial]) -> list[TrialKeys]:
         return [self._keys(*trial) for trial in trials if not self.ledger.is_settled(_id_of(trial))]
@@ -325,8 +353,11 @@ class PodHarvester:
         ended = [
             EndedTrial(self.run, *trial, cause, outcome, alone=trial not in busy, counted=counted) for trial in trials
         ]
-        for record in await self.stores.call_promptly(self.store, finalize, ended):
-            self.record(record)
+        closed = await self.stores.call_each(self.store, close_attempt, ended)
+        began = any(trial.own for trial in closed)
+        for attempts in await self.stores.call_each(self.store, partial(ended_attempts, began=began), closed):
+            for attempt in attempts:
+                self.record(attempt)
 
     async def _count_verifiers(self) -> None:
         while self._unverified:

@@ -383,7 +383,8 @@ class RunState:
         """Writes a chunk; a failure is logged and does not affect the run, whose single records are read instead."""
         try:
             async with self._chunk_lock:
-                await self.stores.call(self.store, compact_job, self.id, job, job_trials)
+                known = self.harvester.take_rows(job_trials) if self.harvester is not None else []
+                await self.stores.call(self.store, compact_job, self.id, job, job_trials, known)
             self._keep_number(job)
         except (StoreError, InputError) as error:
             log.warning("a chunk is not written", run=self.id, job=job, problem=str(error))

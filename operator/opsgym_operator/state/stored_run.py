@@ -14,7 +14,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from opsgym_api.base import adapter
-from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialRecord
+from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, Timings, TrialRecord
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control, RunRecord
@@ -67,6 +67,19 @@ class EndedTrial:
     def keys(self) -> TrialKeys:
         """Keys of the trial in the store."""
         return RunKeys(self.run).trial(self.cell, self.task_id, self.trial)
+
+
+@dataclass(frozen=True)
+class ClosedTrial:
+    """A trial of an ended pod, whose attempts are closed."""
+
+    trial: EndedTrial
+    records: Sequence[AttemptRecord]
+    """All attempts at it, by number; not read of a trial that its first attempt has scored."""
+    scored: TrialRecord | None
+    """The record of such a trial, which says all of its attempt."""
+    own: bool
+    """Whether one of the attempts is the pod's."""
 
 
 @dataclass(frozen=True)
@@ -131,15 +144,18 @@ def read_attempt(store: Store, key: str) -> AttemptRecord | None:
     return _get(store, key, AttemptRecord)
 
 
-def read_begun(store: Store, trials: Sequence[TrialKeys]) -> list[AttemptRecord]:
+def read_begun(store: Store, trials: Sequence[TrialKeys]) -> list[Attempt]:
     """The latest attempts at trials that a pod plays in turn: up to the one that has not ended, or begun.
 
     Args:
         store: The result store.
         trials: Keys of the trials, in the order in which they are played.
     """
-    begun: list[AttemptRecord] = []
+    begun: list[Attempt] = []
     for keys in trials:
+        if (scored := _scored_at_once(store, keys)) is not None:
+            begun.append(scored)
+            continue
         attempts = _attempts(store, keys)
         if not attempts:
             break
@@ -157,14 +173,21 @@ def put_run(store: Store, record: RunRecord) -> RunRecord:
     return _get(store, key, RunRecord) or record
 
 
-def compact_job(store: Store, run: str, job: str, job_trials: JobTrials) -> None:
+def compact_job(store: Store, run: str, job: str, job_trials: JobTrials, known: Sequence[ScoredAttempt]) -> None:
     """Writes the chunk of a harvested Job: its trials' records, which no longer change.
+
+    Args:
+        store: The result store.
+        run: Name of the run in it.
+        job: Name of the Job, which becomes that of the chunk.
+        job_trials: Trials of the Job.
+        known: Rows that need not be read; see `read_trials`.
 
     Raises:
         StoreError: The store cannot be read or written.
         InputError: An object under the run's keys is not valid.
     """
-    put_chunk(store, run, job, [read_trials(store, run, job_trials.cell, job_trials.trials)])
+    put_chunk(store, run, job, [read_trials(store, run, job_trials.cell, job_trials.trials, known)])
 
 
 def put_attempt(store: Store, record: AttemptRecord) -> None:
@@ -173,42 +196,49 @@ def put_attempt(store: Store, record: AttemptRecord) -> None:
     store.put(keys.attempt(record.attempt), record.to_json())
 
 
-def finalize(store: Store, trials: Sequence[EndedTrial]) -> list[AttemptRecord]:
-    """Closes the open attempts of an ended pod, or adds the missing ones of a pod that counts.
-
-    A pod that began none of its trials used up an attempt of each without a score; one that began some is accounted for
-    by these, and the trials that it did not reach have lost nothing.
-
-    Args:
-        store: The result store.
-        trials: Trials of the pod, in the order in which it plays them.
-
-    Returns:
-        All attempts at these trials afterwards, by trial and number.
-    """
-    closed = [_close(store, trial) for trial in trials]
-    began = any(own for _, own in closed)
-    ended: list[AttemptRecord] = []
-    for trial, (records, _) in zip(trials, closed, strict=True):
-        scored = read_trial(store, trial.keys) is not None
-        if trial.counted and trial.alone and not began and not scored:
-            missing = _missing_attempt(trial, records[-1].attempt + 1 if records else 0)
-            # A pod that has just started may have taken the number; its record then stands.
-            if store.put_once(trial.keys.attempt(missing.attempt), missing.to_json()):
-                records.append(missing)
-        ended += (record if scored else without_score(record) for record in records)
-    return ended
-
-
-def _close(store: Store, trial: EndedTrial) -> tuple[list[AttemptRecord], bool]:
-    """Closes the pod's open attempt at a trial; all attempts at it, and whether one is the pod's."""
+def close_attempt(store: Store, trial: EndedTrial) -> ClosedTrial:
+    """Closes the open attempt of an ended pod at a trial."""
+    if (scored := _scored_at_once(store, trial.keys)) is not None:
+        return ClosedTrial(trial, [], scored, own=_belongs(scored, trial))
     records = _attempts(store, trial.keys)
     own = [record for record in records if _belongs(record, trial)]
     for position, record in enumerate(records):
         if record.outcome is None and record in own:
             records[position] = _closed(record, trial)
             put_attempt(store, records[position])
-    return records, bool(own)
+    return ClosedTrial(trial, records, None, own=bool(own))
+
+
+def ended_attempts(store: Store, closed: ClosedTrial, *, began: bool) -> list[Attempt]:
+    """Adds the missing attempt of a pod that counts, if it began none of its trials.
+
+    Such a pod used up an attempt of each trial without a score; one that began some is accounted for by these, and the
+    trials that it did not reach have lost nothing.
+
+    Args:
+        store: The result store.
+        closed: A trial of the pod, whose open attempt is closed.
+        began: Whether the pod began any of its trials.
+
+    Returns:
+        All attempts at the trial afterwards, by number.
+    """
+    if closed.scored is not None:
+        return [closed.scored]
+    trial, records = closed.trial, list(closed.records)
+    scored = read_trial(store, trial.keys) is not None
+    if trial.counted and trial.alone and not began and not scored:
+        missing = _missing_attempt(trial, records[-1].attempt + 1 if records else 0)
+        # A pod that has just started may have taken the number; its record then stands.
+        if store.put_once(trial.keys.attempt(missing.attempt), missing.to_json()):
+            records.append(missing)
+    return [record if scored else without_score(record) for record in records]
+
+
+def _scored_at_once(store: Store, keys: TrialKeys) -> TrialRecord | None:
+    """The record of a trial that its first attempt has scored: it says all, so that its attempts need not be read."""
+    scored = read_trial(store, keys)
+    return scored if scored is not None and scored.attempt == 0 else None
 
 
 def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
@@ -216,7 +246,7 @@ def _attempts(store: Store, keys: TrialKeys) -> list[AttemptRecord]:
     return sorted((item for item in records if item is not None), key=lambda record: record.attempt)
 
 
-def _belongs(record: AttemptRecord, trial: EndedTrial) -> bool:
+def _belongs(record: Attempt, trial: EndedTrial) -> bool:
     """Whether an attempt was made by the terminated pod."""
     cause = trial.cause
     if not cause.started:
