@@ -21,7 +21,7 @@ from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
 from opsgym_operator.plan.queues import queue_place, yields
 from opsgym_operator.plan.run_summary import STORE_RETRY_S, store_unreachable
-from opsgym_operator.plan.slots import ROUNDS, SlotDemand, least_chunk
+from opsgym_operator.plan.slots import MOST_SHARE, ROUNDS, WORTH_PODS, SlotDemand, least_chunk
 from opsgym_operator.plan.start_gate import affordable, start_gate
 from opsgym_operator.plan.status import Reason, RunSummary, is_finished
 
@@ -119,7 +119,7 @@ def _demands(
             queue=queue_place(progress),
             yields=yields(progress.run, now),
             least=least,
-            unit=_unit(group, least, progress),
+            unit=_unit(group, least, ceilings[entry.name], progress),
         )
         demands.append(_demand(progress, gate, group, demand))
     counts = affordable(progress, [demand.pending for demand in demands])
@@ -127,11 +127,15 @@ def _demands(
     return tuple(demand for demand in bounded if demand.held or demand.wants)
 
 
-def _unit(group: PodGroup, least: int, progress: RunProgress) -> int:
-    """Slots with which the smallest chunk of a group takes `ROUNDS` rounds."""
+def _unit(group: PodGroup, least: int, ceiling: int, progress: RunProgress) -> int:
+    """Slots with which a chunk that is worth its Job takes `ROUNDS` rounds."""
     spec = progress.resolved.spec
-    trials = len(group.task_ids) * spec.trials
-    return math.ceil((trials if trials < 2 * least else least) / max(ROUNDS, spec.trials_per_pod))
+    trials, rounds = len(group.task_ids) * spec.trials, max(ROUNDS, spec.trials_per_pod)
+    required = math.ceil((trials if trials < 2 * least else least) / rounds)
+    if spec.queue_name is not None:  # Kueue's Jobs wait until there are enough slots for them
+        return required
+    worth = math.ceil(min(trials, WORTH_PODS * spec.trials_per_pod) / rounds)
+    return max(required, min(worth, ceiling // MOST_SHARE))
 
 
 def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotDemand) -> SlotDemand:

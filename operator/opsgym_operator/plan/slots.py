@@ -6,8 +6,9 @@ plans.
 A Job holds min(parallelism, remaining) slots: the Job controller refills them by itself until fewer indexes remain.
 Slots that it then releases go to the run that holds the fewest, and within a run to the pod group that holds the
 fewest. A chunk is a few rounds long, so a run that starts later waits for a few episodes, not for a whole evaluation.
-In a run whose chunks must be large, since it would need too many Jobs otherwise, a group therefore gets as many slots
-as make its chunk a few rounds long before the next group gets any.
+A chunk should have the pods that are worth a Job, and those of a large run must have more, since it would need too many
+Jobs otherwise. A group therefore gets as many slots as make such a chunk a few rounds long before the next group gets
+any; if it gets fewer, the chunk is the smaller, unless the run would need too many Jobs.
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ busy."""
 MOST_JOBS = 1000
 """Jobs into which a run is split, apart from one for each pod group: an object of its own for every few trials would
 cost the API server more than their pods do."""
+WORTH_PODS = 20
+"""Pods that are worth a Job of their own, if a cell has as many: its objects cost the API server as much as some pods,
+and the Job controller counts the pods of a Job that end together with one write."""
+MOST_SHARE = 8
+"""A pod group takes at most one part in so many of a model's slots for that, as long as others wait: what a run
+measures first shall not be one cell."""
 
 
 def least_chunk(trials: int) -> int:

@@ -106,6 +106,19 @@ def test_a_run_of_fifty_thousand_trials_in_840_cells_is_split_into_at_most_1500_
     assert least_chunk(50_400) == 51
 
 
+@pytest.mark.parametrize(
+    ("ceiling", "parallelism", "sizes"), [(32, [4] * 8, {20}), (16, [2] * 8, {10}), (7, [1] * 7, {5})]
+)
+def test_a_cell_of_a_small_run_takes_slots_that_make_its_chunk_worth_a_job_up_to_an_eighth_of_them(
+    ceiling: int, parallelism: list[int], sizes: set[int]
+) -> None:
+    fleet = CountingFleet(ceiling)
+    fleet.start("small", tasks=50, agents=2)
+    fleet.plan()
+    assert [job.parallelism for job in fleet.jobs.values()] == parallelism
+    assert set(fleet.sizes.values()) == sizes
+
+
 @pytest.mark.parametrize(("per_pod", "tasks"), [(4, 50), (20, 50), (20, 3), (7, 1)])
 def test_a_pod_of_several_trials_takes_one_slot_and_every_trial_is_played_once(per_pod: int, tasks: int) -> None:
     fleet = CountingFleet(ceiling=10)
