@@ -136,6 +136,7 @@ class Operator:
                 trial = self._trials.get((attempt.cell.key, attempt.task_id, attempt.trial))
                 self.metrics.count_verifiers(attempt.cell, trial.verifiers if trial else ())
             self._show()
+        self.metrics.observe_reconcile_cpu(0.02)
         self.metrics.count_notification("finished", "sent")
 
     def ends(self) -> None:

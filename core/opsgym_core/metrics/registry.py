@@ -321,6 +321,10 @@ class Metrics:
             yield
         self._gauges[defined.RECONCILE_LAST_SUCCESS.name].set_to_current_time()
 
+    def observe_reconcile_cpu(self, seconds: float) -> None:
+        """Observes the CPU time that a reconcile took for all but its requests."""
+        self._histograms[defined.RECONCILE_CPU.name].observe(seconds)
+
     # Gauges of a run
 
     def show_run(self, namespace: str, run: str, figures: RunFigures) -> None:

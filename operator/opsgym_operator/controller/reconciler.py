@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 
 import structlog
@@ -35,8 +36,9 @@ from opsgym_operator.controller.observation import (
     snapshot_of,
 )
 from opsgym_operator.controller.schedules import ScheduleReconciler
+from opsgym_operator.controller.stopwatch import Stopwatch
 from opsgym_operator.controller.write_backoff import WriteBackoff
-from opsgym_operator.kube.apply import apply_objects, apply_status, delete
+from opsgym_operator.kube.apply import apply_objects, apply_status, delete, write_each
 from opsgym_operator.kube.events import EventSeries, record_event
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
@@ -49,7 +51,14 @@ log = structlog.get_logger(__name__)
 
 VERSION = version("opsgym-operator")
 DEBOUNCE_S = 0.5
-"""Seconds between a change and the reconcile, so that changes that come together are reconciled together."""
+"""Least seconds between a change and the reconcile, so that changes that come together are reconciled together."""
+LONGEST_DEBOUNCE_S = 5.0
+"""Most of them."""
+IDLE_SHARE = 4.0
+"""Seconds between a change and the reconcile for each CPU second of the last one: a namespace with much in it is
+reconciled less often, and leaves most of the operator's time to others and to what its watches report."""
+RUNS_AT_ONCE = 4
+"""Runs that are applied at the same time, each with up to `kube.apply.WRITES` requests."""
 RESYNC_S = 60.0
 """Maximum seconds between reconciles of a namespace; the regular reconcile doubles as a liveness signal."""
 BACKOFF = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
@@ -59,6 +68,15 @@ WRITE_S = 2.0
 DEADLINE_S = 240.0
 """Seconds after which a reconcile is given up, well before it counts as hung: an API server that answers each request
 slowly must not get the operator restarted."""
+
+
+def debounce_s(cpu_s: float) -> float:
+    """Seconds between a change and the reconcile.
+
+    Args:
+        cpu_s: CPU seconds of the last reconcile.
+    """
+    return min(max(DEBOUNCE_S, IDLE_SHARE * cpu_s), LONGEST_DEBOUNCE_S)
 
 
 def _succeeded(task: asyncio.Task[bool]) -> bool:
@@ -88,6 +106,8 @@ class NamespaceReconciler:
         self._queues = QueueList(context.client, name)
         self._pod_refusals = PodRefusals(context.client, name)
         self._schedules = ScheduleReconciler(name, context)
+        self._cpu = Stopwatch()
+        """CPU time of the current or the last reconcile."""
         self.began_at: float | None = None
         """When the current reconcile began, by the monotonic clock; None between reconciles."""
         self.synced = False
@@ -138,7 +158,7 @@ class NamespaceReconciler:
         except TimeoutError:
             pass
         else:
-            await asyncio.sleep(DEBOUNCE_S)
+            await asyncio.sleep(debounce_s(self._cpu.seconds))
         self._event.clear()
 
     async def reconcile_once(self) -> float:
@@ -150,27 +170,30 @@ class NamespaceReconciler:
         Raises:
             ApiError: The API server is unavailable.
         """
-        snapshot = snapshot_of(self._context.cache, self.name)
-        self._forget_deleted(snapshot)
+        self._cpu = Stopwatch()
+        with self._cpu:
+            snapshot = snapshot_of(self._context.cache, self.name)
+            self._forget_deleted(snapshot)
         schedule_delay = await self._schedules.reconcile()
         delays = [RESYNC_S] + ([] if schedule_delay is None else [schedule_delay])
-        for run in snapshot.runs.values():
-            with self._isolating(run):
-                self._harvest(run, self._state(run), snapshot)
+        with self._cpu:
+            for run in snapshot.runs.values():
+                with self._isolating(run):
+                    self._harvest(run, self._state(run), snapshot)
         observed, plans = await self._plan(snapshot)
-        for uid, desired in (await self._write_stores(plans, observed, snapshot)).items():
-            run = snapshot.runs[uid]
-            with self._isolating(run):
-                self._log_fault(desired)
-                await self._apply(run, desired, observed)
-                delays += self._delays(run, desired)
-                self._finish(observed.runs_by_uid[uid])
+        left = await self._write_stores(plans, observed, snapshot)
+        applying = (
+            partial(self._carry_out, snapshot.runs[uid], desired, observed, delays) for uid, desired in left.items()
+        )
+        if (unavailable := await write_each(applying, RUNS_AT_ONCE)) is not None:
+            raise unavailable
         await self._delete_orphans(snapshot)
         delays += [delay for uid in plans if (delay := self._backoffs[uid].retry_after_s) is not None]
         run_metrics.show_models(self._context.metrics, self.name, snapshot)
         unread = [uid for uid, desired in plans.items() if Load.STORED_RUN in desired.loads]
         states = [self._states[uid] for uid in unread if uid in self._states]
         self.synced = all(state.error or state.late for state in states)
+        self._context.metrics.observe_reconcile_cpu(self._cpu.seconds)
         return min(delays)
 
     async def _plan(self, snapshot: NamespaceSnapshot) -> tuple[ObservedNamespace, Mapping[str, Desired]]:
@@ -183,10 +206,26 @@ class NamespaceReconciler:
             jobs=any(lacks_pods(run) for run in snapshot.runs.values()),
             pods=pods_without_network(snapshot, self._memos, self._context.now()),
         )
-        observed = observe(
-            self.name, snapshot, self._states, queues, refusals, self._context, pod_refusals, self._memos
-        )
-        return observed, plan(observed, self._context.config, self._context.now(), VERSION)
+        with self._cpu:
+            observed = observe(
+                self.name, snapshot, self._states, queues, refusals, self._context, pod_refusals, self._memos
+            )
+            return observed, plan(observed, self._context.config, self._context.now(), VERSION)
+
+    async def _carry_out(
+        self, run: RunSnapshot, desired: Desired, observed: ObservedNamespace, delays: list[float]
+    ) -> None:
+        """Applies what is left of a run's plan; adds the seconds until the run needs the next reconcile.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
+        with self._isolating(run):
+            self._log_fault(desired)
+            await self._apply(run, desired, observed)
+            with self._cpu:
+                delays += self._delays(run, desired)
+                self._finish(observed.runs_by_uid[run.uid])
 
     @contextmanager
     def _isolating(self, run: RunSnapshot) -> Iterator[None]:
@@ -354,17 +393,27 @@ class NamespaceReconciler:
                 await record_event(self._context.client, run.manifest, event, self._context.now(), times)
 
     async def _delete_orphans(self, snapshot: NamespaceSnapshot) -> None:
-        """Deletes the Jobs of runs that were deleted without them: no operator harvests them or bounds their cost."""
-        for kind, manifest in snapshot.orphans:
-            name, uid = manifest["metadata"]["name"], manifest["metadata"]["uid"]
-            try:
-                await delete(self._context.client, self._context.cache, self.name, ObjectRef(kind, name, uid))
-            except ApiError as error:
-                if not error.refused:
-                    raise
-                log.warning("an orphan is not deleted", kind=kind, object=name, problem=str(error))
-            else:
-                log.info("deleted what a deleted run left", kind=kind, object=name)
+        """Deletes the Jobs of runs that were deleted without them: no operator harvests them or bounds their cost.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
+        refs = (
+            ObjectRef(kind, manifest["metadata"]["name"], manifest["metadata"]["uid"])
+            for kind, manifest in snapshot.orphans
+        )
+        if (unavailable := await write_each(partial(self._delete_orphan, ref) for ref in refs)) is not None:
+            raise unavailable
+
+    async def _delete_orphan(self, ref: ObjectRef) -> None:
+        try:
+            await delete(self._context.client, self._context.cache, self.name, ref)
+        except ApiError as error:
+            if not error.refused:
+                raise
+            log.warning("an orphan is not deleted", kind=ref.kind, object=ref.name, problem=str(error))
+        else:
+            log.info("deleted what a deleted run left", kind=ref.kind, object=ref.name)
 
     def _finish(self, run: ObservedRun) -> None:
         """Lets go of a run once its status reports that it has ended."""

@@ -43,15 +43,20 @@ async def apply_objects(
         (partial(delete, client, cache, namespace, ref) for ref in desired.delete),
         (partial(_create_in_order, client, cache, manifests) for manifests in jobs),
     )
-    failures = [await _write(step) for step in steps]
+    failures = [await write_each(step) for step in steps]
     return next((failure for failure in failures if failure is not None), None)
 
 
 _Write = Callable[[], Awaitable[None]]
 
 
-async def _write(writes: Iterable[_Write]) -> ApiError | None:
-    """Makes writes, several at the same time, until one fails; returns its error."""
+async def write_each(writes: Iterable[_Write], at_once: int = WRITES) -> ApiError | None:
+    """Makes writes, some at the same time, until one fails; returns its error.
+
+    Args:
+        writes: The writes, each made when its turn comes.
+        at_once: Writes at the same time.
+    """
     remaining, failures = iter(writes), list[ApiError]()
 
     async def work() -> None:
@@ -63,7 +68,7 @@ async def _write(writes: Iterable[_Write]) -> ApiError | None:
             if failures:
                 return
 
-    await asyncio.gather(*(work() for _ in range(WRITES)))
+    await asyncio.gather(*(work() for _ in range(at_once)))
     return failures[0] if failures else None
 
 

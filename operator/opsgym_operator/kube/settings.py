@@ -6,6 +6,8 @@ deletion of an EvalRun never waits for an operator that is not running.
 
 from __future__ import annotations
 
+from typing import Any
+
 import kopf
 
 from opsgym_core.kube.login import login
@@ -14,9 +16,47 @@ MANAGED = "app.kubernetes.io/managed-by=opsgym-operator"
 """Selects the objects that the operator created."""
 
 
+class _NoEssences(kopf.DiffBaseStorage):
+    """Keeps no earlier state of any object."""
+
+    def build(self, **_: Any) -> kopf.BodyEssence:
+        """Nothing of an object."""
+        return kopf.BodyEssence()
+
+    def fetch(self, **_: Any) -> None:
+        """Nothing is stored."""
+
+    def store(self, **_: Any) -> None:
+        """Stores nothing."""
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """Keeps no progress of any handler."""
+
+    def fetch(self, **_: Any) -> None:
+        """Nothing is stored."""
+
+    def store(self, **_: Any) -> None:
+        """Stores nothing."""
+
+    def purge(self, **_: Any) -> None:
+        """Nothing is stored."""
+
+    def touch(self, **_: Any) -> None:
+        """Changes nothing."""
+
+    def clear(self, *, essence: kopf.BodyEssence) -> kopf.BodyEssence:
+        """The essence, which contains no progress."""
+        return essence
+
+
 def kopf_settings() -> kopf.OperatorSettings:
     """Settings, each with its reason."""
     settings = kopf.OperatorSettings()
+    # No handler asks what has changed. kopf would copy every object several times at each event to find out, which is
+    # half of the work of an event, and thousands of pods have six events each.
+    settings.persistence.diffbase_storage = _NoEssences()
+    settings.persistence.progress_storage = _NoProgress()
     # The operator records Events of its own; kopf's would repeat log lines.
     settings.posting.enabled = False
     # Leases elect the leader before kopf starts; its own peering would neither fence writes nor name a release.
