@@ -1,12 +1,14 @@
 """`make fleet`: the operator with a large run, many runs and many namespaces, on simulated nodes.
 
 Everything but the pods is real: API server, etcd, scheduler, Job controller, operator, S3 server. `benchmarks.fleet`
-measures, `FULL` and `SMALL` say how much; tests run `SMALL`. Needs root and the prerequisites of the cluster tests.
+measures, `FULL` and `TENTH` say how much; tests run `TENTH`. Needs root and the prerequisites of the cluster tests.
+
+    python -m benchmarks.fleet [full | tenth] [--trials-per-pod N]
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import math
 import os
 import secrets
@@ -19,8 +21,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +33,16 @@ import yaml
 from devcluster import cluster as clusters
 from devcluster import kwok, sandbox
 from devcluster.kube import Kube, Manifest, has_condition
-from devcluster.places import ADMIN, S3_ACCESS_KEY, S3_BUCKET, S3_DATA, S3_REGION, S3_SECRET_KEY, S3_URL
+from devcluster.places import ADMIN, RECORDS, S3_ACCESS_KEY, S3_BUCKET, S3_DATA, S3_REGION, S3_SECRET_KEY, S3_URL
+from devcluster.processes import Process
 from prometheus_client.parser import text_string_to_metric_families
-from pydantic import SecretStr
 
+from benchmarks.jobs_by_hand import Template, run_jobs
 from benchmarks.simulated_pods import Played, playing
 from opsgym_api.kinds.evalrun import Mode
+from opsgym_api.records.job_spec import pods_for
 from opsgym_api.tasks.suite import SuiteEntry
 from opsgym_core.store.location import open_store
-from opsgym_core.store.s3 import S3Access
 
 ROOT = Path(__file__).parents[1]
 DOMAINS = ("calendar", "csm", "drive", "email", "hr", "itsm", "teams")
@@ -57,10 +61,11 @@ class Size:
         modes: Its modes.
         tasks: Tasks of each domain.
         trials: Trials of each task.
+        per_pod: Trials that a pod plays in turn.
         finished: Further finished runs of that size, beside which the operator is started again.
         runs: Runs at once in one namespace.
         namespaces: Namespaces with a run each.
-        plain: Trials of the Jobs that are created without the operator.
+        by_hand: Pods of the Jobs that are created without the operator.
         patience_s: Seconds that one scenario may take.
     """
 
@@ -70,10 +75,11 @@ class Size:
     modes: int
     tasks: int
     trials: int
+    per_pod: int
     finished: int
     runs: int
     namespaces: int
-    plain: int
+    by_hand: int
     concurrency: int = 50
     patience_s: float = 7200.0
 
@@ -87,23 +93,39 @@ class Size:
         """Trials of the large run."""
         return self.cells * self.tasks * self.trials
 
+    @property
+    def pods(self) -> int:
+        """Pods of the large run: a Job is a whole cell."""
+        return self.cells * pods_for(self.tasks * self.trials, self.per_pod)
+
 
 FULL = Size(
-    nodes=200, models=10, agents=4, modes=3, tasks=6, trials=10, finished=5, runs=50, namespaces=100, plain=5000
+    nodes=200,
+    models=10,
+    agents=4,
+    modes=3,
+    tasks=6,
+    trials=10,
+    per_pod=20,
+    finished=5,
+    runs=50,
+    namespaces=100,
+    by_hand=100,
 )
-SMALL = Size(
-    nodes=10,
+TENTH = Size(
+    nodes=20,
     models=2,
     agents=3,
-    modes=1,
-    tasks=2,
-    trials=5,
+    modes=2,
+    tasks=6,
+    trials=10,
+    per_pod=20,
     finished=5,
     runs=10,
     namespaces=10,
-    plain=200,
-    concurrency=20,
-    patience_s=300.0,
+    by_hand=100,
+    concurrency=24,
+    patience_s=600.0,
 )
 
 
@@ -115,19 +137,31 @@ class Usage:
     """Largest resident set, in bytes."""
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How quickly pods ended."""
+
+    rate: float = 0.0
+    """Pods per second."""
+    cpu_s: float = 0.0
+    """CPU seconds of the cluster and the operator for each pod. What plays the pods is not counted."""
+
+
 @dataclass
 class Figures:
     """What a fleet measured."""
 
     size: Size
-    rate: float = 0.0
-    """Pods per second of the large run's first half."""
-    plain_rate: float = 0.0
-    """Pods per second of Jobs without the operator: one for each model, as many pods at once."""
+    operated: Pace = Pace()
+    """Pace of the large run's first half."""
+    by_hand: Pace = Pace()
+    """Pace of the same Jobs without the operator, as many pods at once."""
     jobs: int = 0
     """Jobs of the large run."""
+    passes_cpu_s: tuple[float, float] = (0.0, 0.0)
+    """Mean CPU seconds of a reconcile during the first half, and the bound below which 99 of 100 are."""
     passes_s: tuple[float, float] = (0.0, 0.0)
-    """Mean duration of a pass during the large run, and the bound below which 99 of 100 are."""
+    """The same of its duration, requests included."""
     rss: int = 0
     """Largest resident set, in bytes, until the operator was killed in the middle."""
     rss_restarted: int = 0
@@ -146,18 +180,29 @@ class Figures:
 
     @property
     def ratio(self) -> float:
-        """Rate of the operator's Jobs relative to that of the plain ones."""
-        return self.rate / self.plain_rate if self.plain_rate else math.nan
+        """Pods per second with the operator relative to those without it."""
+        return self.operated.rate / self.by_hand.rate if self.by_hand.rate else math.nan
+
+    @property
+    def cost_ratio(self) -> float:
+        """CPU time of a pod without the operator relative to that with it; other work on the machine changes it
+        little.
+        """
+        return self.by_hand.cpu_s / self.operated.cpu_s if self.operated.cpu_s else math.nan
 
     def table(self) -> list[str]:
         """Lines of docs/scale.md."""
-        size, mean, most = self.size, *self.passes_s
+        size = self.size
         rows = {
             f"trials scored, in {size.cells} cells on {size.nodes} nodes": f"{self.scored} of {size.total}",
+            "pods, each of so many trials": f"{size.pods}, {size.per_pod}",
             "Jobs": str(self.jobs),
-            "pods per second": f"{self.rate:.1f}",
-            "the same pods in Jobs without the operator": f"{self.plain_rate:.1f}; ratio {self.ratio:.2f}",
-            "duration of a pass": f"{1000 * mean:.0f} ms; 99 % below {most:g} s",
+            "pods per second": f"{self.operated.rate:.1f}",
+            "the same Jobs by hand": f"{self.by_hand.rate:.1f}; ratio {self.ratio:.2f}",
+            "CPU time of a pod: control plane, kwok, S3 server, operator": f"{self.operated.cpu_s:.2f} s",
+            "of a pod of the same Jobs by hand": f"{self.by_hand.cpu_s:.2f} s; ratio {self.cost_ratio:.2f}",
+            "CPU time of a pass": _mean_and_most(self.passes_cpu_s),
+            "duration of a pass, requests included": _mean_and_most(self.passes_s),
             "memory of the operator": f"{self.rss / MIB:.0f} MiB",
             "after a restart in the middle": f"{self.rss_restarted / MIB:.0f} MiB",
             f"started beside {size.finished} finished runs of that size": f"{self.rss_finished / MIB:.0f} MiB",
@@ -259,48 +304,58 @@ class _Fleet:
         url = f"s3://{S3_BUCKET}/{self.prefix}"
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(_namespaces(kube, [self.main, *self.namespaces]))
-        access = S3Access(S3_URL, S3_REGION, S3_ACCESS_KEY, SecretStr(S3_SECRET_KEY))
-        self.played: Played = stack.enter_context(playing(open_store(url, access), entries(size.tasks)))
+        # The pods put their records into the folder of the S3 server: a hundred thousand requests of the process that
+        # plays them all would be most of the work of the machine.
+        folder_of_run = open_store(str(S3_DATA / S3_BUCKET / self.prefix))
+        self.played: Played = stack.enter_context(playing(folder_of_run, entries(size.tasks)))
         self.operator = Operator(folder, url, [self.main])
-        self.template: tuple[Manifest, Manifest] = {}, {}
+        self.template: Template | None = None
         stack.callback(self.operator.kill)
 
     def measure(self) -> Figures:
         """All scenarios, one after the other."""
         self.operator.start()
-        self._many_runs()
-        self._large_run()
-        self._finished_runs()
-        self._many_namespaces()
-        self._plain_jobs()
+        began = time.monotonic()
+        for part in (
+            self._large_run,
+            self._finished_runs,
+            self._jobs_by_hand,
+            self._many_namespaces,
+            self._many_runs,
+        ):
+            part()
+            # A full fleet takes most of an hour; whatever ends it early, some figures are known.
+            sys.stderr.write(f"after {time.monotonic() - began:.0f} s: {self.figures}\n")
         self.figures.problems = self.played.problems
         return self.figures
 
     def _large_run(self) -> None:
         """One large run; the operator is killed in the middle of it."""
         figures = self.figures
-        before, half = self.played.pods + 1, self.size.total // 2  # the preflight's is the first
+        before, half = self.played.pods + 1, self.size.pods // 2  # the preflight's is the first
         jobs_before = set(self.played.jobs)
         self.kube.create(large_run(self.main, "large", self.size))
-        figures.rate = self._rate(before, half)
+        figures.operated = self._pace(before, half, lambda: None)
         self.template = self._live_job()
         figures.rss = self.operator.usage.rss
-        figures.passes_s = passes(self.operator.metrics())
+        metrics = self.operator.metrics()
+        figures.passes_s = passes(metrics, "opsgym_reconcile_duration_seconds")
+        figures.passes_cpu_s = passes(metrics, "opsgym_reconcile_cpu_seconds")
         self.operator.kill()
         self.operator.start()
-        self._await_pods(before + self.size.total)
         run = self._await_end(self.main, "large")
         figures.rss_restarted = self.operator.usage.rss
         figures.series = series(self.operator.metrics())
         figures.jobs = len(self.played.jobs - jobs_before) - 1
         figures.scored = int(run["status"]["progress"].partition("/")[0])
 
-    def _live_job(self) -> tuple[Manifest, Manifest]:
-        """A Job of the large run, and its ConfigMap; the operator deletes both when the Job has ended."""
-        for job in self.kube.list("Job", self.main, "opsgym.dev/role=task,opsgym.dev/run=large"):
+    def _live_job(self) -> Template:
+        """The widest Job of the large run, and its ConfigMap; the operator deletes both when the Job has ended."""
+        jobs = self.kube.list("Job", self.main, "opsgym.dev/role=task,opsgym.dev/run=large")
+        for job in sorted(jobs, key=lambda job: -int(job["spec"]["parallelism"])):
             config_map = self.kube.find("ConfigMap", job["metadata"]["name"], self.main)
             if config_map is not None:
-                return job, config_map
+                return Template(job, config_map)
         raise RuntimeError("the large run has no Job, although half of its trials are left")
 
     def _finished_runs(self) -> None:
@@ -339,28 +394,58 @@ class _Fleet:
             self._await_end(namespace, "small")
         self.figures.namespaces_s = time.monotonic() - began
 
-    def _plain_jobs(self) -> None:
-        """Jobs with the same pods, one for each model and with as many pods at once, without the operator."""
+    def _jobs_by_hand(self) -> None:
+        """The same Jobs without the operator, with as many pods at once."""
+        template, size = self.template, self.size
+        if template is None:
+            raise RuntimeError("the Jobs by hand are copies of a Job of the large run, which is missing")
         self.operator.kill()
-        each = self.size.plain // self.size.models
         before = self.played.pods
-        for number in range(self.size.models):
-            for manifest in plain_job(*self.template, f"plain-{number}", each, self.size):
-                self.kube.create(manifest)
-        self.figures.plain_rate = self._rate(before, each * self.size.models)
+        at_once = size.models * max(1, size.concurrency // template.parallelism)
 
-    def _rate(self, before: int, count: int) -> float:
-        """Pods per second from the first of some pods to the last, which it waits for."""
-        self._await_pods(before + 1)
-        began = time.monotonic()
-        self._await_pods(before + count)
-        return (count - 1) / (time.monotonic() - began)
+        def run() -> None:
+            run_jobs(self.kube, template, at_once, lambda: self.played.pods >= before + size.by_hand, size.patience_s)
+
+        self.figures.by_hand = self._pace(before, size.by_hand, run)
+
+    def _pace(self, before: int, count: int, run: Callable[[], None]) -> Pace:
+        """The pace of some pods, from the first of them to the last.
+
+        Args:
+            before: Pods that had ended before.
+            count: The pods.
+            run: Has them run, unless they do anyway.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(run)
+            self._await_pods(before + 1)
+            began, cpu_s = time.monotonic(), self._cpu_s()
+            self._await_pods(before + count)
+            pace = Pace((count - 1) / (time.monotonic() - began), (self._cpu_s() - cpu_s) / (count - 1))
+            running.result()
+        return pace
+
+    def _cpu_s(self) -> float:
+        """CPU seconds of the operator and of the cluster's processes so far."""
+        records = (RECORDS / f"{name}.json" for name in (*clusters.NAMES, "kwok"))
+        pids = [process.pid for path in records if (process := Process.read(path)) is not None]
+        operator = self.operator.process
+        if operator is not None and operator.poll() is None:
+            pids.append(operator.pid)
+        return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
 
     def _await_pods(self, count: int) -> None:
         _until(lambda: self.played.pods >= count, self.size.patience_s, f"{self.played.pods} pods instead of {count}")
 
     def _await_end(self, namespace: str, name: str) -> Manifest:
-        return self.kube.wait("EvalRun", name, namespace, has_condition("Succeeded"), seconds=self.size.patience_s)
+        ended = has_condition("Succeeded")
+        # Asked seldom, since each request takes from what is measured.
+        _until(
+            lambda: ended(self.kube.get("EvalRun", name, namespace)),
+            self.size.patience_s,
+            f"EvalRun {name} in namespace {namespace} has not ended",
+        )
+        return self.kube.get("EvalRun", name, namespace)
 
 
 def entries(tasks: int) -> list[SuiteEntry]:
@@ -383,6 +468,7 @@ def large_run(namespace: str, name: str, size: Size) -> Manifest:
         "models": models,
         "agents": [{"name": f"agent-{number}"} for number in range(size.agents)],
         "trials": size.trials,
+        "trialsPerPod": size.per_pod,
     }
     return _evalrun(namespace, name, spec)
 
@@ -396,41 +482,17 @@ def small_run(namespace: str, name: str) -> Manifest:
     return _evalrun(namespace, name, spec)
 
 
-def plain_job(job: Manifest, config_map: Manifest, name: str, trials: int, size: Size) -> list[Manifest]:
-    """A Job of the same pods as one of the operator's, and its ConfigMap, without what belongs to the operator."""
-    namespace, labels = job["metadata"]["namespace"], {"fleet": "plain"}
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
-    content = json.loads(config_map["data"]["job.json"])
-    refs = [{"task_id": f"{name}-{number}", "trial": 0} for number in range(trials)]
-    text = json.dumps({**content, "run": f"{namespace}.{name}", "trials": refs})
-    pod = job["spec"]["template"]["spec"]
-    for volume in pod["volumes"]:
-        if volume["name"] == "job-spec":
-            volume["configMap"]["name"] = name
-    spec = {
-        **{field: job["spec"][field] for field in ("backoffLimitPerIndex", "podReplacementPolicy", "podFailurePolicy")},
-        "completionMode": "Indexed",
-        "completions": trials,
-        "parallelism": min(size.concurrency, trials),
-        "template": {"metadata": {"labels": labels}, "spec": pod},
-    }
-    return [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"job.json": text}},
-        {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec},
-    ]
-
-
 def series(text: str) -> int:
     """Number of time series in the text format of Prometheus."""
     return sum(1 for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def passes(text: str) -> tuple[float, float]:
-    """Mean duration of a pass in seconds, and the bound of the histogram's bucket with the 99th percentile."""
+def passes(text: str, metric: str) -> tuple[float, float]:
+    """Mean of a histogram, and the bound of its bucket with the 99th percentile."""
     values: dict[str, float] = {}
     buckets: list[tuple[float, float]] = []
     for family in text_string_to_metric_families(text):
-        if family.name == "opsgym_reconcile_duration_seconds":
+        if family.name == metric:
             for sample in family.samples:
                 if sample.name.endswith("_bucket"):
                     buckets.append((float(sample.labels["le"]), sample.value))
@@ -440,6 +502,10 @@ def passes(text: str) -> tuple[float, float]:
     if not count:
         return math.nan, math.nan
     return values["sum"] / count, min(bound for bound, below in buckets if below >= 0.99 * count)
+
+
+def _mean_and_most(seconds: tuple[float, float]) -> str:
+    return f"{1000 * seconds[0]:.0f} ms; 99 % below {seconds[1]:g} s"
 
 
 def _evalrun(namespace: str, name: str, spec: Mapping[str, Any]) -> Manifest:
@@ -500,8 +566,15 @@ def _until(reached: Callable[[], bool], seconds: float, otherwise: str) -> None:
 
 
 def main() -> None:
-    """Runs the full fleet, or a small one with the argument `small`, and prints its figures."""
-    figures = measure(SMALL if sys.argv[1:] == ["small"] else FULL)
+    """Runs a fleet and prints its figures."""
+    parser = argparse.ArgumentParser(description="Measures the operator on simulated nodes.")
+    parser.add_argument("size", nargs="?", choices=("full", "tenth"), default="full")
+    parser.add_argument("--trials-per-pod", type=int, metavar="N", help="trials that a pod plays in turn")
+    arguments = parser.parse_args()
+    size = FULL if arguments.size == "full" else TENTH
+    if arguments.trials_per_pod is not None:
+        size = replace(size, per_pod=arguments.trials_per_pod)
+    figures = measure(size)
     print("\n".join(figures.table()))
     for problem in figures.problems[:10]:
         print(f"problem: {problem}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Plays the programs of pods on simulated nodes: what they write to the store and report when they end.
 
-Invariant: a simulated pod writes what a real one writes, in the same order: its attempt, its scored trial, its
-termination message. Only the episode is missing.
+Invariant: a simulated pod writes what a real one writes, in the same order: of each of its trials the attempt and the
+scored trial, then its termination message. Only the episodes are missing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from devcluster.kwok import END
 from devcluster.places import ADMIN
 
 from benchmarks.large_run import attempt_of, random_trial
-from opsgym_api.records.attempt import TrialId
-from opsgym_api.records.job_spec import JobSpec, PreflightReport, PreflightSpec
+from opsgym_api.records.attempt import AttemptRecord, TrialId
+from opsgym_api.records.job_spec import JobSpec, PreflightReport, PreflightSpec, TrialRef, trials_at
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
 from opsgym_core.store.base import Store
@@ -90,13 +90,17 @@ class Player:
     def _work(self, pod: Manifest) -> bytes:
         labels, size = pod["metadata"]["labels"], message_limit(_containers(pod))
         if labels.get("opsgym.dev/role") == "preflight":
-            spec = PreflightSpec.model_validate_json(self._text(pod))
-            self._store.put(RunKeys(spec.run).suite_index, self._index)
+            preflight = PreflightSpec.model_validate_json(self._text(pod))
+            self._store.put(RunKeys(preflight.run).suite_index, self._index)
             return fitted_report(PreflightReport(tasks=self._index.count(b"task_id")), size)
-        return self._score(self._spec(pod), int(labels[INDEX]), size)
+        spec = self._spec(pod)
+        refs = trials_at(spec.trials, spec.trials_per_pod, int(labels[INDEX]))
+        attempts = [self._score(spec, ref) for ref in refs]
+        if len(attempts) == 1:
+            return fitted_summary(summary_of(attempts[0]), size)
+        return f"{len(refs)} of {len(refs)} trials are done; see their records".encode()
 
-    def _score(self, spec: JobSpec, index: int, size: int) -> bytes:
-        ref = spec.trials[index]
+    def _score(self, spec: JobSpec, ref: TrialRef) -> AttemptRecord:
         trial = TrialId(spec.cell.key, ref.task_id, ref.trial)
         record = random_trial(spec.run, trial, spec.cell, random.Random(f"{spec.run} {trial}"))
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -104,7 +108,7 @@ class Player:
         attempt, keys = attempt_of(record), RunKeys(spec.run).trial(spec.cell, ref.task_id, ref.trial)
         self._store.put(keys.attempt(0), attempt.to_json())
         self._store.put_once(keys.record, record.to_json())
-        return fitted_summary(summary_of(attempt), size)
+        return attempt
 
     def _spec(self, pod: Manifest) -> JobSpec:
         key = (pod["metadata"]["namespace"], pod["metadata"]["labels"][JOB])

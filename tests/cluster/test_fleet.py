@@ -1,4 +1,4 @@
-"""The operator on simulated nodes: bounds of docs/scale.md that do not depend on the machine, with a small fleet."""
+"""The operator on simulated nodes: bounds of docs/scale.md that hold on any machine, with a tenth of a fleet."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 from benchmarks import fleet
 from devcluster.cluster import Cluster
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1800)
 
 
 @pytest.fixture(scope="module")
 def figures(cluster: Cluster) -> fleet.Figures:
-    measured = fleet.measure(fleet.SMALL)
+    measured = fleet.measure(fleet.TENTH)
     print("\n".join(measured.table()))
     return measured
 
@@ -21,9 +21,14 @@ def test_every_trial_is_scored_although_the_operator_is_killed_in_between(figure
     assert figures.scored == figures.size.total
 
 
-def test_the_operator_does_not_leave_slots_idle(figures: fleet.Figures) -> None:
-    # Small chunks are handed over often here, on a machine that also runs the control plane.
-    assert figures.ratio >= 0.25, figures.table()
+def test_a_pod_costs_little_more_than_in_the_same_jobs_by_hand(figures: fleet.Figures) -> None:
+    # CPU time, since the pods per second of two moments compare what else the machine does. With the operator it
+    # contains the harvest of all trials, which nothing does by hand.
+    assert figures.cost_ratio >= 0.4, figures.table()
+
+
+def test_a_pass_leaves_the_event_loop_to_others(figures: fleet.Figures) -> None:
+    assert figures.passes_cpu_s[0] <= 0.2, figures.table()
 
 
 def test_memory_is_bounded_also_after_a_restart_and_beside_finished_runs(figures: fleet.Figures) -> None:
