@@ -13,7 +13,11 @@ from fractions import Fraction
 
 from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.attempt import Cell
-from opsgym_core.gates.power import Assumptions, Design, verdict_shares
+from opsgym_api.records.gate import Verdict
+from opsgym_core.gates.judge import regression_interval
+from opsgym_core.gates.power import Assumptions, Design, SimulatedRun, power_of, simulated_runs
+from opsgym_core.gates.spending import confidences_at
+from opsgym_core.planning.rounds import rounds_between
 from opsgym_core.results.paired import paired_mean, sign_flip
 from opsgym_core.results.statistics import Interval, mean_interval, stratified_interval
 
@@ -170,7 +174,7 @@ def _covered(intervals: Sequence[Interval], truth: float) -> Coverage:
 
 async def measure() -> list[str]:
     """Lines of the report."""
-    return [*_means(), "", *_differences(), "", *_powers()]
+    return [*_means(), "", *_differences(), "", *_powers(), "", *_adaptive()]
 
 
 def _means() -> Iterator[str]:
@@ -210,13 +214,91 @@ def _powers() -> Iterator[str]:
     yield "| tasks of the domains | maxRegression | none: GO | none: NO-GO | the allowed drop: GO | twice that: NO-GO |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, (sizes, trials, most) in DESIGNS.items():
-        cells = {
-            Cell(model="m", agent="react", mode="oracle", domain=f"d{number}"): [f"t{n}" for n in range(size)]
-            for number, size in enumerate(sizes)
-        }
-        gate, design = Gate(last_good=True, max_regression=most), Design(cells, trials)
+        gate, design = Gate(last_good=True, max_regression=most), Design(_cells(sizes), trials)
         same, limit, worse = (
-            verdict_shares(gate, design, change, Assumptions(), NIGHTS) for change in (0.0, -most, -2 * most)
+            power_of(gate, design, change, Assumptions(), NIGHTS).shares for change in (0.0, -most, -2 * most)
         )
         shares = (same["GO"], same["NO-GO"], limit["GO"], worse["NO-GO"])
         yield f"| {name} | {most} | {' | '.join(f'{share:.0%}' for share in shares)} |"
+
+
+def _cells(sizes: Sequence[int]) -> dict[Cell, list[str]]:
+    return {
+        Cell(model="m", agent="react", mode="oracle", domain=f"d{number}"): [f"t{n}" for n in range(size)]
+        for number, size in enumerate(sizes)
+    }
+
+
+ADAPTIVE: Mapping[str, tuple[Sequence[int], int, int, float]] = {
+    "8 × 10": ((10,) * 8, 1, 4, 0.1),
+    "8 × 20": ((20,) * 8, 1, 3, 0.1),
+    "8 × 5": ((5,) * 8, 2, 8, 0.1),
+    "1 × 127": ((127,), 1, 2, 0.1),
+}
+"""Tasks of the domains, `minTrials`, `trials` and `maxRegression` of nightly runs of one model that may stop early."""
+
+
+@dataclass(frozen=True)
+class AdaptiveRuns:
+    """Simulated runs with rounds, under one true change."""
+
+    runs: Sequence[SimulatedRun]
+    most: int
+    """Trials of each task without an early stop."""
+    change: float
+    """True change of the mean."""
+
+    def share(self, verdict: Verdict) -> float:
+        """Share of runs with a verdict."""
+        return sum(run.verdict == verdict for run in self.runs) / len(self.runs)
+
+    @property
+    def played(self) -> float:
+        """Share of the trials that were played."""
+        return sum(run.trials for run in self.runs) / len(self.runs) / self.most
+
+    def held(self, confidence: float, *, corrected: bool) -> float:
+        """Share of runs whose bounds hold the true change where they ended.
+
+        Args:
+            confidence: Confidence of each bound.
+            corrected: Whether the bounds are those of the look at which a run ended, or as if it had been the only one.
+        """
+        intervals = [
+            regression_interval(
+                run.before, run.after, confidences_at(run.look if corrected else None, confidence).means
+            )
+            for run in self.runs
+        ]
+        return _covered([interval for interval in intervals if interval is not None], self.change).covered
+
+
+def adaptive_runs(sizes: Sequence[int], rounds: tuple[int, ...], most: float, change: float, runs: int) -> AdaptiveRuns:
+    """Simulates runs with rounds against an earlier run with all trials.
+
+    Args:
+        sizes: Tasks of the domains.
+        rounds: Trials of each task at the end of each round.
+        most: `maxRegression`.
+        change: True change of the success rate.
+        runs: Number of runs.
+    """
+    gate, design = Gate(last_good=True, max_regression=most), Design(_cells(sizes), rounds[-1], rounds)
+    return AdaptiveRuns(list(simulated_runs(gate, design, change, Assumptions(), runs)), rounds[-1], change)
+
+
+def _adaptive() -> Iterator[str]:
+    yield f"Gates with `minTrials` and 20 % flips, {NIGHTS:,} nights each, by true change; bounds at 95 % each:"
+    yield ""
+    yield (
+        "| tasks of the domains | looks after | maxRegression | none: GO | none: played | the allowed drop: GO "
+        "| the allowed drop: NO-GO | twice that: NO-GO | twice that: played | bounds hold | uncorrected |"
+    )
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for name, (sizes, first, trials, most) in ADAPTIVE.items():
+        rounds = rounds_between(first, trials)
+        same, limit, worse = (adaptive_runs(sizes, rounds, most, change, NIGHTS) for change in (0.0, -most, -2 * most))
+        shares = [same.share("GO"), same.played, limit.share("GO"), limit.share("NO-GO"), worse.share("NO-GO")]
+        held = [min(one.held(0.95, corrected=way) for one in (same, limit, worse)) for way in (True, False)]
+        figures = " | ".join(f"{share:.0%}" for share in (*shares, worse.played, *held))
+        yield f"| {name} | {', '.join(map(str, rounds))} | {most} | {figures} |"

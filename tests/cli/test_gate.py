@@ -24,7 +24,7 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
 from opsgym_core.gates.baseline import find_baseline, find_last_good
 from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, Judgement, RunScores, judge, judged_run, run_scores
-from opsgym_core.gates.power import Assumptions, Design, task_rate, tasks_needed, verdict_shares
+from opsgym_core.gates.power import Assumptions, Design, power_of, task_rate, tasks_needed
 from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.results.paired import difference_interval
 from opsgym_core.results.score import summarise
@@ -717,14 +717,14 @@ def test_an_unchanged_nightly_over_8_domains_is_a_go_in_four_of_five_nights(
     sizes: tuple[int, ...], most: float
 ) -> None:
     gate = Gate(last_good=True, max_regression=most)
-    shares = verdict_shares(gate, Design(domains(*sizes), 1), 0.0, Assumptions(), 200)
+    shares = power_of(gate, Design(domains(*sizes), 1), 0.0, Assumptions(), 200).shares
     assert shares["GO"] >= 0.8
     assert shares["NO-GO"] <= 0.05
 
 
 def test_a_drop_of_the_allowed_size_passes_in_one_of_twenty_nights() -> None:
     gate = Gate(last_good=True, max_regression=0.1)
-    shares = verdict_shares(gate, Design(domains(*(20,) * 8), 1), -0.1, Assumptions(), 300)
+    shares = power_of(gate, Design(domains(*(20,) * 8), 1), -0.1, Assumptions(), 300).shares
     assert shares["GO"] <= 0.08
     assert shares["NO-GO"] <= 0.08
 
@@ -732,9 +732,8 @@ def test_a_drop_of_the_allowed_size_passes_in_one_of_twenty_nights() -> None:
 def test_the_number_of_tasks_for_a_power_gives_that_power_when_simulated() -> None:
     tasks = tasks_needed(0.1, 0.8, 0.2, 0.95)
     assert tasks is not None
-    shares = verdict_shares(
-        Gate(last_good=True, max_regression=0.1), Design(domains(tasks), 1), 0.0, Assumptions(), 400
-    )
+    gate = Gate(last_good=True, max_regression=0.1)
+    shares = power_of(gate, Design(domains(tasks), 1), 0.0, Assumptions(), 400).shares
     assert shares["GO"] == pytest.approx(0.8, abs=0.06)
 
 

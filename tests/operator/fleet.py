@@ -266,9 +266,12 @@ class Fleet:
         return [manifest for job in desired.create for manifest in manifests_of(observed, job, self.config)]
 
     def carry_out(self, run: SimRun, desired: Desired) -> bool:
-        run.record = run.record or desired.freeze
+        if run.record is None and desired.freeze is not None:
+            run.record = desired.freeze.with_looks(())
         run.control = desired.control or run.control
         run.gate = desired.gate or run.gate
+        if desired.look is not None and run.record is not None:
+            run.record = run.record.with_looks([*run.record.looks, desired.look])
         for record in desired.records:
             assert run.ledger.record(record), "recorded twice"
             key = record.trial_id
@@ -291,7 +294,7 @@ class Fleet:
         run.requests |= {(request.id, request.attempt): request for request in desired.send}
         self._controllers()
         acts = (
-            *(desired.freeze, desired.control, desired.records, desired.gate),
+            *(desired.freeze, desired.control, desired.records, desired.look, desired.gate),
             *(desired.create, desired.patches, desired.delete),
         )
         return any(acts) or (bool(desired.loads) and run.record is None)

@@ -15,7 +15,7 @@ from tests.operator_io.api_server import ApiServer, api_server
 from tests.operator_io.material import CELL, at, score
 from tests.operator_io.webhook import webhook_server
 
-from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.gate import GateRecord, LookRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -201,6 +201,23 @@ def test_metrics_show_the_gate_of_an_ended_run_after_a_restart(installed: Instal
         assert shown in installed.metrics.text().decode()
         installed.operate(lambda: shown in installed.metrics.text().decode())
     assert len(server.received) == 1
+
+
+def test_a_run_that_its_first_look_decides_ends_early_also_after_a_restart(installed: Installation) -> None:
+    store = installed.stores.get("results")
+    run_spec = {**spec(minSuccessRate=0.5, minTrials=1), "trials": 4}
+    run = put_run(store, "nightly-2", passed=20, spec=run_spec, trials=4, rounds=(1, 2, 4))
+    installed.apply(run_spec)
+    with webhook_server() as server:
+        hook(installed.hooks, server.url)
+        installed.operate(lambda: store.get(RunKeys(run).look(1)) is not None)
+        installed.operate(lambda: installed.notifications == [("finished", "sent")])
+    look = LookRecord.model_validate_json(store.get(RunKeys(run).look(1)) or b"")
+    assert (look.stops, look.not_played, look.judged.verdict) == (True, 60, "GO")
+    record = GateRecord.model_validate_json(store.get(RunKeys(run).gate_json) or b"")
+    assert record.checks == look.judged.checks
+    status = installed.run["status"]
+    assert (status["progress"], status["gate"], status["counters"]["pending"]) == ("20/20", "GO", 0)
 
 
 def test_a_gate_compares_with_the_rows_of_its_baseline(installed: Installation) -> None:

@@ -24,7 +24,8 @@ def dry_run(inputs: RunInputs, store: Store, *, as_json: bool) -> int:
         StoreError: The store cannot be read.
     """
     known = store.get(RunKeys(inputs.run_id).run_json) is not None
-    plan = plan_local(inputs, prior_state(load_rows(store, inputs.run_id)) if known else PriorState())
+    rows = load_rows(store, inputs.run_id) if known else None
+    plan = plan_local(inputs, prior_state(rows), rows.run.trials) if rows else plan_local(inputs, PriorState())
     limits = {agent.name: agent.max_steps for agent in inputs.spec.agents}
     steps = sum(limits[planned.cell.agent] for planned in plan.pending)
     budget = None if inputs.spec.budget is None else inputs.spec.budget.max_usd

@@ -18,11 +18,12 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import EvalRunSpec, Gate
 from opsgym_api.records.run import RunRecord
 from opsgym_core.common.strict_yaml import model_of, parts_of, value_of
-from opsgym_core.gates.baseline import find_baseline
-from opsgym_core.gates.power import Assumptions, Design, tasks_needed, verdict_shares
+from opsgym_core.gates.baseline import baseline_of
+from opsgym_core.gates.power import VERDICTS, Assumptions, Design, power_of, tasks_needed
 from opsgym_core.gates.stored_run import judge_stored_run
 from opsgym_core.planning.cells import plan_cells
 from opsgym_core.planning.documents import load_documents, text_of
+from opsgym_core.planning.rounds import rounds_of
 from opsgym_core.results.score import PENDING, summarise
 from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.prices import known_prices
@@ -48,7 +49,9 @@ def judge_run(run: str, file: Path | None, locator: RunLocator, *, as_json: bool
     gate_of_file = None if file is None else read_gate(file)
     store, rows = locator.load_rows(run)
     gate = gate_of_file or _gate_of(rows.run)
-    baseline = find_baseline(store, gate.baseline, rows.run.run) if gate.baseline is not None else None
+    # Another gate than the run's own is judged against the baseline that it names, not the one that looks fixed.
+    own = rows.run if gate_of_file is None else rows.run.model_copy(update={"looks": ()})
+    baseline = baseline_of(store, gate, own)
     summary = summarise(rows)
     record = judge_stored_run(gate, rows, summary, store, baseline)
     if pending := summary.total.not_scored.get(PENDING, 0):
@@ -75,25 +78,32 @@ def plan_gate(run_file: Path, gate_file: Path | None, rate: float, flips: float)
         raise InputError(str(gate_file or run_file), [Problem("spec.gate", message)])
     inputs = read_inputs(run_file, os.environ, known_prices, missing_key)
     cells = {plan.cell: [task.task_id for task in plan.tasks] for plan in plan_cells(inputs.spec, inputs.tasks)}
-    design = Design(cells, inputs.spec.trials)
+    spec = inputs.spec
+    if (gate.min_trials or 0) > spec.trials:
+        message = f"minTrials: {gate.min_trials} is more than trials: {spec.trials} of {run_file}; lower it"
+        raise InputError(str(gate_file), [Problem("minTrials", message)])
+    design = Design(cells, spec.trials, rounds_of(spec.model_copy(update={"gate": gate})))
     click.echo("\n".join(_power_lines(gate, design, Assumptions(rate, flips))))
     return Exit.OK
 
 
 def _power_lines(gate: Gate, design: Design, assumptions: Assumptions) -> Iterator[str]:
-    counts = f"{design.tasks} tasks, {len(design.cells)} cells, trials: {design.trials}"
+    looks = f", looks after {', '.join(map(str, design.rounds))} of them" if design.rounds else ""
+    counts = f"{design.tasks} tasks, {len(design.cells)} cells, trials: {design.trials}{looks}"
     yield f"power of the gate over {counts}"
     assumed = f"success rate {percent(assumptions.rate)}, {percent(assumptions.flips)} flips"
     yield f"assumed: {assumed}; {ROUNDS} simulated runs"
-    yield f"{'true change':>14}  {'GO':>6}  {'INCONCLUSIVE':>12}  {'NO-GO':>6}"
+    played = "  trials played" if design.rounds else ""
+    yield f"{'true change':>14}  {'GO':>6}  {'INCONCLUSIVE':>12}  {'NO-GO':>6}{played}"
     bound = 0.1 if gate.max_regression is None else gate.max_regression
     for change in dict.fromkeys((0.0, -bound / 2, -bound, -1.5 * bound, -2 * bound)):
         if assumptions.rate + change < 0:
             continue
-        shares = verdict_shares(gate, design, change, assumptions, ROUNDS)
+        power = power_of(gate, design, change, assumptions, ROUNDS)
         name = "none" if change == 0 else f"{100 * change:+.1f} points"
-        go, open_, no_go = (f"{shares[verdict]:.0%}" for verdict in ("GO", "INCONCLUSIVE", "NO-GO"))
-        yield f"{name:>14}  {go:>6}  {open_:>12}  {no_go:>6}"
+        go, open_, no_go = (f"{power.shares[verdict]:.0%}" for verdict in VERDICTS)
+        played = f"  {power.trials / design.trials:>13.0%}" if design.rounds else ""
+        yield f"{name:>14}  {go:>6}  {open_:>12}  {no_go:>6}{played}"
     yield from _variance_lines(gate, design.trials, assumptions)
     if gate.max_regression:
         needed = [

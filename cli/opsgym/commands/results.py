@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from opsgym.formats.numbers import not_scored_text
 from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym_api.records.run import RunRecord
+from opsgym_core.planning.rounds import current_look, rounds_text
 from opsgym_core.results.load import list_runs, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
@@ -131,7 +132,10 @@ def _variants(store: Store, run: RunRecord) -> dict[int, Summary]:
 def _print(run_results: Results, by: str | None, out: Path | None) -> None:
     screen = console()
     with screen.capture() as captured:
-        screen.print(f"{_headline(run_results.rows)}\n")
+        screen.print(_headline(run_results.rows))
+        for line in _rounds(run_results):
+            screen.print(line)
+        screen.print()
         if by is None:
             print_summary(run_results.summary, screen)
         else:
@@ -144,6 +148,14 @@ def _headline(rows: RunRows) -> str:
     return f"run {rows.run.run}, started {rows.run.created_at}, opsgym {rows.run.opsgym}{origin}"
 
 
+def _rounds(run_results: Results) -> Iterator[str]:
+    """How far the rounds of a run have come; nothing for a run with a fixed number of trials."""
+    run = run_results.rows.run
+    look = current_look(run)
+    if look is not None:
+        yield rounds_text(look, stopped=run.stopped is not None, total=run_results.summary.total.total)
+
+
 def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
     """The breakdown as JSON; rows of cells also have the nested values that a table has no room for."""
     rows = table.records()
@@ -154,6 +166,8 @@ def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
     return {
         "run": run_results.rows.run.run,
         "created_at": run_results.rows.run.created_at,
+        "rounds": list(run_results.rows.run.rounds),
+        "stopped_early": run_results.rows.run.stopped is not None,
         "by": by,
         "rows": rows,
         "averages": by_agent(run_results).records(),

@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,17 +33,20 @@ from opsgym.local.record import (
     run_record,
     with_records,
 )
+from opsgym.local.rounds import Rounds
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym.local.webhook import notification_of, notify, webhook_of
 from opsgym.program import program
+from opsgym_api.records.attempt import Cell
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import now_text
-from opsgym_core.gates.baseline import find_baseline
+from opsgym_core.gates.baseline import baseline_of, find_baseline
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.gates.stored_run import judge_stored_run
+from opsgym_core.planning.rounds import due_look
 from opsgym_core.planning.run_id import numbered_run_id
 from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.results.rows import RunRows
@@ -126,7 +130,7 @@ class _Invocation:
         baseline = self._find_baseline()
         for note in self.inputs.notes:
             click.echo(note, err=True)
-        result = self._run_trials(self._open_run())
+        result = self._run_trials(self._open_run(), baseline)
         if result.signal is None:
             self._compact()
         rows = with_records(load_rows(self.store, self.inputs.run_id), result.records.values())
@@ -166,10 +170,11 @@ class _Invocation:
                 return None
         return load_rows(store, inputs.run_id)
 
-    def _run_trials(self, earlier: RunRows | None) -> LocalResult:
+    def _run_trials(self, earlier: RunRows | None, baseline: Baseline | None) -> LocalResult:
         inputs, request = self.inputs, self.request
         prior = PriorState() if earlier is None else prior_state(earlier)
-        plan = plan_local(inputs, prior)
+        record = load_record(self.store, inputs.run_id)
+        plan = plan_local(inputs, prior, record.trials)
         if earlier is not None:
             note_rows(self.ledger, earlier)
         if not inputs.spec.suspend:
@@ -178,9 +183,18 @@ class _Invocation:
         if inputs.spec.suspend:
             click.echo(f"{inputs.name} is suspended, nothing starts; set spec.suspend to false to run it", err=True)
             return LocalResult({})
-        display = display_for(Progress(plan.trials_by_cell, self.ledger, time.monotonic), as_json=request.as_json)
+        progress = Progress(plan.trials_by_cell, self.ledger, time.monotonic)
+        display = display_for(progress, as_json=request.as_json)
+
+        def grow(cells: Mapping[Cell, int]) -> None:
+            progress.cells = cells
+            self.metrics.begin(cells)
+
+        rounds = Rounds(inputs, self.store, baseline, grow) if due_look(record) else None
         note = self.metrics.note if request.metrics.enabled else None
-        local = LocalRun(inputs, plan, prior, self.store, self.ledger, display, request.concurrency, note=note)
+        local = LocalRun(
+            inputs, plan, prior, self.store, self.ledger, display, request.concurrency, note=note, rounds=rounds
+        )
         display.open()
         try:
             _announce(inputs, plan, display)
@@ -220,6 +234,8 @@ class _Invocation:
         """Judges the run by its gate and stores the verdict for later runs to compare with; None without a gate."""
         if self.inputs.spec.gate is None:
             return None
+        if rows.run.looks:
+            baseline = baseline_of(self.store, self.inputs.spec.gate, rows.run)
         record = judge_stored_run(self.inputs.spec.gate, rows, summary, self.store, baseline)
         self.store.put(RunKeys(self.inputs.run_id).gate_json, record.model_dump_json().encode())
         click.echo(gate_text(record), err=self.request.as_json)

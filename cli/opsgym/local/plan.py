@@ -7,7 +7,7 @@ inputs and the same store give the same plan.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from opsgym.local.inputs import RowProblem, RunInputs
@@ -15,6 +15,7 @@ from opsgym_api.records.attempt import AttemptRecord, Cell, TrialId
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_core.planning.cells import plan_cells
+from opsgym_core.planning.rounds import first_trials
 from opsgym_core.planning.trials import PlannedTrial, plan_trials
 
 
@@ -58,6 +59,14 @@ class LocalPlan:
     unrunnable: Sequence[UnrunnableTrial]
     """Trials of rows that cannot run."""
 
+    def from_trial(self, number: int) -> LocalPlan:
+        """The plan without what was settled in earlier rounds: trials with lower numbers."""
+        return replace(
+            self,
+            pending=[planned for planned in self.pending if planned.trial >= number],
+            unrunnable=[trial for trial in self.unrunnable if trial.trial >= number],
+        )
+
     @property
     def trials_by_cell(self) -> Mapping[Cell, int]:
         """Number of trials of each cell."""
@@ -74,24 +83,26 @@ class LocalPlan:
         return self.total - len(self.pending) - len(self.unrunnable)
 
 
-def plan_local(inputs: RunInputs, prior: PriorState) -> LocalPlan:
-    """Plans an invocation of a run.
+def plan_local(inputs: RunInputs, prior: PriorState, trials: int | None = None) -> LocalPlan:
+    """Plans an invocation of a run, or its next round.
 
     Args:
         inputs: The run.
         prior: Results of earlier invocations.
+        trials: Trials of each task that are planned so far; None for those of the first round.
     """
     spec = inputs.spec
     cells = plan_cells(spec, inputs.tasks)
     unreadable_cells = _cells_of_unreadable_rows(inputs)
-    unscored = plan_trials(cells, spec.trials, prior.scored)
+    trials = trials or first_trials(spec)
+    unscored = plan_trials(cells, trials, prior.scored)
     problems = inputs.unrunnable
     return LocalPlan(
         cells=[
             *((plan.cell, [task.task_id for task in plan.tasks]) for plan in cells),
             *((cell, list(inputs.unreadable)) for cell in unreadable_cells),
         ],
-        trials=spec.trials,
+        trials=trials,
         pending=[planned for planned in unscored if planned.task.task_id not in problems],
         unrunnable=[
             *(
@@ -99,7 +110,7 @@ def plan_local(inputs: RunInputs, prior: PriorState) -> LocalPlan:
                 for planned in unscored
                 if planned.task.task_id in problems
             ),
-            *_trials_of_unreadable_rows(inputs, unreadable_cells),
+            *_trials_of_unreadable_rows(inputs, unreadable_cells, trials),
         ],
     )
 
@@ -115,8 +126,8 @@ def _cells_of_unreadable_rows(inputs: RunInputs) -> list[Cell]:
     ]
 
 
-def _trials_of_unreadable_rows(inputs: RunInputs, cells: Sequence[Cell]) -> Iterator[UnrunnableTrial]:
-    for cell, (task_id, message), trial in product(cells, inputs.unreadable.items(), range(inputs.spec.trials)):
+def _trials_of_unreadable_rows(inputs: RunInputs, cells: Sequence[Cell], trials: int) -> Iterator[UnrunnableTrial]:
+    for cell, (task_id, message), trial in product(cells, inputs.unreadable.items(), range(trials)):
         yield _unrunnable(cell, task_id, trial, RowProblem(ConfigReason.INVALID_ROW, message))
 
 

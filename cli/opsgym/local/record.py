@@ -16,6 +16,7 @@ from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import now_text
+from opsgym_core.planning.rounds import rounds_of
 from opsgym_core.results.compaction import compact
 from opsgym_core.results.frozen_suite import FrozenSuite
 from opsgym_core.results.rows import RowCollection, RunRows, rows_of_records, without_score
@@ -35,6 +36,7 @@ def run_record(inputs: RunInputs, plan: LocalPlan) -> RunRecord:
         task_ids=[*(task.task_id for task in inputs.tasks), *inputs.unreadable],
         cells=[PlannedCell(cell=cell, task_ids=list(task_ids)) for cell, task_ids in plan.cells],
         trials=inputs.spec.trials,
+        rounds=rounds_of(inputs.spec),
         suite_digest=inputs.suite_digest,
         opsgym=version("opsgym"),
         versions=dict(inputs.versions),

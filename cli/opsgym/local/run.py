@@ -20,6 +20,7 @@ from opsgym.local.gym_servers import GymLostError, GymServers
 from opsgym.local.inputs import RunInputs
 from opsgym.local.monitor import EpisodeMonitor, MonitoredGate
 from opsgym.local.plan import LocalPlan, PriorState, UnrunnableTrial
+from opsgym.local.rounds import Rounds
 from opsgym.local.scheduler import Concurrency, Scheduler
 from opsgym_api.kinds.evalrun import Mode
 from opsgym_api.records.attempt import AttemptRecord, Timings, TrialId
@@ -69,6 +70,7 @@ class LocalRun:
         display: Shows progress.
         concurrency: Episodes at the same time; None for what the models allow together, `MAX_CONCURRENCY` at most.
         monitor: Observes episodes step by step; None runs them unobserved.
+        rounds: The rounds of the run; None if no further round can follow.
         note: Adds a record to the ledger as an attempt starts, continues and ends; must not block. None for
             `ledger.record`.
     """
@@ -84,6 +86,7 @@ class LocalRun:
         concurrency: int | None,
         monitor: EpisodeMonitor | None = None,
         note: Callable[[AttemptRecord], object] | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
         self._inputs = inputs
         self._plan = plan
@@ -93,6 +96,7 @@ class LocalRun:
         self._display = display
         self._monitor = monitor
         self._note = note or ledger.record
+        self._rounds = rounds
         self._keys = RunKeys(inputs.run_id)
         self._records: dict[TrialId, AttemptRecord] = {}
         self._used_up: list[str] = []
@@ -100,8 +104,11 @@ class LocalRun:
         self._concurrency = Concurrency(ceilings, concurrency or min(sum(ceilings.values()), MAX_CONCURRENCY))
 
     async def run(self) -> LocalResult:
-        """Runs every pending trial."""
-        domains = sorted({domain for planned in self._plan.pending for domain in domains_of(planned.task)})
+        """Runs every pending trial, and those of the rounds that follow."""
+        tasks = [planned.task for planned in self._plan.pending]
+        if self._rounds is not None:
+            tasks = [task for task in self._inputs.tasks if task.task_id not in self._inputs.unrunnable]
+        domains = sorted({domain for task in tasks for domain in domains_of(task)})
         if domains:
             self._display.note(f"starting gym servers: {', '.join(domains)}")
         async with GymServers(domains, self._display.note) as gyms:
@@ -117,8 +124,8 @@ class LocalRun:
         return LocalResult(self._records, received[0] if received else None, self._used_up)
 
     async def _run_trials(self, gyms: GymServers) -> None:
-        await self._record_unrunnable(self._plan.unrunnable)
-        if not self._plan.pending:
+        plan = await self._playable(self._plan)
+        if plan is None:
             return
         starting = [gyms.start()]
         if any(map(uses_litellm, self._inputs.models.values())):
@@ -154,7 +161,10 @@ class LocalRun:
                     self._publish,
                     sharing=sharing({entry.name: entry.inline for entry in self._inputs.spec.models if entry.inline}),
                 )
-                unstarted = await scheduler.run(self._plan.pending)
+                unstarted: list[PlannedTrial] = []
+                while plan is not None:
+                    unstarted = await scheduler.run(plan.pending)
+                    plan = None if unstarted or scheduler.stopped else await self._playable(await self._next_round())
         for model, cause in scheduler.stopped.items():
             if cause.reason == InfraReason.MODEL_QUOTA:
                 self._used_up.append(model)
@@ -162,6 +172,23 @@ class LocalRun:
             self._display.note(f"model {model} stops, {waiting} of its trials have not started: {cause.message}")
         skipped = [planned for planned in unstarted if planned.cell.model not in scheduler.stopped]
         await self._record_unrunnable([self._budget_skipped(planned) for planned in skipped])
+
+    async def _playable(self, plan: LocalPlan | None) -> LocalPlan | None:
+        """A plan with trials to run: the given one, or that of a later round; None if there is none."""
+        while plan is not None:
+            await self._record_unrunnable(plan.unrunnable)
+            if plan.pending:
+                return plan
+            plan = await self._next_round()
+        return None
+
+    async def _next_round(self) -> LocalPlan | None:
+        """Looks at the run; the plan of the next round, None if there is none."""
+        end = None if self._rounds is None else await asyncio.to_thread(self._rounds.end, list(self._records.values()))
+        if end is None:
+            return None
+        self._display.note(end.message)
+        return end.plan
 
     def _on_event(self, event: RunnerEvent) -> None:
         self._note(event.record)

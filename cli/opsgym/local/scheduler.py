@@ -101,7 +101,7 @@ class Scheduler:
         """By model: the attempt whose error no other attempt with the model can escape; none starts after it."""
 
     async def run(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-        """Runs trials until each is settled, the budget is spent or an error stops the run.
+        """Runs trials, of one round, until each is settled, the budget is spent or an error stops the run.
 
         Returns:
             The trials that did not start, because of the budget or because their model is in `stopped`.
@@ -109,7 +109,7 @@ class Scheduler:
         Raises:
             asyncio.CancelledError: The scheduler was cancelled, and with it every running attempt.
         """
-        self._pending = TrialQueue(trials)
+        self._pending, self._closing = TrialQueue(trials), False
         try:
             await self._start_trials()
             while self._running or self._waiting:

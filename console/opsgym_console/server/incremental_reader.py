@@ -10,6 +10,7 @@ from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.results.compaction import gather_new
+from opsgym_core.results.looks import with_looks
 from opsgym_core.results.rows import RowCollection, RunRows
 from opsgym_core.results.score import summarise
 from opsgym_core.store.base import Store
@@ -20,7 +21,7 @@ class IncrementalReader:
     """The records of a run that have been read.
 
     Args:
-        record: The run's record; it is written once.
+        record: The run's record; it is written once, and stands as its looks say.
     """
 
     def __init__(self, record: RunRecord) -> None:
@@ -48,13 +49,14 @@ class IncrementalReader:
         gate = (
             read_object(store, RunKeys(self.record.run).gate_json, GateRecord) if self.record.spec.get("gate") else None
         )
+        self.record = with_looks(store, self.record)
         unsettled = gather_new(store, self.record, self._known, self._chunks)
         both = RowCollection()
         for part in (self._known, unsettled):
             for cell in part.rows():
                 both.add(cell)
         rows = list(both.rows())
-        if self.version == 0 or rows != self.rows.cells or gate != self.gate:
+        if self.version == 0 or rows != self.rows.cells or gate != self.gate or self.record != self.rows.run:
             self.gate, self.rows = gate, RunRows(self.record, rows)
             self.score = summarise(self.rows).total
             self.version += 1

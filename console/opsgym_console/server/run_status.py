@@ -13,6 +13,7 @@ from typing import Literal
 from opsgym_api.records.attempt import Attempt
 from opsgym_api.records.gate import GateRecord
 from opsgym_console.server.evalruns import ClusterRun
+from opsgym_core.planning.rounds import due_look
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import PENDING, Score
 
@@ -68,11 +69,12 @@ def run_status(
         state = cluster_state(evalrun) if evalrun else "stopped" if pending else "finished"
         message = evalrun.message if evalrun else ""
         return RunStatus(state, len(_open_attempts(rows)) if state == "running" else 0, complete, message)
-    if not pending:
+    between_rounds = gate is None and due_look(rows.run) is not None
+    if not pending and not between_rounds:
         return RunStatus("finished", 0, complete, "")
     if now - _last_change(rows) > QUIET:
-        message = f"{_trials(pending)} left; run the same `opsgym run` command to resume"
-        return RunStatus("stopped", 0, complete, message)
+        left = f"{_trials(pending)} left" if pending else "its gate has not been judged"
+        return RunStatus("stopped", 0, complete, f"{left}; run the same `opsgym run` command to resume")
     running = len(_open_attempts(rows))
     waiting = pending - running
     message = f"{_trials(running)} running" + (f", {waiting} waiting" if waiting > 0 else "")

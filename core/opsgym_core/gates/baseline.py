@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from itertools import islice
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -43,6 +44,33 @@ def find_baseline(store: Store, reference: str, own: str, namespaces: Collection
         problem = f"{reference!r} is this run itself; name an earlier one"
         raise InputError(store.name, [Problem("spec.gate.baseline", problem)])
     return Baseline(_scores(store, run))
+
+
+def baseline_of(store: Store, gate: Gate, own: RunRecord, namespaces: Collection[str] = ()) -> Baseline | None:
+    """The baseline of a run's own gate: the one that its first look fixed, else the one that the gate names.
+
+    Args:
+        store: The store.
+        gate: The gate.
+        own: Record of the run, as loaded.
+        namespaces: As for `find_baseline`.
+
+    Returns:
+        None if the gate compares with no run.
+
+    Raises:
+        InputError: The store has no such run, or a record of an earlier run cannot be read.
+        StoreError: The store cannot be read.
+    """
+    if own.looks and gate.max_regression is not None:
+        first = own.looks[0].judged
+        if not first.baseline:
+            return Baseline(None)
+        anchor = None if first.anchor in {"", first.baseline} else _scores(store, first.anchor)
+        return Baseline(_scores(store, first.baseline), anchor)
+    if gate.baseline is not None:
+        return find_baseline(store, gate.baseline, own.run, namespaces)
+    return find_last_good(store, own, gate.best_of) if gate.last_good else None
 
 
 def _scores(store: Store, run: str) -> RunScores:

@@ -16,10 +16,12 @@ from functools import cached_property
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.gate import GateCheck, GateRecord, Verdict
+from opsgym_api.records.gate import GateCheck, GateRecord, Look, Verdict
 from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import cell_name, dollars, percent
+from opsgym_core.gates.spending import Confidences, confidences_at
+from opsgym_core.planning.rounds import current_look, rounds_text
 from opsgym_core.results.compare import Scores, TaskRates, by_domain, over_cells, ratios_of, scores_of, task_rates
 from opsgym_core.results.differences import changed_tasks, changed_tasks_note
 from opsgym_core.results.paired import holm, paired_mean
@@ -81,6 +83,10 @@ class JudgedRun:
     """Number of trials that ended in `infra_error`."""
     cost_usd: float | None
     """Spend of all attempts; None if the cost of any is unknown."""
+    look: Look | None = None
+    """The look at a run with rounds; None for a run with a fixed number of trials."""
+    stopped: bool = False
+    """Whether the gate was decided at that look, so that no further round is played."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,8 @@ class Judgement:
     """Drop of the mean over tasks against the baseline, negative if it rose; None without a baseline."""
     success: float | None = None
     """Mean over tasks of the success rate; None without a score."""
+    look: Look | None = None
+    """The look that the bounds are for; None for a run with a fixed number of trials."""
 
     @property
     def verdict(self) -> Verdict:
@@ -125,6 +133,7 @@ class Judgement:
             anchor=self.anchor,
             regression=self.regression,
             success=self.success,
+            look=self.look,
             decided_at=decided_at,
         )
 
@@ -137,23 +146,26 @@ def judge(gate: Gate, run: JudgedRun, baseline: Baseline | Problem | None) -> Ju
         run: The run.
         baseline: The baseline, or why it cannot be used; None only if the gate has no baseline.
     """
-    checks = [*_success_checks(gate, run.scores)]
+    confidences = confidences_at(run.look, gate.confidence)
+    checks = [*_success_checks(gate, run.scores, confidences)]
     if gate.max_cost_usd is not None:
         checks.append(_cost(gate.max_cost_usd, run))
-    checks.append(_infra(gate.max_infra_error_rate, run))
+    checks.append(infra_check(gate, run))
+    if run.look is not None:
+        checks.append(_check("minTrials", "GO", rounds_text(run.look, stopped=run.stopped, total=run.total)))
     success = mean(run.scores.task_rates)
     if gate.max_regression is None or baseline is None:
-        return Judgement(tuple(checks), success=success)
+        return Judgement(tuple(checks), success=success, look=run.look)
     if isinstance(baseline, Problem):
         checks.append(_check("maxRegression", "NO-GO", str(baseline)))
-        return Judgement(tuple(checks), success=success)
+        return Judgement(tuple(checks), success=success, look=run.look)
     if baseline.scores is None:
         checks.append(_check("maxRegression", "GO", "no earlier run is good, so there is nothing to compare with yet"))
-        return Judgement(tuple(checks), success=success)
+        return Judgement(tuple(checks), success=success, look=run.look)
     change = _Change.of(baseline.scores, run.scores)
-    checks += _regression_checks(gate, gate.max_regression, change, baseline)
+    checks += _regression_checks(gate, gate.max_regression, confidences, change, baseline)
     anchor = baseline.anchor or baseline.scores
-    return Judgement(tuple(checks), baseline.scores.run, anchor.run, change.drop, success)
+    return Judgement(tuple(checks), baseline.scores.run, anchor.run, change.drop, success, run.look)
 
 
 def judged_run(rows: RunRows, summary: Summary, digests: Mapping[str, str]) -> JudgedRun:
@@ -169,6 +181,8 @@ def judged_run(rows: RunRows, summary: Summary, digests: Mapping[str, str]) -> J
         total=summary.total.total,
         infra_errors=summary.total.count_not_scored(Outcome.INFRA_ERROR),
         cost_usd=summary.total.cost_usd,
+        look=current_look(rows.run),
+        stopped=rows.run.stopped is not None,
     )
 
 
@@ -201,7 +215,9 @@ def _cost(most: float, run: JudgedRun) -> GateCheck:
     return _check("maxCostUsd", "GO" if holds else "NO-GO", message)
 
 
-def _infra(most: float, run: JudgedRun) -> GateCheck:
+def infra_check(gate: Gate, run: JudgedRun) -> GateCheck:
+    """Whether a run lost few enough trials to infrastructure errors."""
+    most = gate.max_infra_error_rate
     rate = run.infra_errors / run.total if run.total else 0.0
     message = (
         f"infra errors {run.infra_errors} of {run.total} trials, {percent(rate)}; at most {percent(most)} is allowed"
@@ -212,11 +228,11 @@ def _infra(most: float, run: JudgedRun) -> GateCheck:
 # Success
 
 
-def _success_checks(gate: Gate, scores: RunScores) -> Iterator[GateCheck]:
+def _success_checks(gate: Gate, scores: RunScores, confidences: Confidences) -> Iterator[GateCheck]:
     if gate.min_success_rate is not None:
-        yield _success(gate.min_success_rate, gate.confidence, scores)
+        yield _success(gate.min_success_rate, confidences.means, scores)
     if gate.min_cell_success_rate is not None:
-        yield _success_guard(gate.min_cell_success_rate, gate.confidence, scores)
+        yield _success_guard(gate.min_cell_success_rate, confidences.guards, scores)
 
 
 def _success(least: float, confidence: float, scores: RunScores) -> GateCheck:
@@ -232,7 +248,7 @@ def _success(least: float, confidence: float, scores: RunScores) -> GateCheck:
         return _check("minSuccessRate", "INCONCLUSIVE", message)
     interval = mean_interval(rates, trials, _two_sided(confidence))
     low, high = (percent(interval.low), percent(interval.high)) if interval else ("", "")
-    ends = f"{100 * confidence:g}% bounds {low} and {high}, {_count(len(rates))}"
+    ends = f"{100 * confidence:.4g}% bounds {low} and {high}, {_count(len(rates))}"
     message = f"success rate {percent(mean(rates))} ({ends}); at least {percent(least)} is required"
     if decided == "INCONCLUSIVE":
         message += _advice(_tasks_to_decide(rates, verdict))
@@ -324,14 +340,28 @@ class _Change:
         return None if change is None else -change
 
 
-def _regression_checks(gate: Gate, most: float, change: _Change, baseline: Baseline) -> Iterator[GateCheck]:
-    yield _regression(most, gate.confidence, change, baseline.note)
+def regression_interval(before: RunScores, after: RunScores, confidence: float) -> Interval | None:
+    """Bounds of the change of the mean over tasks, as `maxRegression` judges it; None without a common task.
+
+    Args:
+        before: Scores of the baseline.
+        after: Scores of the run.
+        confidence: Confidence of each bound.
+    """
+    change = _Change.of(before, after)
+    return _paired_interval(change.strata, change.trials, confidence)
+
+
+def _regression_checks(
+    gate: Gate, most: float, confidences: Confidences, change: _Change, baseline: Baseline
+) -> Iterator[GateCheck]:
+    yield _regression(most, confidences.means, change, baseline.note)
     compared = {cell: pairs for cell, pairs in change.pairs.items() if pairs}
     if len(compared) > 1 or gate.max_cell_regression is not None:
         bound = most if gate.max_cell_regression is None else gate.max_cell_regression
-        yield _regression_guard(bound, gate.confidence, compared, change.before.run)
+        yield _regression_guard(bound, confidences.guards, compared, change.before.run)
     if baseline.anchor is not None:
-        yield _drift(most, gate.confidence, _Change.of(baseline.anchor, change.after))
+        yield _drift(most, confidences.means, _Change.of(baseline.anchor, change.after))
 
 
 def _regression(most: float, confidence: float, change: _Change, note: str) -> GateCheck:
@@ -346,8 +376,8 @@ def _regression(most: float, confidence: float, change: _Change, note: str) -> G
         return _check("maxRegression", "INCONCLUSIVE", message)
     tasks, drop = sum(map(len, strata)), change.drop or 0.0
     message = (
-        f"success rate {_down(drop)} ({100 * confidence:g}% bounds {_down(-interval.low)} and {_down(-interval.high)}, "
-        f"{_count(tasks)}) "
+        f"success rate {_down(drop)} "
+        f"({100 * confidence:.4g}% bounds {_down(-interval.low)} and {_down(-interval.high)}, {_count(tasks)}) "
         f"against {earlier}; a drop of {_points(most)} is allowed{notes}"
     )
     if decided == "INCONCLUSIVE":

@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.gate import Verdict
+from opsgym_api.records.gate import Look, Verdict
 from opsgym_core.gates.judge import Baseline, CellScores, JudgedRun, RunScores, judge
+from opsgym_core.gates.looks import is_decided
 from opsgym_core.results.statistics import normal
+
+VERDICTS: tuple[Verdict, ...] = ("GO", "INCONCLUSIVE", "NO-GO")
 
 MAX_TASKS = 100_000
 """Upper bound of the search for a number of tasks."""
@@ -66,7 +69,14 @@ class Design:
     cells: Mapping[Cell, Sequence[str]]
     """Ids of the tasks of each cell."""
     trials: int
-    """Trials of each task in each cell."""
+    """Trials of each task in each cell; the most, if the design has rounds."""
+    rounds: tuple[int, ...] = ()
+    """Trials of each task at the end of each round; empty for a fixed number."""
+
+    @property
+    def looks(self) -> Sequence[Look]:
+        """The looks at a run, in order; empty for a fixed number of trials."""
+        return [Look(rounds=self.rounds, number=number + 1) for number in range(len(self.rounds))]
 
     @property
     def tasks(self) -> int:
@@ -74,26 +84,74 @@ class Design:
         return len({(cell.domain, task_id) for cell, task_ids in self.cells.items() for task_id in task_ids})
 
 
-def verdict_shares(
-    gate: Gate, design: Design, change: float, assumptions: Assumptions, rounds: int
-) -> Mapping[Verdict, float]:
-    """Shares of the verdicts of a gate over simulated pairs of runs.
+@dataclass(frozen=True)
+class SimulatedRun:
+    """A simulated run that has ended, and the run it is compared with."""
+
+    before: RunScores
+    after: RunScores
+    trials: int
+    """Trials of each task that were played."""
+    look: Look | None
+    """The look at which it ended; None with a fixed number of trials."""
+    verdict: Verdict
+
+
+def simulated_runs(
+    gate: Gate, design: Design, change: float, assumptions: Assumptions, runs: int
+) -> Iterator[SimulatedRun]:
+    """Pairs of runs as a gate ends and judges the second of each.
 
     Args:
         gate: The gate.
-        design: Cells and trials.
+        design: Cells and trials; the earlier run of a pair has all trials.
         change: True change of the success rate of every cell.
         assumptions: Success rate and noise.
-        rounds: Number of pairs.
+        runs: Number of pairs.
     """
-    draw, verdicts = random.Random(7), Counter[Verdict]()  # noqa: S311 - a simulation
+    draw = random.Random(7)  # noqa: S311 - a simulation
     # Never decided by what a run costs or loses.
     on_scores = gate.model_copy(update={"max_cost_usd": None, "max_infra_error_rate": 1.0})
-    for _ in range(rounds):
+    for _ in range(runs):
         before, after = _runs(design, change, assumptions, draw)
-        run = JudgedRun(after, total=1, infra_errors=0, cost_usd=0.0)
-        verdicts[judge(on_scores, run, Baseline(before)).verdict] += 1
-    return {verdict: verdicts[verdict] / rounds for verdict in ("GO", "INCONCLUSIVE", "NO-GO")}
+        yield _played(on_scores, design, before, after)
+
+
+def _played(gate: Gate, design: Design, before: RunScores, after: RunScores) -> SimulatedRun:
+    """A pair of which the second run plays as many rounds as its gate wants."""
+    baseline, looks = Baseline(before), iter(design.looks)
+    while True:
+        look = next(looks, None)
+        trials = look.trials if look else design.trials
+        run = JudgedRun(_first_trials(after, trials), total=trials, infra_errors=0, cost_usd=0.0, look=look)
+        judgement = judge(gate, run, baseline)
+        if look is None or look.last or is_decided(judgement, baseline):
+            return SimulatedRun(before, run.scores, trials, look, judgement.verdict)
+
+
+def _first_trials(scores: RunScores, trials: int) -> RunScores:
+    cells = [
+        CellScores(one.cell, {key: score for key, score in one.scores.items() if key[1] < trials})
+        for one in scores.cells
+    ]
+    return RunScores(scores.run, scores.suite_digest, cells)
+
+
+@dataclass(frozen=True)
+class Power:
+    """How often a gate gives each verdict, and what that takes."""
+
+    shares: Mapping[Verdict, float]
+    trials: float
+    """Mean number of trials of each task."""
+
+
+def power_of(gate: Gate, design: Design, change: float, assumptions: Assumptions, runs: int) -> Power:
+    """Shares of the verdicts of a gate over simulated pairs of runs; arguments as for `simulated_runs`."""
+    ended = list(simulated_runs(gate, design, change, assumptions, runs))
+    verdicts = Counter(run.verdict for run in ended)
+    shares: dict[Verdict, float] = {verdict: verdicts[verdict] / runs for verdict in VERDICTS}
+    return Power(shares, sum(run.trials for run in ended) / runs)
 
 
 def tasks_needed(most: float, power: float, flips: float, confidence: float, trials: int = 1) -> int | None:

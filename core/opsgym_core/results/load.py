@@ -16,6 +16,7 @@ from opsgym_api.records.attempt import AttemptRecord, TrialRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
 from opsgym_core.results.compaction import gather
+from opsgym_core.results.looks import with_looks
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import RunResults
 from opsgym_core.store.base import Store
@@ -57,7 +58,7 @@ def load_rows(store: Store, run: str) -> RunRows:
 
 
 def load_record(store: Store, run: str) -> RunRecord:
-    """The record of a run (`run.json`).
+    """The record of a run (`run.json`), as it stands after its looks.
 
     Raises:
         InputError: The store has no such run, or its `run.json` is not valid.
@@ -66,7 +67,7 @@ def load_record(store: Store, run: str) -> RunRecord:
     record = read_object(store, RunKeys(run).run_json, RunRecord)
     if record is None:
         raise InputError(store.name, [Problem("", f"holds no run {run!r}")])
-    return record
+    return with_looks(store, record)
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,10 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "!has(self.bestOf) || self.bestOf == 1 || (has(self.lastGood) && self.lastGood)",
             "bestOf goes with lastGood",
         ),
+        _rule(
+            "!has(self.minTrials) || has(self.minSuccessRate) || has(self.maxRegression)",
+            "minTrials goes with minSuccessRate or maxRegression, which more trials can decide",
+        ),
     ],
     "EvalRunSpec": [
         _rule(
@@ -108,6 +112,11 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "self.supportingModels.all(model, !(model.name in self.models.map(model, model.name)))",
             "a supporting model's name must not be an evaluated model's",
             fieldPath=".supportingModels",
+        ),
+        _rule(
+            "!has(self.gate) || !has(self.gate.minTrials) || self.gate.minTrials <= self.trials",
+            "gate.minTrials is more than trials, which is the most; lower it, or raise trials",
+            fieldPath=".gate",
         ),
         _rule(
             "!has(self.queuePriorityClass) || has(self.queueName)",

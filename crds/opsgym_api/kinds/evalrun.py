@@ -229,6 +229,10 @@ class Gate(Document):
     `maxRegression` if absent."""
     confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
     """Confidence of each bound. The higher, the more tasks it takes to tell."""
+    min_trials: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Trials of each task after which the gate is judged for the first time, `trials` at most. While it is undecided,
+    another round doubles them, up to `trials`; once it is decided, nothing more is played. Bounds hold over all looks
+    together. Absent: every task has `trials` trials."""
 
     @model_validator(mode="after")
     def _one_baseline(self) -> Gate:
@@ -246,6 +250,12 @@ class Gate(Document):
             raise ValueError("bestOf goes with lastGood")
         return self
 
+    @model_validator(mode="after")
+    def _rounds_can_be_undecided(self) -> Gate:
+        if self.min_trials is not None and self.max_regression is None and self.min_success_rate is None:
+            raise ValueError("minTrials goes with minSuccessRate or maxRegression, which more trials can decide")
+        return self
+
 
 class EvalRunSpec(Document):
     """What to evaluate. Immutable except `suspend` and `budget`."""
@@ -261,7 +271,7 @@ class EvalRunSpec(Document):
     agents: Annotated[list[Agent], Field(min_length=1, max_length=64)] = [DEFAULT_AGENT]
     """Which ways to act; names are unique."""
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Attempts that count, for every task in every cell."""
+    """Attempts that count, for every task in every cell; at most that many with `gate.minTrials`."""
     trials_per_pod: Annotated[int, Field(ge=1, le=100)] = 1
     """Trials that a pod plays one after the other, each with a fresh Postgres and fresh gym servers. More of them save
     starts of pods and hold model slots for longer. Not used on one machine."""
@@ -299,6 +309,12 @@ class EvalRunSpec(Document):
     def _priority_in_queue(self) -> EvalRunSpec:
         if self.queue_priority_class is not None and self.queue_name is None:
             raise ValueError("queuePriorityClass goes with queueName")
+        return self
+
+    @model_validator(mode="after")
+    def _rounds_fit(self) -> EvalRunSpec:
+        if self.gate is not None and (self.gate.min_trials or 0) > self.trials:
+            raise ValueError("gate.minTrials is more than trials, which is the most; lower it, or raise trials")
         return self
 
     @model_validator(mode="after")

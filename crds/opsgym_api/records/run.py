@@ -5,7 +5,7 @@ Invariant: `run.json` is written once, when the run starts, and holds references
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from opsgym_api.base import Stored
 from opsgym_api.kinds.evalrun import DEFAULT_AGENT, Agent
 from opsgym_api.records.attempt import Cell, Usage
+from opsgym_api.records.gate import LookRecord
 from opsgym_api.records.version import RECORD_VERSION, RecordVersion
 
 
@@ -65,7 +66,13 @@ class RunRecord(Stored):
     cells: list[PlannedCell] = []
     """Planned cells; what is not in them was never part of the run."""
     trials: int = 1
-    """Trials that count, for every task in every cell."""
+    """Trials that count, for every task in every cell; of a run with rounds, when it is loaded, those that are planned
+    so far."""
+    rounds: tuple[int, ...] = ()
+    """Trials of each task at the end of each round, if a gate decides after each whether another one is played; empty
+    for a fixed number of trials."""
+    looks: tuple[LookRecord, ...] = ()
+    """The looks so far when the record is loaded; `run.json` has none, except that of a rescored run."""
     suite_digest: str
     opsgym: str
     versions: dict[str, str] = {}
@@ -78,6 +85,19 @@ class RunRecord(Stored):
     """EvalSchedule that created the run; empty for a run that a user created."""
     rescored_from: str = ""
     """Run whose final states were verified anew to make this one; empty for a run that was run."""
+
+    @property
+    def stopped(self) -> LookRecord | None:
+        """The look that ended the run before its last round; None if none did."""
+        return self.looks[-1] if self.looks and self.looks[-1].stops else None
+
+    def with_looks(self, looks: Sequence[LookRecord]) -> RunRecord:
+        """The record of a run with rounds as it stands after some looks."""
+        if not self.rounds:
+            return self
+        stopped = bool(looks) and looks[-1].stops
+        trials = looks[-1].look.trials if stopped else self.rounds[min(len(looks), len(self.rounds) - 1)]
+        return self.model_copy(update={"trials": trials, "looks": tuple(looks)})
 
 
 def variant_of(spec: Mapping[str, Any]) -> int:

@@ -38,6 +38,15 @@ class RunKeys:
         return f"{self.root}gate.json"
 
     @property
+    def looks(self) -> str:
+        """Prefix of the looks at a run with rounds."""
+        return f"{self.root}looks/"
+
+    def look(self, number: int) -> str:
+        """A look at a run with rounds, by its number from 1; written once."""
+        return f"{self.looks}{number}.json"
+
+    @property
     def figures_json(self) -> str:
         """Figures of a run that has ended, for the operator's metrics."""
         return f"{self.root}figures.json"

@@ -130,7 +130,7 @@ def _demands(
 def _unit(group: PodGroup, least: int, ceiling: int, progress: RunProgress) -> int:
     """Slots with which a chunk that is worth its Job takes `ROUNDS` rounds."""
     spec = progress.resolved.spec
-    trials, rounds = len(group.task_ids) * spec.trials, max(ROUNDS, spec.trials_per_pod)
+    trials, rounds = len(group.task_ids) * progress.trials, max(ROUNDS, spec.trials_per_pod)
     required = math.ceil((trials if trials < 2 * least else least) / rounds)
     if spec.queue_name is not None:  # Kueue's Jobs wait until there are enough slots for them
         return required
@@ -153,7 +153,7 @@ def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotD
         held=held,
         jobs=tuple(job for job in jobs if not job.finished and not job.deleting),
         pending=pending,
-        begun=len(group.task_ids) * spec.trials - pending,
+        begun=len(group.task_ids) * progress.trials - pending,
         one_round=one_round,
         per_pod=1 if one_round else spec.trials_per_pod,
     )

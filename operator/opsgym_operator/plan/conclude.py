@@ -22,7 +22,7 @@ from opsgym_operator.plan.job_chunks import JobChanges, job_changes
 from opsgym_operator.plan.notifications import with_notifications
 from opsgym_operator.plan.pod_states import any_running, time_until_stalled
 from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.quality_gate import gate_condition, judge_gate
+from opsgym_operator.plan.quality_gate import gate_condition, judge_gate, look_between_rounds
 from opsgym_operator.plan.queues import seconds_until_overdue
 from opsgym_operator.plan.run_summary import summarize
 from opsgym_operator.plan.slots import SlotAllocation
@@ -80,13 +80,16 @@ def _conclude_frozen(
     progress, gate = frozen.progress, frozen.gate
     store_error = bool(progress.run.store_error)
     records, further = ([], False) if store_error else finalize_unrun(progress, gate, now)
+    done = _is_done(frozen) and not records
+    if done and (step := look_between_rounds(progress, now)) is not None:
+        return step
     changes = job_changes(progress, allocations)
     summary = summarize(
         progress,
         frozen.demands,
         config.pods.service_account_name,
         now,
-        done=_is_done(frozen) and not records,
+        done=done,
         busy=bool(changes.create or changes.patches),
     )
     if summary.ended and (step := judge_gate(progress, now)) is not None:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import AttemptRecord, Cell
-from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.gate import GateRecord, LookRecord
 from opsgym_api.records.job_spec import TrialRef, pods_for
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_core.notifications.webhook import WebhookRequest
@@ -124,6 +124,8 @@ class Desired:
     """`control.json` to write."""
     records: tuple[AttemptRecord, ...] = ()
     """Attempt records that no pod will write, to be put into the store and noted in the ledger."""
+    look: LookRecord | None = None
+    """A look to put once; the next plan counts on the one in the store."""
     gate: GateRecord | None = None
     """`gate.json` to write; the next plan counts on it."""
     create: tuple[NewJob, ...] = ()

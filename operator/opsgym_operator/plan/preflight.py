@@ -18,6 +18,7 @@ from opsgym_api.records.run import PlannedCell, RunPods, RunRecord
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.common.clock import utc_text
 from opsgym_core.planning.cells import plan_cells
+from opsgym_core.planning.rounds import rounds_of
 from opsgym_core.planning.run_id import digest_of_rows
 from opsgym_core.planning.select import select_tasks
 from opsgym_operator.config import OperatorConfig
@@ -254,6 +255,7 @@ def freeze(
             for plan in plan_cells(spec, tasks)
         ],
         trials=spec.trials,
+        rounds=rounds_of(spec),
         suite_digest=digest_of_rows((task.task_id, task.digest) for task in tasks),
         opsgym=version,
         created_at=utc_text(now),

@@ -17,6 +17,7 @@ from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.accounting.tally import Tally, tally_of
 from opsgym_core.gates.judge import CellScores, JudgedRun, RunScores
 from opsgym_core.planning.accounts import sharing
+from opsgym_core.planning.rounds import current_look
 from opsgym_operator.observe.objects import ObservedJob, ObservedPod, ObservedRun, StoredState
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.desired import ResolvedSpec
@@ -101,17 +102,22 @@ class RunProgress:
     def _open_by_cell(self) -> Counter[str]:
         return Counter(key.cell for key in self._open_trials)
 
+    @property
+    def trials(self) -> int:
+        """Trials of each task that are planned so far: those of the current round, of a run with rounds."""
+        return self.stored.record.trials if self.stored.record else self.resolved.spec.trials
+
     def count_pending(self, group: PodGroup) -> int:
         """Number of a group's trials that are in no Job and need an attempt."""
         if not group.whole_cell:
             return sum(1 for _ in self.pending(group))
         cell = group.cell.key
-        planned = len(group.task_ids) * self.resolved.spec.trials
+        planned = len(group.task_ids) * self.trials
         return planned - self.ledger.settled_in(cell) - self._open_by_cell[cell]
 
     def pending(self, group: PodGroup) -> Iterator[TrialId]:
         """A group's trials that are in no Job and need an attempt, in the order in which they start."""
-        for key in group.trials(self.resolved.spec.trials):
+        for key in group.trials(self.trials):
             if key not in self.assigned and not self.ledger.is_settled(key):
                 yield key
 
@@ -137,4 +143,6 @@ class RunProgress:
             total=self.tally.total,
             infra_errors=self.tally.infra_error,
             cost_usd=self.ledger.cost_usd,
+            look=current_look(record) if record else None,
+            stopped=record is not None and record.stopped is not None,
         )

@@ -13,6 +13,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_core.accounting.breaker import Fault
 from opsgym_core.common.clock import utc_text
 from opsgym_core.common.numbers import dollars, percent
+from opsgym_core.planning.rounds import rounds_text
 from opsgym_operator.observe.objects import ObservedPod, ObservedRun
 from opsgym_operator.plan.pod_states import (
     any_running,
@@ -91,7 +92,16 @@ def _ended(progress: RunProgress) -> RunSummary:
     if tally.budget_skipped:
         advice = "raise spec.budget.maxUsd to run the remaining trials"
         return RunSummary(Reason.BUDGET_SPENT, f"{message}; {not_scored}: {advice}")
+    message += _stop(progress)
     return RunSummary(Reason.COMPLETE, f"{message}; {not_scored}" if tally.not_scored else message)
+
+
+def _stop(progress: RunProgress) -> str:
+    """The early stop of a run, for its message; empty without one."""
+    record = progress.stored.record
+    if record is None or record.stopped is None:
+        return ""
+    return f"; {rounds_text(record.stopped.look, stopped=True, total=progress.tally.total)}"
 
 
 def _not_scored(counters: Mapping[str, int]) -> str:

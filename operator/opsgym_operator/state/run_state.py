@@ -25,7 +25,7 @@ from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.backoff import Backoff
-from opsgym_core.gates.baseline import find_baseline, find_last_good
+from opsgym_core.gates.baseline import baseline_of, find_baseline
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.kube.client import Manifest
 from opsgym_core.metrics.registry import Metrics, RunFigures, run_figures
@@ -41,6 +41,7 @@ from opsgym_operator.state.stored_run import (
     StoredRun,
     compact_job,
     put_attempt,
+    put_look,
     put_run,
     read_gate,
     read_index,
@@ -411,7 +412,7 @@ class RunState:
         Returns:
             Whether that succeeded. A reconcile is enqueued at the end.
         """
-        writes = desired.freeze or desired.control or desired.records or desired.gate
+        writes = desired.freeze or desired.control or desired.records or desired.look or desired.gate
         if not writes or self.stored is None or self.backing_off or self.writing:
             return None
         self._writing = asyncio.create_task(self._write(desired), name=f"writing {self.id}")
@@ -448,6 +449,8 @@ class RunState:
             if self.harvester is not None:
                 for record in records:
                     self.harvester.record(record)
+        if desired.look is not None and self.stored is not None and self.stored.record is not None:
+            self._change(record=await self._call(put_look, self.stored.record, desired.look))
         if desired.gate is not None:
             await self._call(_put_gate, desired.gate)
             self._change(gate=desired.gate)
@@ -495,8 +498,8 @@ def _baseline(
 ) -> Baseline | Problem | None:
     """Baseline of a gate; the last good run is searched only after this run is frozen."""
     try:
-        if gate.baseline is not None:
-            return find_baseline(store, gate.baseline, own, namespaces)
-        return find_last_good(store, record, gate.best_of) if gate.last_good and record is not None else None
+        if record is not None:
+            return baseline_of(store, gate, record, namespaces)
+        return find_baseline(store, gate.baseline, own, namespaces) if gate.baseline is not None else None
     except InputError as error:
         return Problem("spec.gate", error.problems[0].message)

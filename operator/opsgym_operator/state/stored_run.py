@@ -6,7 +6,8 @@ the outcome that ended the pod and keeps its spend. Every function blocks and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -14,14 +15,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from opsgym_api.base import adapter
+from opsgym_api.errors import InputError
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, Timings, TrialRecord
-from opsgym_api.records.gate import GateRecord
+from opsgym_api.records.gate import GateRecord, LookRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
 from opsgym_api.records.version import unreadable_because
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.common.clock import utc_text
+from opsgym_core.results import looks
 from opsgym_core.results.compaction import gather, put_chunk, read_trials
 from opsgym_core.results.rows import CellRows, without_score
 from opsgym_core.store.base import Store, StoreError
@@ -111,6 +114,8 @@ def read_stored_run(store: Store, run: str) -> StoredRun:
     """
     keys = RunKeys(run)
     record = _get(store, keys.run_json, RunRecord)
+    if record is not None:
+        record = _with_looks(store, record)
     rows, loose = gather(store, run, record, verifiers=False)
     for cell in loose.rows():
         rows.add(cell)
@@ -169,8 +174,29 @@ def put_run(store: Store, record: RunRecord) -> RunRecord:
     """Freezes a run unless it is frozen; returns the stored record."""
     key = RunKeys(record.run).run_json
     if store.put_once(key, record.model_dump_json().encode()):
-        return record
-    return _get(store, key, RunRecord) or record
+        return _with_looks(store, record)
+    return _with_looks(store, _get(store, key, RunRecord) or record)
+
+
+def put_look(store: Store, record: RunRecord, look: LookRecord) -> RunRecord:
+    """Writes a look unless the store has it; the run's record as it stands after the look in the store."""
+    with _looks_readable(store, record):
+        return looks.put_look(store, record, look)
+
+
+def _with_looks(store: Store, record: RunRecord) -> RunRecord:
+    """The record of a run as it stands after its looks."""
+    with _looks_readable(store, record):
+        return looks.with_looks(store, record)
+
+
+@contextmanager
+def _looks_readable(store: Store, record: RunRecord) -> Iterator[None]:
+    """Raises StoreError where the record of a look is not valid."""
+    try:
+        yield
+    except InputError as error:
+        raise StoreError(store.name, RunKeys(record.run).looks, error.problems[0].message) from None
 
 
 def compact_job(store: Store, run: str, job: str, job_trials: JobTrials, known: Sequence[ScoredAttempt]) -> None:
