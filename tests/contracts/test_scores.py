@@ -98,6 +98,18 @@ def attempt(
     )  # fmt: skip
 
 
+def test_trials_that_outgrew_the_models_context_are_failures_and_stay_in_the_rate() -> None:
+    """20 passed, 50 failed their verifiers, 30 overflowed: 20 of 100, not 20 of 70."""
+    tasks = [f"task-{number:03d}" for number in range(100)]
+    trials = [trial(task, int(number < 20)) for number, task in enumerate(tasks)]
+    trials[70:] = [replace(record, reason="context_overflow") for record in trials[70:]]
+
+    (cell,) = summarise(RunResults(run({ITSM: tasks}), trials)).cells
+
+    assert cell.score.success_rate == 0.2
+    assert (cell.score.not_scored, cell.score.fail_reasons) == ({}, {"verifiers": 50, "context_overflow": 30})
+
+
 def test_a_rate_counts_scored_trials_only_and_unscored_ones_are_listed() -> None:
     results = RunResults(
         run({ITSM: ["a", "b", "c", "d", "e"]}),
