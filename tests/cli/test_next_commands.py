@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from tests.cli.world import World, row
 
 from opsgym.main import invoke
 from opsgym.program import program
 from opsgym_core.common.extras import install_command
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -96,3 +102,37 @@ def test_a_port_in_use_is_named_once_before_postgres_starts(world: World) -> Non
         f"cannot serve itsm: the address 127.0.0.1:{port} is in use; choose another --port or --host"
     )
     assert len(done.stderr.splitlines()) == 1
+
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")])
+COMMAND = re.compile(r"^\s*(?:\$ )?(?:\.venv/bin/)?(?:kubectl )?opsgym (?P<arguments>[a-z].*)$", re.MULTILINE)
+
+
+def commands_of(document: Path) -> Iterator[list[str]]:
+    """Arguments of each command line of the program in the code blocks of a document."""
+    for block in re.findall(r"^```[a-z]*\n(.*?)^```", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        for match in COMMAND.finditer(block.replace("\\\n", " ")):
+            yield shlex.split(match["arguments"], comments=True)
+
+
+def unknown_parts(arguments: list[str]) -> list[str]:
+    """Names of subcommands and options in a command line that the program does not know."""
+    from opsgym.command_line.group import cli
+
+    command: click.Command = cli
+    words = list(arguments)
+    while isinstance(command, click.Group) and words[:1] != ["--help"]:
+        if words and words[0] not in command.commands and "show" in command.commands:
+            words = ["show", *words]  # the command that may be left out
+        if words[:1] == [] or words[0] not in command.commands:
+            return words[:1]
+        command, words = command.commands[words[0]], words[1:]
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    given = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return [option for option in given if option not in {*options, "--help"}]
+
+
+def test_command_lines_in_the_documents_name_commands_and_options_that_exist() -> None:
+    lines = [(document.name, arguments) for document in DOCUMENTS for arguments in commands_of(document)]
+    assert len(lines) > 50
+    assert [(name, " ".join(arguments)) for name, arguments in lines if unknown_parts(arguments)] == []
