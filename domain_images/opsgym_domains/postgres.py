@@ -133,6 +133,9 @@ def _copy_file(source: str, target: str) -> None:
         try:
             while os.sendfile(writing, reading, None, _COPIED_AT_ONCE):
                 pass
+        except OSError as error:
+            error.filename = target  # `sendfile` names no file
+            raise
         finally:
             os.close(writing)
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -190,16 +189,13 @@ def test_what_is_missing_is_named(baked: Path, pod: Path, missing: str, capsys: 
     assert "nowhere" in err
 
 
-def test_a_volume_too_small_for_the_data_is_said_plainly(
-    baked: Path, pod: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(_source: object, target: Path) -> None:
-        raise OSError(28, "No space left on device", str(target))
-
-    monkeypatch.setattr(shutil, "copyfile", full)
-    arguments = ["run", "--baked", str(baked), "--data", str(pod / "data"), "--socket", str(pod / "socket")]
-    assert postgres.main(arguments) == postgres.EXIT_CANNOT
-    assert "No space left on device" in capsys.readouterr().err
+def test_a_volume_that_takes_no_more_is_named(baked: Path, pod: Path) -> None:
+    arguments = account.command("run", "--baked", baked, "--data", pod / "data", "--socket", pod / "socket")
+    limited = ["sh", "-c", 'ulimit -f 64; exec "$@"', "sh", *arguments]
+    ended = subprocess.run(limited, env=account.environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == postgres.EXIT_CANNOT
+    assert ended.stderr.startswith("cannot run: [Errno 27] File too large: ")
+    assert str(pod / "data" / "postgres") in ended.stderr
 
 
 def test_baking_over_something_is_refused(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
