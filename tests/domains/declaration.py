@@ -7,6 +7,7 @@ for it. Adding a domain adds that module and no test code.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -43,7 +44,10 @@ class ListTool:
         own_rules: Arguments that are neither; tests of the domain cover them.
         rows_in: Key of the result that holds the rows; None if the result is the list.
         order: How SQLite orders the rows; None for the domain's usual order.
-        optional_fields: Fields of the published result that only some calls return.
+        optional_fields: Fields of a result without a column, or that only some calls return.
+        by_name: Query in SQLite's dialect by filter, from the value of the column to that of the filter, where the
+            filter names the record that the column refers to.
+        needs_filter: Whether a call without a filter is refused.
     """
 
     table: str
@@ -53,6 +57,8 @@ class ListTool:
     rows_in: str | None = None
     order: str | None = None
     optional_fields: frozenset[str] = frozenset()
+    by_name: Mapping[str, str] = field(default_factory=dict)
+    needs_filter: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class CreateTool:
         optional: Further arguments, each with a value that differs from the default.
         columns: Column by argument, where the names differ.
         also_writes: Other tables that the call adds rows to.
+        by_name: Returned value by argument, where the call gives it in another form.
     """
 
     table: str
@@ -74,6 +81,7 @@ class CreateTool:
     optional: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     also_writes: frozenset[str] = frozenset()
+    by_name: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,9 @@ class UpdateTool:
         other_keys: Arguments that name the row instead of `key`.
         whole: Whether all arguments are required, so that no call is without a field to change.
         also_writes: Other tables that the call changes.
+        by_name: Query in SQLite's dialect by argument, from the value of the column to that of the argument, where the
+            two differ in form.
+        always: Required arguments besides the key.
     """
 
     table: str
@@ -101,6 +112,8 @@ class UpdateTool:
     other_keys: tuple[str, ...] = ()
     whole: bool = False
     also_writes: frozenset[str] = frozenset()
+    by_name: Mapping[str, str] = field(default_factory=dict)
+    always: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -204,6 +217,8 @@ class DomainDeclaration:
         references: Error code of an argument that names a row of another table, by argument, for tools that write.
         dangling: Text of the seed, text that makes a reference of it dangle, and the row that the check then returns.
         column_of: Column whose values an argument takes, where the names differ.
+        visible: Condition in SQLite's dialect of the rows that the admin sees, where a table has its column.
+        selecting: Tools that write, and arguments of theirs that select rows although they are named as references.
     """
 
     domain: Domain
@@ -226,6 +241,8 @@ class DomainDeclaration:
     unnamed_arguments: frozenset[tuple[str, str]] = frozenset()
     argument_codes: Mapping[str, str] = field(default_factory=dict)
     column_of: Mapping[str, str] = field(default_factory=dict)
+    visible: str = "1"
+    selecting: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -297,6 +314,18 @@ class DomainDeclaration:
         snapshot = database.sqlite()
         return {name: list(snapshot.execute(f'SELECT * FROM "{name}"')) for name in self.domain.metadata.tables}
 
+    def visible_rows(self, table: str) -> str:
+        """Condition of the rows of a table that the admin sees."""
+        return self.visible if self.visible.split(" ")[0] in self.domain.metadata.tables[table].columns else "1"
+
+    def as_argument(self, tool: str, argument: str, value: Any, by_name: Mapping[str, str]) -> Any:
+        """A value that SQLite has as a tool's argument gives it: the name of a record instead of its key, if the
+        argument has a query in `by_name`.
+        """
+        if argument in by_name:
+            ((value,),) = self.sqlite().execute(by_name[argument], (value,))
+        return as_argument(self.tools[tool], argument, value)
+
     def row(self, database: GymDatabase, table: str, key: Any) -> dict[str, Any]:
         """A row as SQLite has it."""
         query = f'SELECT * FROM "{table}" WHERE "{self.key_column(table)}" = {key!r}'
@@ -336,4 +365,8 @@ def as_argument(tool: Tool, name: str, value: Any) -> Any:
     parameter = tool.parameters[name]
     if "boolean" in parameter.schema["type"]:
         return bool(value)
-    return {1: "true", 0: "false"}[value] if parameter.allowed == ("true", "false") else value
+    if parameter.allowed == ("true", "false"):
+        return {1: "true", 0: "false"}[value]
+    if "array" in parameter.schema["type"] or parameter.fields:
+        return json.loads(value) if isinstance(value, str) else value
+    return str(value) if isinstance(value, int) and "string" in parameter.schema["type"] else value

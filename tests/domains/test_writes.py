@@ -5,10 +5,12 @@ Every tool is tried: tables, columns, defaults and references are the domain's.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from sqlalchemy import Table
 from tests.domains.declaration import DomainDeclaration, Tables, UpdateTool, as_argument
 from tests.support.gym import Gym, GymDatabase, Outcome
 
@@ -20,6 +22,8 @@ def test_every_tool_that_writes_is_declared_once(declared: DomainDeclaration) ->
 
 def stored(value: Any) -> Any:
     """A returned value as SQLite has it."""
+    if isinstance(value, list | Mapping):
+        return json.dumps(value, ensure_ascii=False)
     is_time = isinstance(value, str) and len(value) == 19 and value[10] == "T"
     return value.replace("T", " ") if is_time else value
 
@@ -28,15 +32,22 @@ def differing_tables(before: Tables, after: Tables) -> set[str]:
     return {name for name in before if before[name] != after[name]}
 
 
-def flat(arguments: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Columns that a call sets; the fields of an object argument stand beside the others, blank ones set nothing."""
+def flat(arguments: Mapping[str, Any], columns: Mapping[str, str], table: Table) -> dict[str, Any]:
+    """Columns that a call sets; the fields of an object argument without a column stand beside the others, blank ones
+    set nothing.
+    """
     values: dict[str, Any] = {}
     for name, value in arguments.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and name not in table.columns:
             values |= {inner: given for inner, given in value.items() if given != ""}
         else:
             values[columns.get(name, name)] = value
     return values
+
+
+def is_text_of_number(values: Mapping[str, Any], argument: str, row: Mapping[str, Any]) -> bool:
+    """Whether a call gives a number as text, as some servers want ids."""
+    return isinstance(values[argument], str) and isinstance(row.get(argument), int)
 
 
 # --- creates -------------------------------------------------------------------------------------------------------
@@ -47,7 +58,9 @@ def created_row_problems(
 ) -> list[str]:
     tool = declared.creates[name]
     given = declared.examples[name] if tool.given is None else tool.given
-    expected = {**flat(given, tool.columns), **tool.filled, **flat(optional, tool.columns)}
+    table = declared.domain.metadata.tables[tool.table]
+    expected = {**flat(given, tool.columns, table), **tool.filled, **flat(optional, tool.columns, table)}
+    expected |= {name: value for name, value in tool.by_name.items() if name in {**given, **optional}}
     for kind in ("created", "updated"):
         if column := declared.time_column(tool.table, kind):
             expected[column] = declared.now
@@ -93,10 +106,12 @@ def fields(declared: DomainDeclaration, name: str, tool: UpdateTool) -> dict[str
     """What an update may change: object argument that holds it, if one does, and column, by argument."""
     changeable: dict[str, tuple[str | None, str]] = {}
     for argument, parameter in declared.tools[name].parameters.items():
-        if argument not in (tool.key, *tool.other_keys):
+        if argument in (tool.key, *tool.other_keys):
+            continue
+        if parameter.fields and argument not in declared.domain.metadata.tables[tool.table].columns:
             changeable |= {field: (argument, field) for field in parameter.fields}
-            if not parameter.fields:
-                changeable[argument] = None, tool.columns.get(argument, argument)
+        else:
+            changeable[argument] = None, tool.columns.get(argument, argument)
     return changeable
 
 
@@ -109,7 +124,7 @@ def stored_values(declared: DomainDeclaration, database: GymDatabase, name: str)
         if row[column] is None:
             continue
         if holder is None:
-            arguments[field] = as_argument(declared.tools[name], field, row[column])
+            arguments[field] = declared.as_argument(name, field, row[column], tool.by_name)
         else:
             arguments.setdefault(holder, {})[field] = row[column]
     return arguments
@@ -123,7 +138,8 @@ def test_an_update_changes_the_given_fields_and_the_time_of_update_only(declared
         values = tool.values or {argument: value for argument, value in example.items() if argument != tool.key}
         steps = [values] if tool.whole else [{argument: value} for argument, value in values.items()]
         with declared.database(gym) as database:
-            for step in steps:
+            required = {argument: declared.row(database, tool.table, record)[argument] for argument in tool.always}
+            for step in ({**required, **step} for step in steps):
                 problems += updated_row_problems(declared, database, name, record, step)
     assert problems == []
 
@@ -137,11 +153,20 @@ def updated_row_problems(
     outcome = database.call_with(name, {tool.key: record, **values})
     if outcome.is_error:
         return [f"{name} {values}: {outcome.text}"]
-    expected = row | flat(values, tool.columns) | ({moved: declared.now.replace("T", " ")} if moved else {})
+    table = declared.domain.metadata.tables[tool.table]
     after = declared.row(database, tool.table, record)
+    named = {argument for argument in values if argument in tool.by_name or is_text_of_number(values, argument, after)}
+    given = flat({argument: values[argument] for argument in values if argument not in named}, tool.columns, table)
+    expected = row | {column: stored(value) for column, value in given.items()} | {name: after[name] for name in named}
     problems = [] if row != expected else [f"{name} {values}: the declared values are the stored ones"]
+    expected |= {moved: declared.now.replace("T", " ")} if moved else {}
     problems += [
         f"{name} {values}: {column} is {after[column]!r}" for column in row if after[column] != expected[column]
+    ]
+    problems += [
+        f"{name} {values}: {argument} is {after[argument]!r}"
+        for argument in named
+        if declared.as_argument(name, argument, after[argument], tool.by_name) != values[argument]
     ]
     problems += [
         f"{name} {values}: returned {column} {value!r}"
@@ -180,8 +205,8 @@ def test_an_update_without_a_field_is_refused_before_its_row_is_looked_up(
     outcomes = {
         (name, str(given)): unchanged.call_with(name, given)
         for name, tool in declared.updates.items()
-        if not tool.whole
-        for key in (tool.record, declared.unknown_key)
+        if not tool.whole and not tool.always
+        for key in (tool.record, as_argument(declared.tools[name], tool.key, declared.unknown_key))
         for given in ({tool.key: key}, {**dict.fromkeys(declared.tools[name].parameters), tool.key: key})
     }
     assert {
@@ -199,13 +224,21 @@ def test_an_update_of_an_unknown_row_is_refused_and_names_the_key(
     problems: list[str] = []
     for name, tool in declared.updates.items():
         values = stored_values(declared, unchanged, name)
-        outcome = unchanged.call_with(name, {**values, tool.key: declared.unknown_key})
+        unknown = as_argument(declared.tools[name], tool.key, declared.unknown_key)
+        outcome = unchanged.call_with(name, {**values, tool.key: unknown})
         if not refused(outcome, tool.missing) or repr(declared.unknown_key) not in outcome.text:
             problems.append(f"{name}: {outcome.text}")
     assert problems == []
 
 
 # --- references ----------------------------------------------------------------------------------------------------
+
+
+def selects(declared: DomainDeclaration, name: str, argument: str) -> bool:
+    """Whether an argument selects the row that is written."""
+    update = declared.updates.get(name)
+    keys = () if update is None else (update.key, *update.other_keys)
+    return argument in keys or (name, argument) in declared.selecting
 
 
 @pytest.mark.declares("references")
@@ -217,12 +250,13 @@ def test_a_reference_to_an_unknown_row_is_refused_by_the_name_of_the_record(
         for name, tool in declared.tools.items()
         if tool.writes and name not in declared.deletes
         for argument in tool.parameters
-        if argument in declared.references and argument != getattr(declared.updates.get(name), "key", None)
+        if argument in declared.references and not selects(declared, name, argument)
     ]
     assert len(references) > 40
     problems: list[str] = []
     for name, argument in references:
-        outcome = unchanged.call_with(name, {**declared.examples[name], argument: declared.unknown_key})
+        unknown = as_argument(declared.tools[name], argument, declared.unknown_key)
+        outcome = unchanged.call_with(name, {**declared.examples[name], argument: unknown})
         if not refused(outcome, declared.references[argument]) or repr(declared.unknown_key) not in outcome.text:
             problems.append(f"{name} {argument}: {outcome.text}")
     assert problems == []

@@ -98,6 +98,8 @@ class Parameter:
     """The objects of a list argument; None for any other argument."""
     passed_as: str = ""
     """Name of the function's parameter, where it differs from the argument's."""
+    is_open: bool = False
+    """For an object: whether it keeps fields that the schema does not name, since it is stored as a whole."""
 
     @property
     def nullable(self) -> bool:
@@ -145,6 +147,8 @@ class _ObjectCheck:
     """Path of the object with a point at the end; empty for the arguments of a call."""
     nulls: bool | None = None
     """Whether null is a value; None if each field's schema decides."""
+    is_open: bool = False
+    """Whether fields that the schema does not name are kept."""
 
     def accept(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The valid values by name; appends to `problems` for the others."""
@@ -175,7 +179,7 @@ class _ObjectCheck:
             self.problems.append(_unknown(self.within + name, self.fields))
         if isinstance(extra, Mapping):
             return self._is_valid(Parameter(name, extra, required=False), value)
-        return extra is True
+        return extra is True or self.is_open
 
     def _is_valid(self, parameter: Parameter, value: Any) -> bool:
         errors = list(_errors(parameter, value, self.within + parameter.name))
@@ -196,7 +200,10 @@ class _ObjectCheck:
         return value if errors else self._object(parameter, value, path)
 
     def _object(self, parameter: Parameter, value: Any, path: str) -> dict[str, Any]:
-        inner = _ObjectCheck(parameter.fields, parameter.schema, self.problems, f"{path}.", self.nulls or None)
+        nulls = self.nulls or None
+        inner = _ObjectCheck(
+            parameter.fields, parameter.schema, self.problems, f"{path}.", nulls, is_open=parameter.is_open
+        )
         return inner.accept(value)
 
     def _combined(self, accepted: Mapping[str, Any]) -> Iterator[Invalid]:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql.elements import ColumnElement
 
 from opsgym_domains.kit.errors import ToolError
-from opsgym_domains.kit.fitting import fit_instant, refuse_too_large
+from opsgym_domains.kit.fitting import fit_instant, fit_number, refuse_too_large
 from opsgym_domains.kit.schema import Row
 
 NO_FILTERS: Mapping[str, Any] = MappingProxyType({})
@@ -100,7 +100,7 @@ def _comparable(name: str, column: InstrumentedAttribute[Any], value: Any) -> An
         return [_comparable(name, column, item) for item in value]
     if isinstance(column.type, Boolean) and isinstance(value, str):
         return value == "true"
-    expected = fit_instant(name, column.type, value)
+    expected = fit_number(name, column.type, fit_instant(name, column.type, value))
     refuse_too_large(name, column.type, expected)
     return expected
 

@@ -16,7 +16,7 @@ from sqlalchemy import Date, DateTime, Integer, Numeric, String
 from sqlalchemy.types import TypeEngine
 
 from opsgym_domains.kit.clock import as_utc
-from opsgym_domains.kit.errors import TextTooLong, ToolError
+from opsgym_domains.kit.errors import TextTooLong, ToolError, short
 from opsgym_domains.kit.schema import Row
 
 _MAX_INT = 2**31 - 1
@@ -54,6 +54,22 @@ def parse_time(text: str, field: str) -> datetime:
     raise ToolError("INVALID_DATE", f"{text[:60]!r} is not a valid date; use a format like 2025-01-31T09:00:00", field)
 
 
+def fit_key(kind: type[Row], key: Any) -> tuple[Any, ...] | None:
+    """Values of a primary key as its columns store them; None if no row can have them.
+
+    Args:
+        kind: Row class.
+        key: Primary key, a tuple if it has several columns.
+    """
+    columns = kind.__table__.primary_key
+    parts = zip(columns, key if isinstance(key, tuple) else (key,), strict=True)
+    try:
+        values = tuple(fit_number(column.name, column.type, part) for column, part in parts)
+    except ToolError:
+        return None
+    return values if all(map(can_be_stored, values)) else None
+
+
 def can_be_stored(value: Any) -> bool:
     """Whether a key is within the range of Postgres' integer."""
     return not isinstance(value, int) or abs(value) <= _MAX_INT
@@ -83,13 +99,27 @@ def _is_blank(value: Any) -> bool:
 
 
 def _fit(name: str, kind: TypeEngine[Any], value: Any) -> Any:
-    value = fit_time(name, kind, value)
+    value = fit_number(name, kind, fit_time(name, kind, value))
     if isinstance(kind, String) and isinstance(value, str) and kind.length is not None and len(value) > kind.length:
         raise TextTooLong(name, value, kind.length)
     refuse_too_large(name, kind, value)
     if isinstance(kind, Numeric) and isinstance(value, Decimal) and kind.scale is not None:
         return value.quantize(Decimal(1).scaleb(-kind.scale))
     return value
+
+
+def fit_number(name: str, kind: TypeEngine[Any], value: Any) -> Any:
+    """Reads a text for an integer column as a number, since some servers take identifiers as text; returns any other
+    value unchanged.
+
+    Raises:
+        ToolError: `INVALID_NUMBER`.
+    """
+    if not isinstance(value, str) or not isinstance(kind, Integer):
+        return value
+    if not re.fullmatch(r"[0-9]{1,18}", value.strip()):
+        raise ToolError("INVALID_NUMBER", f"{name} must be a whole number such as 42, not {short(value)}", name)
+    return int(value)
 
 
 def fit_time(name: str, kind: TypeEngine[Any], value: Any) -> Any:

@@ -24,7 +24,7 @@ from opsgym_domains.kit.clock import Clock
 from opsgym_domains.kit.constraint_errors import as_tool_error, missing_reference, not_found_code
 from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.filters import NO_FILTERS, among, matching
-from opsgym_domains.kit.fitting import can_be_stored, changes, fitted
+from opsgym_domains.kit.fitting import can_be_stored, changes, fit_key, fitted
 from opsgym_domains.kit.identifiers import NEXT_UUIDS, count_up, uuid_of
 from opsgym_domains.kit.schema import (
     ROW_ORDER,
@@ -106,11 +106,11 @@ class Gym:
 
     async def get(self, kind: type[R], key: Any) -> R | None:
         """The row with a primary key, or None. A key of several columns is a tuple."""
-        parts = _parts(key)
-        if not all(map(can_be_stored, parts)):
+        parts = fit_key(kind, key)
+        if parts is None:
             return None
         if not self._visible(kind.__table__):
-            return await self._session.get(kind, key)
+            return await self._session.get(kind, parts)
         columns = zip(kind.__table__.primary_key, parts, strict=True)
         statement = self._select(kind).where(*(column == part for column, part in columns))
         return (await self._session.scalars(statement)).first()
@@ -467,9 +467,7 @@ class Gym:
 
     async def _check_scope(self, after: R, before: R | None) -> None:
         """Refuses a write that leaves the actor's scope."""
-        if self._strict is None:
-            return
-        if getattr(after, ORGANISATION, self.actor.org_id) != self.actor.org_id:
+        if self._strict is not None and getattr(after, ORGANISATION, self.actor.org_id) != self.actor.org_id:
             raise ToolError("CROSS_ORGANIZATION_ACCESS", "records must belong to your own organisation", ORGANISATION)
         for key in references(after.__table__):
             name, value, target = key.parent.name, getattr(after, key.parent.name), key.column
@@ -494,15 +492,11 @@ def not_found(kind: type[Row], key: Key, field: str) -> ToolError:
     return missing_reference(kind.label, _shown(key), field)
 
 
-def _parts(key: Any) -> tuple[Any, ...]:
-    """Values of a primary key's columns."""
-    return key if isinstance(key, tuple) else (key,)
-
-
 def _shown(key: Key) -> str | int:
     """A primary key for a message."""
-    parts = _parts(key)
-    return ", ".join(map(str, parts)) if len(parts) > 1 else parts[0]
+    if not isinstance(key, tuple):
+        return key
+    return ", ".join(map(str, key)) if len(key) > 1 else key[0]
 
 
 def _ordered(statement: Select[R], kind: type[R], *, newest_first: bool) -> Select[R]:

@@ -171,6 +171,7 @@ def _parameter(
         fields=fields,
         item=item if item is not None and item.fields else None,
         passed_as=words.passed_as(path[-1]) if len(path) == 1 else "",
+        is_open=column is not None and bool(fields),
     )
 
 
