@@ -140,6 +140,17 @@ def test_a_context_that_names_no_acting_user_is_a_warning(world: World) -> None:
     assert "names no acting user: itsm knows the acting user by the header x-itsm-user-token" in warning
 
 
+def test_a_gold_action_is_checked_against_the_gym_server_that_it_names(world: World) -> None:
+    csm = {"mcp_server_name": "sn-csm-server", "seed_database_file": "builtin:quickstart"}
+    shared = {"name": "list_users", "arguments": {}, "gym": "sn-csm-server"}
+    servers = {"gym_servers_config": [*server(), csm], "gold_actions": [{**shared, "name": "find_incident_by_id"}]}
+    assert validated(world, row("a", **servers))[0] == (
+        "gold_actions[0].gym: gym server sn-csm-server has no tool find_incident_by_id"
+    )
+    warnings = validated(world, row("a", **servers | {"gold_actions": [shared]}), code=0)
+    assert any("only agents with `toolNames: qualified` can call it" in warning for warning in warnings)
+
+
 def test_duplicates_are_named_with_their_files(world: World) -> None:
     world.write_suite([row("b"), row("a")])
     (world.folder / "suite" / "more.json").write_text(json.dumps(row("a")))

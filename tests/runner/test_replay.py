@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from tests.runner.jobs import KEYS, MemoryStore, make_job, make_task
+from pydantic import ValidationError
+from tests.runner.jobs import KEYS, MemoryStore, make_job, make_task, notes_equal
+from tests.runner.servers import serving
+from tests.runner.stub_gym import SEED, StubGym
 
 from opsgym_api.kinds.evalmodel import Prices
-from opsgym_api.tasks.task import ToolCall
+from opsgym_api.kinds.evalrun import Agent
+from opsgym_api.tasks.task import Task, ToolCall
+from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import NotScored
 from opsgym_runner.job import ResolvedModel
@@ -54,6 +60,47 @@ async def test_a_stored_transcript_is_a_recording(store: MemoryStore, gym_url: s
         again = await runner.run(make_job(gym_url, trial=1, model=ResolvedModel(name="m", model=f"replay/{path}")))
 
     assert (again.outcome, again.tool_calls) == ("passed", 2)
+
+
+def of_two_gyms(**fields: Any) -> Task:
+    """A task whose gold actions add a note on each of two gym servers that have the same tools."""
+    actions = [
+        {"name": "add_note", "arguments": {"text": "one"}},
+        {"name": "add_note", "arguments": {"text": "two"}, "gym": "birds"},
+    ]
+    verifiers = [
+        notes_equal("SELECT text FROM notes ORDER BY id DESC LIMIT 1", "one"),
+        notes_equal("SELECT text FROM notes ORDER BY id DESC LIMIT 1", "two", gym_name="birds"),
+    ]
+    servers = [{"mcp_server_name": "notes"}, {"mcp_server_name": "birds"}]
+    return make_task(gym_servers_config=servers, verifiers=verifiers, gold_actions=actions, **fields)
+
+
+async def test_gold_actions_and_recordings_reach_the_gym_server_that_they_name(
+    store: MemoryStore, gym_url: str, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "transcript.json.zst", StubGym()
+    with serving(other.app) as other_url:
+        gyms = {"notes": gym_url, "birds": other_url}
+        seeds = {"notes": Seed(sql=SEED), "birds": Seed(sql=SEED)}
+        common: dict[str, Any] = {
+            "task": of_two_gyms(selected_tools=["add_note"]),
+            "agent": Agent(name="react", tool_names="qualified"),
+            "gyms": gyms,
+            "seeds": seeds,
+        }
+        async with Runner(store) as runner:
+            gold = await runner.run(make_job(gym_url, **common))
+            path.write_bytes(store.objects[KEYS.transcript])
+            model = ResolvedModel(name="m", model=f"replay/{path}")
+            recorded = await runner.run(make_job(gym_url, trial=1, model=model, **common))
+
+    assert (gold.outcome, recorded.outcome) == ("passed", "passed")
+
+
+def test_a_gold_action_for_an_unknown_gym_server_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"gold_actions\[0\].gym: unknown gym server 'fish'; the task has notes"):
+        make_task(gold_actions=[{"name": "add_note", "gym": "fish"}])
 
 
 async def test_gold_of_an_infeasible_task_is_its_answer_alone(store: MemoryStore, gym_url: str) -> None:
@@ -155,7 +202,8 @@ def test_a_conversation_that_begins_on_a_later_day_plays_the_turns_of_that_day(
 ) -> None:
     script = Script([ToolCall(name="look"), "Seen.", ToolCall(name="repair")], "Repaired.")
     messages = [{"role": "user", "content": request_text}, *[{"role": "assistant", "content": "…"}] * replies]
-    reply = completion(script, {"model": "m", "messages": messages, "tools": [{}]}, 1)["choices"][0]["message"]
+    tools = [{"type": "function", "function": {"name": "look"}}]
+    reply = completion(script, {"model": "m", "messages": messages, "tools": tools}, 1)["choices"][0]["message"]
     assert expected == (reply["content"] or reply["tool_calls"][0]["function"]["name"])
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from opsgym_api.kinds.evalrun import Mode
 from opsgym_api.tasks.digest import digest_of
-from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.task import GymServer, Task, ToolCall
 from opsgym_runner.gyms.published_schema import simplified
 
 ToolSchemas = Literal["gym", "published"]
@@ -131,13 +131,32 @@ def _qualified(servers: Sequence[ServerTools]) -> Iterator[tuple[str, tuple[str,
             yield shown, (server.gym, tool)
 
 
+def names_of(call: ToolCall, gyms: Sequence[str]) -> Iterator[str]:
+    """Names under which a model may be shown the tool of a gold action, in the order in which they are tried.
+
+    Args:
+        call: The gold action. If it names no gym server, it is for the first one that has the tool.
+        gyms: Names of the task's gym servers, in the row's order.
+    """
+    if call.gym is None:
+        yield call.name
+    for gym in gyms if call.gym is None else [call.gym]:
+        qualified = f"{GymServer(mcp_server_name=gym).domain}_{call.name}"
+        # Another gym server of the domain may have the name without the mark.
+        yield _marked_name(qualified, gym)
+        yield _NOT_IN_A_NAME.sub("_", qualified)
+    yield call.name
+
+
 def _free_name(qualified: str, gym: str, taken: Collection[str]) -> str:
     """A unique name that providers accept; it depends only on the names."""
     name = _NOT_IN_A_NAME.sub("_", qualified)
-    if len(name) <= LONGEST_NAME and name not in taken:
-        return name
+    return name if len(name) <= LONGEST_NAME and name not in taken else _marked_name(qualified, gym)
+
+
+def _marked_name(qualified: str, gym: str) -> str:
     mark = hashlib.sha256(f"{gym}/{qualified}".encode()).hexdigest()[:8]
-    return f"{name[: LONGEST_NAME - len(mark) - 1]}_{mark}"
+    return f"{_NOT_IN_A_NAME.sub('_', qualified)[: LONGEST_NAME - len(mark) - 1]}_{mark}"
 
 
 def _shown(allowed: Mapping[str, str], task: Task, mode: Mode) -> set[str]:

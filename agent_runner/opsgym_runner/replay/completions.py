@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from opsgym_api.tasks.task import ToolCall
 from opsgym_runner.days import ended_days
+from opsgym_runner.gyms.catalogue import names_of
 from opsgym_runner.replay.scripts import Script
 
 MALFORMED = "malformed_"
@@ -32,7 +32,8 @@ def completion(script: Script, body: Mapping[str, Any], size: int) -> dict[str, 
     if position < len(script.replies):
         message = {"role": "assistant", "content": script.replies[position]}
     elif position < len(script.actions) and body.get("tools"):
-        message = _turn(position, script.actions[position])
+        shown = {tool["function"]["name"] for tool in body["tools"]}
+        message = _turn(position, script, shown)
     else:
         message = {"role": "assistant", "content": script.answer_after(position)}
     prompt, reply = math.ceil(size / _CHARACTERS_PER_TOKEN), math.ceil(len(json.dumps(message)) / _CHARACTERS_PER_TOKEN)
@@ -48,10 +49,12 @@ def completion(script: Script, body: Mapping[str, Any], size: int) -> dict[str, 
     }
 
 
-def _turn(position: int, turn: ToolCall | str) -> dict[str, Any]:
+def _turn(position: int, script: Script, shown: Collection[str]) -> dict[str, Any]:
+    turn = script.actions[position]
     if isinstance(turn, str):
         return {"role": "assistant", "content": turn}
-    function = {"name": turn.name, "arguments": json.dumps(turn.arguments)}
+    name = next((name for name in names_of(turn, script.gyms) if name in shown), turn.name)
+    function = {"name": name, "arguments": json.dumps(turn.arguments)}
     calls = [{"id": f"call_{position}", "type": "function", "function": function}]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 

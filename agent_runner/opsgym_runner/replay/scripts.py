@@ -42,6 +42,8 @@ class Script:
     answer: str
     replies: Sequence[str] = ()
     """Texts before the answer, of a planner or judge."""
+    gyms: Sequence[str] = ()
+    """Names of the task's gym servers, in the row's order; none for a recording."""
 
     def start_of(self, ended_days: int) -> int:
         """Position of the first turn after this number of days; the end if there are fewer."""
@@ -86,7 +88,7 @@ def _gold(task: Task, actions: Sequence[ToolCall]) -> Script:
     for day, answer in enumerate(answers, start=1):
         turns += [call for call in actions if (call.day or 1) == day]
         turns.append(answer)
-    return Script(turns[:-1], answers[-1])
+    return Script(turns[:-1], answers[-1], gyms=[server.mcp_server_name for server in task.gym_servers_config])
 
 
 def _support_script(model: str, task: Task, role: str) -> Script:
@@ -180,13 +182,19 @@ def _from_transcript(transcript: Transcript, role: str) -> Mapping[str, Script]:
     replies = [event for event in transcript.events if event.kind == "assistant" and has_role(event)]
     if not replies and role in _SUPPORT_ROLES:
         return {}
-    return {transcript.task_id: _script(list(_turns(replies)), role)}
+    executed = [event for event in transcript.events if event.kind == "tool"]
+    return {transcript.task_id: _script(list(_turns(replies, executed)), role)}
 
 
-def _turns(replies: Sequence[TranscriptEvent]) -> Iterator[ToolCall | str]:
-    """Calls in order, and the texts that ended a day or all."""
+def _turns(replies: Sequence[TranscriptEvent], executed: Sequence[TranscriptEvent]) -> Iterator[ToolCall | str]:
+    """Calls in order with the gym servers that executed them, and the texts that ended a day or all."""
+    gyms: dict[tuple[int, str | None], list[str | None]] = {}
+    for result in executed:
+        gyms.setdefault((result.step, result.tool_name), []).append(result.gym)
     for event, after in zip(replies, [*replies[1:], None], strict=True):
         for call in event.tool_calls:
-            yield ToolCall(name=call["name"], arguments=call.get("arguments") or {})
+            made = gyms.get((event.step, call["name"]))
+            gym = made.pop(0) if made else None
+            yield ToolCall(name=call["name"], arguments=call.get("arguments") or {}, gym=gym)
         if after is None or after.day != event.day or event.by in _SUPPORT_ROLES:
             yield event.content

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import indent
 
@@ -13,7 +13,7 @@ from opsgym.commands.suite_tasks import suite_tasks
 from opsgym.exits import Exit
 from opsgym.taskcheck.findings import unknown
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains import registry
 
 
@@ -67,7 +67,7 @@ def _lines(task: Task, *, with_policy: bool) -> Iterator[str]:
         yield f"\nDay {number}, from {day.begins_at}\n{indent(day.message, '  ')}"
     yield from _listed("Events", (_compact(event.model_dump(exclude_defaults=True)) for event in task.events))
     yield from _listed("Tools", task.selected_tools or ["all"])
-    yield from _listed("Gold actions", (f"{call.name} {_compact(call.arguments)}" for call in task.gold_actions or []))
+    yield from _listed("Gold actions", map(_action, task.gold_actions or []))
     yield from _listed("Gold answers", task.gold_answers or [task.gold_answer or "–"])
     yield from _listed(
         "Verifiers",
@@ -80,7 +80,11 @@ def _lines(task: Task, *, with_policy: bool) -> Iterator[str]:
     )
 
 
-def _listed(title: str, items: Iterator[str] | list[str]) -> Iterator[str]:
+def _action(call: ToolCall) -> str:
+    return f"{f'{call.gym}: ' if call.gym else ''}{call.name} {_compact(call.arguments)}"
+
+
+def _listed(title: str, items: Iterable[str]) -> Iterator[str]:
     """A heading with its items, of which lines after the first are indented; nothing without items."""
     texts = list(items)
     if texts:

@@ -145,10 +145,28 @@ def _tool_names(task: Task) -> Iterator[tuple[str, str]]:
 
 def _gold_calls(task: Task) -> Iterator[Finding]:
     """Arguments of gold actions that the tool would refuse or ignore."""
-    known = _tools_of(task.gym_servers_config)
     for index, call in enumerate(task.gold_actions or []):
-        if call.name in known:
-            yield from _arguments(f"gold_actions[{index}]", call, *known[call.name])
+        where = f"gold_actions[{index}]"
+        own = _tools_of(servers_of(task, call))
+        if call.name in own:
+            yield from _arguments(where, call, *own[call.name])
+            yield from _hidden(where, task, call)
+        elif call.name in _tools_of(task.gym_servers_config):
+            yield Finding(f"{where}.gym", f"gym server {call.gym} has no tool {call.name}")
+
+
+def servers_of(task: Task, call: ToolCall) -> list[GymServer]:
+    """Gym servers that a gold action may be for: the one that it names, else all of the task."""
+    return [server for server in task.gym_servers_config if call.gym in (None, server.mcp_server_name)]
+
+
+def _hidden(where: str, task: Task, call: ToolCall) -> Iterator[Finding]:
+    """A gold action that agents with published names cannot make, since another gym server has a tool of that name."""
+    having = [s.mcp_server_name for s in task.gym_servers_config if call.name in registry.load(s.domain).toolbox.tools]
+    if call.gym not in (None, having[0]):
+        hidden = f"{call.gym} has the tool {call.name}, and so has {having[0]}, which is named before it"
+        advice = "only agents with `toolNames: qualified` can call it"
+        yield Finding(f"{where}.gym", f"{hidden}: {advice}", is_problem=False)
 
 
 def _arguments(where: str, call: ToolCall, domain: Domain, tool: Tool) -> Iterator[Finding]:

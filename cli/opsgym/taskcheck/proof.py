@@ -22,13 +22,14 @@ from opsgym.local.plan import PriorState, plan_local
 from opsgym.local.progress import Progress
 from opsgym.local.record import local_ledger
 from opsgym.local.run import LocalResult, LocalRun
+from opsgym.taskcheck.checks import servers_of
 from opsgym.taskcheck.falsify import can_fail
 from opsgym.taskcheck.findings import Finding
 from opsgym.taskcheck.queries import SeedDatabases
 from opsgym_api.kinds.evalrun import Agent, EvalRunSpec
 from opsgym_api.records.attempt import AttemptRecord, TrialRecord, VerifierResult
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_api.tasks.verifiers import Verifier
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_core.store.local import LocalStore
@@ -99,14 +100,14 @@ def solutions(task: Task) -> dict[Solution, Task]:
     silent = [""] * (len(task.days) + 1)
     made = {Solution.GOLD: task, Solution.IDLE: task.model_copy(update={"gold_actions": [], "gold_answers": silent})}
     if any(verifier.verifier_type == "looked_up" for verifier in task.verifiers):
-        writing = [call for call in task.gold_actions or [] if _writes(task, call.name)]
+        writing = [call for call in task.gold_actions or [] if _writes(task, call)]
         made[Solution.UNREAD] = task.model_copy(update={"gold_actions": writing})
     return made
 
 
-def _writes(task: Task, tool: str) -> bool:
-    toolboxes = [registry.load(server.domain).toolbox.tools for server in task.gym_servers_config]
-    return any(tool in tools and tools[tool].writes for tools in toolboxes)
+def _writes(task: Task, call: ToolCall) -> bool:
+    toolboxes = [registry.load(server.domain).toolbox.tools for server in servers_of(task, call)]
+    return any(call.name in tools and tools[call.name].writes for tools in toolboxes)
 
 
 def _play(tasks: Mapping[str, Task], seeds: Mapping[str, Mapping[str, Seed]]) -> dict[str, dict[Solution, Played]]:
@@ -141,7 +142,7 @@ def _inputs(rows: Sequence[Task], seeds: Mapping[str, Mapping[str, Seed]]) -> Ru
             "models": names,
             "supportingModels": [{"name": _JUDGE, "inline": {"model": GOLD}}],
             "judge": _JUDGE,
-            "agents": [Agent(name="react", max_steps=1000)],
+            "agents": [Agent(name="react", max_steps=1000, tool_names="qualified")],
         }
     )
     return RunInputs(

@@ -55,6 +55,8 @@ class ToolCall(Row):
     """Tool."""
     arguments: dict[str, Any] = {}
     """Arguments by name."""
+    gym: str | None = None
+    """Gym server of a gold action; the first one that has the tool if absent."""
     day: int | None = None
     """Day of a gold action in a task of several days, counted from 1; the first one if absent."""
 
@@ -111,6 +113,7 @@ class Task(Row):
         named = {f"verifiers[{index}].gym_name": verifier.gym_name for index, verifier in enumerate(self.verifiers)}
         named |= {f"events[{index}].gym": event.gym for index, event in enumerate(self.events)}
         named |= {f"events[{index}].when_gym": event.when_gym for index, event in enumerate(self.events)}
+        named |= {f"gold_actions[{index}].gym": call.gym for index, call in enumerate(self.gold_actions or [])}
         for field, name in named.items():
             if name and name not in names:
                 raise ValueError(f"{field}: unknown gym server {name!r}; the task has {', '.join(names)}")

@@ -157,5 +157,5 @@ def _spoken(time: datetime) -> str:
 
 
 def _played(action: ToolCall) -> dict[str, Any]:
-    """A gold action; tasks of one day name no day."""
-    return action.model_dump(mode="json", exclude={"day"} if action.day is None else None)
+    """A gold action; tasks of one day name no day, those of one gym server no server."""
+    return action.model_dump(mode="json", exclude={name for name in ("day", "gym") if getattr(action, name) is None})
