@@ -19,7 +19,7 @@ from opsgym_core.common.strict_yaml import model_of, parts_of
 from opsgym_core.notifications.notification import Format
 from opsgym_core.store.base import is_key
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.pod_template import DomainPods, PodTemplate, Quantity, Resources
+from opsgym_operator.pod_template import DomainPods, PodProfile, PodTemplate, Quantity, Resources
 
 CONFIG = "/etc/opsgym/config.yaml"
 """Where the chart mounts the configuration; `OPSGYM_OPERATOR_CONFIG` overrides it."""
@@ -76,6 +76,10 @@ class PodsConfig(PodTemplate):
     """Resources by container."""
     domains: dict[Name, DomainPods] = {}
     """What pods with a gym server of a domain get besides, by domain."""
+    allowed_labels: list[str] = []
+    """Keys of labels that EvalRuns may set on their pods, and beginnings of keys that end in `/`."""
+    allowed_annotations: list[str] = []
+    """Keys of annotations that EvalRuns may set on their pods, and beginnings of keys that end in `/`."""
     run_as_user: Annotated[int, Field(ge=1)] | None = 10001
     """User and group of all containers; the platform assigns them if None, as OpenShift does."""
     service_account_name: Name = "opsgym-task"
@@ -229,6 +233,8 @@ class OperatorConfig(Document):
     """Images that replace opsgym's gym servers, by domain."""
     pods: PodsConfig = PodsConfig()
     """Fields that all task pods share."""
+    pod_profiles: dict[Name, PodProfile] = {}
+    """Pod profiles that EvalRuns may choose, by name."""
     proxy: ProxyConfig = ProxyConfig()
     """Proxies of the agent's container and of preflights."""
     ca_bundle: CaBundle | None = None
@@ -266,6 +272,14 @@ class OperatorConfig(Document):
     def stores_of(self, namespace: str) -> Mapping[str, StoreConfig]:
         """Stores that EvalRuns of a namespace may use, by name."""
         return {store.name: store for store in self.stores if not store.namespaces or namespace in store.namespaces}
+
+    def profiles_of(self, namespace: str) -> Mapping[str, PodProfile]:
+        """Pod profiles that EvalRuns of a namespace may choose, by name."""
+        return {
+            name: profile
+            for name, profile in self.pod_profiles.items()
+            if not profile.namespaces or namespace in profile.namespaces
+        }
 
     def may_read_suite(self, store: StoreConfig, key: str, namespace: str) -> bool:
         """Whether EvalRuns of a namespace may read a suite of a store.

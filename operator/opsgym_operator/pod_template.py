@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from posixpath import normpath
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, field_validator
 
 from opsgym_api.base import Document
+from opsgym_api.kinds.evalmodel import Name
 
 JsonObject = dict[str, JsonValue]
 """Part of a pod's spec that the API server validates."""
@@ -36,8 +38,11 @@ VOLUME_TYPES = frozenset(
     {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 )
 """Types of volumes that the Pod Security Standard `restricted` allows."""
-_OWN_VOLUMES = re.compile(r"(job-spec|data|socket|suite|ca-bundle|tmp|tmp-.*|recordings-.*)$")
-_OWN_PATHS = ("/etc/opsgym", "/data", "/socket", "/suite", "/tmp")  # noqa: S108 - a volume of the container's own
+_OWN_VOLUMES = re.compile(r"(job-spec|data|socket|admin|store-gateway|suite|ca-bundle|tmp|tmp-.*|recordings-.*)$")
+_OWN_PATHS = (
+    "/etc/opsgym", "/data", "/socket", "/suite", "/var/run/secrets/opsgym.dev",
+    "/tmp",  # noqa: S108 - a volume of the container's own
+)  # fmt: skip
 _OWN_VARIABLES = re.compile(r"OPSGYM_|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|ENDPOINT_URL_S3)$")
 
 
@@ -99,13 +104,26 @@ class VolumeMount(Document):
     read_only: bool = True
     """Whether the container cannot write to it."""
 
+    @field_validator("name")
+    @classmethod
+    def _is_added(cls, name: str) -> str:
+        if _OWN_VOLUMES.match(name):
+            raise ValueError(f"{name} is a volume of opsgym's own; mount one of the volumes that are added")
+        return name
+
     @field_validator("mount_path")
     @classmethod
     def _is_free(cls, path: str) -> str:
+        given = normpath(f"/{path.lstrip('/')}")
         for own in _OWN_PATHS:
-            if path.rstrip("/") == own or path.startswith(f"{own}/"):
+            if _is_below(given, own) or _is_below(own, given):
                 raise ValueError(f"{own} is a path of opsgym's own; mount the volume elsewhere")
         return path
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or in it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 class SeLinuxOptions(Document):
@@ -181,7 +199,17 @@ class PodTemplate(Document):
             if refused := volume.keys() - VOLUME_TYPES - {"name"}:
                 allowed = ", ".join(sorted(VOLUME_TYPES))
                 raise ValueError(f"volume {name}: {min(refused)} is not allowed; allowed types: {allowed}")
+            if _holds_api_token(volume):
+                raise ValueError(f"volume {name}: serviceAccountToken without audience is a token of the API server")
         return volumes
+
+
+def _holds_api_token(volume: Mapping[str, Any]) -> bool:
+    """Whether a volume has a token of the pod's ServiceAccount that the API server takes."""
+    projected = volume.get("projected")
+    sources = projected.get("sources") if isinstance(projected, Mapping) else None
+    tokens = [source.get("serviceAccountToken") for source in sources or () if isinstance(source, Mapping)]
+    return any(isinstance(token, Mapping) and not token.get("audience") for token in tokens)
 
 
 class ResourcesByContainer(Document):
@@ -200,6 +228,17 @@ class DomainPods(PodTemplate):
 
     resources: ResourcesByContainer = ResourcesByContainer()
     """Resources in place of the installation's."""
+
+
+class PodProfile(PodTemplate):
+    """What pods of the EvalRuns that choose it get besides. Variables and mounts are those of the agent's container and
+    of the preflight.
+    """
+
+    namespaces: list[Name] = []
+    """Namespaces whose EvalRuns may choose it; all if empty."""
+    resources: ResourcesByContainer = ResourcesByContainer()
+    """Resources in place of the installation's, and of those of a domain."""
 
 
 def merged(template: PodTemplate, others: Iterable[PodTemplate]) -> PodTemplate:

@@ -182,8 +182,9 @@ def test_an_unusable_suite_source_is_named(world: World, suite: dict[str, Any], 
 
 def test_fields_without_effect_here_are_noted_once(world: World) -> None:
     world.write_suite([row("a")])
-    world.write_run(GOLD, queueName="q", resultStore="s", ttlSecondsAfterFinished=5, limits={"pendingSeconds": 9})
-    fields = "queueName, resultStore, ttlSecondsAfterFinished, limits.pendingSeconds"
+    cluster = {"queueName": "q", "resultStore": "s", "ttlSecondsAfterFinished": 5, "pods": {"profile": "large"}}
+    world.write_run(GOLD, **cluster, limits={"pendingSeconds": 9})
+    fields = "queueName, resultStore, ttlSecondsAfterFinished, pods, limits.pendingSeconds"
     assert read(world).notes == [f"{fields}: have no effect in local mode"]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from tests.helm.charts import STORE, Manifest, one, refusal, rendered
+from tests.helm.charts import OPSGYM, STORE, Manifest, one, refusal, rendered
 from tests.helm.test_chart import ADDITIONS, SETTINGS
 
 from opsgym_operator.config import parse_config
+from opsgym_operator.pod_template import DomainPods, PodProfile
 
 ADDED = SETTINGS["additions to pods"]
 OWNERS = ("opsgym-operator", "opsgym-console", "opsgym-s3")
@@ -55,6 +57,24 @@ def test_pods_of_runs_get_their_additions_through_the_operator() -> None:
     assert pods.runtime_class_name == "gvisor"
     assert pods.domains["csm"].resources.gym.limits == {"cpu": "2"}
     assert pods.domains["csm"].affinity == ADDITIONS["affinity"]
+
+
+def test_profiles_and_allowed_keys_reach_the_operator() -> None:
+    profile = {"namespaces": ["team"], **ADDITIONS, "resources": {"gym": {"limits": {"cpu": 2}}}}
+    values = {"stores": [STORE], "podProfiles": {"large": profile}, "pods": {"allowedLabels": ["team", "cost/"]}}
+    config = parse_config(one(rendered(values), "ConfigMap", "opsgym-operator")["data"]["config.yaml"], "config.yaml")
+    large = config.pod_profiles["large"]
+    assert (large.namespaces, large.labels, large.affinity) == (["team"], ADDITIONS["labels"], ADDITIONS["affinity"])
+    assert large.resources.gym.limits == {"cpu": "2"}
+    assert (config.pods.allowed_labels, config.pods.allowed_annotations) == (["team", "cost/"], [])
+
+
+def test_the_schema_takes_what_the_operator_takes_for_domains_and_profiles() -> None:
+    properties = json.loads((OPSGYM / "values.schema.json").read_text())["properties"]
+    domain = properties["pods"]["properties"]["domains"]["additionalProperties"]["properties"]
+    profile = properties["podProfiles"]["additionalProperties"]["properties"]
+    assert set(domain) == {field.alias for field in DomainPods.model_fields.values()}
+    assert set(profile) == {field.alias for field in PodProfile.model_fields.values()}
 
 
 def test_a_default_annotation_is_removed_by_null() -> None:
@@ -104,6 +124,9 @@ def test_a_variable_of_the_values_takes_the_place_of_a_proxy() -> None:
         ({"pods": {"domains": {"csm": {"volumes": [{"name": "v", "nfs": {}}]}}}}, "nfs"),
         ({"console": {"securityContext": {"runAsNonRoot": False}}}, "runAsNonRoot"),
         ({"pods": {"domains": {"csm": {"resources": {"egym": {}}}}}}, "egym"),
+        ({"podProfiles": {"p": {"serviceAccountName": "admin"}}}, "serviceAccountName"),
+        ({"podProfiles": {"p": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}}}, "hostPath"),
+        ({"podProfiles": {"p": {"securityContext": {"runAsUser": 0}}}}, "runAsUser"),
         ({"proxy": {"https": "http://user:secret@proxy:3128"}}, "pattern"),
         ({"caBundle": {"configMap": "a", "secret": "b"}}, "caBundle: give configMap or secret, not both"),
     ],

@@ -12,7 +12,9 @@ from tests.helm.charts import ROOT, STORE, Manifest, one, pods, rendered
 from tests.operator.build.material import SPEC, preflight, task
 from tests.support.pod_security import baseline, containers, restricted
 
+from opsgym_api.kinds.evalrun import PodOptions
 from opsgym_operator.config import OperatorConfig, parse_config
+from opsgym_operator.plan.pod_options import config_for
 
 TEXT = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
@@ -44,7 +46,9 @@ def _templates(values: Mapping[str, Any]) -> list[tuple[Manifest, Manifest]]:
     """Metadata and spec of every pod: the chart's, and those that the operator makes for tasks and preflights."""
     manifests = _manifests(values)
     config = _config(manifests)
-    of_runs = [job["spec"]["template"] for job in (task(config), preflight(SPEC.suite, config))]
+    choices = [None, *(PodOptions(profile=name) for name in config.pod_profiles)]
+    configs = [config_for(options, config) for options in choices]
+    of_runs = [job["spec"]["template"] for own in configs for job in (task(own), preflight(SPEC.suite, own))]
     templates = [(pod.metadata, pod.spec) for pod in pods(manifests)]
     return [*templates, *((template["metadata"], template["spec"]) for template in of_runs)]
 
@@ -108,6 +112,17 @@ def test_the_documented_size_of_a_pod_is_that_of_its_containers() -> None:
     assert documented["default values, one gym server"] == pytest.approx(pod)
     more = [two - one for one, two in zip(pod, sums(("itsm", "csm")), strict=True)]
     assert documented["each further gym server"] == pytest.approx(more)
+
+
+def test_the_documented_profiles_reach_the_pods_of_the_runs_that_choose_them() -> None:
+    config = _config(_manifests(VALUES["Pod profiles 0"]))
+    assert set(config.profiles_of("research")) == {"sandbox", "large"}
+    assert set(config.profiles_of("other")) == {"sandbox"}
+    sandbox = task(config_for(PodOptions(profile="sandbox"), config))["spec"]["template"]["spec"]
+    assert sandbox["runtimeClassName"] == "gvisor"
+    large = task(config_for(PodOptions(profile="large"), config))["spec"]["template"]["spec"]
+    assert large["priorityClassName"] == "research"
+    assert containers(large)[0]["resources"]["limits"]["memory"] == "4Gi"
 
 
 def test_one_architecture_applies_to_every_pod() -> None:

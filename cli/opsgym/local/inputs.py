@@ -246,6 +246,7 @@ def _ignored_fields(documents: Documents) -> list[str]:
         "resultStore": spec.result_store is not None,
         "ttlSecondsAfterFinished": spec.ttl_seconds_after_finished is not None,
         "trialsPerPod": spec.trials_per_pod != 1,
+        "pods": spec.pods is not None,
         "limits.pendingSeconds": "pending_seconds" in spec.limits.model_fields_set,
     }
     fields = [field for field, given in given_by_field.items() if given]

@@ -18,8 +18,8 @@ from opsgym_api.kinds.profiles import Profile, Switches, switches_of, with_defau
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",
-    "Limits", "Mode", "ModelEntry", "NotificationEvent", "NotificationStatus", "ObjectStoreSource", "SecretKey",
-    "Suite", "require_unique",
+    "Limits", "Mode", "ModelEntry", "NotificationEvent", "NotificationStatus", "ObjectStoreSource", "PodOptions",
+    "SecretKey", "Suite", "require_unique",
 ]  # fmt: skip
 
 
@@ -257,6 +257,22 @@ class Gate(Document):
         return self
 
 
+LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$", max_length=63)]
+"""Value of a label, as Kubernetes takes it."""
+
+
+class PodOptions(Document):
+    """What a run asks for its pods, of what the installation allows. Nothing else of a pod can be set by a run."""
+
+    profile: Name | None = None
+    """Pod profile of the installation (`podProfiles` of the chart): nodes, resources, runtime class, volumes and more.
+    A profile that is unknown, or not for the namespace, is refused with the names of those that are."""
+    labels: Annotated[dict[str, LabelValue], Field(max_length=16)] = {}
+    """Labels of the pods, with keys that the installation allows (`pods.allowedLabels` of the chart)."""
+    annotations: Annotated[dict[str, Annotated[str, Field(max_length=1024)]], Field(max_length=16)] = {}
+    """Annotations of the pods, with keys that the installation allows (`pods.allowedAnnotations` of the chart)."""
+
+
 class EvalRunSpec(Document):
     """What to evaluate. Immutable except `suspend` and `budget`."""
 
@@ -275,6 +291,8 @@ class EvalRunSpec(Document):
     trials_per_pod: Annotated[int, Field(ge=1, le=100)] = 1
     """Trials that a pod plays one after the other, each with a fresh Postgres and fresh gym servers. More of them save
     starts of pods and hold model slots for longer. Not used on one machine."""
+    pods: PodOptions | None = None
+    """What the run asks for its pods; what the installation gives every run if absent. Not used on one machine."""
     limits: Limits = Limits()
     """What an episode may take."""
     budget: Budget | None = None

@@ -140,6 +140,7 @@ pods:
   {{- omit .Values.pods "serviceAccountName" "serviceAccountAnnotations" | toYaml | nindent 2 }}
   serviceAccountName: {{ include "opsgym.podsAccount" . }}
   runAsUser: {{ .Values.runAsUser | toJson }}
+podProfiles: {{ .Values.podProfiles | toJson }}
 logLevel: {{ .Values.logLevel }}
 {{- with .Values.credentials }}
 {{- if and .allowInline (not .secretNames) (not .secretPrefixes) }}

@@ -26,6 +26,7 @@ from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.observe.parse import Manifest
 from opsgym_operator.plan.desired import NewJob, PreflightJob, TaskJob
 from opsgym_operator.plan.frozen_pods import config_of
+from opsgym_operator.plan.pod_options import config_for
 
 PREFLIGHT_TTL_S = 3600
 """Seconds for which a preflight Job stays after its end, for a look at its logs."""
@@ -35,6 +36,7 @@ RETRIED_EXIT_CODES = list(range(100, 110))
 
 def manifests_of(run: ObservedRun, job: NewJob, config: OperatorConfig) -> list[Manifest]:
     """The objects of a new Job, in the order in which they are created: its ConfigMap unless it exists, the Job."""
+    config = config_for(job.resolved.spec.pods, config)
     if isinstance(job, TaskJob):
         config = config_of(run.stored.record if run.stored else None, config)
         spec = job_spec(run, job, config)

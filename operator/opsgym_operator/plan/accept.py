@@ -1,26 +1,28 @@
 """Whether the spec of an EvalRun can run in this cluster.
 
 Invariant: every refusal names the object and the field to fix; whatever can be checked without a pod is checked here,
-before any pod starts. A frozen run is refused only for its result store, and for credentials that are not allowed,
-since its models are read from the store: nothing else of the installation stops it.
+before any pod starts. A frozen run is refused only for its result store, for credentials that are not allowed, since
+its models are read from the store, and for pods that are not allowed, since without their profile they might run where
+they must not: nothing else of the installation stops it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from opsgym_api.kinds.credentials import named_credentials, secret_parameters
 from opsgym_api.kinds.evalmodel import ModelSpec
-from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry
+from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry, PodOptions
 from opsgym_api.validation import problems_of
 from opsgym_operator.config import CredentialsConfig, OperatorConfig
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.plan.desired import ResolvedSpec
 from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.pod_template import OWN_METADATA
 
 REPLAY = "replay/"
 """Prefix of model names that replay recorded answers."""
@@ -47,6 +49,7 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     except ValidationError as error:
         return RunSummary(Reason.INVALID_SPEC, _unreadable(run, error))
     refusals = [*_stores(run.namespace, spec, config, frozen=bool(frozen_models))]
+    refusals += _pods(run.namespace, spec.pods or PodOptions(), config)
     if not frozen_models:
         refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
     models = frozen_models or {
@@ -109,6 +112,27 @@ def _stores(namespace: str, spec: EvalRunSpec, config: OperatorConfig, *, frozen
             f"namespace; put it below suites/{namespace}/, or have its prefix added to the store's sharedSuites"
         )
         yield _Refusal(Reason.SUITE_NOT_ALLOWED, message)
+
+
+def _pods(namespace: str, options: PodOptions, config: OperatorConfig) -> Iterator[_Refusal]:
+    profiles = config.profiles_of(namespace)
+    if options.profile is not None and options.profile not in profiles:
+        existing = ", ".join(sorted(profiles)) or "none"
+        message = f"spec.pods.profile: unknown pod profile {options.profile!r}; profiles of the namespace: {existing}"
+        yield _Refusal(Reason.POD_PROFILE_NOT_FOUND, message)
+    for field, keys, allowed in (
+        ("labels", options.labels, config.pods.allowed_labels),
+        ("annotations", options.annotations, config.pods.allowed_annotations),
+    ):
+        if refused := sorted(key for key in keys if not _may_set(key, allowed)):
+            listed = ", ".join(f"{key}…" if key.endswith("/") else key for key in allowed) or "none"
+            message = f"spec.pods.{field}: {', '.join(refused)}: runs may not set this here; allowed keys: {listed}"
+            yield _Refusal(Reason.PODS_NOT_ALLOWED, message)
+
+
+def _may_set(key: str, allowed: Sequence[str]) -> bool:
+    beginnings = tuple(beginning for beginning in allowed if beginning.endswith("/"))
+    return not OWN_METADATA.match(key) and (key in allowed or key.startswith(beginnings))
 
 
 def unknown_webhooks(run: ObservedRun, config: OperatorConfig) -> str:

@@ -28,6 +28,7 @@ from opsgym_operator.observe.parse import condition_of
 from opsgym_operator.plan.accept import model_origins
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef, PreflightJob, ResolvedSpec
 from opsgym_operator.plan.frozen_pods import freeze_pods, versions_of
+from opsgym_operator.plan.pod_options import config_for
 from opsgym_operator.plan.pod_states import (
     FIRST_PODS_S,
     any_running,
@@ -78,6 +79,7 @@ def prepare(
     """
     if resolved.spec.suspend:
         return RunSummary(Reason.SUSPENDED, "spec.suspend is true; nothing has started"), Desired()
+    config = config_for(resolved.spec.pods, config)
     name = preflight_name(run, _content(run, resolved, config))
     outdated = _outdated(run, name)
     current = next((preflight for preflight in run.preflights if preflight.name == name), None)

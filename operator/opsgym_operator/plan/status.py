@@ -42,6 +42,10 @@ class Reason(StrEnum):
     """The spec names an unknown store."""
     SUITE_NOT_ALLOWED = "SuiteNotAllowed"
     """The suite lies in a part of a shared store that the namespace may not read."""
+    POD_PROFILE_NOT_FOUND = "PodProfileNotFound"
+    """The spec names a pod profile that the namespace does not have."""
+    PODS_NOT_ALLOWED = "PodsNotAllowed"
+    """The spec sets labels or annotations of pods that the installation does not allow."""
     CREDENTIALS_NOT_ALLOWED = "CredentialsNotAllowed"
     """A model's credentials are declared inline, in a Secret that is not for models, or contained in its parameters."""
     QUEUE_NOT_FOUND = "QueueNotFound"
@@ -141,6 +145,7 @@ class Phase(StrEnum):
 REFUSED = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_IN_CLUSTER, Reason.MODEL_NOT_FOUND, Reason.MODEL_INVALID, Reason.STORE_NOT_FOUND,
     Reason.QUEUE_NOT_FOUND, Reason.PRIORITY_CLASS_NOT_FOUND, Reason.SUITE_NOT_ALLOWED, Reason.CREDENTIALS_NOT_ALLOWED,
+    Reason.POD_PROFILE_NOT_FOUND, Reason.PODS_NOT_ALLOWED,
 })  # fmt: skip
 """The spec cannot run in this cluster: not accepted, and stalled until it is fixed."""
 

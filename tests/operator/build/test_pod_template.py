@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.operator.build.material import FULL, SPEC, containers, preflight, task
+from tests.operator.build.material import FULL, SPEC, TAPE, containers, preflight, task
 from tests.operator.fleet import CONFIG
 from tests.support.pod_security import restricted
 
 from opsgym_api.kinds.evalrun import Suite
-from opsgym_operator.config import CaBundle, GymImage, OperatorConfig, PodsConfig, ProxyConfig
-from opsgym_operator.pod_template import DomainPods, PodTemplate
+from opsgym_operator.config import CaBundle, GymImage, OperatorConfig, PodsConfig, ProxyConfig, StoreGatewayConfig
+from opsgym_operator.pod_template import DomainPods, PodProfile, PodTemplate
 
 ADDED: dict[str, Any] = {
     "labels": {"cost": "evals"},
@@ -140,6 +140,13 @@ def test_temporary_files_are_limited_unless_the_installation_says_otherwise() ->
         ({"volumes": [{"emptyDir": {}}]}, "cannot be named '' here"),
         ({"volumeMounts": [{"name": "v", "mountPath": "/etc/opsgym/job"}]}, "/etc/opsgym is a path of opsgym's own"),
         ({"volumeMounts": [{"name": "v", "mountPath": "/tmp/"}]}, "/tmp is a path of opsgym's own"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "//a/../socket"}]}, "/socket is a path of opsgym's own"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/"}]}, "is a path of opsgym's own"),
+        ({"volumeMounts": [{"name": "socket", "mountPath": "/pg"}]}, "socket is a volume of opsgym's own"),
+        (
+            {"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}]},
+            "volume v: serviceAccountToken without audience is a token of the API server",
+        ),
         ({"securityContext": {"runAsNonRoot": False}}, "runAsNonRoot"),
         ({"securityContext": {"seccompProfile": {"type": "Unconfined"}}}, "seccompProfile"),
         ({"securityContext": {"seLinuxOptions": {"type": "spc_t"}}}, "seLinuxOptions.type"),
@@ -147,9 +154,37 @@ def test_temporary_files_are_limited_unless_the_installation_says_otherwise() ->
     ],
 )
 def test_nothing_that_is_added_weakens_a_pod(added: dict[str, Any], named: str) -> None:
-    for kind in (PodTemplate, PodsConfig, DomainPods):
+    for kind in (PodTemplate, PodsConfig, DomainPods, PodProfile):
         with pytest.raises(ValidationError, match=named):
             kind.model_validate(added)
+
+
+def test_no_volume_and_no_path_of_opsgyms_own_can_be_added() -> None:
+    config = FULL.model_copy(
+        update={
+            "ca_bundle": CaBundle(secret="trust"),
+            "store_gateway": StoreGatewayConfig(url="http://gateway.evals.svc"),
+        }
+    )
+    jobs = [task(config, models={"gpt": TAPE}), preflight(Suite(builtin="quickstart"), config, TAPE)]
+    pods = [_template(job)[1] for job in jobs]
+    volumes = {volume["name"] for pod in pods for volume in pod["volumes"]}
+    paths = {mount["mountPath"] for pod in pods for part in containers(pod) for mount in part["volumeMounts"]}
+    assert {"socket", "admin", "store-gateway"} <= volumes
+    for name in volumes:
+        with pytest.raises(ValidationError, match="cannot be named"):
+            PodTemplate.model_validate({"volumes": [{"name": name, "emptyDir": {}}]})
+        with pytest.raises(ValidationError, match="a volume of opsgym's own"):
+            PodTemplate.model_validate({"volumeMounts": [{"name": name, "mountPath": "/v"}]})
+    for path in paths:
+        with pytest.raises(ValidationError, match="is a path of opsgym's own"):
+            PodTemplate.model_validate({"volumeMounts": [{"name": "v", "mountPath": path}]})
+
+
+def test_a_token_for_a_service_outside_the_cluster_can_be_added() -> None:
+    token = {"audience": "api://AzureADTokenExchange", "path": "token"}
+    volume = {"name": "identity", "projected": {"sources": [{"serviceAccountToken": token}]}}
+    assert PodTemplate.model_validate({"volumes": [volume]}).volumes == [volume]
 
 
 def _environment(container: dict[str, Any]) -> dict[str, str]:

@@ -12,11 +12,18 @@ from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.config import CredentialsConfig, NotificationsConfig, OperatorConfig, WebhookConfig
+from opsgym_operator.config import (
+    CredentialsConfig,
+    NotificationsConfig,
+    OperatorConfig,
+    PodsConfig,
+    WebhookConfig,
+)
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun, StoredState
 from opsgym_operator.plan.accept import accept
 from opsgym_operator.plan.desired import ResolvedSpec
 from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.pod_template import PodProfile
 
 GPT = model("gpt", credentials={"secret": "openai"})
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
@@ -206,6 +213,8 @@ def test_the_author_of_an_evalrun_cannot_send_a_secret_away(field: str, fields: 
     [
         ({"models": inline(credentials={"secret": "tls"})}, Reason.CREDENTIALS_NOT_ALLOWED),
         ({"suite": {"objectStore": {"store": "results", "key": "suites/finance/"}}}, Reason.SUITE_NOT_ALLOWED),
+        ({"pods": {"profile": "gpu"}}, Reason.POD_PROFILE_NOT_FOUND),
+        ({"pods": {"labels": {"network": "open"}}}, Reason.PODS_NOT_ALLOWED),
     ],
 )
 def test_a_run_that_is_not_allowed_is_stalled_and_gets_no_object(fields: dict[str, Any], reason: Reason) -> None:
@@ -326,3 +335,68 @@ def test_a_suite_of_a_shared_store_belongs_to_a_namespace_unless_it_is_shared(ke
         assert resolved.reason is Reason.SUITE_NOT_ALLOWED
         assert "put it below suites/team/, or have its prefix added to the store's sharedSuites" in resolved.message
     assert isinstance(accept(run(suite=suite), NAMESPACE, shared(namespaces=["team"])), ResolvedSpec)
+
+
+def with_pods(profiles: dict[str, Any], **pods: Any) -> OperatorConfig:
+    """An installation with pod profiles."""
+    return CONFIG.model_copy(
+        update={
+            "pod_profiles": {name: PodProfile.model_validate(profile) for name, profile in profiles.items()},
+            "pods": PodsConfig.model_validate(pods),
+        }
+    )
+
+
+def test_a_profile_of_other_namespaces_is_unknown() -> None:
+    config = with_pods({"gpu": {"namespaces": ["finance"]}, "large": {}, "own": {"namespaces": ["team"]}})
+    for name in ("gpu", "gigantic"):
+        assert accept(run(pods={"profile": name}), NAMESPACE, config) == RunSummary(
+            Reason.POD_PROFILE_NOT_FOUND,
+            f"spec.pods.profile: unknown pod profile {name!r}; profiles of the namespace: large, own",
+        )
+    for name in ("large", "own"):
+        assert isinstance(accept(run(pods={"profile": name}), NAMESPACE, config), ResolvedSpec)
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_a_run_sets_labels_and_annotations_that_the_installation_allows_and_no_others(field: str) -> None:
+    config = with_pods({}, allowedLabels=["team", "cost.example/"], allowedAnnotations=["team", "cost.example/"])
+    allowed = {"team": "a", "cost.example/centre": "7"}
+    assert isinstance(accept(run(pods={field: allowed}), NAMESPACE, config), ResolvedSpec)
+    for key in ("teams", "cost.example", "other.example/x"):
+        assert accept(run(pods={field: {**allowed, key: "x"}}), NAMESPACE, config) == RunSummary(
+            Reason.PODS_NOT_ALLOWED,
+            f"spec.pods.{field}: {key}: runs may not set this here; allowed keys: team, cost.example/…",
+        )
+    none = accept(run(pods={field: {"team": "a"}}), NAMESPACE, CONFIG)
+    assert isinstance(none, RunSummary)
+    assert none.message.endswith("allowed keys: none")
+
+
+@pytest.mark.parametrize("key", ["opsgym.dev/run", "app.kubernetes.io/managed-by", "job-name"])
+def test_labels_by_which_pods_are_recognised_cannot_be_allowed(key: str) -> None:
+    config = with_pods({}, allowedLabels=[key, f"{key.partition('/')[0]}/"])
+    summary = accept(run(pods={"labels": {key: "x"}}), NAMESPACE, config)
+    assert isinstance(summary, RunSummary)
+    assert summary.reason is Reason.PODS_NOT_ALLOWED
+
+
+def test_a_run_in_progress_stops_when_its_profile_is_withdrawn_and_goes_on_when_it_is_back() -> None:
+    with_profile = with_pods({"sandbox": {"runtimeClassName": "gvisor"}})
+    fleet = Fleet(config=with_profile)
+    fleet.models["gpt"] = GPT
+    nightly = fleet.apply(
+        "nightly", EvalRunSpec.model_validate(SPEC | {"pods": {"profile": "sandbox"}}), [entry("t0"), entry("t1")]
+    )
+    fleet.plan()
+    assert len(fleet.jobs) == 1
+    fleet.config = CONFIG
+    fleet.end_one()
+    fleet.plan()
+    assert nightly.condition("Stalled") == "True PodProfileNotFound"
+    started = nightly.started
+    fleet.plan()
+    assert nightly.started == started
+    fleet.config = with_profile
+    fleet.run_out()
+    assert nightly.condition("Succeeded") == "True Complete"
