@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opsgym.command_line.group import cli, format_option
+
+if TYPE_CHECKING:
+    from opsgym.commands.tasks_export import ExportFormat
 
 _host = click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 _port = click.option(
@@ -120,10 +123,10 @@ def import_tasks(form: str, **options: Any) -> int:
 @click.argument("suite")
 @click.option(
     "--format",
-    type=click.Choice(["published"]),
+    "form",
+    type=click.Choice(["published", "jsonl", "parquet"]),
     required=True,
-    expose_value=False,
-    help="Form of the rows: the published harness's.",
+    help="published: what the published harness runs. jsonl, parquet: the whole rows, a file for each domain.",
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")
 @click.option(
@@ -132,20 +135,26 @@ def import_tasks(form: str, **options: Any) -> int:
     metavar="ZIP|DIR",
     help="Seed files that rows name; built-in seeds need none.",
 )
-def export_tasks(suite: str, out: Path, seeds: Path | None) -> int:
-    """Write the rows of SUITE, a built-in suite or a path, so that the published harness runs them.
+def export_tasks(suite: str, form: ExportFormat, out: Path, seeds: Path | None) -> int:
+    """Write the rows of SUITE, a built-in suite or a path, and their seeds, for other programs.
+
+    \b
+    opsgym tasks export core --format parquet --out data
+
+    writes whole rows as the published data set is laid out: data/oracle/<domain>-00000-of-00001.parquet. A field is a
+    column; lists and objects are JSON text, but for lists of texts. With jsonl, each line is a row.
 
     \b
     opsgym tasks export itsm-core --format published --out published
 
-    writes a JSON file for each task to published/oracle and the seeds to published/seeds. Verifiers of type
-    state_difference become SQL queries with the same verdict. What the published form cannot say is left out, and
-    printed for each task: patterns for the answer, looked_up, regular expressions. Tasks with events or several days
-    are not exported. published/left_out.json has the same list.
+    writes what the published harness runs: a JSON file for each task to published/oracle and the seeds to
+    published/seeds. Verifiers of type state_difference become SQL queries with the same verdict. What the published
+    form cannot say is left out, and printed for each task: patterns for the answer, looked_up, regular expressions.
+    Tasks with events or several days are not exported. published/left_out.json has the same list.
     """
     from opsgym.commands.tasks_export import export_tasks as command
 
-    return command(suite, out, seeds)
+    return command(suite, form, out, seeds)
 
 
 @cli.group()

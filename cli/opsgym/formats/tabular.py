@@ -18,8 +18,8 @@ import click
 
 from opsgym.formats.grid import Grid, GridColumn
 from opsgym.formats.numbers import NOTHING, dollars, number, percent, seconds
+from opsgym.formats.parquet import parquet_bytes, pyarrow
 from opsgym_api.errors import InputError, Problem
-from opsgym_core.common.extras import install_command
 
 
 class Kind(StrEnum):
@@ -93,19 +93,10 @@ class Table:
         Raises:
             InputError: pyarrow is not installed.
         """
-        try:
-            import pyarrow as pa
-            from pyarrow import parquet
-        except ImportError:
-            raise InputError(
-                "--format parquet",
-                [Problem("", f"needs pyarrow, which is not installed: {install_command('opsgym', 'data')}")],
-            ) from None
+        pa = pyarrow()
         types = {Kind.TEXT: pa.string(), Kind.COUNT: pa.int64(), Kind.FLAG: pa.bool_()}
         schema = pa.schema([(column.key, types.get(column.kind, pa.float64())) for column in self.columns])
-        out = io.BytesIO()
-        parquet.write_table(pa.Table.from_pylist(self.records(), schema), out)
-        return out.getvalue()
+        return parquet_bytes(pa.Table.from_pylist(self.records(), schema))
 
     @property
     def _text_columns(self) -> Sequence[Column]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from opsgym.taskexport.conditions import NotExpressibleError
 from opsgym.taskexport.difference_sql import difference_queries
+from opsgym.taskexport.files import SEED_FOLDER
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Verifier
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from opsgym_domains.kit.domain import Domain
 
-SEED_FOLDER = "seeds"
 _HARNESS = {"mcp_endpoint": "/mcp", "number_of_runs": 1, "reset_database_between_runs": True}
 """Settings of the harness that every published row has."""
 _COPIED = ("database_state", "tool_execution", "response_check")

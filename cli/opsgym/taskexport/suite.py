@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from opsgym.taskexport.published import SEED_FOLDER, Exported, GymSeed, exported, seed_rows
+from opsgym.taskexport.files import MODE, SEED_FOLDER, require_installed, seed_text, write_file
+from opsgym.taskexport.published import Exported, GymSeed, exported, seed_rows
 from opsgym.taskimport.seeds import Seeds
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.tasks.task import GymServer, Task
 from opsgym_domains import registry
 
-MODE = "oracle"
-"""Folder of the rows: they name the oracle tool set."""
 LEFT_OUT = "left_out.json"
-_BUILTIN = "builtin:"
 
 
 @dataclass
@@ -65,33 +63,20 @@ class SuiteExporter:
     def _load(self, task: Task, server: GymServer) -> GymSeed:
         from opsgym_domains.kit.errors import SeedError
 
-        if server.domain not in registry.domains():
-            raise _problem(task, f"domain {server.domain!r} is not installed; its tables are needed")
+        require_installed(task, server)
         domain = registry.load(server.domain)
-        name = server.seed_database_file
-        if name.startswith(_BUILTIN):
-            reader = domain.seeds.get(name.removeprefix(_BUILTIN))
-            sql = reader() if reader is not None else None
-        else:
-            path = self.seeds.find(name)
-            sql = next((text.decode() for _, text in self.seeds.texts({path})), None) if path else None
-        if sql is None:
-            raise _problem(task, f"seed {name!r} is missing; name its folder or archive with --seeds")
+        sql = seed_text(task, server, self.seeds)
         try:
             rows = seed_rows(domain, sql, self.now)
         except SeedError as error:
-            raise _problem(task, f"seed {name!r} cannot be loaded: {error}") from None
-        file = f"{server.domain}-{Path(name.removeprefix(_BUILTIN)).stem}.sql"
+            problem = f"seed {server.seed_database_file!r} cannot be loaded: {error}"
+            raise InputError(task.task_id, [Problem("gym_servers_config", problem)]) from None
+        file = f"{server.domain}-{Path(server.seed_database_file.removeprefix('builtin:')).stem}.sql"
         self._write(f"{SEED_FOLDER}/{file}", sql)
         return GymSeed(domain, rows, file)
 
     def _write(self, name: str, text: str) -> None:
-        path = self.out / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text + ("" if text.endswith("\n") else "\n"), encoding="utf-8")
-        except OSError as error:
-            raise InputError(str(path), [Problem("--out", f"cannot be written: {error.strerror}")]) from None
+        write_file(self.out, name, (text + ("" if text.endswith("\n") else "\n")).encode())
 
 
 def _left_out(results: Mapping[str, Exported]) -> dict[str, object]:
@@ -100,7 +85,3 @@ def _left_out(results: Mapping[str, Exported]) -> dict[str, object]:
         for task_id, result in results.items()
         if result.left_out
     }
-
-
-def _problem(task: Task, problem: str) -> InputError:
-    return InputError(task.task_id, [Problem("gym_servers_config", problem)])
