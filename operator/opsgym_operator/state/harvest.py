@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 import structlog
@@ -44,7 +45,7 @@ from opsgym_operator.state.stored_run import (
     EndedTrial,
     ReportedAttempt,
     StoredRun,
-    close_attempt,
+    close_attempts,
     ended_at,
     ended_attempts,
     read_attempt,
@@ -62,8 +63,9 @@ P = TypeVar("P")
 
 MOST_ROWS = 2000
 """Rows that are kept of a run: a few megabytes."""
-BEGUN = 4
-"""Trials of a pod that one call of the store reads: a call that reads many objects of a slow store is given up."""
+TOGETHER = 4
+"""Trials of a pod that one call of the store reads: a call for each would take the event loop as long as the reading
+takes the store's thread, and a call that reads many objects of a slow store is given up."""
 SPENDERS = 64
 """Running attempts whose spend one look reads: at five seconds between two looks, each of 500 every 40 s."""
 
@@ -246,8 +248,8 @@ class PodHarvester:
 
     async def _record_begun(self, trials: Sequence[TrialKeys]) -> None:
         """Records the attempts at trials that a pod plays in turn, up to the one that it is at."""
-        for start in range(0, len(trials), BEGUN):
-            part = trials[start : start + BEGUN]
+        for start in range(0, len(trials), TOGETHER):
+            part = trials[start : start + TOGETHER]
             begun = await self.stores.call_promptly(self.store, read_begun, part)
             for attempt in begun:
                 self.record(attempt)
@@ -353,9 +355,13 @@ class PodHarvester:
         ended = [
             EndedTrial(self.run, *trial, cause, outcome, alone=trial not in busy, counted=counted) for trial in trials
         ]
-        closed = await self.stores.call_each(self.store, close_attempt, ended)
-        began = any(trial.own for trial in closed)
-        for attempts in await self.stores.call_each(self.store, partial(ended_attempts, began=began), closed):
+        parts = [ended[start : start + TOGETHER] for start in range(0, len(ended), TOGETHER)]
+        closed = list(chain.from_iterable(await self.stores.call_each(self.store, close_attempts, parts)))
+        for trial in closed:
+            if trial.scored is not None:
+                self.record(trial.scored)
+        unscored, began = [trial for trial in closed if trial.scored is None], any(trial.own for trial in closed)
+        for attempts in await self.stores.call_each(self.store, partial(ended_attempts, began=began), unscored):
             for attempt in attempts:
                 self.record(attempt)
 

@@ -222,8 +222,12 @@ def put_attempt(store: Store, record: AttemptRecord) -> None:
     store.put(keys.attempt(record.attempt), record.to_json())
 
 
-def close_attempt(store: Store, trial: EndedTrial) -> ClosedTrial:
-    """Closes the open attempt of an ended pod at a trial."""
+def close_attempts(store: Store, trials: Sequence[EndedTrial]) -> list[ClosedTrial]:
+    """Closes the open attempt of an ended pod at each of some trials."""
+    return [_close_attempt(store, trial) for trial in trials]
+
+
+def _close_attempt(store: Store, trial: EndedTrial) -> ClosedTrial:
     if (scored := _scored_at_once(store, trial.keys)) is not None:
         return ClosedTrial(trial, [], scored, own=_belongs(scored, trial))
     records = _attempts(store, trial.keys)
@@ -243,14 +247,12 @@ def ended_attempts(store: Store, closed: ClosedTrial, *, began: bool) -> list[At
 
     Args:
         store: The result store.
-        closed: A trial of the pod, whose open attempt is closed.
+        closed: A trial of the pod that its first attempt has not scored; its open attempt is closed.
         began: Whether the pod began any of its trials.
 
     Returns:
         All attempts at the trial afterwards, by number.
     """
-    if closed.scored is not None:
-        return [closed.scored]
     trial, records = closed.trial, list(closed.records)
     scored = read_trial(store, trial.keys) is not None
     if trial.counted and trial.alone and not began and not scored:
