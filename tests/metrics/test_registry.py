@@ -351,6 +351,62 @@ def test_a_run_of_840_cells_has_less_than_5000_series_and_loses_no_trial(shape: 
     assert sum(series["opsgym_trial_duration_seconds_count"].values()) == 6 * 840
 
 
+FLEET_CELLS = [
+    Cell(model=f"model-{model}", agent=f"agent-{agent}", mode=mode, domain=f"domain-{domain}")
+    for model in range(10)
+    for agent in range(4)
+    for mode in ("oracle", "plus_5_tools", "plus_10_tools")
+    for domain in range(7)
+]
+"""Cells of the large run of `make fleet`."""
+
+
+def watch_run(metrics: Metrics, namespace: str, run: str, *of_run: Cell) -> None:
+    """Shows all that the operator shows of a run."""
+    metrics.add_cells(of_run)
+    shown_of_run = run_figures(AttemptLedger(2), dict.fromkeys(of_run, 60), budget_usd=5.0)
+    metrics.show_run(namespace, run, replace(shown_of_run, success=0.5))
+    metrics.show_condition(namespace, run, RunCondition("BreakerOpen", 2, AT))
+
+
+def watch_small_runs(metrics: Metrics, at_once: int, namespaces: int) -> None:
+    """Some runs of one cell in a namespace, and one beside an EvalModel in each of many others."""
+    for number in range(at_once):
+        watch_run(metrics, "main", f"small-{number}", CELL)
+    for number in range(namespaces):
+        watch_run(metrics, f"team-{number}", "small", CELL)
+        metrics.show_models(f"team-{number}", {"gold": 1}, {"gold": 4})
+
+
+def test_the_whole_fleet_has_at_most_5000_series() -> None:
+    metrics = Metrics()
+    for number in range(6):  # five of them have finished
+        watch_run(metrics, "main", f"large-{number}", *FLEET_CELLS)
+    watch_small_runs(metrics, at_once=50, namespaces=100)
+    assert sum(map(len, shown(metrics).values())) <= 5000
+
+
+def test_50_runs_of_840_cells_and_100_namespaces_have_at_most_5000_series() -> None:
+    metrics = Metrics()
+    watch_small_runs(metrics, at_once=0, namespaces=100)
+    for number in range(50):
+        watch_run(metrics, f"team-{number}", "large", *FLEET_CELLS)
+    assert sum(map(len, shown(metrics).values())) <= 5000
+
+
+def test_an_unusual_outcome_has_a_series_only_while_a_trial_has_it() -> None:
+    metrics = Metrics()
+    counts = dict.fromkeys(("passed", "failed", "infra_error", "config_error", "budget_skipped", "pending"), 0)
+    metrics.show_run("team", "nightly", figures(CELL, **counts))
+    assert outcomes_shown(metrics) == {"passed", "failed", "pending"}
+    metrics.show_run("team", "nightly", figures(CELL, **counts | {"infra_error": 1}))
+    assert outcomes_shown(metrics) == {"passed", "failed", "pending", "infra_error"}
+
+
+def outcomes_shown(metrics: Metrics) -> set[str]:
+    return {dict(labels)["outcome"] for labels in shown(metrics)["opsgym_run_trials"]}
+
+
 def test_cells_of_many_runs_share_labels_and_keep_those_they_have() -> None:
     metrics = Metrics()
     metrics.show_run("team", "small", figures(CELL, pending=1))

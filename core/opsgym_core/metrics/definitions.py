@@ -110,7 +110,8 @@ TRIAL_DURATION = Metric(
 RUN_TRIALS = Metric(
     "opsgym_run_trials",
     "gauge",
-    "Trials of the run by outcome; `pending` trials will be tried, or tried again.",
+    "Trials of the run by outcome; `pending` trials will be tried, or tried again. Outcomes other than `passed`, "
+    "`failed` and `pending` have no series while they are 0.",
     "trials",
     (*RUN, *CELL, "outcome"),
 )

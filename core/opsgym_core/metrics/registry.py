@@ -55,6 +55,8 @@ COUNTED_ENDS = (
 )
 """Outcomes and reasons of started attempts; their counters begin at 0."""
 _SCORED = tuple(outcome for outcome in Outcome if outcome.scored)
+USUAL_ENDS = frozenset({"passed", "failed", "pending"})
+"""Outcomes that a run's trials show also while they are 0: a run has these series for each label of cells."""
 OTHER = "other"
 """Label for a value that this version does not know, so that a label has a bounded set of values."""
 
@@ -339,7 +341,8 @@ class Metrics:
             labels = self._cells.of(cell)
             for outcome, count in counts.items():
                 trials[*labels, outcome] += count
-        self._by_owner[defined.RUN_TRIALS.name].show(owner, trials)
+        shown = {labels: count for labels, count in trials.items() if count or labels[-1] in USUAL_ENDS}
+        self._by_owner[defined.RUN_TRIALS.name].show(owner, shown)
         self._show_one(defined.RUN_PROGRESS, owner, figures.scored / figures.total if figures.total else 0.0)
         self._show_one(defined.RUN_SUCCESS, owner, figures.success)
         self._show_one(defined.RUN_COST, owner, figures.spent_usd)
