@@ -143,8 +143,14 @@ class Pace:
 
     rate: float = 0.0
     """Pods per second."""
-    cpu_s: float = 0.0
-    """CPU seconds of the cluster and the operator for each pod. What plays the pods is not counted."""
+    cpu_by_process: Mapping[str, float] = field(default_factory=dict)
+    """CPU seconds for each pod of the operator and of each of the cluster's processes. What plays the pods is not
+    counted."""
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds for each pod of all these processes."""
+        return sum(self.cpu_by_process.values())
 
 
 @dataclass
@@ -421,18 +427,19 @@ class _Fleet:
             self._await_pods(before + 1)
             began, cpu_s = time.monotonic(), self._cpu_s()
             self._await_pods(before + count)
-            pace = Pace((count - 1) / (time.monotonic() - began), (self._cpu_s() - cpu_s) / (count - 1))
+            seconds, cpu_after_s = time.monotonic() - began, self._cpu_s()
             running.result()
-        return pace
+        each = {name: (after - cpu_s[name]) / (count - 1) for name, after in cpu_after_s.items() if name in cpu_s}
+        return Pace((count - 1) / seconds, each)
 
-    def _cpu_s(self) -> float:
-        """CPU seconds of the operator and of the cluster's processes so far."""
-        records = (RECORDS / f"{name}.json" for name in (*clusters.NAMES, "kwok"))
-        pids = [process.pid for path in records if (process := Process.read(path)) is not None]
+    def _cpu_s(self) -> dict[str, float]:
+        """CPU seconds so far of the operator, if it runs, and of each of the cluster's processes."""
+        records = {name: Process.read(RECORDS / f"{name}.json") for name in (*clusters.NAMES, "kwok")}
+        pids = {name: process.pid for name, process in records.items() if process is not None}
         operator = self.operator.process
         if operator is not None and operator.poll() is None:
-            pids.append(operator.pid)
-        return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
+            pids["operator"] = operator.pid
+        return {name: sum(psutil.Process(pid).cpu_times()[:2]) for name, pid in pids.items()}
 
     def _await_pods(self, count: int) -> None:
         _until(lambda: self.played.pods >= count, self.size.patience_s, f"{self.played.pods} pods instead of {count}")
