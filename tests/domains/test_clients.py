@@ -15,7 +15,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
-from tests.domains.declaration import DomainDeclaration, sample
+from tests.domains.declaration import DomainDeclaration, as_argument, sample
 from tests.support.gym import Gym, GymDatabase, Outcome
 
 MODES = {
@@ -75,7 +75,7 @@ async def test_the_sdks_client_gets_a_refusal_as_a_tool_error(
     gym: Gym, declared: DomainDeclaration, database: GymDatabase, mode: str
 ) -> None:
     name, tool = next(iter(declared.updates.items()))
-    arguments = {**declared.examples[name], tool.key: declared.unknown_key}
+    arguments = {**declared.examples[name], tool.key: as_argument(declared.tools[name], tool.key, declared.unknown_key)}
     async with sdk_client(gym, declared, database.id, mode) as client:
         answer = await client.call_tool(name, arguments)
     assert answer.is_error

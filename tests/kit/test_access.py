@@ -66,7 +66,7 @@ REFUSED: list[tuple[str | None, str, dict[str, str], str]] = [
     ("c1", "change_book", {"book_id": "BOOK_001", "column": "keeper", "value": "s1"}, "CLERK_NOT_FOUND: "),
     ("c1", "change_book", {"book_id": "BOOK_001", "column": "org_id", "value": "south"}, "CROSS_ORGANIZATION_ACCESS: "),
     ("c1", "add_book", {"title": "far", "keeper": "c3"},
-         "DUPLICATE_TITLE: a book of another organisation already has title"),
+         "DUPLICATE_TITLE: a book that you may not see already has title"),
     ("c1", "add_book", {"title": "old", "keeper": "c3"}, "DUPLICATE_TITLE: book BOOK_001 already has title 'old'"),
     ("c1", "add_book", {"title": "NEW", "keeper": "c3"}, "SHOUTING: rule B-1: write the title in lower case"),
     ("c1", "add_book", {"title": "new", "keeper": "c1"}, "ONE_BOOK_EACH: rule B-2: find another keeper than c1"),

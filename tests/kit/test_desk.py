@@ -115,6 +115,8 @@ ELIGIBLE = desk.user_is_eligible("assignee", Person, WORKERS, "assign another", 
 MEMBER = desk.assignee_is_member("assignee", "team", Member)
 GROUPED = desk.assignee_is_member("assignee", "team", Member, group_needed=True)
 RECIPIENT = desk.recipient_is_active("email", Person)
+ORDERED = desk.in_order("resolved", "changed", equal=False)
+UNBROKEN = desk.in_order("resolved", "changed", equal=True)
 FOLLOWS = desk.follows("state", {"new": ["open"], "open": ["resolved", "canceled"]}, first=("new", "open"))
 FINAL = desk.is_final("state", {"closed"}, "open another", named="number")
 BEGUN = desk.begun_if_assigned("assignee", "state", begun="open")
@@ -138,6 +140,8 @@ LONG_AGO, JUST_NOW = NOW - timedelta(days=3), NOW - timedelta(days=2)
         (MEMBER, {"assignee": "ada", "team": "net"}, {"team": "old"}, "user ada is not a member of group old"),
         (GROUPED, {}, {"assignee": "ada"}, "the record has no group; set team in the same call"),
         (RECIPIENT, None, {"email": "cy@desk"}, "no active user has the address cy@desk"),
+        (ORDERED, None, {"resolved": NOW, "changed": NOW}, "changed 2026-03-06 must be after resolved"),
+        (UNBROKEN, {"resolved": NOW}, {"changed": JUST_NOW}, "changed 2026-03-04 must not be before resolved"),
         (FOLLOWS, None, {"state": "resolved"}, "a new ticket must have state new or open"),
         (FOLLOWS, {}, {"state": "resolved"}, "new cannot be changed to resolved; allowed: open"),
         (FOLLOWS, {"state": "canceled"}, {"state": "new"}, "canceled cannot be changed to new; canceled is final"),
@@ -176,6 +180,10 @@ async def test_a_rule_refuses_what_it_is_about(
         (GROUPED, {"assignee": "ada"}, {"notes": "x"}),
         (RECIPIENT, None, {"email": "bo@desk"}),
         (RECIPIENT, {"email": "cy@desk"}, {"notes": "x"}),
+        (ORDERED, None, {"resolved": JUST_NOW, "changed": NOW}),
+        (ORDERED, {"changed": NOW}, {"resolved": None}),
+        (ORDERED, {"resolved": NOW, "changed": NOW}, {"notes": "x"}),
+        (UNBROKEN, None, {"resolved": NOW, "changed": NOW}),
         (FOLLOWS, None, {"state": "open"}),
         (FOLLOWS, {"state": "lost"}, {"notes": "x"}),
         (FINAL, {"state": "open"}, {"state": "closed"}),

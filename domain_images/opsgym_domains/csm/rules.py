@@ -110,12 +110,7 @@ async def installed_products_belong_to_active_products(
     return None if product.lifecycle_state == "active" else f"{product.name} is retired; choose an active product"
 
 
-@on_write(Contract, "CON-1", "CONTRACT_DATES")
-async def contracts_begin_before_they_end(_gym: Gym, after: Contract, before: Contract | None) -> str | None:
-    """The start date is before the end date."""
-    if not sets_any(after, before, "start_date", "end_date") or after.start_date < after.end_date:
-        return None
-    return "the start date must be before the end date; give other dates"
+rule("CON-1", "CONTRACT_DATES", desk.in_order("start_date", "end_date", equal=False), Contract)
 
 
 @on_write(Entitlement, "CON-2", "CONTRACT_NOT_APPLICABLE")

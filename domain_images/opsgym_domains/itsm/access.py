@@ -12,7 +12,7 @@ from importlib.resources import files
 from opsgym_domains.itsm.rules import RULEBOOK
 from opsgym_domains.itsm.tables import Permission, Role, RolePermission, UserRole
 from opsgym_domains.kit.access import AccessRules
-from opsgym_domains.kit.rbac import actions_by_role
+from opsgym_domains.kit.rbac import actions_by_role, resources_of
 from opsgym_domains.kit.tools import Tool
 
 _RESOURCE_OF_MODULE = {
@@ -57,15 +57,10 @@ def access_rules(tools: Mapping[str, Tool]) -> AccessRules:
         tools: All of its tools.
     """
     return AccessRules(
-        resources={name: _resource(tool) for name, tool in tools.items()},
+        resources=resources_of(tools, _RESOURCE_OF_MODULE, _RESOURCE_OF_TOOL),
         actions=actions_by_role(Role, Permission, RolePermission, UserRole),
         rulebook=RULEBOOK,
         identity_rule="ID-1",
         permission_rule="ID-3",
         policy=lambda: files("opsgym_domains.itsm").joinpath("policy-strict.md").read_text(encoding="utf-8"),
     )
-
-
-def _resource(tool: Tool) -> str:
-    module = tool.run.__module__.rpartition(".")[2]
-    return _RESOURCE_OF_TOOL.get(tool.name) or _RESOURCE_OF_MODULE[module]

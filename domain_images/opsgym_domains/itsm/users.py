@@ -7,11 +7,13 @@ from typing import Any
 
 from sqlalchemy import func
 
-from opsgym_domains.itsm.accounts import assign_role, refuse_foreign_location, token_of
-from opsgym_domains.itsm.tables import Organization, User
+from opsgym_domains.itsm.tables import Location, Organization, Role, User, UserRole
 from opsgym_domains.itsm.toolbox import tool
+from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.fitting import changes
 from opsgym_domains.kit.gym import Gym, not_found
+from opsgym_domains.kit.identity import token_of
+from opsgym_domains.kit.rbac import assign_role
 
 
 @tool()
@@ -83,8 +85,8 @@ async def add_new_user(
             static_token=token_of(role, user_id, email),
         )
     )
-    await refuse_foreign_location(gym, user.location_id)
-    await assign_role(gym, user)
+    await _refuse_foreign_location(gym, user.location_id)
+    await assign_role(gym, user, Role, UserRole)
     return user
 
 
@@ -110,7 +112,22 @@ async def update_user_details(gym: Gym, user_id: str, **fields: Any) -> User:
         given["org_id"] = (await gym.fetch(Organization, given.pop("company_id"), field="company_id")).org_id
     role_before = (user.role, user.org_id)
     await gym.update(user, given)
-    await refuse_foreign_location(gym, given.get("location_id"))
+    await _refuse_foreign_location(gym, given.get("location_id"))
     if role_before != (user.role, user.org_id):
-        await assign_role(gym, user)
+        await assign_role(gym, user, Role, UserRole)
     return user
+
+
+async def _refuse_foreign_location(gym: Gym, location_id: str | None) -> None:
+    """Refuses a location of another organisation than the acting user's.
+
+    Raises:
+        ToolError: `CROSS_ORGANIZATION_ACCESS`, or the location does not exist.
+    """
+    if not location_id:
+        return
+    location = await gym.fetch(Location, location_id)
+    if location.org_id != gym.actor.org_id:
+        raise ToolError(
+            "CROSS_ORGANIZATION_ACCESS", f"location {location_id} belongs to another organisation", "location_id"
+        )

@@ -134,6 +134,9 @@ class AccessRules:
     """Number of the policy rule that defines the permissions of roles."""
     scope: Scope = lambda table, actor: own_rows(table, actor.org_id)
     """Rows that an acting user may see; by default those of the user's organisation."""
+    unseen: Collection[str] = frozenset()
+    """Columns, as `table.column`, that may refer to rows that the acting user does not see. Rows outside the domain's
+    own scope stay out of reach."""
     policy: Callable[[], str] | None = None
     """Reads the policy that applies in addition to the domain's policy (Markdown); None if there is none."""
 

@@ -108,6 +108,26 @@ def recipient_is_active(column: str, user: type[Row]) -> AnyWriteRule:
     return check
 
 
+def in_order(first: str, last: str, *, equal: bool) -> AnyWriteRule:
+    """A date is before another one, or equal to it; either may be empty.
+
+    Args:
+        first: Column with the earlier date.
+        last: Column with the later date.
+        equal: Whether the two may be equal.
+    """
+
+    async def check(_gym: Gym, after: Row, before: Row | None) -> str | None:
+        start, end = getattr(after, first), getattr(after, last)
+        if start is None or end is None or not sets_any(after, before, first, last):
+            return None
+        if start < end or (equal and start == end):
+            return None
+        return f"{last} {end:%Y-%m-%d} must {'not be before' if equal else 'be after'} {first}; give other dates"
+
+    return check
+
+
 # --- states ----------------------------------------------------------------------------------------------------------
 
 

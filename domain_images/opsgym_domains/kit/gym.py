@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import FromClause, Integer, MetaData, cast, desc, func, inspect, literal_column, select
+from sqlalchemy import ForeignKey, FromClause, Integer, MetaData, cast, desc, func, inspect, literal_column, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
@@ -101,6 +101,13 @@ class Gym:
         """The same view, by a clock that stands at another time."""
         clock = Clock(start=time)
         return Gym(self._session, self._metadata, self.actor, clock, self._strict, self.database_id, self._scope)
+
+    def published(self) -> Gym:
+        """The same call as access `published` has it: rows that only `strict` hides are found.
+
+        For checks that depend on rows that the actor may not see. Do not return such a row, and do not write with it.
+        """
+        return Gym(self._session, self._metadata, self.actor, self._clock, None, self.database_id, self._scope)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -263,9 +270,7 @@ class Gym:
             shown = ", ".join(f"{name} {short(value)}" for name, value in values.items())
             key = tuple(getattr(duplicate, column.name) for column in kind.__table__.primary_key)
             holder = (
-                f"{kind.label} {_shown(key)}"
-                if await self.get(kind, key)
-                else f"a {kind.label} of another organisation"
+                f"{kind.label} {_shown(key)}" if await self.get(kind, key) else f"a {kind.label} that you may not see"
             )
             raise ToolError(code, f"{holder} already has {shown}", list(values)[-1])
 
@@ -417,15 +422,16 @@ class Gym:
             return None
         return f"{kind.id_prefix}{await self._highest(kind, key_column(kind)) + 1:03d}"
 
-    async def next_number(self, kind: type[Row], column: str, template: str) -> str:
+    async def next_number(self, kind: type[Row], column: str, template: str, *conditions: ColumnElement[bool]) -> str:
         """Next value of a number column: the highest number in use plus one.
 
         Args:
             kind: Row class.
             column: Column of the number.
             template: Format string, for instance `INC-{:06d}`.
+            conditions: Conditions of the rows whose numbers count, whether the actor sees them or not; none for all.
         """
-        return template.format(await self._highest(kind, column) + 1)
+        return template.format(await self._highest(kind, column, *conditions) + 1)
 
     async def _number(self, row: Row, column: str, template: str) -> str:
         """The declared number of a new row whose key is set."""
@@ -433,9 +439,9 @@ class Gym:
             return template.format(key=getattr(row, key_column(type(row))))
         return await self.next_number(type(row), column, template)
 
-    async def _highest(self, kind: type[Row], column: str) -> int:
+    async def _highest(self, kind: type[Row], column: str, *conditions: ColumnElement[bool]) -> int:
         digits = func.substring(kind.__table__.columns[column], r"\d+$")
-        highest = await self._session.scalar(select(func.max(cast(digits, Integer))))
+        highest = await self._session.scalar(select(func.max(cast(digits, Integer))).where(*conditions))
         return highest or 0
 
     async def _next_uuids(self, number: int) -> Sequence[str]:
@@ -447,9 +453,9 @@ class Gym:
     def _select(self, kind: type[R]) -> Select[R]:
         return select(kind).where(*self._visible(kind.__table__))
 
-    def _visible(self, table: FromClause) -> Sequence[ColumnElement[bool]]:
-        """Conditions that select the rows that the actor may see."""
-        scopes = (self._scope, None if self._strict is None else self._strict.scope)
+    def _visible(self, table: FromClause, *, published: bool = False) -> Sequence[ColumnElement[bool]]:
+        """Conditions that select the rows that the actor may see, or would see in access `published`."""
+        scopes = (self._scope, None if self._strict is None or published else self._strict.scope)
         return [condition for scope in scopes if scope is not None for condition in scope(table, self.actor)]
 
     async def _refuse_duplicates(self, row: Row, columns: Collection[str]) -> None:
@@ -471,11 +477,16 @@ class Gym:
             raise ToolError("CROSS_ORGANIZATION_ACCESS", "records must belong to your own organisation", ORGANISATION)
         for key in references(after.__table__):
             name, value, target = key.parent.name, getattr(after, key.parent.name), key.column
-            conditions = self._visible(target.table)
+            conditions = self._referable(key)
             if value is None or not conditions or (before is not None and getattr(before, name) == value):
                 continue
             if await self._session.scalar(select(target).where(target == value, *conditions)) is None:
                 raise missing_reference(target.table.info["label"], value, name)
+
+    def _referable(self, key: ForeignKey) -> Sequence[ColumnElement[bool]]:
+        """Conditions of the rows that a column may refer to."""
+        unseen = () if self._strict is None else self._strict.unseen
+        return self._visible(key.column.table, published=f"{key.parent.table.name}.{key.parent.name}" in unseen)
 
     async def _flush(self) -> None:
         try:

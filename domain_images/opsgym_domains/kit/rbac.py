@@ -14,8 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from opsgym_domains.kit.access import READ, WRITE, Actions
-from opsgym_domains.kit.gym import Actor
+from opsgym_domains.kit.gym import Actor, Gym
 from opsgym_domains.kit.schema import Row, Str50, varchar
+from opsgym_domains.kit.tools import Tool
 
 
 class RoleColumns:
@@ -69,6 +70,34 @@ def actions_by_role(
         return (await session.scalars(query)).all()
 
     return actions
+
+
+def resources_of(
+    tools: Mapping[str, Tool], by_module: Mapping[str, str], by_tool: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Resource of each tool.
+
+    Args:
+        tools: All tools of the domain.
+        by_module: Resource by name of the module that declares a tool.
+        by_tool: Resource of tools that differs from their module's.
+    """
+    modules = {name: tool.run.__module__.rpartition(".")[2] for name, tool in tools.items()}
+    return {name: by_tool.get(name) or by_module[module] for name, module in modules.items()}
+
+
+async def assign_role(gym: Gym, user: Any, role: type[Row], held: type[Row]) -> None:
+    """Stores the role that a user's row names in the table of held roles, in place of those that were there.
+
+    Args:
+        gym: The call's view of the database.
+        user: Row of the user: `user_id`, `org_id` and `role`.
+        role: Row class with `RoleColumns`.
+        held: Row class of the roles that users have in organisations.
+    """
+    await gym.delete(await gym.all(held, held.__table__.c.user_id == user.user_id))
+    named: Any = await gym.fetch_by(role, name=user.role)
+    await gym.insert(held(user_id=user.user_id, role_id=named.role_id, org_id=user.org_id))
 
 
 def preset_rows(
