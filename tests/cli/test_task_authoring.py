@@ -81,6 +81,18 @@ def test_a_new_row_of_an_unknown_domain_or_task_is_refused(world: World, argumen
     assert done.stderr.startswith(problem)
 
 
+def test_a_new_row_of_a_domain_without_built_in_tasks_is_refused(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (metadata := tmp_path / "diary-1.0.dist-info").mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: diary\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{registry.DOMAINS}]\ndiary = diary.domain:DOMAIN\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = world.inline("tasks", "new", "mine.json", "--domain", "diary")
+    assert done.returncode == 2
+    assert done.stderr.startswith("tasks new: --domain: no built-in task of diary can serve as a template")
+
+
 def test_a_file_that_exists_is_not_replaced(world: World) -> None:
     (world.folder / "mine.json").write_text("{}")
     assert world.inline("tasks", "new", "mine.json").returncode == 2

@@ -73,5 +73,8 @@ def _template(domain: str) -> dict[str, Any]:
             rows.append((len(task.gold_actions or []), task.task_id, row))
     if not rows:
         known = registry.domains()
-        raise InputError("tasks new", [Problem("--domain", unknown("domain", domain, known))])
+        problem = unknown("domain", domain, known)
+        if domain in known:
+            problem = f"no built-in task of {domain} can serve as a template; name a task of another domain with --like"
+        raise InputError("tasks new", [Problem("--domain", problem)])
     return min(rows)[2]
