@@ -1,31 +1,47 @@
 """Operators and kinds of different versions: live runs go on through upgrades of either, and through rollbacks.
 
-No version has been released, so the other version is made from this one: N+1 has a field that this one lacks in every
-object of a document, N-1 has none of the fields that are optional here.
+No version has been released, so N+1 is made from this one: it has a field that this one lacks in every object of a
+document. N-1 is a recording of an older operator in the middle of a run, and kinds that drop what is optional here.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from tests.operator.fleet import CONFIG, START, Fleet, entry, model
+from tests.operator.build.material import containers
+from tests.operator.fleet import CONFIG, START, Fleet, SimJob, SimRun, entry, model, summary
 from tests.operator.plan.test_whole_runs import spec
 from tests.operator_io.material import pod, stamp
 
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_api.kinds.evalschedule import EvalScheduleSpec
+from opsgym_api.records.attempt import TrialId
+from opsgym_api.records.job_spec import JobSpec
+from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord
+from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.kube.client import EVALMODELS, EVALRUNS
-from opsgym_operator.config import Images, OperatorConfig, parse_config
+from opsgym_operator.config import Images, OperatorConfig, PodsConfig, StoreGatewayConfig, parse_config
 from opsgym_operator.observe.objects import ObservedPod, StoredState
-from opsgym_operator.observe.parse import parse, read_job_trials, read_model, read_pod, read_preflight, read_spec
+from opsgym_operator.observe.parse import (
+    parse,
+    read_job,
+    read_job_trials,
+    read_model,
+    read_pod,
+    read_preflight,
+    read_spec,
+    read_status,
+)
 from opsgym_operator.observe.schedules import read_schedule
 from opsgym_operator.plan.frozen_pods import by_digest
 from opsgym_operator.plan.namespace import plan
+from opsgym_operator.pod_template import DomainPods
 
 DIGEST = "sha256:" + "a" * 64
 OTHER = "sha256:" + "b" * 64
@@ -39,7 +55,10 @@ SPEC: dict[str, Any] = {
 }
 
 
-MAPS = {"prompts", "gyms", "parameters", "resources", "counters", "admin_token_files"}
+MAPS = {
+    "prompts", "gyms", "parameters", "resources", "domain_resources", "counters", "admin_token_files", "images",
+    "image_ids", "versions",
+}  # fmt: skip
 """Fields whose objects are maps: names in them are values, not fields."""
 
 
@@ -62,6 +81,24 @@ def running(config: OperatorConfig = CONFIG) -> tuple[Fleet, Any]:
     return fleet, run
 
 
+def built(manifest: Any) -> list[Any]:
+    """The volume of the databases, and name, image and resources of each container of a Job's pods."""
+    pod_spec = manifest["spec"]["template"]["spec"]
+    volumes = [volume for volume in pod_spec["volumes"] if volume["name"] == "data"]
+    return [volumes, *((part["name"], part["image"], part["resources"]) for part in containers(pod_spec))]
+
+
+def finished_manifests(fleet: Fleet) -> list[Any]:
+    """Jobs of a fleet, in the order in which they are created, until its runs have ended."""
+    manifests = {name: job.manifest for name, job in fleet.jobs.items()}
+    fleet.plan()
+    manifests |= {name: job.manifest for name, job in fleet.jobs.items()}
+    while fleet.end_one():
+        fleet.plan()
+        manifests |= {name: job.manifest for name, job in fleet.jobs.items()}
+    return list(manifests.values())
+
+
 # Kinds of N+1
 
 
@@ -76,6 +113,15 @@ def test_objects_with_fields_of_a_newer_kind_are_read_as_if_they_had_none() -> N
     assert parse(EvalRunStatus, {**status, "fieldOfTheNextVersion": 1}, "status") == parse(
         EvalRunStatus, status, "status"
     )
+
+
+def test_what_a_newer_operator_notified_of_costs_nothing_else_of_a_status() -> None:
+    sent = {"id": "a", "webhook": "desk", "event": "finished", "at": stamp(0), "state": "sent"}
+    unknown = {**sent, "id": "b", "event": "eventOfTheNextVersion"}
+    condition = {"type": "Succeeded", "status": "True", "reason": "Complete", "lastTransitionTime": stamp(0)}
+    status = {"finishedAt": stamp(0), "conditions": [condition], "notifications": [sent, unknown]}
+    known = {**status, "notifications": [sent]}
+    assert read_status({"status": status}) == parse(EvalRunStatus, known, "status")
 
 
 def test_a_schedule_with_fields_of_a_newer_kind_still_creates_runs() -> None:
@@ -132,6 +178,111 @@ def test_a_spec_that_a_newer_operator_froze_is_read() -> None:
     assert stored.models == StoredState(record=run.record).models
 
 
+def test_a_run_that_a_newer_operator_froze_goes_on_after_a_rollback_with_its_images_and_resources() -> None:
+    config = upgraded()
+    fleet, run = running(config)
+    first = built(next(iter(fleet.jobs.values())).manifest)
+    content = newer(json.loads(run.record.model_dump_json()))
+    pods = content["pods"]
+    pods["images"]["sidecar"] = "sidecar:2"
+    resources = {name: {**part, "fieldOfTheNextVersion": 1} for name, part in pods["resources"].items()}
+    pods["resources"] = {**resources, "sidecar": {"limits": {"memory": "1Gi"}}}
+    gym = {"limits": {"memory": "7Gi"}, "fieldOfTheNextVersion": 1}
+    pods["domain_resources"] = {"itsm": {"gym": gym, "sidecar": {}}}
+    pods["gyms"] = {domain: newer(gym) for domain, gym in pods["gyms"].items()}
+    run.record = RunRecord.model_validate(content)
+    fleet.config = CONFIG.model_copy(update={"pods": PodsConfig(domains={"itsm": DomainPods()})})
+    manifests = finished_manifests(fleet)
+    assert run.condition("Succeeded") == "True Complete"
+    last = built(manifests[-1])
+    assert [part[:2] for part in last[1:]] == [part[:2] for part in first[1:]]
+    memory = {part[0]: part[2]["limits"]["memory"] for part in last[1:]}
+    assert (memory["gym-itsm"], memory["agent"]) == ("7Gi", "9Gi")
+
+
+def test_resources_that_a_domain_gets_later_are_not_those_of_runs_in_progress() -> None:
+    fleet, _ = running()
+    first = built(next(iter(fleet.jobs.values())).manifest)
+    later = DomainPods.model_validate({"resources": {"gym": {"limits": {"memory": "9Gi"}}}})
+    fleet.config = CONFIG.model_copy(update={"pods": PodsConfig(domains={"itsm": later})})
+    assert built(finished_manifests(fleet)[-1]) == first
+
+
+# State of an older operator
+
+
+def resumed(config: OperatorConfig) -> tuple[Fleet, SimRun]:
+    """A fleet of this version with the run that the recorded operator has left half-way."""
+    state = json.loads((Path(__file__).parent / "older_state.json").read_text())
+    fleet = Fleet(config=config)
+    fleet.models["gold"] = model("gold", max_concurrency=2)
+    spec = read_spec({"metadata": {"name": "nightly"}, "spec": state["spec"]})
+    assert isinstance(spec, EvalRunSpec)
+    index = SuiteIndex.model_validate(state["index.json"])
+    run = fleet.apply("nightly", spec, list(index.entries))
+    run.record, run.index = RunRecord.model_validate_json(json.dumps(state["run.json"])), index
+    run.status, run.next_numbers = read_status({"status": state["status"]}), state["next_numbers"]
+    cells = {planned.cell.key: planned.cell for planned in run.record.cells}
+    for cell, task_id, trial in state["scored"]:
+        run.ledger.record(summary(cells[cell], task_id, trial, 0, Outcome.PASSED, 0.0, fleet.now))
+        run.attempts[TrialId(cell, task_id, trial)] = 1
+    for name, job in state["jobs"].items():
+        text = json.dumps(state["job.json"][name])
+        observed = read_job({**job["manifest"], "status": {}}, read_job_trials(text), accounted=False)
+        assert (observed.run_uid, len(observed.trials)) == (run.uid, observed.completions)
+        manifest = job["manifest"]
+        order, parallelism = JobSpec.model_validate_json(text), manifest["spec"]["parallelism"]
+        done, pods = set(job["completed"]), set(job["pods"])
+        fleet.jobs[name] = SimJob(manifest, order, parallelism, suspended=False, completed=done, pods=pods)
+        run.config_maps.add(name)
+    return fleet, run
+
+
+def test_a_run_of_an_older_operator_goes_on_with_its_images_and_repeats_and_loses_no_trial() -> None:
+    config = upgraded()
+    fleet, run = resumed(config.model_copy(update={"store_gateway": StoreGatewayConfig(url="http://gateway.svc")}))
+    assert run.condition("Progressing") == "True Running"
+    older = list(fleet.jobs)
+    manifests = finished_manifests(fleet)
+    assert run.condition("Succeeded") == "True Complete"
+    assert run.condition("GatePassed") == "True GatePassed"
+    assert (run.status.progress, set(run.attempts.values())) == ("40/40", {1})
+    later = [manifest for manifest in manifests if manifest["metadata"]["name"] not in older]
+    assert later
+    images = {part["image"] for manifest in later for part in containers(manifest["spec"]["template"]["spec"])}
+    assert images <= {f"runner@{DIGEST}", "domains:1", "published:1"}
+    assert config.images.runner not in images
+
+
+def test_pods_of_an_older_run_get_all_that_its_images_expect() -> None:
+    fleet, _ = resumed(CONFIG)
+    older = {_cell(job.manifest): _parts(job.manifest) for job in fleet.jobs.values()}
+    names = set(fleet.jobs)
+    later = [manifest for manifest in finished_manifests(fleet) if manifest["metadata"]["name"] not in names]
+    assert {_cell(manifest) for manifest in later} == set(older)
+    for manifest in later:
+        parts = _parts(manifest)
+        for name, expected in older[_cell(manifest)].items():
+            part = parts[name]
+            assert part.get("command") == expected.get("command")
+            assert _by(part.get("env", []), "name").items() >= _by(expected.get("env", []), "name").items()
+            mounts = _by(part["volumeMounts"], "mountPath")
+            assert mounts.items() >= _by(expected["volumeMounts"], "mountPath").items()
+
+
+def _cell(manifest: Any) -> str:
+    return str(manifest["metadata"]["annotations"]["opsgym.dev/cell"])
+
+
+def _parts(manifest: Any) -> dict[str, Any]:
+    """Containers of a Job's pods by name."""
+    return {part["name"]: part for part in containers(manifest["spec"]["template"]["spec"])}
+
+
+def _by(items: Any, field: str) -> dict[str, str]:
+    return {item[field]: json.dumps(item, sort_keys=True) for item in items}
+
+
 def test_a_frozen_spec_that_cannot_be_read_stops_its_run_alone_and_names_the_version_that_can() -> None:
     fleet, run = running()
     other = fleet.apply("other", spec(), [entry("t0")])
@@ -163,18 +314,8 @@ def upgraded(config: OperatorConfig = CONFIG) -> OperatorConfig:
 def test_a_run_keeps_its_images_and_resources_when_the_installation_is_upgraded() -> None:
     fleet, run = running()
     fleet.config = upgraded()
-    manifests = {name: job.manifest for name, job in fleet.jobs.items()}
-    while fleet.end_one():
-        fleet.plan()
-        manifests |= {name: job.manifest for name, job in fleet.jobs.items()}
+    first, later = finished_manifests(fleet)
     assert run.condition("Succeeded") == "True Complete"
-    first, later = manifests.values()
-
-    def built(manifest: Any) -> list[Any]:
-        pod_spec = manifest["spec"]["template"]["spec"]
-        containers = [*pod_spec["initContainers"], *pod_spec["containers"]]
-        volume = next(volume for volume in pod_spec["volumes"] if volume["name"] == "data")
-        return [volume, *((item["name"], item["image"], item["resources"]) for item in containers)]
 
     assert built(later) == built(first)
     # Where pods run, and how images are pulled, follows the installation.

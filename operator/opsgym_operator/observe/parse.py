@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import EvalModel
-from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, EvalRunStatus
+from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import Attempt, Cell
 from opsgym_api.records.exit_codes import Exit
 from opsgym_api.records.heartbeat import HUNG
@@ -131,9 +131,23 @@ def read_spec(manifest: Manifest) -> EvalRunSpec | tuple[Problem, ...]:
 
 
 def read_status(manifest: Manifest) -> EvalRunStatus:
-    """Status of an EvalRun as last written; an invalid one is read as empty and thereby written anew."""
-    status = parse(EvalRunStatus, manifest.get("status") or {}, "status")
+    """Status of an EvalRun as last written, without notifications and conditions that this version cannot read.
+
+    One that is invalid otherwise is read as empty and thereby written anew.
+    """
+    content = manifest.get("status") or {}
+    status = parse(EvalRunStatus, content, "status")
+    if isinstance(status, tuple):
+        status = parse(EvalRunStatus, {**content, **_readable_items(content)}, "status")
     return EvalRunStatus() if isinstance(status, tuple) else status
+
+
+def _readable_items(status: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Lists of a status without items that are not valid."""
+    return {
+        field: [item for item in status.get(field) or () if not isinstance(parse(kind, item, field), tuple)]
+        for field, kind in (("conditions", Condition), ("notifications", NotificationStatus))
+    }
 
 
 def condition_of(status: EvalRunStatus, kind: str) -> Condition | None:

@@ -13,7 +13,10 @@ from opsgym_api.records.run import RunPods, RunRecord
 from opsgym_operator.config import ContainerResources, GymImage, OperatorConfig
 from opsgym_operator.observe.objects import ObservedPod
 from opsgym_operator.plan.status import ConditionUpdate, Reason
+from opsgym_operator.pod_template import DomainPods, ResourcesByContainer
 
+_IMAGES = ("runner", "domains")
+"""Images of opsgym's own, as fields of the configuration and of `RunPods.images`."""
 _HUB = ("docker.io/library/", "docker.io/", "index.docker.io/")
 """What a runtime adds to references without a registry."""
 
@@ -25,7 +28,7 @@ def freeze_pods(config: OperatorConfig, image_ids: Mapping[str, str]) -> RunPods
         config: The operator's configuration.
         image_ids: Ids of the images, `runner` and `domains`, as far as a node has reported them.
     """
-    images = {"runner": config.images.runner, "domains": config.images.domains}
+    images = {name: getattr(config.images, name) for name in _IMAGES}
     if config.images.pull_policy != "Never":
         # Images that were loaded onto each node may lack the digest there.
         images = {name: by_digest(image, image_ids.get(name, "")) for name, image in images.items()}
@@ -65,25 +68,33 @@ def versions_of(pods: RunPods, operator: str) -> dict[str, str]:
 
 
 def config_of(record: RunRecord | None, config: OperatorConfig) -> OperatorConfig:
-    """The configuration that a run's Jobs are made of: the installation's, with what the run froze."""
+    """The configuration that a run's Jobs are made of: the installation's, with what the run froze.
+
+    Fields that this version does not know are ignored: before a rollback, a newer operator froze the run.
+    """
     frozen = record.pods if record is not None else None
     if frozen is None:
         return config
-    default = ContainerResources()
-    domains = {
-        name: domain.model_copy(update={"resources": domain.resources.model_validate(frozen.domain_resources[name])})
-        for name, domain in config.pods.domains.items()
-        if name in frozen.domain_resources
+    names = {**config.pods.domains, **frozen.domain_resources}
+    pods = {
+        "resources": ContainerResources.model_validate(frozen.resources, extra="ignore"),
+        "domains": {name: _domain(name, frozen, config) for name in names},
+        "database_megabytes": frozen.database_megabytes,
     }
-    resources = ContainerResources.model_validate(frozen.resources) if frozen.resources else default
-    pods = {"resources": resources, "domains": {**config.pods.domains, **domains}}
+    images = {name: frozen.images[name] for name in _IMAGES if name in frozen.images}
     return config.model_copy(
         update={
-            "images": config.images.model_copy(update=frozen.images),
-            "gyms": {domain: GymImage.model_validate(gym) for domain, gym in frozen.gyms.items()},
-            "pods": config.pods.model_copy(update={**pods, "database_megabytes": frozen.database_megabytes}),
+            "images": config.images.model_copy(update=images),
+            "gyms": {name: GymImage.model_validate(gym, extra="ignore") for name, gym in frozen.gyms.items()},
+            "pods": config.pods.model_copy(update=pods),
         }
     )
+
+
+def _domain(name: str, frozen: RunPods, config: OperatorConfig) -> DomainPods:
+    """What pods with a domain's gym server get: the installation's placement, and the resources that the run froze."""
+    resources = ResourcesByContainer.model_validate(frozen.domain_resources.get(name, {}), extra="ignore")
+    return config.pods.domains.get(name, DomainPods()).model_copy(update={"resources": resources})
 
 
 def mixed_images(record: RunRecord | None, pods: Iterable[ObservedPod]) -> ConditionUpdate | None:
