@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -386,6 +387,24 @@ def test_a_trial_that_its_first_attempt_has_scored_costs_one_request(
     fixture.take([pod(agent=ended(message="3 of 3 trials are done; see their records"))], trials_by_job=SEVERAL)
     assert fixture.metric("opsgym_verifiers_total", category="integrity", passed="true") == 3
     assert sorted(requested) == [f"get {RunKeys(RUN).trial(CELL, f'task-{index}', 0).record}" for index in range(3)]
+
+
+def test_pods_of_several_trials_do_not_wait_for_one_another(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    refs = tuple(TrialRef(task_id=f"task-{number}", trial=0) for number in range(6))
+    for number in range(6):
+        fixture.put_trial(number, Outcome.PASSED)
+    firsts = {RunKeys(RUN).trial(CELL, f"task-{number}", 0).record for number in (0, 2, 4)}
+    met, get = Barrier(len(firsts), timeout=60), S3Store.get
+
+    def meet(store: S3Store, key: str) -> bytes | None:
+        if key in firsts:
+            met.wait()
+        return get(store, key)
+
+    monkeypatch.setattr(S3Store, "get", meet)
+    pods = [pod(uid=f"pod-{index}", index=index, agent=ended(message="2 of 2 trials are done")) for index in range(3)]
+    fixture.take(pods, trials_by_job={"nightly-abc-0": JobTrials(CELL, refs, 2)})
+    assert fixture.ledger.scored == 6
 
 
 class CountedStore:

@@ -66,6 +66,8 @@ MOST_ROWS = 2000
 TOGETHER = 4
 """Trials of a pod that one call of the store reads: a call for each would take the event loop as long as the reading
 takes the store's thread, and a call that reads many objects of a slow store is given up."""
+SEVERAL_AT_ONCE = 4
+"""Pods of several trials that are harvested at the same time: each has a few calls of the store."""
 SPENDERS = 64
 """Running attempts whose spend one look reads: at five seconds between two looks, each of 500 every 40 s."""
 
@@ -214,9 +216,8 @@ class PodHarvester:
         ended, unobserved, unattended = list(self._ended.items()), list(self._unobserved), self._unattended()
         harvest = partial(self._harvest_pod, self._busy_trials())
         await self._call_each(harvest, [item for item in ended if len(self._trials(item[1])) <= 1])
-        for item in ended:  # those of several trials one by one, since each has as many calls as fit at a time
-            if len(self._trials(item[1])) > 1:
-                await harvest(item)
+        several = [item for item in ended if len(self._trials(item[1])) > 1]
+        await self._call_each(harvest, several, SEVERAL_AT_ONCE)
         await self._call_each(self._finalize_index, unobserved)
         await self._call_each(self._finalize_open, unattended)
         await self._count_verifiers()
@@ -316,12 +317,14 @@ class PodHarvester:
             record for record in self._open_attempts.values() if (record.cell, record.task_id, record.trial) not in busy
         ]
 
-    async def _call_each(self, operation: Callable[[P], Awaitable[None]], items: Sequence[P]) -> None:
+    async def _call_each(
+        self, operation: Callable[[P], Awaitable[None]], items: Sequence[P], at_once: int = BATCH
+    ) -> None:
         """Runs an operation for each item, a batch at a time; after the first failure the others are cancelled."""
-        for start in range(0, len(items), BATCH):
+        for start in range(0, len(items), at_once):
             try:
                 async with asyncio.TaskGroup() as group:
-                    for item in items[start : start + BATCH]:
+                    for item in items[start : start + at_once]:
                         group.create_task(_awaited(operation(item)))
             except BaseExceptionGroup as errors:
                 raise errors.exceptions[0] from None
