@@ -3,7 +3,7 @@
 Everything but the pods is real: API server, etcd, scheduler, Job controller, operator, S3 server. `benchmarks.fleet`
 measures, `FULL` and `TENTH` say how much; tests run `TENTH`. Needs root and the prerequisites of the cluster tests.
 
-    python -m benchmarks.fleet [full | tenth] [--trials-per-pod N]
+    python -m benchmarks.fleet [full | quarter | tenth] [--trials-per-pod N]
 """
 
 from __future__ import annotations
@@ -112,6 +112,20 @@ FULL = Size(
     namespaces=100,
     by_hand=100,
 )
+QUARTER = Size(
+    nodes=50,
+    models=5,
+    agents=3,
+    modes=2,
+    tasks=6,
+    trials=10,
+    per_pod=20,
+    finished=5,
+    runs=20,
+    namespaces=20,
+    by_hand=100,
+    patience_s=1800.0,
+)
 TENTH = Size(
     nodes=20,
     models=2,
@@ -127,6 +141,9 @@ TENTH = Size(
     concurrency=24,
     patience_s=600.0,
 )
+
+
+SIZES = {"full": FULL, "quarter": QUARTER, "tenth": TENTH}
 
 
 @dataclass
@@ -575,10 +592,10 @@ def _until(reached: Callable[[], bool], seconds: float, otherwise: str) -> None:
 def main() -> None:
     """Runs a fleet and prints its figures."""
     parser = argparse.ArgumentParser(description="Measures the operator on simulated nodes.")
-    parser.add_argument("size", nargs="?", choices=("full", "tenth"), default="full")
+    parser.add_argument("size", nargs="?", choices=SIZES, default="full")
     parser.add_argument("--trials-per-pod", type=int, metavar="N", help="trials that a pod plays in turn")
     arguments = parser.parse_args()
-    size = FULL if arguments.size == "full" else TENTH
+    size = SIZES[arguments.size]
     if arguments.trials_per_pod is not None:
         size = replace(size, per_pod=arguments.trials_per_pod)
     figures = measure(size)
