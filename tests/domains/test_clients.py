@@ -69,7 +69,7 @@ async def test_the_sdks_client_gets_the_same_results_as_a_plain_client(
 
 
 @pytest.mark.anyio
-@pytest.mark.declares("checks_by_schema")
+@pytest.mark.declares("checks_by_schema", "updates")
 @pytest.mark.parametrize("mode", ["legacy", LATEST_MODERN_VERSION])
 async def test_the_sdks_client_gets_a_refusal_as_a_tool_error(
     gym: Gym, declared: DomainDeclaration, database: GymDatabase, mode: str

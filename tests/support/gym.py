@@ -9,6 +9,7 @@ Invariant: whatever a test does, server and Postgres end when the `with` block e
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import hashlib
 import itertools
@@ -55,7 +56,10 @@ class Outcome:
             return _codes_in_a_sentence(self.text)
         if not self.text.startswith("{"):
             return _codes_of_plain_text(self.text)
-        detail = json.loads(self.text)["detail"]
+        refusal = json.loads(self.text)
+        if "error" in refusal:
+            return [refusal["error"]["reason"]]
+        detail = refusal["detail"]
         problems = detail["details"] if isinstance(detail, dict) else [item["ctx"] for item in detail]
         return [item.get("code") or item["error_code"] for item in problems]
 
@@ -74,7 +78,8 @@ class Outcome:
     def message(self) -> str:
         """What a business rule that refused the call says."""
         assert self.is_error
-        return str(json.loads(self.text)["detail"]["message"])
+        refusal = json.loads(self.text)
+        return str(refusal.get("error", refusal.get("detail"))["message"])
 
 
 DONE = "Operation completed successfully"
@@ -94,6 +99,9 @@ def _codes_of_plain_text(text: str) -> list[str]:
     """Codes of a refusal without an envelope: `rule N: message [CODE]`, a list of invalid arguments, or a sentence."""
     if text.startswith("rule ") and text.endswith("]"):
         return [text.rpartition("[")[2].removesuffix("]")]
+    if text.startswith("❌ Invalid Tool Arguments: "):
+        problems = ast.literal_eval(text.partition(": ")[2])
+        return ["missing" if one.endswith("is required") else "invalid" for one in problems]
     if text.startswith("Validation errors:"):
         return ["missing" if line.endswith("is required") else "invalid" for line in text.splitlines()[1:]]
     return ["missing" if "is required and cannot be empty" in text else "refused"]

@@ -25,6 +25,8 @@ Raises:
 """
 
 
+Expire = Callable[[Gym, datetime, datetime], Awaitable[None]]
+"""Does what time does between two times and no `Deadline` can state, such as deletions."""
 Accept = Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
 """Checks the arguments of a call, and returns those that the tool's function receives.
 
@@ -84,6 +86,8 @@ class Domain:
     as published; None if every user sees all rows in access `published`."""
     deadlines: Sequence[Deadline] = ()
     """What time does to the rows by itself."""
+    expire: Expire | None = None
+    """What time does beyond the deadlines; None if nothing."""
     access: AccessRules | None = None
     """Rules of access `strict`; None if the domain supports only `published`."""
 
@@ -95,3 +99,5 @@ class Domain:
     async def passes(self, gym: Gym, before: datetime, after: datetime) -> None:
         """Does what time does between two times of a database's clock, in the transaction that moves the clock."""
         await pass_time(self.deadlines, gym, before, after)
+        if self.expire is not None and after > before:
+            await self.expire(gym, before, after)

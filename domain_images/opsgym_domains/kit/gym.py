@@ -97,6 +97,12 @@ class Gym:
         """Whether access is `strict`."""
         return self._strict is not None
 
+    def by_system(self) -> Gym:
+        """The same view for what the server does by itself: all rows are visible, no process rule applies, and the
+        rows name no user as their author.
+        """
+        return Gym(self._session, self._metadata, SYSTEM, self._clock, None, self.database_id)
+
     def at(self, time: datetime) -> Gym:
         """The same view, by a clock that stands at another time."""
         clock = Clock(start=time)
@@ -185,6 +191,24 @@ class Gym:
         newest_first = kind.newest_first if newest_first is None else newest_first
         statement = _ordered(self._select(kind).where(*conditions), kind, newest_first=newest_first)
         return (await self._session.scalars(statement)).all()
+
+    async def page(
+        self, kind: type[R], conditions: Sequence[ColumnElement[bool]], order: ColumnElement[Any], start: int, size: int
+    ) -> tuple[Sequence[R], int]:
+        """Some of the rows that meet all conditions, and the number of all of them, for a table that can be large.
+
+        Args:
+            kind: Row class.
+            conditions: Conditions.
+            order: Order of the rows; of equal ones the newest row comes first.
+            start: Number of rows before the page.
+            size: Number of rows of the page.
+        """
+        ordered = self._select(kind).where(*conditions).order_by(order, desc(literal_column(_row_order(kind))))
+        statement = ordered.add_columns(func.count().over()).offset(start).limit(size)
+        rows = (await self._session.execute(statement)).all()
+        total = rows[0][1] if rows else await self.count(kind, NO_FILTERS, *conditions)
+        return [row[0] for row in rows], total
 
     async def list(self, kind: type[R], filters: Mapping[str, Any], *conditions: ColumnElement[bool]) -> Sequence[R]:
         """Rows that match all filters of a list tool (see `matching`) and meet all conditions, in the default order.
@@ -510,8 +534,13 @@ def _shown(key: Key) -> str | int:
     return ", ".join(map(str, key)) if len(key) > 1 else key[0]
 
 
+def _row_order(kind: type[Row]) -> str:
+    """Column that counts the rows of a table in the order of their insertion."""
+    return f'"{kind.__tablename__}".{ROW_ORDER}'
+
+
 def _ordered(statement: Select[R], kind: type[R], *, newest_first: bool) -> Select[R]:
-    order: ColumnElement[int] = literal_column(f'"{kind.__tablename__}".{ROW_ORDER}')
+    order: ColumnElement[int] = literal_column(_row_order(kind))
     if is_counted(table := table_of(kind)):
         (order,) = table.primary_key
     if not newest_first:

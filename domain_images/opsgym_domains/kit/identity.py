@@ -10,7 +10,7 @@ import hashlib
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import literal, literal_column, select
+from sqlalchemy import ColumnElement, literal, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -37,7 +37,7 @@ def identify_by(
     header: str,
     org: InstrumentedAttribute[Any] | None = None,
     role: InstrumentedAttribute[Any] | None = None,
-    active: InstrumentedAttribute[Any] | None = None,
+    active: InstrumentedAttribute[Any] | ColumnElement[bool] | None = None,
     otherwise: Otherwise = REFUSE,
     unknown: str | None = None,
 ) -> Identify:
@@ -48,7 +48,7 @@ def identify_by(
         header: Name of the header, for refusals.
         org: Column with the user's organisation; None if the domain has none.
         role: Column with the user's role; None if the domain has none.
-        active: Column that says whether the account is active; None if all are.
+        active: Column or condition that says whether the account is active; None if all are.
         otherwise: What happens without a header.
         unknown: Message for a value that no user has; None for a general one.
     """
