@@ -1,0 +1,1 @@
+"""Email: mailboxes with messages, threads, drafts, labels, filters, settings and keys."""

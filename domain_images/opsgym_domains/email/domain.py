@@ -1,0 +1,56 @@
+"""Email, as the kit serves it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+# isort: off
+# Importing the modules declares their tools; this is the order in which agents see them.
+from opsgym_domains.email import (  # noqa: F401 - see above
+    users,
+    drafts,
+    history,
+    labels,
+    messages,
+    settings,
+    encryption,
+    delegates,
+    filters,
+    forwarding,
+    send_as,
+    smime,
+    threads,
+)
+
+# isort: on
+from opsgym_domains.email.access import IS_ACTIVE, access_rules
+from opsgym_domains.email.expiry import DEADLINES, expire
+from opsgym_domains.email.result_formats import PUBLISHED
+from opsgym_domains.email.tables import METADATA, User
+from opsgym_domains.email.toolbox import TOOLBOX
+from opsgym_domains.kit.domain import Domain
+from opsgym_domains.kit.identity import FIRST, identify_by
+
+HEADER = "x-email-user-token"
+ACTORS = "SELECT name, primary_email AS note, token AS identity FROM users ORDER BY name"
+
+DOMAIN = Domain(
+    name="email",
+    service="email-api",
+    metadata=METADATA,
+    toolbox=TOOLBOX,
+    identity_header=HEADER,
+    identify=identify_by(
+        User.token,
+        header=HEADER,
+        active=IS_ACTIVE,
+        otherwise=FIRST,
+        unknown=f"401 Unauthorized: the {HEADER} header does not match any user",
+    ),
+    response_style=PUBLISHED,
+    actors=ACTORS,
+    policy=lambda: files("opsgym_domains.email").joinpath("policy.md").read_text(encoding="utf-8"),
+    deadlines=DEADLINES,
+    expire=expire,
+    access=access_rules(TOOLBOX.tools),
+)

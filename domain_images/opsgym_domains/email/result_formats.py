@@ -1,0 +1,42 @@
+"""Results and refusals as the published email server writes them: JSON, and Gmail's error objects."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from opsgym_domains.kit.errors import CallError, InvalidArguments, Unidentified
+from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_json
+
+DONE = "Operation completed successfully"
+"""Result of a tool that returns nothing, as in the published calendar server."""
+_STATUS = {"NOT_FOUND": (404, "NOT_FOUND"), "PERMISSION_DENIED": (403, "PERMISSION_DENIED")}
+"""Number and status of an error object by the code of the refusal; others are invalid arguments."""
+
+_PROBLEMS = {"MISSING_FIELD": "is required"}
+"""Published texts of invalid arguments by code, where the kit has its own."""
+
+
+def _refusal(_tool: str, error: Refusal) -> str:
+    if isinstance(error, InvalidArguments):
+        problems = [f"{item.field}: {_PROBLEMS.get(item.code, item.message)}" for item in error.problems]
+        return f"❌ Invalid Tool Arguments: {problems}"
+    if isinstance(error, CallError | Unidentified):
+        return f"Error: {error.message}"
+    number, status = _STATUS.get(error.code, (400, "INVALID_ARGUMENT"))
+    detail: dict[str, Any] = {"code": number, "message": error.message, "status": status, "reason": error.code}
+    return to_json({"error": detail})
+
+
+def _result(value: Any) -> str:
+    return DONE if value is None else json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"a tool returned {type(value).__name__}, which has no JSON form")
+
+
+PUBLISHED = ResponseStyle(result_text=_result, refusal=_refusal)

@@ -1,0 +1,86 @@
+"""Tool registry of the domain: tool modules declare their tools here, in the order in which `domain` imports them."""
+
+from __future__ import annotations
+
+from opsgym_domains.kit.shapes import read_shapes
+from opsgym_domains.kit.tools import Toolbox
+
+MESSAGE = {
+    "message": "The message: either raw or payload",
+    "raw": "The whole message in RFC 2822 form, encoded in base64url",
+    "payload": "The message as parts, with its headers (From, To, Subject, …)",
+    "threadId": "Thread of which the message becomes a part (thread id); found by its References header unless given",
+    "labelIds": "Labels of the message: ids, or names of system labels such as INBOX",
+    "snippet": "Has no effect: the snippet is made from the message",
+    "historyId": "Has no effect: the history id is generated",
+    "internalDate": "Time of arrival, in milliseconds since 1970",
+    "sizeEstimate": "Has no effect: the size is computed",
+    "internalDateSource": "Whether the time of arrival is now, or that of the Date header",
+    "neverMarkSpam": "Has no effect: no message is marked as spam",
+    "processForCalendar": "Has no effect: no invitation is read",
+    "deleted": "Has no effect",
+    "message.id": "Has no effect: the id is generated",
+    "partId": "Position of the part; generated",
+    "mimeType": "MIME type, for instance text/plain",
+    "filename": "Name of the attached file",
+    "headers": "Headers, each with name and value",
+    "headers.name": "Name of the header",
+    "headers.value": "Value of the header",
+    "body": "Body of the part",
+    "body.attachmentId": "Has no effect: the id is generated",
+    "body.size": "Size of the body in bytes",
+    "body.data": "Text of the part, or base64url of it",
+    "parts": "Further parts: another form of the text, attachments",
+}
+"""Descriptions of the arguments of a message."""
+WORDS = MESSAGE | {
+    "userId": "Mailbox: the email address of its owner, or me for the acting user",
+    "maxResults": "Maximum number of results of a page",
+    "pageSize": "Maximum number of results of a page",
+    "pageToken": "nextPageToken of the page before",
+    "q": "Search, as in Gmail's search box: from:, subject:, has:attachment, before:2026/11/16, OR, -, quotes",
+    "includeSpamTrash": "Whether messages in SPAM and TRASH are included",
+    "format": "How much of a message is returned",
+    "metadataHeaders": "Headers to return in the format metadata; all if empty",
+    "ids": "Messages (message ids)",
+    "addLabelIds": "Labels to add: ids, or names of system labels such as STARRED",
+    "removeLabelIds": "Labels to remove: ids, or names of system labels such as UNREAD",
+    "color": "Colour of the label",
+    "color.textColor": "Colour of the text, for instance #000000",
+    "color.backgroundColor": "Colour of the background, for instance #16a766",
+    "keyPairId": "Key pair (kp_…)",
+    "primaryKeyPairId": "Key pair that signs and encrypts (kp_…)",
+    "signAndEncryptKeyPairs": "One key pair for signing and another one for encryption",
+    "signingKeyPairId": "Key pair that signs (kp_…)",
+    "encryptionKeyPairId": "Key pair that encrypts (kp_…)",
+    "cseEmailAddress": "Email address of the identity",
+    "emailAddress": "Email address",
+    "smtpMsa": "Server through which messages from the alias are sent",
+    "smtpMsa.host": "Host name of the server",
+    "smtpMsa.port": "Port of the server",
+    "smtpMsa.username": "User name at the server",
+    "smtpMsa.password": "Password at the server; never returned",
+    "smtpMsa.securityMode": "Encryption of the connection",
+    "criteria": "What a message must have for the filter to apply",
+    "criteria.from": "Sender: name or email address",
+    "criteria.to": "Recipient: name or email address",
+    "criteria.subject": "Words of the subject",
+    "criteria.query": "Search that finds the message",
+    "criteria.negatedQuery": "Search that does not find the message",
+    "criteria.hasAttachment": "Whether the message must have an attachment",
+    "criteria.excludeChats": "Whether chats are left out; a mailbox has none",
+    "criteria.size": "Size in bytes to compare with",
+    "criteria.sizeComparison": "Whether the message must be smaller or larger than size",
+    "action": "What happens to the message",
+    "action.forward": "Verified forwarding address that gets a copy",
+    "privateKeyMetadata": "Where the private keys are",
+    "kaclsKeyMetadata": "A key in a key access control list service",
+    "kaclsUri": "Address of the service",
+    "kaclsData": "Data for the service",
+    "hardwareKeyMetadata": "A key in hardware",
+    "hardwareKeyMetadata.description": "Description of the hardware",
+}
+"""Descriptions of arguments that no column describes."""
+
+TOOLBOX = Toolbox(read_shapes("opsgym_domains.email"), WORDS)
+tool = TOOLBOX.tool

@@ -1,0 +1,69 @@
+"""Words of a text, as a search compares them.
+
+Invariant: `folded` and the function `email_words` of Postgres treat a text alike: letters lose case and accents, and
+separators take words and addresses apart. Postgres cannot do this by itself, since its locale is C.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+SEPARATORS = "@._-+<>/:"
+"""ASCII characters that stand between words, beside spaces."""
+INDEXED = 250_000
+"""Number of characters of a text that a search reads: Postgres' text search takes less than 1 MB of words."""
+_RANGES = ((0xA0, 0x250), (0x370, 0x530), (0x2000, 0x2070), (0x3000, 0x3040), (0xFF01, 0xFF5F))
+"""Latin, Greek and Cyrillic letters, punctuation, and the full-width forms of ASCII."""
+
+
+def _folds() -> Iterator[tuple[str, str]]:
+    """Characters that a search compares as another one."""
+    for separator in SEPARATORS:
+        yield separator, " "
+    for first, end in _RANGES:
+        for character in map(chr, range(first, end)):
+            decomposed = unicodedata.normalize("NFKD", character.lower())
+            plain = "".join(one for one in decomposed if not unicodedata.combining(one))
+            if unicodedata.category(character)[0] in "PSZ" or not plain.isprintable():
+                yield character, " "
+            elif len(plain) == 1 and plain != character:
+                yield character, plain
+
+
+_FOLDS = dict(_folds())
+_TABLE = str.maketrans(_FOLDS)
+
+
+def folded(text: str) -> str:
+    """A text without the differences that a search does not see."""
+    return text.translate(_TABLE)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+_ASCII = _quoted(SEPARATORS), _quoted(" " * len(SEPARATORS))
+_ALL = _quoted("".join(_FOLDS)), _quoted("".join(_FOLDS.values()))
+
+FUNCTIONS = (
+    """
+    CREATE FUNCTION email_text(data text, size integer) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+    DECLARE bare text := rtrim(translate(data, '-_', '+/'), '=');
+    BEGIN
+        IF octet_length(data) = size THEN RETURN data; END IF;
+        RETURN convert_from(decode(rpad(bare, (length(bare) + 3) / 4 * 4, '='), 'base64'), 'UTF8');
+    EXCEPTION WHEN OTHERS THEN RETURN data;
+    END $$
+    """,
+    f"""
+    CREATE FUNCTION email_words(words text) RETURNS tsvector IMMUTABLE LANGUAGE sql AS $$
+        SELECT to_tsvector('simple'::regconfig, CASE
+            WHEN octet_length(words) = length(words) THEN translate(left(words, {INDEXED}), {_ASCII[0]}, {_ASCII[1]})
+            ELSE translate(left(words, {INDEXED}), {_ALL[0]}, {_ALL[1]}) END)
+    $$
+    """,
+)
+"""Functions of Postgres by which a search reads a text: `email_text` decodes base64url where the size shows that a body
+is stored so, `email_words` are the words of a text."""
