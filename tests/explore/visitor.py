@@ -87,10 +87,16 @@ class Visitor:
 
 @contextmanager
 def visiting(
-    browser: Browser, gym: Gym, *, access: str = "published", seed: str = "quickstart", **options: Any
+    browser: Browser,
+    gym: Gym,
+    *,
+    access: str = "published",
+    seed: str | None = "quickstart",
+    sql: str | None = None,
+    **options: Any,
 ) -> Iterator[Visitor]:
     """A visitor with a database of their own; fails at the end if the console complained or others were requested."""
-    database = gym.database(builtin=seed, access=access)
+    database = gym.database(sql, builtin=seed, access=access)
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
     try:
         page = context.new_page()

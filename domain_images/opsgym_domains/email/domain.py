@@ -25,6 +25,7 @@ from opsgym_domains.email import (  # noqa: F401 - see above
 # isort: on
 from opsgym_domains.email.access import IS_ACTIVE, access_rules
 from opsgym_domains.email.expiry import DEADLINES, expire
+from opsgym_domains.email.inbox import MAIL
 from opsgym_domains.email.result_formats import PUBLISHED
 from opsgym_domains.email.tables import METADATA, User
 from opsgym_domains.email.toolbox import TOOLBOX
@@ -49,6 +50,7 @@ DOMAIN = Domain(
     ),
     response_style=PUBLISHED,
     actors=ACTORS,
+    mail=MAIL,
     policy=lambda: files("opsgym_domains.email").joinpath("policy.md").read_text(encoding="utf-8"),
     deadlines=DEADLINES,
     expire=expire,

@@ -54,6 +54,49 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class SearchTool:
+    """A tool that lists threads of a mailbox, and the names of its arguments and results."""
+
+    name: str
+    mailbox: str
+    text: str
+    """Argument with the search."""
+    labels: str
+    """Argument with a list of labels."""
+    size: str
+    page: str
+    """Argument with the token of a page."""
+    threads: str
+    """Field of the result with the threads, each with an `id`."""
+    next_page: str
+    """Field of the result with the token of the next page."""
+
+
+@dataclass(frozen=True)
+class Mail:
+    """Mailboxes with labels and threads, which the explore page shows as an inbox.
+
+    Queries are in Postgres' dialect; times are `2026-10-28 09:00`.
+    """
+
+    table: str
+    """Table of the messages, and `key`, its primary key."""
+    key: str
+    mailboxes: str
+    """Query for `key`, the mailbox' address, `name`, and `identity`, the value of its owner's identity header."""
+    labels: str
+    """Query for the labels: `mailbox`, `key`, `name`, and `n` and `unread`, numbers of threads."""
+    first_label: str
+    """Label that is shown first."""
+    threads: str
+    """Query for the threads: `key`, `title`, `people`, `snippet`, `time` of the newest message, `n`, the number of
+    messages, and `unread`."""
+    messages: str
+    """Query for the messages: `thread`, `key`, `time`, `sender`, `recipients`, `labels`, `text` and `files`."""
+    search: SearchTool
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain's tables, tools, identity and built-in seeds."""
 
@@ -81,6 +124,8 @@ class Domain:
     the value of the identity header."""
     timeline: Timeline | None = None
     """Rows that the explore page shows week by week; None if there are none."""
+    mail: Mail | None = None
+    """Mailboxes that the explore page shows as an inbox; None if there are none."""
     scope: Scope | None = None
     """Conditions of the rows of a table that the acting user sees in every access, for a server that keeps users apart
     as published; None if every user sees all rows in access `published`."""

@@ -4,13 +4,14 @@ import { database, readDomain, reset } from "./api.js";
 import { announce } from "./dom.js";
 import { failure, heading } from "./view.js";
 import { clock } from "./clock.js";
+import { mail } from "./mail.js";
 import { policy } from "./policy.js";
 import { sql } from "./sql.js";
 import { tables } from "./tables.js";
 import { tools } from "./tools.js";
 import { week } from "./week.js";
 
-const views = { tables, week, tools, policy, sql, clock };
+const views = { tables, week, mail, tools, policy, sql, clock };
 const main = document.getElementById("main");
 let turn = 0;
 
@@ -49,6 +50,7 @@ async function contentOf(route) {
     document.getElementById("domain").textContent = domain.name;
     document.getElementById("database").textContent = `database ${database}, access ${domain.access}`;
     document.getElementById("week-link").hidden = !domain.timeline;
+    document.getElementById("mail-link").hidden = !domain.mail;
     const view = views[route.view];
     if (!view) throw new Error(`Unknown view “${route.view}”.`);
     return await view(route, domain);
