@@ -29,6 +29,7 @@ from opsgym_domains.hr import (  # noqa: F401 - see above
 # isort: on
 from opsgym_domains.hr.access import access_rules
 from opsgym_domains.hr.deadlines import DEADLINES
+from opsgym_domains.hr.story import STORY
 from opsgym_domains.hr.tables import METADATA, User
 from opsgym_domains.hr.toolbox import TOOLBOX
 from opsgym_domains.kit.access import own_rows
@@ -62,6 +63,7 @@ DOMAIN = Domain(
     policy=lambda: files("opsgym_domains.hr").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
     scope=lambda table, actor: own_rows(table, actor.org_id),
+    story=STORY,
     deadlines=DEADLINES,
     access=access_rules(TOOLBOX.tools),
 )

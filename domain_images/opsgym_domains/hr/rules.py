@@ -381,7 +381,7 @@ rule(
 
 @on_write(Notification, "NTF-1", "RECIPIENT_NOT_ELIGIBLE")
 async def recipients_may_know_of_the_case(gym: Gym, after: Notification, before: Notification | None) -> str | None:
-    """The recipient is active, and is the person whom the case is about or who handles or approves it."""
+    """The recipient is active, and is the person whom the case is about, who opened, handles or approves it."""
     if not sets_any(after, before, "email", "hr_case_id"):
         return None
     case = await gym.fetch(HrCase, after.hr_case_id)

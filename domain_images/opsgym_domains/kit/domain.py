@@ -97,6 +97,29 @@ class Mail:
 
 
 @dataclass(frozen=True)
+class Story:
+    """Records that the explore page shows with what belongs to them in order of time, for instance cases with tasks.
+
+    Queries are in SQLite's dialect.
+    """
+
+    name: str
+    """What the records are, in the plural."""
+    table: str
+    key: str
+    """Column with the table's primary key."""
+    records: str
+    """Query for the records, in the order of their list: `key`, `number`, `title`, `state`, `note` and `open`, whether
+    work on the record goes on; `note` may be null."""
+    facts: str
+    """Query for what is known of records: `record` (key), `place` in the order, `name` and `value`; facts whose value
+    is null are left out."""
+    entries: str
+    """Query for what belongs to records: `record`, `at` (`2026-10-28 09:00:00`), `place` among those of the same time,
+    `kind`, `title`, `state`, `note`, and `table`, `column` and `key` of the row; `state` and `note` may be null."""
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain's tables, tools, identity and built-in seeds."""
 
@@ -126,6 +149,8 @@ class Domain:
     """Rows that the explore page shows week by week; None if there are none."""
     mail: Mail | None = None
     """Mailboxes that the explore page shows as an inbox; None if there are none."""
+    story: Story | None = None
+    """Records that the explore page shows with their story; None if there are none."""
     scope: Scope | None = None
     """Conditions of the rows of a table that the acting user sees in every access, for a server that keeps users apart
     as published; None if every user sees all rows in access `published`."""

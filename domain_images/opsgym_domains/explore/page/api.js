@@ -32,6 +32,9 @@ export const readDomain = () => request("/explore/api/domain");
 export const query = async (sql, dialect = "sqlite") =>
   (await request("/api/sql-runner", { query: sql, dialect })).data;
 
+/** A value as SQL writes it. */
+export const quoted = (value) => (typeof value === "number" ? String(value) : `'${String(value).replaceAll("'", "''")}'`);
+
 /** The database's clock. */
 export const readClock = () => request("/api/clock");
 

@@ -6,12 +6,13 @@ import { failure, heading } from "./view.js";
 import { clock } from "./clock.js";
 import { mail } from "./mail.js";
 import { policy } from "./policy.js";
+import { records } from "./records.js";
 import { sql } from "./sql.js";
 import { tables } from "./tables.js";
 import { tools } from "./tools.js";
 import { week } from "./week.js";
 
-const views = { tables, week, mail, tools, policy, sql, clock };
+const views = { tables, records, week, mail, tools, policy, sql, clock };
 const main = document.getElementById("main");
 let turn = 0;
 
@@ -51,6 +52,8 @@ async function contentOf(route) {
     document.getElementById("database").textContent = `database ${database}, access ${domain.access}`;
     document.getElementById("week-link").hidden = !domain.timeline;
     document.getElementById("mail-link").hidden = !domain.mail;
+    document.getElementById("records-link").hidden = !domain.story;
+    if (domain.story) document.getElementById("records-link").textContent = domain.story.name;
     const view = views[route.view];
     if (!view) throw new Error(`Unknown view “${route.view}”.`);
     return await view(route, domain);

@@ -1,6 +1,6 @@
 // Tables, their rows, and how rows refer to each other.
 
-import { query } from "./api.js";
+import { query, quoted } from "./api.js";
 import { h, scrolling } from "./dom.js";
 import { cell, heading, link, remember } from "./view.js";
 
@@ -16,7 +16,6 @@ export async function tables({ what: [name, row], how }, domain) {
 }
 
 const quoteName = (name) => `"${name.replaceAll('"', '""')}"`;
-const quoteValue = (value) => (typeof value === "number" ? String(value) : `'${String(value).replaceAll("'", "''")}'`);
 const number = (n) => n.toLocaleString("en");
 const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
 
@@ -55,9 +54,9 @@ function stateOf(how) {
 
 function condition(table, state) {
   const parts = [];
-  if (state.column) parts.push(`${quoteName(state.column)} = ${quoteValue(state.value)}`);
+  if (state.column) parts.push(`${quoteName(state.column)} = ${quoted(state.value)}`);
   if (state.filter) {
-    const pattern = quoteValue(`%${state.filter.replace(/[\\%_]/g, "\\$&")}%`);
+    const pattern = quoted(`%${state.filter.replace(/[\\%_]/g, "\\$&")}%`);
     parts.push(`(${table.columns.map(({ name }) => `CAST(${quoteName(name)} AS TEXT) LIKE ${pattern} ESCAPE '\\'`).join(" OR ")})`);
   }
   return parts.length ? ` WHERE ${parts.join(" AND ")}` : "";
@@ -174,7 +173,7 @@ function valueOf(column, value) {
 
 async function oneRow(table, domain, how) {
   const key = [...how].filter(([name]) => table.columns.some((column) => column.name === name));
-  const where = key.map(([name, value]) => `${quoteName(name)} = ${quoteValue(value)}`).join(" AND ");
+  const where = key.map(([name, value]) => `${quoteName(name)} = ${quoted(value)}`).join(" AND ");
   const rows = where ? await query(`SELECT * FROM ${quoteName(table.name)} WHERE ${where} LIMIT 1`) : [];
   const named = key.map(([, value]) => value).join(" ");
   if (!rows.length) throw new Error(`${table.name} has no row ${named || "of that name"}.`);
@@ -196,7 +195,7 @@ async function referrers(table, row) {
   const others = table.referenced_by.filter((other) => row[other.to] !== null);
   if (!others.length) return [];
   const counts = await query(others.map(({ table: other, column, to }, at) =>
-    `SELECT ${at} AS at, COUNT(*) AS n FROM ${quoteName(other)} WHERE ${quoteName(column)} = ${quoteValue(row[to])}`).join(" UNION ALL "));
+    `SELECT ${at} AS at, COUNT(*) AS n FROM ${quoteName(other)} WHERE ${quoteName(column)} = ${quoted(row[to])}`).join(" UNION ALL "));
   const items = counts.filter(({ n }) => n > 0).map(({ at, n }) => {
     const { table: other, column, to } = others[at];
     return h("li", {}, link(["tables", other], { column, value: row[to] }, `${other}.${column}`), ` ${plural(n, "row")}`);

@@ -1,6 +1,6 @@
 // Entries with a start and an end, week by week. Invariant: times are those of the wall clock in the zone of the entry.
 
-import { query, readClock } from "./api.js";
+import { query, quoted, readClock } from "./api.js";
 import { h } from "./dom.js";
 import { address, heading, link } from "./view.js";
 
@@ -26,8 +26,6 @@ export async function week({ how }, domain) {
     ],
   };
 }
-
-const quoted = (value) => `'${String(value).replaceAll("'", "''")}'`;
 
 /** Lists that have entries, by name. */
 async function listsOf({ query: all }) {
