@@ -180,7 +180,15 @@ async def cases_close_after_their_tasks(gym: Gym, after: HrCase, before: HrCase 
 
 rule("CAS-3", "REASON_MISSING", desk.needs("status", "suspended", "worknotes"), HrCase)
 rule("CAS-3", "REASON_MISSING", desk.needs("status", "closed_incomplete", "worknotes"), HrCase)
-rule("CAS-3", "NOT_ASSIGNED", desk.needs("status", "work_in_progress", "assigned_to", "assignment_group"), HrCase)
+
+
+@on_write(HrCase, "CAS-3", "NOT_ASSIGNED")
+async def work_starts_with_an_assignee(_gym: Gym, after: HrCase, before: HrCase | None) -> str | None:
+    """A case whose work starts has a group and an assignee; an escalated one loses its assignee [ESC-1]."""
+    if not sets_to(after, before, "status", "work_in_progress"):
+        return None
+    missing = [name for name in ("assigned_to", "assignment_group") if getattr(after, name) is None]
+    return f"status work_in_progress also needs {', '.join(missing)}; give it in the same call" if missing else None
 
 
 # --- approvals -----------------------------------------------------------------------------------------------------
