@@ -230,6 +230,16 @@ def test_a_case_with_a_bank_account_is_approved_worked_on_and_accepted(changing:
     assert bo.call("update_hr_case", hr_case_id="9", worknotes="More").code == "CASE_IS_FINAL"
 
 
+def test_an_escalated_case_in_progress_loses_its_assignee_and_another_cannot_start_without_one(
+    changing: GymDatabase,
+) -> None:
+    escalated = {"hr_case_id": "3", "assignment_group": "Partners", "assigned_to": ""}
+    moved = changing.call_with("update_hr_case", escalated).data
+    assert (moved["status"], moved["assigned_to"], moved["assignment_group"]) == ("work_in_progress", None, 3)
+    start = {"hr_case_id": "2", "status": "work_in_progress", "assigned_to": ""}
+    assert changing.call_with("update_hr_case", start).code == "NOT_ASSIGNED"
+
+
 def test_an_agent_opens_a_case_about_a_person_whose_profile_is_hidden_and_tells_the_person(
     changing: GymDatabase,
 ) -> None:
