@@ -33,7 +33,7 @@ def anyio_backend() -> str:
 @asynccontextmanager
 async def sdk_client(gym: Gym, declared: DomainDeclaration, database_id: str, mode: str) -> AsyncIterator[Client]:
     headers = {"x-database-id": database_id, **declared.headers}
-    async with httpx2.AsyncClient(headers=headers) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:  # the first call of a server imports the SDK
         transport = streamable_http_client(f"{gym.url}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
