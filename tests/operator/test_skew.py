@@ -25,8 +25,9 @@ from opsgym_api.records.job_spec import JobSpec
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord
 from opsgym_api.tasks.suite import SuiteIndex
-from opsgym_core.kube.client import EVALMODELS, EVALRUNS
+from opsgym_core.kube.client import EVALMODELS, EVALRUNS, PODS
 from opsgym_operator.config import Images, OperatorConfig, PodsConfig, StoreGatewayConfig, parse_config
+from opsgym_operator.kube.cache import slim
 from opsgym_operator.observe.objects import ObservedPod, StoredState
 from opsgym_operator.observe.parse import (
     parse,
@@ -347,7 +348,7 @@ def test_a_preflight_tells_the_digests_of_its_images() -> None:
     ended["status"]["containerStatuses"] = [{"name": "preflight", "state": {}, "imageID": f"r@{DIGEST}"}]
     ended["status"]["initContainerStatuses"] = [{"name": "suite", "state": {}, "imageID": f"d@{OTHER}"}]
     job = {"metadata": {"name": "p", "creationTimestamp": stamp(0)}, "status": {}}
-    assert read_preflight(job, [ended]).image_ids == {"runner": f"r@{DIGEST}", "domains": f"d@{OTHER}"}
+    assert read_preflight(job, [slim(PODS, ended)]).image_ids == {"runner": f"r@{DIGEST}", "domains": f"d@{OTHER}"}
 
 
 def frozen_record(config: OperatorConfig = CONFIG) -> RunRecord:
@@ -406,4 +407,4 @@ def test_different_builds_of_an_image_within_a_run_are_reported_for_good() -> No
 def test_a_pod_says_which_images_its_node_runs() -> None:
     manifest = pod(phase="Running", agent={"running": {}})
     manifest["status"]["containerStatuses"][0]["imageID"] = f"runner@{DIGEST}"
-    assert read_pod(manifest).image_ids == (("runner", f"runner@{DIGEST}"),)
+    assert read_pod(slim(PODS, manifest)).image_ids == (("runner", f"runner@{DIGEST}"),)

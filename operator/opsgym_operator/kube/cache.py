@@ -31,7 +31,7 @@ _POD_METADATA = (
 )  # fmt: skip
 _POD_STATUS = ("phase", "reason", "message", "hostIP", "conditions", "initContainerStatuses", "containerStatuses")
 _CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
-_CONTAINER = ("name", "image", "state", "lastState")
+_CONTAINER = ("name", "image", "imageID", "state", "lastState")
 
 _SHORT = 200
 """Characters of a text that is stored once for all objects: names, images, times."""
