@@ -8,7 +8,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,23 @@ import pytest
 import yaml
 from devcluster.binaries import program
 from devcluster.cluster import Cluster
-from devcluster.images import write_image
+from devcluster.images import ctr, write_image
 from devcluster.kube import Kube, KubeError, Manifest, has_condition
 from devcluster.places import ROOT, S3_REGION
 from devcluster.processes import until
+from pydantic import SecretStr
 from tests.cluster.conftest import S3
+from tests.cluster.kinds import NEW_FIELD, Change, crds_chart, newer, older
+from tests.cluster.operator.held_model import SECRET as HELD_SECRET
+from tests.cluster.operator.held_model import HeldModel, held_model
 from tests.cluster.workloads import pod, shell
 from tests.helm.charts import CRDS, OPSGYM, rendered
 from tests.helm.test_chart import SETTINGS
 
 from opsgym_api.kinds.evalrun import EvalRun
+from opsgym_core.results.load import find_run, load_run
+from opsgym_core.store.location import open_store
+from opsgym_core.store.s3 import S3Access
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -348,6 +355,100 @@ def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tena
     start(kube, tenant.namespace, "after")
     kube.wait("EvalRun", "after", tenant.namespace, has_condition("Succeeded"), seconds=300)
     assert kube.get("EvalRun", "before", tenant.namespace)["status"] == before["status"]
+
+
+@pytest.fixture
+def releases(images: None) -> Iterator[str]:
+    """Images of a release one, which the node knows by digest too, as from a registry, and of a release two.
+
+    Both have the same content. Yields the runner of release one, by digest.
+    """
+    names = ("operator", "runner", "domains")
+    digests = {name: _target_of(f"localhost/opsgym-{name}:dev") for name in names}
+    tags = {f"localhost/{release}/{name}:{release}": name for release in ("one", "two") for name in names}
+    tags |= {f"localhost/one/{name}@{digest}": name for name, digest in digests.items()}
+    for tag, name in tags.items():
+        output_of(ctr("images", "tag", "--force", f"localhost/opsgym-{name}:dev", tag))
+    yield f"localhost/one/runner@{digests['runner']}"
+    output_of(ctr("images", "rm", *tags))
+
+
+def _target_of(image: str) -> str:
+    """Digest of an image that the node has."""
+    lines = output_of(ctr("images", "ls", f"name=={image}")).splitlines()
+    return next(word for word in lines[1].split() if word.startswith("sha256:"))
+
+
+def _release(name: str, s3: S3) -> Mapping[str, Any]:
+    """Values of a release."""
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": s3.secret}
+    return {
+        "stores": [store],
+        "images": {"prefix": f"localhost/{name}/", "tag": name},
+        "credentials": {"allowInline": True, "secretNames": [HELD_SECRET]},
+        "networkPolicy": {"enabled": False},
+    }
+
+
+def _held_run(model: HeldModel, namespace: str) -> Manifest:
+    """An EvalRun of four tasks. Since it has a budget, its first Job is of one round: of two trials."""
+    models = [{"name": "held", "inline": model.inline()}]
+    spec = {"suite": {"builtin": "quickstart", "limit": 4}, "models": models, "budget": {"maxUsd": 50}}
+    metadata = {"name": "long", "namespace": namespace}
+    return {"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalRun", "metadata": metadata, "spec": spec}
+
+
+def _running(kube: Kube, namespace: str, but: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Images of the main container of each running task pod, by the pod's uid."""
+    pods = kube.list("Pod", namespace, "opsgym.dev/role=task")
+    images = {each["metadata"]["uid"]: [part["image"] for part in each["spec"]["containers"]] for each in pods}
+    running = {each["metadata"]["uid"] for each in pods if each["status"].get("phase") == "Running"}
+    return {uid: images[uid] for uid in running - {*but}}
+
+
+@pytest.fixture
+def change_kinds(cluster: Cluster, kinds: None, tmp_path: Path) -> Iterator[Callable[[Change], None]]:
+    """Upgrades the chart opsgym-crds to changed definitions; afterwards to those of this version."""
+
+    def upgrade(chart: Path) -> None:
+        output_of(cluster.helm("upgrade", "opsgym-crds", str(chart), "-n", "default"))
+
+    yield lambda change: upgrade(crds_chart(tmp_path / change.__name__, change))
+    upgrade(CRDS)
+
+
+def test_a_run_goes_on_through_upgrades_of_kinds_and_release_and_through_a_rollback(
+    kube: Kube, tenant: Tenant, s3: S3, releases: str, change_kinds: Callable[[Change], None]
+) -> None:
+    where = tenant.namespace
+    with held_model(kube, where) as model:
+        change_kinds(older)
+        tenant.install(_release("one", s3))
+        model.hold()
+        created = kube.create(_held_run(model, where))
+        assert "trialsPerPod" not in created["spec"]
+        assert until(lambda: model.requests >= 2 and len(_running(kube, where)) == 2, 300)
+        begun = _running(kube, where)
+
+        change_kinds(newer)
+        assert until(lambda: NEW_FIELD in kube.get("EvalRun", "long", where)["spec"]["limits"], 60)
+        tenant.install(_release("two", s3))
+        assert _running(kube, where) == begun
+        kube.patch("EvalRun", "long", where, {"spec": {"budget": {"maxUsd": 60}}})
+        model.hold(after=2)
+        # The second Job is of the upgraded operator.
+        assert until(lambda: model.requests >= 4 and len(_running(kube, where, but=begun)) == 2, 300)
+        later = _running(kube, where, but=begun)
+
+        kube.patch("EvalRun", "long", where, {"status": {NEW_FIELD: "b"}}, part="status")
+        tenant.helm("rollback", "opsgym", "--wait", "--timeout", "120s")
+        assert _running(kube, where, but=begun) == later
+        model.release()
+        kube.wait("EvalRun", "long", where, has_condition("Succeeded"), seconds=300)
+    assert [*begun.values(), *later.values()] == [[releases]] * 4
+    store = open_store(s3.url, S3Access(s3.endpoint_url, s3.region, s3.access_key_id, SecretStr(s3.secret_access_key)))
+    results = load_run(store, find_run(store, "long"))
+    assert (len(results.trials), len(results.attempts)) == (4, 4), "a trial was lost, or run twice"
 
 
 def test_what_a_release_leaves_is_runs_and_results_and_a_new_one_goes_on_with_them(
