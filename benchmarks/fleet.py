@@ -223,6 +223,7 @@ class Figures:
             "pods per second": f"{self.operated.rate:.1f}",
             "the same Jobs by hand": f"{self.by_hand.rate:.1f}; ratio {self.ratio:.2f}",
             "CPU time of a pod: control plane, kwok, S3 server, operator": f"{self.operated.cpu_s:.2f} s",
+            "of it the operator": f"{self.operated.cpu_by_process.get('operator', 0.0):.2f} s",
             "of a pod of the same Jobs by hand": f"{self.by_hand.cpu_s:.2f} s; ratio {self.cost_ratio:.2f}",
             "CPU time of a pass": _mean_and_most(self.passes_cpu_s),
             "duration of a pass, requests included": _mean_and_most(self.passes_s),
