@@ -12,6 +12,7 @@ from tests.suites.conftest import Gyms
 from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.csm.tables import Account, Product, User, UserGroup
+from opsgym_domains.hr import tables as hr
 from opsgym_domains.itsm.priority_matrix import priority_of
 from opsgym_domains.kit.sqlite import run_seed
 from opsgym_suites.csm import seeds as csm_seeds
@@ -21,6 +22,10 @@ from opsgym_suites.csm.seeds.generate import QUICKSTART as CSM_QUICKSTART
 from opsgym_suites.csm.seeds.generate import generate as generate_csm
 from opsgym_suites.csm.seeds.halden import HALDEN
 from opsgym_suites.csm.seeds.larkspur import LARKSPUR
+from opsgym_suites.hr import seeds as hr_seeds
+from opsgym_suites.hr.seeds.generate import generate as generate_hr
+from opsgym_suites.hr.seeds.hospital import HOSPITAL
+from opsgym_suites.hr.seeds.works import WORKS
 from opsgym_suites.itsm.seeds import desk_sql, desk_world, grid_sql, grid_world, quickstart_sql, quickstart_world
 from opsgym_suites.itsm.seeds.generate import DESK, GRID, QUICKSTART, generate
 from opsgym_suites.kit.authoring_rules import seed_violations
@@ -65,7 +70,11 @@ SEEDS = (
         csm_seeds.charging_sql,
         1500,
     ),
+    Seed("hr", "hospital", lambda: generate_hr(HOSPITAL), hr_seeds.hospital_world, hr_seeds.hospital_sql, 2500),
+    Seed("hr", "works", lambda: generate_hr(WORKS), hr_seeds.works_world, hr_seeds.works_sql, 2500),
 )
+TABLES = {"itsm": 24, "csm": 17, "hr": 26}
+"""Tables with rows in every seed of a domain."""
 each_seed = pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.id)
 
 
@@ -90,7 +99,7 @@ def desk(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
         yield made
 
 
-@pytest.fixture(scope="module", params=SEEDS[3:], ids=lambda seed: seed.id)
+@pytest.fixture(scope="module", params=SEEDS[3:6], ids=lambda seed: seed.id)
 def customers(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
     """Customer service's."""
     with made_of(gyms, request.param) as made:
@@ -112,7 +121,7 @@ def test_every_table_has_rows_and_the_database_has_as_many_as_the_seed(loaded: t
     seed, made = loaded
     written = {name: len(rows) for name, rows in seed.world().tables() if rows}
     assert {name: made.value(f"SELECT COUNT(*) FROM {name}") for name in written} == written
-    assert len(written) == (24 if seed.domain == "itsm" else 17)
+    assert len(written) == TABLES[seed.domain]
     assert sum(written.values()) >= seed.least_rows
 
 
@@ -292,3 +301,73 @@ def test_every_kind_occurs_in_customer_service(customers: GymDatabase, query: st
 )
 def test_no_row_of_customer_service_contradicts_another_or_the_policy(customers: GymDatabase, query: str) -> None:
     assert customers.rows(query) == []
+
+
+# --- HR ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=SEEDS[6:], ids=lambda seed: seed.id)
+def people(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
+    """HR's."""
+    with made_of(gyms, request.param) as made:
+        yield made
+
+
+def test_the_worlds_of_hr_share_no_names_or_time() -> None:
+    one, other = hr_seeds.hospital_world(), hr_seeds.works_world()
+    assert one.now != other.now
+    for kind, column in ((hr.User, "email"), (hr.UserGroup, "name"), (hr.HrService, "service_name")):
+        names = [{getattr(row, column) for row in world.all(kind)} for world in (one, other)]
+        assert not names[0] & names[1]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT COUNT(DISTINCT role) FROM user WHERE active = 1", 4),
+        ("SELECT COUNT(DISTINCT coe_type) FROM hr_case", 5),
+        ("SELECT COUNT(DISTINCT type) FROM hr_criteria WHERE active = 1", 2),
+        ("SELECT COUNT(DISTINCT state) FROM knowledge", 3),
+        ("SELECT COUNT(*) FROM user_group WHERE active = 0", 1),
+        ("SELECT COUNT(*) FROM assignment_rules WHERE active = 0", 1),
+    ],
+)
+def test_every_kind_occurs_in_hr(people: GymDatabase, query: str, expected: int) -> None:
+    assert people.value(query) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        (
+            "SELECT 1 FROM hr_case c WHERE assigned_to IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM user_group_member m WHERE m.user_id = c.assigned_to AND m.group_id = c.assignment_group)"
+        ),
+        "SELECT 1 FROM hr_case c JOIN user u ON u.user_id = c.assigned_to WHERE u.active = 0 OR u.role = 'employee'",
+        "SELECT 1 FROM hr_case c JOIN hr_profile p ON p.hr_profile_id = c.opened_for WHERE p.user_id = c.assigned_to",
+        (
+            "SELECT 1 FROM hr_case c, json_each(c.skills) s WHERE c.assigned_to IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM user_skill k WHERE k.user = c.assigned_to AND k.skill = s.value)"
+        ),
+        "SELECT 1 FROM hr_case WHERE status IN ('suspended', 'closed_incomplete') AND worknotes IS NULL",
+        "SELECT 1 FROM hr_case WHERE status = 'work_in_progress' AND assigned_to IS NULL",
+        (
+            "SELECT 1 FROM hr_case_task t JOIN hr_case c ON c.hr_case_id = t.parent_case WHERE c.status LIKE 'closed%' "
+            "AND t.status NOT IN ('closed_complete', 'closed_incomplete', 'cancelled')"
+        ),
+        (
+            "SELECT 1 FROM hr_case_task t JOIN checklist i ON i.case_task_id = t.hr_case_task_id "
+            "WHERE t.status = 'closed_complete' AND i.checked = 0"
+        ),
+        "SELECT 1 FROM hr_profile WHERE employment_start_date > employment_end_date",
+        "SELECT 1 FROM hr_profile p JOIN user u ON u.user_id = p.manager WHERE u.role <> 'manager' OR u.active = 0",
+        ("SELECT 1 FROM hr_case_knowledge l JOIN knowledge k USING (knowledge_id) WHERE k.state <> 'published'"),
+        (
+            "SELECT 1 FROM assignment_rules r, json_each(r.users) u WHERE NOT EXISTS "
+            "(SELECT 1 FROM user_group_member m WHERE m.group_id = r.user_group AND m.user_id = u.value)"
+        ),
+        "SELECT 1 FROM user_role JOIN user USING (user_id) JOIN role USING (role_id) WHERE role.name <> user.role",
+    ],
+)
+def test_no_row_of_hr_contradicts_another_or_the_policy(people: GymDatabase, query: str) -> None:
+    assert people.rows(query) == []

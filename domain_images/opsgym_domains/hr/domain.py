@@ -27,6 +27,7 @@ from opsgym_domains.hr import (  # noqa: F401 - see above
 )
 
 # isort: on
+from opsgym_domains.data_files import packaged_seeds
 from opsgym_domains.hr.access import access_rules
 from opsgym_domains.hr.deadlines import DEADLINES
 from opsgym_domains.hr.story import STORY
@@ -65,5 +66,6 @@ DOMAIN = Domain(
     scope=lambda table, actor: own_rows(table, actor.org_id),
     story=STORY,
     deadlines=DEADLINES,
+    seeds=packaged_seeds("opsgym_domains.hr", "hospital", "works"),
     access=access_rules(TOOLBOX.tools),
 )
