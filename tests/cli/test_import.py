@@ -201,11 +201,11 @@ def test_members_of_an_archive_are_never_written_outside_the_suite_folder(world:
 
 
 def test_tools_of_domains_that_are_not_installed_are_checked_against_files(world: World) -> None:
-    hr = published("hr", selected_tools=["find_worker", "gone"], verifiers=checks(("c", "SELECT 1", 1)))
-    hr["gym_servers_config"][0]["mcp_server_name"] = "sn-hr-internal"
-    (world.folder / "rows.json").write_text(json.dumps(hr))
+    row = published("payroll", selected_tools=["find_worker", "gone"], verifiers=checks(("c", "SELECT 1", 1)))
+    row["gym_servers_config"][0]["mcp_server_name"] = "sn-payroll-internal"
+    (world.folder / "rows.json").write_text(json.dumps(row))
     (world.folder / "tools").mkdir()
-    (world.folder / "tools/hr.json").write_text(json.dumps({"tools": [{"name": "find_worker"}]}))
+    (world.folder / "tools/payroll.json").write_text(json.dumps({"tools": [{"name": "find_worker"}]}))
     without, _ = imported(world, "rows.json")
     assert "unknown_tool" not in kinds(without)
     report, _ = imported(world, "rows.json", "--tools", "tools")

@@ -7,18 +7,17 @@ import asyncio
 import pytest
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import carry_out, database
-from tests.suites.proofs import Case, cases, gold
+from tests.suites.proofs import SUITES, Case, cases, gold
 from tests.support.differences import naive_difference
 
 from opsgym_api.records.state_difference import StateDifference
-from opsgym_domains import registry
 from opsgym_runner.gyms.client import http_client
 
 OF_EACH = 4
 """Tasks of a domain that are tried, spread over its suites; `tests/domains/test_differences.py` tries every table."""
 
 
-@pytest.mark.parametrize("domain", registry.domains())
+@pytest.mark.parametrize("domain", sorted({suite.server.domain for suite in SUITES.values()}))
 def test_the_difference_of_reference_solutions_is_that_of_their_snapshots(gyms: Gyms, domain: str) -> None:
     own = [case for case in cases() if case.task.domain == domain]
     tried = own[:: len(own) // OF_EACH][:OF_EACH]
