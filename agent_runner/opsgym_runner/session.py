@@ -319,11 +319,11 @@ class EpisodeSession:
         rendered = result.rendered
         if self._job.agent.answers == "published":
             self.last_reply = rendered
-        self.calls.append(ToolCallResult(own.name, own.arguments, rendered, result.is_error))
+        executor = self._episode_tools.executor_of(request)
+        self.calls.append(ToolCallResult(own.name, own.arguments, rendered, result.is_error, executor))
         journal.tool_errors += result.is_error
         if gym is not None and not result.is_error:
             self._events.tool_succeeded(gym, own.name)
-        executor = self._episode_tools.executor_of(request)
         context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by, executor)
         return rendered
 

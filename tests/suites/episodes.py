@@ -119,7 +119,7 @@ async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[To
                 events.tool_succeeded(gym.name, call.name)
             step += 1
             await events.apply_due(step)
-            results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error))
+            results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name))
     events.close()
     return results, notes.texts
 

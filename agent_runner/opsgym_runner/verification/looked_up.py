@@ -30,6 +30,8 @@ class ToolCallResult:
     result: str
     """The JSON-RPC result as the model read it."""
     is_error: bool
+    gym: str | None = None
+    """Gym server that executed it; None if none did."""
 
     @cached_property
     def objects(self) -> Sequence[Mapping[str, Any]]:

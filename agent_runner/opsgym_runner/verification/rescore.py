@@ -85,7 +85,7 @@ def read_saved_trial(store: Store, run: str, record: TrialRecord, task: Task) ->
             raise infra_error(InfraReason.STORE_LOST, message) from None
         raise config_error(ConfigReason.UNSUPPORTED, message) from None
     calls = [
-        ToolCallResult(event.tool_name, event.arguments or {}, event.content, event.is_error)
+        ToolCallResult(event.tool_name, event.arguments or {}, event.content, event.is_error, event.gym)
         for event in transcript.events
         if event.kind == "tool" and event.tool_name
     ]

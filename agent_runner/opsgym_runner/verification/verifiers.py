@@ -45,6 +45,10 @@ class Trajectory:
             return self.answer
         return answers[day - 1] if day <= len(answers) else ""
 
+    def calls_of(self, gym: str | None) -> Sequence[ToolCallResult]:
+        """Calls that a gym server executed; those of all gym servers for None."""
+        return self.calls if gym is None else [call for call in self.calls if call.gym == gym]
+
     @property
     def tools_called(self) -> list[str]:
         """Tool of every call."""
@@ -236,7 +240,7 @@ def _state_difference(index: int, verifier: Verifier, findings: Findings) -> Ver
 
 def _looked_up(index: int, verifier: Verifier, trajectory: Trajectory) -> VerifierResult:
     check = verifier.looked_up
-    missing = not_looked_up(check, trajectory.calls)
+    missing = not_looked_up(check, trajectory.calls_of(verifier.gym_name))
     return VerifierResult(
         **_common(index, verifier),
         passed=not missing,

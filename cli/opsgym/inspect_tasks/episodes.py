@@ -59,7 +59,7 @@ class StartedEpisode:
     def _tool(self, function: Mapping[str, Any], ref: ToolRef) -> Tool:
         async def execute(**arguments: Any) -> str:
             result = await self._gyms[ref.gym].call_tool(ref.name, arguments)
-            self._calls.append(ToolCallResult(ref.name, arguments, result.rendered, result.is_error))
+            self._calls.append(ToolCallResult(ref.name, arguments, result.rendered, result.is_error, ref.gym))
             text = result_text(result.rendered)
             if result.is_error:
                 raise ToolError(text)

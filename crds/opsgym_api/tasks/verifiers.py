@@ -139,7 +139,8 @@ class Verifier(Row):
     description: str = ""
     """What it checks, for people."""
     gym_name: str | None = None
-    """Gym server whose database is judged; the task's first one if absent."""
+    """Gym server whose database is judged; the task's first one if absent. Of a `looked_up` verifier the one
+    whose calls count; all if absent."""
     validation_config: Annotated[dict[str, Any], BeforeValidator(decoded)]
     """Fields of the check, by type: see `DatabaseState`, `ToolExecution`, `ResponseCheck`, `AnswerMatch`,
     `ExpectedDifference`, `LookedUp`."""
