@@ -25,7 +25,7 @@ from opsgym_domains.kit.constraint_errors import as_tool_error, missing_referenc
 from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.filters import NO_FILTERS, among, matching
 from opsgym_domains.kit.fitting import can_be_stored, changes, fit_key, fitted
-from opsgym_domains.kit.identifiers import NEXT_UUIDS, count_up, uuid_of
+from opsgym_domains.kit.identifiers import NEXT_UUIDS, count_up, ulid_of, uuid_of
 from opsgym_domains.kit.schema import (
     ROW_ORDER,
     Row,
@@ -320,8 +320,8 @@ class Gym:
             ToolError: As for `insert`.
         """
         keyless = [row for row in rows if type(row).has_uuid and getattr(row, key_column(type(row))) is None]
-        for row, key in zip(keyless, await self._next_uuids(len(keyless)) if keyless else (), strict=True):
-            setattr(row, key_column(type(row)), key)
+        for row, count in zip(keyless, await self._next_uuids(len(keyless)) if keyless else (), strict=True):
+            setattr(row, key_column(type(row)), _uuid(type(row), count))
         with self._session.no_autoflush:
             for row in rows:
                 await self._add(row)
@@ -441,7 +441,7 @@ class Gym:
         if is_counted(table):
             return int(await self._session.scalar(count_up(table)) or 0)
         if kind.has_uuid:
-            return (await self._next_uuids(1))[0]
+            return _uuid(kind, (await self._next_uuids(1))[0])
         if kind.id_prefix is None:
             return None
         return f"{kind.id_prefix}{await self._highest(kind, key_column(kind)) + 1:03d}"
@@ -468,9 +468,9 @@ class Gym:
         highest = await self._session.scalar(select(func.max(cast(digits, Integer))).where(*conditions))
         return highest or 0
 
-    async def _next_uuids(self, number: int) -> Sequence[str]:
+    async def _next_uuids(self, number: int) -> Sequence[int]:
         last: int = await self._session.scalar(NEXT_UUIDS, {"number": number}) or 0
-        return [uuid_of(count) for count in range(last - number + 1, last + 1)]
+        return range(last - number + 1, last + 1)
 
     # --- access ----------------------------------------------------------------------------------------------------
 
@@ -520,6 +520,11 @@ class Gym:
             if refusal is None:
                 raise
             raise refusal from None
+
+
+def _uuid(kind: type[Row], count: int) -> str:
+    """A generated key in the form of its row class."""
+    return ulid_of(count) if kind.has_ulid else uuid_of(count)
 
 
 def not_found(kind: type[Row], key: Key, field: str) -> ToolError:

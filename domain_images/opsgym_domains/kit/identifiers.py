@@ -13,6 +13,7 @@ from sqlalchemy.sql.elements import TextClause
 from opsgym_domains.kit.schema import COUNTERS
 
 _NAMESPACE = UUID("0d4c0c5e-5b1f-4d0c-9a55-0c3f1c6a7e21")
+_BASE_32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 NEXT_UUIDS = text(
     f"INSERT INTO {COUNTERS} AS counter (name, last) VALUES ('uuid', :number) "  # noqa: S608 - names of our own tables
     "ON CONFLICT (name) DO UPDATE SET last = counter.last + excluded.last RETURNING last"
@@ -33,3 +34,9 @@ def count_up(table: Table) -> TextClause:
 def uuid_of(count: int) -> str:
     """The UUID for a value of the counter; it is the same in every database."""
     return str(uuid5(_NAMESPACE, str(count)))
+
+
+def ulid_of(count: int) -> str:
+    """The UUID for a value of the counter in the form of a ULID: 26 digits of Crockford's base 32."""
+    number = uuid5(_NAMESPACE, str(count)).int
+    return "".join(_BASE_32[number >> 5 * place & 31] for place in reversed(range(26)))

@@ -167,6 +167,7 @@ class Row(DeclarativeBase):
             unless `blank_is_null`.
         has_uuid: Whether generated keys are UUIDs. They are counted in each database, so that a fixed order of calls
             repeats them.
+        has_ulid: Whether these keys are written as 26 letters and digits, as ULIDs are, instead of with hyphens.
     """
 
     __abstract__ = True
@@ -186,6 +187,7 @@ class Row(DeclarativeBase):
     blank_is_null: ClassVar[bool] = True
     blank_is_missing: ClassVar[bool] = False
     has_uuid: ClassVar[bool] = False
+    has_ulid: ClassVar[bool] = False
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         **{Annotated[str, n]: varchar(n) for n in (20, 30, 32, 40, 50, 60, 80, 100, 120, 255, 500, 2000)},
