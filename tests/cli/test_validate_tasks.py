@@ -120,7 +120,7 @@ def test_fields_of_other_programs_are_a_warning_and_published_ones_are_not_menti
         ),
         (
             {"gym_servers_config": server(mcp_server_name="gym-chess-mcp")},
-            "gym_servers_config[0].mcp_server_name: unknown domain 'chess'; known: calendar, csm, email, hr, itsm",
+            "gym_servers_config[0].mcp_server_name: unknown domain 'chess'; known: calendar, csm, drive, email",
         ),
     ],
 )  # fmt: skip

@@ -58,7 +58,8 @@ class Outcome:
             return _codes_of_plain_text(self.text)
         refusal = json.loads(self.text)
         if "error" in refusal:
-            return [refusal["error"]["reason"]]
+            error = refusal["error"]
+            return [item["code"] for item in error.get("errors", ())] or [error["reason"]]
         detail = refusal["detail"]
         problems = detail["details"] if isinstance(detail, dict) else [item["ctx"] for item in detail]
         return [item.get("code") or item["error_code"] for item in problems]

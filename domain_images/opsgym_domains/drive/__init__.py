@@ -1,0 +1,1 @@
+"""Drive: files and folders, shared drives, and who may use them."""

@@ -1,0 +1,228 @@
+"""Files as they are read: one by its id, and lists that a search selects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select, true
+
+from opsgym_domains.drive.content import has_content, is_native, text_of
+from opsgym_domains.drive.forms import FOLDER
+from opsgym_domains.drive.pages import page
+from opsgym_domains.drive.reach import (
+    Principal,
+    below,
+    member,
+    named,
+    principal,
+    reach,
+    reach_drive,
+    reachable,
+    refuse_low,
+    role_on,
+    shared_widely,
+    suffices,
+)
+from opsgym_domains.drive.resources import Resource, file_resource, file_resources
+from opsgym_domains.drive.search import found_files
+from opsgym_domains.drive.tables import DriveMembership, File, Permission, SharedDrive
+from opsgym_domains.drive.toolbox import tool
+from opsgym_domains.kit.errors import ToolError, short
+from opsgym_domains.kit.gym import Gym
+
+CORPORA = ("user", "domain", "drive", "allDrives")
+LONG_AGO = datetime(1, 1, 1)  # noqa: DTZ001 - tables keep UTC without zone
+
+
+@tool(row=File, words={"alt": "media returns the content of the file instead of its fields"})
+async def get_files(
+    gym: Gym, file_id: str, alt: str | None = None, include_labels: str | None = None, **_: Any
+) -> Resource:
+    """Get a file, a folder or a shortcut; with alt=media its content.
+
+    The content of Drive's own documents is exported instead (NOT_DOWNLOADABLE). In access strict `capabilities` says
+    what you may do. Refused (FILE_NOT_FOUND) if no file that you reach has this id.
+    """
+    file = await reach(gym, file_id)
+    if alt == "media":
+        return {"kind": "drive#file", "id": file.id, "mimeType": file.mime_type, "content": await content(gym, file)}
+    return await file_resource(gym, file, include_labels) | await _capabilities(gym, file)
+
+
+async def content(gym: Gym, file: File) -> str:
+    """The content of a file that is not one of Drive's own documents.
+
+    Raises:
+        ToolError: `NOT_DOWNLOADABLE`, `CONTENT_NOT_AVAILABLE`, `INSUFFICIENT_FILE_PERMISSIONS`.
+    """
+    if not has_content(file.mime_type) or is_native(file.mime_type):
+        message = f"{file.mime_type} has no content to download; documents of Drive are exported with export_files"
+        raise ToolError("NOT_DOWNLOADABLE", message, "fileId")
+    await refuse_download(gym, file)
+    text = await text_of(gym, file.head_revision_id)
+    if text is None:
+        raise ToolError("CONTENT_NOT_AVAILABLE", "the content of this file is not kept in this environment", "fileId")
+    return text
+
+
+async def refuse_download(gym: Gym, file: File) -> None:
+    """Refuses downloads, copies and exports that the restrictions of a shared drive exclude, in access strict.
+
+    Raises:
+        ToolError: `INSUFFICIENT_FILE_PERMISSIONS`.
+    """
+    if not gym.is_strict or file.drive_id is None:
+        return
+    drive = await gym.fetch(SharedDrive, file.drive_id)
+    needed = "reader"
+    if drive.copy_requires_writer_permission or drive.download_restricted_for_readers:
+        needed = "writer"
+    if drive.download_restricted_for_writers:
+        needed = "organizer"
+    refuse_low(await role_on(gym, file, await principal(gym)), needed, f"file {file.id}", "fileId")
+
+
+async def _capabilities(gym: Gym, file: File) -> Resource:
+    if not gym.is_strict:
+        return {}
+    role = await role_on(gym, file, await principal(gym))
+    trash = "fileOrganizer" if file.drive_id else "owner"
+    needed = {
+        "canComment": "commenter",
+        "canEdit": "writer",
+        "canRename": "writer",
+        "canShare": "writer" if file.drive_id or file.writers_can_share is not False else "owner",
+        "canTrash": trash,
+        "canDelete": "organizer" if file.drive_id else "owner",
+    }
+    return {"capabilities": {name: suffices(role, least) for name, least in needed.items()}}
+
+
+# --- lists -----------------------------------------------------------------------------------------------------------
+
+
+@tool(
+    row=File,
+    words={
+        "q": "Search, for instance name contains 'plan' and 'me' in owners",
+        "driveId": "Shared drive whose items are listed (drive id)",
+        "orderBy": "Sort keys, separated by commas, each with desc to reverse it: folder,modifiedTime desc",
+        "trashed": "Whether only items in the trash, or only others, are listed; both unless given",
+    },
+)
+async def list_files(
+    gym: Gym,
+    q: str | None = None,
+    order_by: str | None = None,
+    page_size: int = 100,
+    page_token: str | None = None,
+    **filters: Any,
+) -> Resource:
+    """List files and folders that a search finds, the latest changed first unless orderBy is given.
+
+    A search joins conditions with and, or, not and brackets: name, fullText, mimeType, modifiedTime, createdTime,
+    trashed, starred, parents, owners, writers, readers, sharedWithMe, properties, visibility. Items of shared drives
+    are left out unless driveId, corpora or includeItemsFromAllDrives includes them. Returns `files` and the token of
+    the next page. A search that is not valid is refused (INVALID_QUERY) with the place of the fault.
+    """
+    user = await principal(gym)
+    conditions = await _scope(gym, user, **filters)
+    if q and q.strip():
+        conditions.append(found_files(q, user))
+    if "trashed" in filters:
+        conditions.append(File.trashed.is_(True) if filters["trashed"] else File.trashed.is_not(True))
+    rows = ordered(await gym.all(File, *conditions), order_by or "modifiedTime desc")
+    shown, more = page(rows, page_token, page_size)
+    return {"kind": "drive#fileList", "incompleteSearch": False, "files": await file_resources(gym, shown), **more}
+
+
+async def _scope(
+    gym: Gym,
+    user: Principal,
+    corpora: str = "user",
+    drive_id: str | None = None,
+    include_items_from_all_drives: bool = False,
+    spaces: str = "drive",
+    **_: Any,
+) -> list[ColumnElement[bool]]:
+    """Conditions of the files to look at.
+
+    Raises:
+        ToolError: `INVALID_CORPORA`, `DRIVE_ID_REQUIRED`, `DRIVE_NOT_FOUND`.
+    """
+    if corpora not in CORPORA:
+        raise ToolError("INVALID_CORPORA", f"corpora is one of {', '.join(CORPORA)}, not {short(corpora)}", "corpora")
+    if corpora == "drive" and not drive_id:
+        raise ToolError("DRIVE_ID_REQUIRED", "corpora drive needs driveId", "driveId")
+    conditions: list[ColumnElement[bool]] = [File.space.in_([space.strip() for space in spaces.split(",")])]
+    if drive_id:
+        await reach_drive(gym, drive_id)
+        conditions.append(File.drive_id == drive_id)
+    elif corpora != "allDrives" and not include_items_from_all_drives:
+        conditions.append(File.drive_id.is_(None))
+    if corpora == "domain":
+        conditions.append(_found_by_everybody(user))
+    if gym.is_strict:
+        conditions += [reachable(user), true() if drive_id else _listed(user)]
+    return conditions
+
+
+def _listed(user: Principal) -> ColumnElement[bool]:
+    """Condition of the files that a search of a user finds: not those that only a link opens."""
+    findable = and_(shared_widely(user), Permission.allow_file_discovery.is_(True))
+    permission = and_(Permission.deleted.is_not(True), or_(named(user), findable))
+    files = select(Permission.file_id).where(permission, Permission.file_id.is_not(None))
+    drives = select(Permission.drive_id).where(permission, Permission.drive_id.is_not(None))
+    memberships = select(DriveMembership.drive_id).where(member(user))
+    roots = or_(File.id.in_(files), File.drive_id.in_(drives), File.drive_id.in_(memberships))
+    return File.id.in_(below(roots))
+
+
+def _found_by_everybody(user: Principal) -> ColumnElement[bool]:
+    """Condition of the files that are shared with the domain and can be found there."""
+    shared = and_(shared_widely(user), Permission.allow_file_discovery.is_(True), Permission.deleted.is_not(True))
+    return File.id.in_(below(File.id.in_(select(Permission.file_id).where(shared, Permission.file_id.is_not(None)))))
+
+
+def _time(value: datetime | None) -> datetime:
+    return value or LONG_AGO
+
+
+def _natural(file: File) -> Sequence[tuple[int, int, str]]:
+    """A name whose numbers are compared as numbers."""
+    parts = re.findall(r"([0-9]{1,18})|([^0-9]+|[0-9]+)", file.name.lower())
+    return [(0, int(digits), "") if digits else (1, 0, text) for digits, text in parts]
+
+
+_KEYS: Mapping[str, Callable[[File], Any]] = {
+    "createdTime": lambda file: _time(file.created_time),
+    "folder": lambda file: file.mime_type != FOLDER,
+    "modifiedByMeTime": lambda file: _time(file.modified_time if file.modified_by_me else None),
+    "modifiedTime": lambda file: _time(file.modified_time),
+    "name": lambda file: file.name.lower(),
+    "name_natural": _natural,
+    "quotaBytesUsed": lambda file: file.quota_bytes_used or 0,
+    "recency": lambda file: max(_time(file.modified_time), _time(file.viewed_by_me_time)),
+    "sharedWithMeTime": lambda file: _time(file.created_time),
+    "starred": lambda file: not file.starred,
+    "viewedByMeTime": lambda file: _time(file.viewed_by_me_time),
+}
+
+
+def ordered(files: Sequence[File], order_by: str) -> list[File]:
+    """Files in the order of sort keys.
+
+    Raises:
+        ToolError: `INVALID_ORDER`.
+    """
+    rows = list(files)
+    for key in reversed(order_by.split(",")):
+        name, _, direction = key.strip().partition(" ")
+        if name not in _KEYS or direction.strip() not in ("", "asc", "desc"):
+            message = f"{short(key.strip())} is not a sort key; keys: {', '.join(_KEYS)}, each with desc to reverse it"
+            raise ToolError("INVALID_ORDER", message, "orderBy")
+        rows.sort(key=_KEYS[name], reverse=direction.strip() == "desc")
+    return rows

@@ -1,0 +1,34 @@
+"""Pages of lists. A page token is the number of results before the page, as in the published examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opsgym_domains.kit.errors import ToolError
+
+
+def offset_of(token: str | None) -> int:
+    """Number of results before a page.
+
+    Raises:
+        ToolError: `INVALID_PAGE_TOKEN`.
+    """
+    if not token:
+        return 0
+    if not token.isascii() or not token.isdecimal() or len(token) > 9:
+        raise ToolError("INVALID_PAGE_TOKEN", "pageToken is not a token that a page before returned", "pageToken")
+    return int(token)
+
+
+def page(rows: Sequence[Any], token: str | None, size: int | None) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The rows of a page, and the token of the next one as a field, if there is one.
+
+    Args:
+        rows: All rows of the list.
+        token: Token of the page.
+        size: Rows of a page; None for all.
+    """
+    start = offset_of(token)
+    end = len(rows) if size is None else start + size
+    return rows[start:end], {"nextPageToken": str(end)} if end < len(rows) else {}

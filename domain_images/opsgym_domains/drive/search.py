@@ -1,0 +1,277 @@
+"""Searches of files and shared drives: from the tree of a search to the condition of a query.
+
+Invariant: a text of `name` is found where it begins a word, and one of `fullText` as whole words, in any case and with
+any characters between words; permissions count directly and from above, as they do when a file is opened.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, exists, false, func, not_, or_, select, true
+
+from opsgym_domains.drive.query import Condition, Joined, Node, Not, Term, parse
+from opsgym_domains.drive.reach import ROLES, Principal, below, named
+from opsgym_domains.drive.tables import (
+    Blob,
+    DriveMembership,
+    File,
+    FileLabel,
+    Group,
+    Permission,
+    Revision,
+    SharedDrive,
+    User,
+)
+
+Found = ColumnElement[bool]
+WIDE = ("anyoneCanFind", "anyoneWithLink", "domainCanFind", "domainWithLink", "limited")
+FILE_TERMS: Mapping[str, Term] = {
+    "name": Term("text"),
+    "fullText": Term("words"),
+    "mimeType": Term("text"),
+    "modifiedTime": Term("time"),
+    "viewedByMeTime": Term("time"),
+    "createdTime": Term("time"),
+    "trashed": Term("flag"),
+    "starred": Term("flag"),
+    "parents": Term("members"),
+    "owners": Term("members"),
+    "writers": Term("members"),
+    "readers": Term("members"),
+    "labels": Term("members"),
+    "sharedWithMe": Term("flag"),
+    "properties": Term("pairs"),
+    "appProperties": Term("pairs"),
+    "visibility": Term("choice", WIDE),
+    "shortcutDetails.targetId": Term("choice"),
+}
+DRIVE_TERMS: Mapping[str, Term] = {
+    "name": Term("text"),
+    "createdTime": Term("time"),
+    "hidden": Term("flag"),
+    "memberCount": Term("number"),
+    "organizerCount": Term("number"),
+    "orgUnitId": Term("choice"),
+    "themeId": Term("choice"),
+}
+_COMPARE: Mapping[str, Callable[[Any, Any], Found]] = {
+    "<=": operator.le,
+    "<": operator.lt,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def found_files(text: str, user: Principal) -> Found:
+    """Condition of the files that a search finds.
+
+    Raises:
+        ToolError: `INVALID_QUERY`.
+    """
+    return _of(parse(text, FILE_TERMS), lambda condition: _file(condition, user))
+
+
+def found_drives(text: str) -> Found:
+    """Condition of the shared drives that a search finds.
+
+    Raises:
+        ToolError: `INVALID_QUERY`.
+    """
+    return _of(parse(text, DRIVE_TERMS), _drive)
+
+
+def _of(node: Node, condition: Callable[[Condition], Found]) -> Found:
+    """The condition of a tree. An unknown value meets no condition, so that its negation does."""
+    if isinstance(node, Not):
+        return not_(_of(node.part, condition))
+    if isinstance(node, Joined):
+        return (and_ if node.operator == "and" else or_)(_of(node.left, condition), _of(node.right, condition))
+    return func.coalesce(condition(node), false())
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def _file(condition: Condition, user: Principal) -> Found:
+    term, value = condition.term, condition.value
+    if term in _COLUMNS:
+        return _column(_COLUMNS[term], condition)
+    if term == "mimeType":
+        return _mime_type(condition)
+    if term in _FLAGS:
+        return _same(_FLAGS[term].is_(True), condition)
+    if term == "sharedWithMe":
+        return _same(_shared_with(user), condition)
+    if term in _HOLDERS:
+        return _held_by(str(value), _HOLDERS[term], user)
+    if term == "visibility":
+        return _same(_visible_as(str(value)), condition, value=True)
+    if isinstance(value, tuple):
+        return _has_property(*value)
+    return _MEMBERS[term](str(value), user)
+
+
+def _column(column: Any, condition: Condition) -> Found:
+    if condition.operator == "contains":
+        return contains(column, str(condition.value))
+    if isinstance(condition.value, datetime) and condition.operator == "!=":
+        return func.coalesce(column != condition.value, true())
+    return _COMPARE[condition.operator](column, condition.value)
+
+
+def _same(holds: Found, condition: Condition, *, value: bool | None = None) -> Found:
+    """A yes or no that equals the value of a condition, or differs from it."""
+    expected = bool(condition.value) if value is None else value
+    return holds if expected is (condition.operator == "=") else not_(func.coalesce(holds, false()))
+
+
+_FLAGS: Mapping[str, Any] = {"trashed": File.trashed, "starred": File.starred}
+_COLUMNS: Mapping[str, Any] = {
+    "name": File.name,
+    "modifiedTime": File.modified_time,
+    "viewedByMeTime": File.viewed_by_me_time,
+    "createdTime": File.created_time,
+    "shortcutDetails.targetId": File.shortcut_target_id,
+}
+_HOLDERS: Mapping[str, Sequence[str]] = {"owners": ROLES[5:], "writers": ROLES[2:], "readers": ROLES}
+"""Roles that a user or group has on the files of a collection."""
+
+
+def contains(column: Any, text: str) -> Found:
+    """Whether a word of a column begins with a text; a text without a word is contained in every one."""
+    return func.strpos(func.drive_words(column), func.drive_words(text)) > 0
+
+
+def _full_text(text: str, _user: Principal) -> Found:
+    """Whether name, description or content have all words; a phrase in double quotes has them in their order."""
+    contents = (
+        select(Blob.key)
+        .join(Revision, Revision.blob_id == Blob.id)
+        .where(Revision.id == File.head_revision_id, Blob.storage == "DB")
+        .limit(1)
+        .scalar_subquery()
+    )
+    everything = func.concat_ws(" | ", File.name, File.description, contents)
+    phrases = re.findall(r'"([^"]*)"?|([^\s"]+)', text)
+    return and_(true(), *(_words_in(everything, phrase or word) for phrase, word in phrases[:50]))
+
+
+def _words_in(text: Any, words: str) -> Found:
+    return func.strpos(func.drive_words(text).concat(" "), func.drive_words(words).concat(" ")) > 0
+
+
+def _mime_type(condition: Condition) -> Found:
+    if condition.operator == "contains":
+        return File.mime_type.icontains(str(condition.value), autoescape=True)
+    return _COMPARE[condition.operator](File.mime_type, condition.value)
+
+
+def _shared_with(user: Principal) -> Found:
+    """Whether the file itself is shared with the user."""
+    permission = and_(
+        Permission.file_id == File.id, Permission.role != "owner", Permission.deleted.is_not(True), named(user)
+    )
+    return and_(File.drive_id.is_(None), exists().where(permission))
+
+
+def _held_by(name: str, roles: Sequence[str], user: Principal) -> Found:
+    """Whether a user or group, given by address, `me` or id, has one of the roles on the file or above it."""
+    email = user.email if name == "me" else name.lower()
+    who = or_(
+        func.lower(Permission.email_address) == email,
+        Permission.user_id.in_(select(User.id).where(func.lower(User.email) == email)),
+        Permission.group_id.in_(select(Group.id).where(func.lower(Group.email) == email)),
+    )
+    permission = and_(who, Permission.deleted.is_not(True), Permission.role.in_(roles))
+    direct = File.id.in_(select(Permission.file_id).where(permission, Permission.file_id.is_not(None)))
+    if roles == _HOLDERS["owners"]:
+        return direct
+    users = select(User.id).where(func.lower(User.email) == email)
+    groups = select(Group.id).where(func.lower(Group.email) == email)
+    members = or_(DriveMembership.user_id.in_(users), DriveMembership.group_id.in_(groups))
+    drives = select(DriveMembership.drive_id).where(members, DriveMembership.role.in_(roles))
+    shared = select(Permission.drive_id).where(permission, Permission.drive_id.is_not(None))
+    return File.id.in_(below(or_(direct, File.drive_id.in_(drives), File.drive_id.in_(shared))))
+
+
+def _in_folder(key: str, user: Principal) -> Found:
+    """Whether a folder holds the file. `root` is the user's own top level; a drive's id is the drive's."""
+    if key == "root":
+        owned = exists().where(
+            Permission.file_id == File.id, Permission.role == "owner", Permission.user_id == user.user_id
+        )
+        return and_(File.parent_id.is_(None), File.drive_id.is_(None), owned)
+    return or_(
+        File.parent_id == key,
+        func.strpos(File.parent_ids, f'"{key}"') > 0,
+        and_(File.parent_id.is_(None), File.drive_id == key),
+    )
+
+
+def _has_label(key: str, _user: Principal) -> Found:
+    label = key.removeprefix("labels/")
+    return exists().where(FileLabel.file_id == File.id, FileLabel.label_id == label)
+
+
+_MEMBERS: Mapping[str, Callable[[str, Principal], Found]] = {
+    "parents": _in_folder,
+    "labels": _has_label,
+    "fullText": _full_text,
+}
+
+
+def _has_property(key: str, value: str) -> Found:
+    return func.drive_property(File.properties, key) == value
+
+
+def _visible_as(name: str) -> Found:
+    """How widely the file is shared: the widest of its permissions, and of those above it."""
+    if name == "limited":
+        return not_(_reached_by(Permission.type.in_(("domain", "anyone"))))
+    kind, findable = ("anyone" if name.startswith("anyone") else "domain"), Permission.allow_file_discovery.is_(True)
+    wider = {
+        "anyoneCanFind": false(),
+        "anyoneWithLink": and_(Permission.type == "anyone", findable),
+        "domainCanFind": Permission.type == "anyone",
+        "domainWithLink": or_(Permission.type == "anyone", and_(Permission.type == "domain", findable)),
+    }
+    own = and_(
+        Permission.type == kind, findable if name.endswith("CanFind") else not_(func.coalesce(findable, false()))
+    )
+    return and_(_reached_by(own), not_(_reached_by(wider[name])))
+
+
+def _reached_by(permissions: Found) -> Found:
+    valid = and_(permissions, Permission.deleted.is_not(True))
+    files: Select[Any] = select(Permission.file_id).where(valid, Permission.file_id.is_not(None))
+    drives: Select[Any] = select(Permission.drive_id).where(valid, Permission.drive_id.is_not(None))
+    return File.id.in_(below(or_(File.id.in_(files), File.drive_id.in_(drives))))
+
+
+# --- shared drives ---------------------------------------------------------------------------------------------------
+
+
+def _drive(condition: Condition) -> Found:
+    if condition.term == "hidden":
+        return _same(SharedDrive.hidden.is_(True), condition)
+    if condition.term in _DRIVE_COLUMNS:
+        return _column(_DRIVE_COLUMNS[condition.term], condition)
+    members = select(func.count()).select_from(DriveMembership).where(DriveMembership.drive_id == SharedDrive.id)
+    if condition.term == "organizerCount":
+        members = members.where(DriveMembership.role == "organizer")
+    return _COMPARE[condition.operator](members.scalar_subquery(), condition.value)
+
+
+_DRIVE_COLUMNS: Mapping[str, Any] = {
+    "name": SharedDrive.name,
+    "createdTime": SharedDrive.created_time,
+    "orgUnitId": SharedDrive.org_unit_id,
+    "themeId": SharedDrive.theme_id,
+}

@@ -1,0 +1,90 @@
+"""Tables as published, and published verifier queries: they fail on the seed and pass after an agent's work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.drive.conftest import made
+from tests.drive.seed import PDF, TEXT, file, insert, permission
+from tests.support.gym import Gym, GymDatabase
+from tests.support.upstream import upstream
+
+from opsgym_domains.drive.tables import METADATA
+
+pytestmark = pytest.mark.published
+
+
+def published(path: str) -> Any:
+    return json.loads((upstream() / path).read_text(encoding="utf-8"))
+
+
+def test_tables_columns_and_keys_are_the_published_ones() -> None:
+    tables = published("schema/drive.json")["tables"]
+    assert list(METADATA.tables) == list(tables)
+    for name, table in METADATA.tables.items():
+        assert list(table.columns.keys()) == list(tables[name]["columns"]), name
+        assert [column.name for column in table.primary_key] == tables[name]["primary_key"], name
+
+
+_DRIVE = "01JBQM3K8TGHZX9RNVQM5Y2P8C"
+_LABEL = "01JBQM3K8TGHZX9RNVQM5Y2P9U"
+ROWS = (
+    insert("users", {"id": "u-sarah", "email": "sarah.johnson@company.com", "display_name": "Sarah"})
+    + insert("drives", {"id": _DRIVE, "name": "Board"})
+    + insert("drive_memberships", {"id": "dm-1", "drive_id": _DRIVE, "type": "user", "user_id": "u-ann",
+                                   "role": "organizer"})
+    + insert("files", file("f-spec", "Technical Spec.pdf", PDF, "05-01"),
+             file("f-month", "Monthly Financials.xls.xlsx", PDF, "05-02"),
+             file("f-board", "Board.pdf", PDF, "05-03", drive_id=_DRIVE),
+             file("f-zone", "User_Migration_Zone", "application/vnd.google-apps.folder", "05-04"),
+             file("f-user", "User_Profile_Export.csv", TEXT, "05-05"))
+    + insert("labels", {"id": _LABEL, "key": "level", "type": "enum", "options": '["low", "critical"]'})
+    + insert("access_proposals", {"id": "pr-9", "file_id": "f-board", "requester_email": "lea@acme.test",
+                                  "proposed_roles": '["reader"]', "status": "pending"})
+    + insert("permissions", permission("o-spec", "owner", file_id="f-spec", user_id="u-ann"))
+)  # fmt: skip
+_HOOK = {"resourceUri": "https://drive.test/f", "id": "ch-month"}
+WORK: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("permission", "create_permission",
+     {"fileId": "f-spec", "role": "writer", "type": "user", "emailAddress": "sarah.johnson@company.com"}),
+    ("watch channel", "watch_files",
+     {"fileId": "f-month", "address": "https://monitoring.company.com/drive-changes", "resourceId": "f-month",
+      "expiration": "2099-12-31T00:00:00Z", **_HOOK}),
+    ("labels", "modify_files_labels",
+     {"fileId": "f-board", "labelModifications": [
+         {"labelId": _LABEL, "fieldModifications": [{"fieldId": "level", "setSelectionValues": ["critical"]}]}]}),
+    ("keep revision", "update_revisions", {"fileId": "f-budget", "revisionId": "r-budget", "keepForever": True}),
+    ("proposals", "resolve_accessproposals", {"fileId": "f-board", "proposalId": "pr-9", "action": "DENY"}),
+    ("parents", "update_files", {"fileId": "f-user", "addParents": "f-zone"}),
+    ("contains", "watch_files",
+     {"fileId": "f-plan", "address": "https://hook.test/c", "resourceId": "daily-check", "resourceUri": "https://r.test",
+      "id": "ch-check"}),
+)  # fmt: skip
+
+
+def passes(database: GymDatabase, verifier: dict[str, Any]) -> bool:
+    rows = database.rows(verifier["query"])
+    value = next(iter(rows[0].values())) if rows else None
+    if verifier["comparison_type"] == "contains":
+        return str(verifier["expected_value"]) in str(value)
+    return bool(value == verifier["expected_value"])
+
+
+@pytest.fixture
+def office(gym_servers: Callable[[str], Gym]) -> Iterator[GymDatabase]:
+    """Ann's files, and those that the published queries name."""
+    with made(gym_servers("drive"), "published", ROWS) as database:
+        yield database
+
+
+def test_published_verifiers_fail_before_the_work_and_pass_after_it(office: GymDatabase) -> None:
+    verifiers = {one["name"]: one for one in published("tasks/drive/_verifier_samples.json")["verifiers"]}
+    assert set(verifiers) == {name for name, _, _ in WORK}
+    before = [name for name, verifier in verifiers.items() if passes(office, verifier)]
+    outcomes = [office.call_with(tool, arguments) for _, tool, arguments in WORK]
+    assert before == []
+    assert [outcome.text for outcome in outcomes if outcome.is_error] == []
+    assert [name for name, verifier in verifiers.items() if not passes(office, verifier)] == []

@@ -1,0 +1,195 @@
+"""Permissions, members of shared drives, owners and access proposals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.drive.conftest import as_user
+from tests.support.gym import GymDatabase
+
+
+def held(database: GymDatabase, file_id: str) -> dict[str, Any]:
+    """Permissions of a file as tools list them, by id."""
+    return {one["id"]: one for one in database.call("list_permission", fileId=file_id).data["permissions"]}
+
+
+def test_a_list_shows_what_holds_from_above_and_whose_account_is_gone(unchanged: GymDatabase) -> None:
+    plan, left, lab = held(unchanged, "f-plan"), held(unchanged, "f-left"), held(unchanged, "f-lab")
+    assert set(plan) == {"o-f-plan", "p-plan-ben", "o-f-plans", "p-plans-ben"}
+    assert plan["p-plans-ben"]["permissionDetails"] == [
+        {"permissionType": "file", "role": "reader", "inherited": True, "inheritedFrom": "f-plans"}
+    ]
+    assert plan["o-f-plans"]["role"] == "writer"
+    assert (left["o-f-left"]["deleted"], left["o-f-left"]["emailAddress"]) == (True, "cleo@acme.test")
+    assert {one["permissionDetails"][0]["inheritedFrom"] for one in lab.values()} == {"d-lab"}
+    assert {(one["type"], one["role"]) for one in lab.values()} == {("user", "organizer"), ("domain", "reader")}
+
+
+def test_a_grantee_has_one_permission_and_gets_the_new_role(drive: GymDatabase) -> None:
+    lea = {"fileId": "f-plan", "type": "user", "emailAddress": "LEA@acme.test"}
+    first = drive.call("create_permission", role="reader", **lea).data
+    second = drive.call("create_permission", role="writer", **lea).data
+    assert (first["id"], second["role"]) == (second["id"], "writer")
+    stored = drive.rows(f"SELECT user_id, role, type FROM permissions WHERE id = '{first['id']}'")
+    assert stored == [{"user_id": "u-lea", "role": "writer", "type": "user"}]
+    stranger = drive.call(
+        "create_permission", fileId="f-plan", role="reader", type="user", emailAddress="new@far.test"
+    ).data  # fmt: skip
+    assert stranger["emailAddress"] == "new@far.test"
+
+
+def test_a_permission_that_cannot_be_is_refused(unchanged: GymDatabase) -> None:
+    plan = {"fileId": "f-plan", "role": "reader"}
+    ben = {"type": "user", "emailAddress": "ben@acme.test"}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("EMAIL_REQUIRED", {**plan, "type": "user"}),
+        ("DOMAIN_REQUIRED", {**plan, "type": "domain"}),
+        ("GRANTEE_MISMATCH", {**plan, "type": "user", "emailAddress": "team@acme.test"}),
+        ("GRANTEE_MISMATCH", {**plan, "type": "group", "emailAddress": "ben@acme.test"}),
+        ("INVALID_ROLE", {**plan, **ben, "role": "organizer"}),
+        ("INVALID_ROLE", {"fileId": "f-deck", **ben, "role": "owner", "transferOwnership": True}),
+        ("INVALID_ROLE", {"fileId": "d-sales", **ben, "role": "owner"}),
+        ("OWNERSHIP_NOT_CONFIRMED", {**plan, **ben, "role": "owner"}),
+        ("INVALID_ROLE", {**plan, "type": "user", "emailAddress": "new@far.test", "role": "owner",
+                          "transferOwnership": True}),
+        ("FILE_NOT_FOUND", {**plan, **ben, "fileId": "f-none"}),
+    ]  # fmt: skip
+    answers = [(code, unchanged.call("create_permission", **arguments).codes) for code, arguments in calls]
+    assert [answer for answer in answers if answer[1] != [answer[0]]] == []
+
+
+def test_what_holds_from_above_is_changed_there_and_the_owner_stays(unchanged: GymDatabase) -> None:
+    ids = {"p-plans-ben": "INHERITED_PERMISSION", "o-f-plan": "OWNER_PERMISSION", "none": "PERMISSION_NOT_FOUND"}
+    for tool, more in (("delete_permission", {}), ("update_permission", {"role": "reader"})):
+        calls = {key: unchanged.call(tool, fileId="f-plan", permissionId=key, **more).code for key in ids}
+        assert calls == ids, tool
+    assert unchanged.call("delete_permission", fileId="f-lab", permissionId="p-lab-acme").code == "INHERITED_PERMISSION"
+
+
+def test_the_owner_before_becomes_a_writer(drive: GymDatabase) -> None:
+    drive.call("update_permission", fileId="f-plan", permissionId="p-plan-ben", role="owner", transferOwnership=True)
+    query = "SELECT user_id, role FROM permissions WHERE file_id = 'f-plan' ORDER BY role"
+    assert [tuple(one.values()) for one in drive.rows(query)] == [("u-ben", "owner"), ("u-ann", "writer")]
+
+
+def test_a_file_may_move_to_the_top_level_of_its_new_owner(drive: GymDatabase) -> None:
+    new = {"role": "owner", "type": "user", "emailAddress": "ben@acme.test", "transferOwnership": True}
+    drive.call("create_permission", fileId="f-inner", **new, moveToNewOwnersRoot=True)
+    assert drive.rows("SELECT parent_id, parent_ids FROM files WHERE id = 'f-inner'") == [
+        {"parent_id": None, "parent_ids": "[]"}
+    ]
+    assert drive.value("SELECT COUNT(*) FROM path_closure WHERE descendant_id = 'f-deep'") == 2
+
+
+def test_a_permission_on_a_shared_drive_and_the_membership_go_together(drive: GymDatabase) -> None:
+    members = "SELECT role FROM drive_memberships WHERE drive_id = 'd-sales' AND user_id = 'u-lea'"
+    new = drive.call(
+        "create_permission", fileId="d-sales", role="writer", type="user", emailAddress="lea@acme.test"
+    ).data  # fmt: skip
+    assert drive.rows(members) == [{"role": "writer"}]
+    drive.call("update_permission", fileId="d-sales", permissionId=new["id"], role="fileOrganizer")
+    assert drive.rows(members) == [{"role": "fileOrganizer"}]
+    assert new["id"] in held(drive, "f-client")
+    drive.call("delete_permission", fileId="d-sales", permissionId=new["id"])
+    assert drive.rows(members) == []
+
+
+def test_shared_says_whether_another_one_has_a_permission(drive: GymDatabase) -> None:
+    shared = "SELECT shared FROM files WHERE id = 'f-held'"
+    new = drive.call(
+        "create_permission", fileId="f-held", role="reader", type="user", emailAddress="ben@acme.test"
+    ).data  # fmt: skip
+    assert drive.value(shared) == 1
+    drive.call("delete_permission", fileId="f-held", permissionId=new["id"])
+    assert drive.value(shared) == 0
+
+
+def test_a_proposal_is_decided_once_and_gives_the_highest_of_the_roles(drive: GymDatabase) -> None:
+    def decide(proposal: str, **arguments: Any) -> Any:
+        return drive.call("resolve_accessproposals", fileId="f-plan", proposalId=proposal, **arguments)
+
+    assert decide("pr-1", action="ACCEPT").code == "ROLE_REQUIRED"
+    assert decide("pr-1", action="ACTION_UNSPECIFIED").code == "ACTION_REQUIRED"
+    assert not decide("pr-1", action="ACCEPT", role=["reader", "commenter"]).is_error
+    assert not decide("pr-2", action="DENY").is_error
+    assert decide("pr-1", action="DENY").code == "PROPOSAL_RESOLVED"
+    query = "SELECT status, resolved_at, resolved_by_email FROM access_proposals WHERE id IN ('pr-1', 'pr-2')"
+    assert [tuple(one.values()) for one in drive.rows(query)] == [
+        ("approved", "2026-11-16T10:00:00.000Z", "ann@acme.test"),
+        ("denied", "2026-11-16T10:00:00.000Z", "ann@acme.test"),
+    ]
+    granted = drive.rows("SELECT user_id, role FROM permissions WHERE email_address = 'dana@acme.test'")
+    assert granted == [{"user_id": "u-dana", "role": "commenter"}]
+    listed = drive.call("list_accessproposals", fileId="f-plan").data["accessProposals"]
+    assert [one["status"] for one in listed] == ["approved", "denied", "denied"]
+
+
+# --- access strict ---------------------------------------------------------------------------------------------------
+
+
+def test_a_role_on_a_folder_holds_below_it_and_no_role_hides_the_file(strict: GymDatabase) -> None:
+    ben, zoe = as_user(strict, "ben"), as_user(strict, "zoe")
+    assert ben.call("get_files", fileId="f-budget").data["capabilities"]["canComment"] is False
+    assert ben.call("get_files", fileId="f-plan").data["capabilities"]["canComment"] is True
+    assert ben.call("update_files", fileId="f-budget", name="X").code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert zoe.call("get_files", fileId="f-budget").code == "FILE_NOT_FOUND"
+    assert {one["id"] for one in zoe.call("list_files").data["files"]} == {"f-open", "f-out"}
+
+
+def test_a_permission_that_changes_counts_from_the_next_call_on(strict: GymDatabase) -> None:
+    zoe = as_user(strict, "zoe")
+    strict.call("create_permission", fileId="f-spare", role="reader", type="user", emailAddress="zoe@other.test")
+    assert zoe.call("get_files", fileId="f-deep").data["name"] == "Deep.txt"
+    strict.call("update_files", fileId="f-inner", addParents="f-plans")
+    assert zoe.call("get_files", fileId="f-deep").code == "FILE_NOT_FOUND"
+
+
+def test_a_role_of_a_group_a_domain_or_a_drive_counts(strict: GymDatabase) -> None:
+    lea, ben, zoe = (as_user(strict, name) for name in ("lea", "ben", "zoe"))
+    assert ben.call("update_files", fileId="f-doc", description="By the team").data["description"] == "By the team"
+    assert lea.call("get_files", fileId="f-deep").data["id"] == "f-deep"
+    assert "f-deep" not in {one["id"] for one in lea.call("list_files").data["files"]}
+    assert ben.call("update_files", fileId="f-client", name="Clients.csv").data["name"] == "Clients.csv"
+    assert ben.call("update_files", fileId="f-client", trashed=True).code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert zoe.call("get_drive", driveId="d-sales").code == "DRIVE_NOT_FOUND"
+    assert [one["id"] for one in lea.call("list_drives").data["drives"]] == ["d-lab"]
+
+
+def test_users_share_with_roles_up_to_their_own(strict: GymDatabase) -> None:
+    ben = as_user(strict, "ben")
+    lea = {"type": "user", "emailAddress": "lea@acme.test"}
+    assert ben.call("create_permission", fileId="f-plan", role="reader", **lea).code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert ben.call("create_permission", fileId="f-doc", role="writer", **lea).data["role"] == "writer"
+    assert ben.call("create_permission", fileId="d-sales", role="reader", **lea).code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert not ben.call("delete_permission", fileId="f-plan", permissionId="p-plan-ben").is_error
+    assert ben.call("list_accessproposals", fileId="f-plan").code == "INSUFFICIENT_FILE_PERMISSIONS"
+
+
+def test_administrators_give_files_of_who_left_a_new_owner(strict: GymDatabase) -> None:
+    call = {"fileId": "f-left", "role": "owner", "type": "user", "emailAddress": "ben@acme.test"}
+    settings = {"transferOwnership": True, "useDomainAdminAccess": True}
+    assert strict.call("create_permission", **call, **settings).code == "INSUFFICIENT_FILE_PERMISSIONS"
+    dana = as_user(strict, "dana")
+    assert dana.call("create_permission", **call, transferOwnership=True).code == "FILE_NOT_FOUND"
+    assert dana.call("create_permission", **call, **settings).data["role"] == "owner"
+    assert strict.call("get_drive", driveId="d-lab", useDomainAdminAccess=True).code == "NOT_ADMINISTRATOR"
+    assert len(dana.call("list_drives", useDomainAdminAccess=True).data["drives"]) == 5
+
+
+def test_comments_and_replies_are_changed_by_their_authors(strict: GymDatabase) -> None:
+    ben = as_user(strict, "ben")
+    at = {"fileId": "f-plan", "commentId": "c-1"}
+    assert ben.call("update_comments", **at, content="Mine").code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert ben.call("delete_comments", **at).code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert ben.call("create_comments", fileId="f-budget", content="Hm").code == "INSUFFICIENT_FILE_PERMISSIONS"
+    assert not ben.call("update_replies", **at, replyId="rp-2", content="Thank you").is_error
+    assert not strict.call("delete_replies", **at, replyId="rp-2").is_error
+
+
+def test_changes_show_what_the_user_reaches(strict: GymDatabase) -> None:
+    zoe = as_user(strict, "zoe")
+    start = zoe.call("get_changes_start_page_token").data["startPageToken"]
+    strict.call("update_files", fileId="f-out", description="For partners")
+    strict.call("update_files", fileId="f-plan", description="For us")
+    seen = zoe.call("list_changes", pageToken=start).data["changes"]
+    assert [one["fileId"] for one in seen] == ["f-out"]
