@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.drive.seed import NOW, SEED, TOKEN
+from tests.drive.seed import SEED, TOKEN
 from tests.support.gym import Gym, GymDatabase
 
 HEADER = "x-gdrive-user-token"
@@ -16,7 +16,6 @@ HEADER = "x-gdrive-user-token"
 def made(gym: Gym, access: str, given: str = "") -> Iterator[GymDatabase]:
     """A database that Ann uses; it is dropped afterwards."""
     database = gym.database(SEED + given, access=access, **{HEADER: TOKEN})
-    database.set_clock(NOW)
     yield database
     gym.drop(database)
 

@@ -136,6 +136,7 @@ def _app(key: str, name: str, kinds: str, extensions: str, *, installed: bool = 
 
 SEED = "".join(
     [
+        f"-- now: {NOW}\n",
         insert("users", _user("ann"), _user("ben"), _user("lea"), _user("dana"), _user("cleo", left=True),
                _user("zoe", domain="other.test")),
         insert("groups", *({"id": f"g-{key}", "name": name, "email": f"{name}@acme.test", "created_time": _MADE}

@@ -20,6 +20,9 @@ def _label(file_id: str, label: str, key: str, **values: Any) -> dict[str, Any]:
 
 
 _ON_HELD = insert("permissions", permission("p-held-lea", "writer", file_id="f-held", user_id="u-lea"))
+_SECRET_CLIENT = insert(
+    "file_labels", {"id": "fl-9", "file_id": "f-client", "label_id": "l-sens", "value_enum": "restricted"}
+)
 
 CASES = (
     StrictCase("PRC-1", "LEGAL_HOLD", "update_files", {"fileId": "f-held", "trashed": True}, {"fileId": "f-open"},
@@ -47,6 +50,8 @@ CASES = (
                {"type": "domain", "domain": "acme.test"}, says="f-deep",
                given=insert("file_labels", {"id": "fl-9", "file_id": "f-deep", "label_id": "l-sens",
                                             "value_enum": "restricted"})),
+    StrictCase("PRC-3", "CONFIDENTIAL", "create_permission", {"fileId": "d-sales", "role": "reader", **_ZOE}, _LEA,
+               says="f-client", given=_SECRET_CLIENT),
     StrictCase("PRC-3", "CONFIDENTIAL", "update_files", {"fileId": "f-secret", "addParents": "f-out"},
                {"addParents": "f-plans"}, says="p-out-zoe"),
     StrictCase("PRC-4", "OUTSIDE_ROLE", "create_permission", {"fileId": "f-plan", "role": "writer", **_ZOE},
@@ -75,6 +80,10 @@ CASES = (
     StrictCase("PRC-8", "MORE_THAN_ASKED", "resolve_accessproposals",
                {"fileId": "f-plan", "proposalId": "pr-1", "action": "ACCEPT", "role": ["writer"]}, {"role": ["reader"]},
                says="reader"),
+    StrictCase("PRC-8", "MORE_THAN_ASKED", "resolve_accessproposals",
+               {"fileId": "f-plan", "proposalId": "pr-1", "action": "ACCEPT", "role": ["commenter"]},
+               {"role": ["reader"]}, says="reader",
+               given=insert("permissions", permission("p-plan-dana", "reader", file_id="f-plan", user_id="u-dana"))),
     StrictCase("PRC-9", "HOLD_BY_LEGAL", "modify_files_labels",
                _label("f-held", "l-hold", "legal_hold", setSelectionValues=["false"]), {},
                helper="legal", says="legal@", given=_ON_HELD),

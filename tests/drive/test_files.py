@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tests.drive.seed import DOCUMENT, FOLDER, SHORTCUT, TEXT
-from tests.support.gym import GymDatabase
+from tests.drive.conftest import made
+from tests.drive.seed import DOCUMENT, FOLDER, SHORTCUT, TEXT, insert
+from tests.support.gym import Gym, GymDatabase
 
 
 def row(database: GymDatabase, file_id: str) -> dict[str, Any]:
@@ -94,8 +96,9 @@ def test_a_file_that_cannot_be_is_refused(unchanged: GymDatabase) -> None:
     assert [code for code, codes in answers if codes != [code]] == []
 
 
-def test_a_copy_has_the_content_and_not_the_permissions(drive: GymDatabase) -> None:
+def test_a_copy_has_the_content_and_neither_permissions_nor_labels(drive: GymDatabase) -> None:
     copy = drive.call("copy_files", fileId="f-doc").data
+    assert drive.call("list_files_labels", fileId=copy["id"]).data["labels"] == []
     assert (copy["name"], copy["mimeType"], len(copy["permissionIds"])) == ("Copy of Manual", DOCUMENT, 1)
     assert drive.value(f"SELECT blob_id FROM revisions WHERE file_id = '{copy['id']}'") == "b-1"
     beside = drive.call("copy_files", fileId="f-plan", name="Second.docx").data
@@ -183,3 +186,24 @@ def test_the_emptied_trash_is_the_users_own_and_is_logged(drive: GymDatabase) ->
     logged = {one["file_id"] for one in drive.rows("SELECT file_id FROM trash_log WHERE actor_id = 'u-ann'")}
     assert left == [{"id": "f-ben"}]
     assert logged == {"f-trash", "f-plans", "f-plan", "f-budget", "f-notes"}
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_put_into_the_trash_is_deleted_after_30_days_unless_it_is_held_or_retained(
+    gym_servers: Callable[[str], Gym],
+) -> None:
+    held = insert("file_labels", {"id": "fl-9", "file_id": "f-deep", "label_id": "l-hold", "value_boolean": True})
+    with made(gym_servers("drive"), "published", held) as drive:
+        for key in ("f-plans", "f-kept", "f-spare", "f-deck"):
+            drive.call("update_files", fileId=key, trashed=True)
+        drive.set_clock("2026-12-16T09:59:59")
+        before = drive.value("SELECT COUNT(*) FROM files")
+        drive.set_clock("2026-12-16T10:00:00")
+        gone = {one["file_id"] for one in drive.rows("SELECT file_id FROM trash_log WHERE actor_id IS NULL")}
+        assert gone == {"f-plans", "f-plan", "f-budget", "f-notes", "f-deck"}
+        assert drive.value("SELECT COUNT(*) FROM files") == before - len(gone)
+        left = drive.rows("SELECT id FROM files WHERE trashed ORDER BY id")
+        assert [one["id"] for one in left] == ["f-deep", "f-inner", "f-kept", "f-spare", "f-trash"]
+        assert drive.value("SELECT COUNT(*) FROM change_tokens WHERE scope = 'user:system'") == 0

@@ -118,6 +118,16 @@ def test_a_channel_keeps_what_the_call_gives_and_is_stopped_once(drive: GymDatab
     assert drive.value("SELECT active FROM channels WHERE id = 'ch-9'") == 0
 
 
+def test_a_channel_ends_at_its_expiration(drive: GymDatabase) -> None:
+    active = "SELECT id FROM channels WHERE active ORDER BY id"
+    hook = {"address": "https://hook.test/x", "resourceId": "res-1", "resourceUri": "https://r.test"}
+    drive.call("watch_files", fileId="f-plan", id="ch-9", expiration="2026-11-17T00:00:00Z", **hook)
+    drive.set_clock("2026-11-16T23:59:59")
+    assert [one["id"] for one in drive.rows(active)] == ["ch-1", "ch-9"]
+    drive.set_clock("2026-11-17T00:00:00")
+    assert [one["id"] for one in drive.rows(active)] == ["ch-1"]
+
+
 def test_changes_are_listed_after_a_token_in_their_order(drive: GymDatabase) -> None:
     start = drive.call("get_changes_start_page_token").data["startPageToken"]
     assert start == "01JBQM3K8TGHZX9RNVQM5Y2P0B"

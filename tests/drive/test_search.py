@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.drive.seed import NOW, SEED, TOKEN, insert
+from tests.drive.seed import SEED, TOKEN, insert
 from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.drive.query import Condition, Joined, Not, parse
@@ -169,7 +169,6 @@ def drive(gym_servers: Callable[[str], Gym]) -> Iterator[GymDatabase]:
     """Files of Ann and others, in access published."""
     gym = gym_servers("drive")
     database = gym.database(SEED + MORE, **{"x-gdrive-user-token": TOKEN})
-    database.set_clock(NOW)
     yield database
     gym.drop(database)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tests.drive.conftest import as_user
-from tests.support.gym import GymDatabase
+from tests.drive.conftest import as_user, made
+from tests.drive.seed import insert, permission
+from tests.support.gym import Gym, GymDatabase
 
 
 def held(database: GymDatabase, file_id: str) -> dict[str, Any]:
@@ -38,6 +40,18 @@ def test_a_grantee_has_one_permission_and_gets_the_new_role(drive: GymDatabase) 
     assert stranger["emailAddress"] == "new@far.test"
 
 
+def test_of_two_permissions_of_a_grantee_the_named_one_changes(gym_servers: Callable[[str], Gym]) -> None:
+    twice = insert(
+        "permissions",
+        permission("p-one", "reader", file_id="f-held", user_id="u-ben"),
+        permission("p-two", "reader", file_id="f-held", email_address="ben@acme.test"),
+    )
+    with made(gym_servers("drive"), "published", twice) as drive:
+        drive.call("update_permission", fileId="f-held", permissionId="p-two", role="writer")
+        roles = drive.rows("SELECT id, role FROM permissions WHERE id IN ('p-one', 'p-two') ORDER BY id")
+        assert [tuple(one.values()) for one in roles] == [("p-one", "reader"), ("p-two", "writer")]
+
+
 def test_a_permission_that_cannot_be_is_refused(unchanged: GymDatabase) -> None:
     plan = {"fileId": "f-plan", "role": "reader"}
     ben = {"type": "user", "emailAddress": "ben@acme.test"}
@@ -52,6 +66,7 @@ def test_a_permission_that_cannot_be_is_refused(unchanged: GymDatabase) -> None:
         ("OWNERSHIP_NOT_CONFIRMED", {**plan, **ben, "role": "owner"}),
         ("INVALID_ROLE", {**plan, "type": "user", "emailAddress": "new@far.test", "role": "owner",
                           "transferOwnership": True}),
+        ("OWNER_PERMISSION", {**plan, "type": "user", "emailAddress": "ann@acme.test"}),
         ("FILE_NOT_FOUND", {**plan, **ben, "fileId": "f-none"}),
     ]  # fmt: skip
     answers = [(code, unchanged.call("create_permission", **arguments).codes) for code, arguments in calls]

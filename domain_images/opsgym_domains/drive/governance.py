@@ -44,6 +44,11 @@ async def secret(gym: Gym, file_id: str) -> File | None:
     return await _first(gym, file_id, labelled(SENSITIVITY, FileLabel.value_enum.in_(SECRET)))
 
 
+async def secret_in(gym: Gym, drive_id: str | None) -> File | None:
+    """A file in a shared drive that stays inside the company; None if there is none."""
+    return await gym.first(File, File.drive_id == drive_id, labelled(SENSITIVITY, FileLabel.value_enum.in_(SECRET)))
+
+
 async def _first(gym: Gym, file_id: str, condition: ColumnElement[bool]) -> File | None:
     return await gym.first(File, File.id.in_(below(File.id == file_id)), condition)
 

@@ -13,7 +13,7 @@ from sqlalchemy import func
 
 from opsgym_domains.drive.forms import milliseconds
 from opsgym_domains.drive.tables import Change, ChangeToken, File, SharedDrive
-from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.gym import SYSTEM, Gym
 
 START = "0" * 26
 """Token before all changes."""
@@ -59,7 +59,8 @@ async def _record(
         removed=removed,
     )
     await gym.insert(change)
-    for scope in ("global", f"user:{gym.actor.user_id}", *([f"drive:{drive}"] if drive else ())):
+    user = () if gym.actor is SYSTEM else (f"user:{gym.actor.user_id}",)
+    for scope in ("global", *user, *([f"drive:{drive}"] if drive else ())):
         row = await gym.get(ChangeToken, scope)
         if row is None:
             await gym.insert(ChangeToken(scope=scope, last_token=token))

@@ -11,6 +11,7 @@ from opsgym_domains.drive.reach import ADMINISTRATORS, missing, path, principal,
 from opsgym_domains.drive.resources import Resource, permission_resources
 from opsgym_domains.drive.sharing import (
     Grantee,
+    change_on_file,
     grant_on_drive,
     grant_on_file,
     grantee,
@@ -55,8 +56,9 @@ async def create_permission(
 ) -> Resource:
     """Share a file, a folder or a shared drive: give a user, a group, a domain or everybody a role.
 
-    A role on a folder holds for everything below it. A grantee that has a permission here gets the new role instead.
-    The role owner needs transferOwnership (OWNERSHIP_NOT_CONFIRMED). Returns the permission.
+    A role on a folder holds for everything below it. A grantee that has a permission here gets the new role instead,
+    but not the owner (OWNER_PERMISSION). The role owner needs transferOwnership (OWNERSHIP_NOT_CONFIRMED). Returns the
+    permission.
     """
     to = await grantee(gym, type, email_address, domain)
     settings = {name: fields[name] for name in ("allow_file_discovery", "view") if name in fields}
@@ -162,17 +164,14 @@ async def update_permission(
     if role is None:
         return await _shown(gym, row, None if isinstance(holder, SharedDrive) else file_id)
     to = await _grantee_of(gym, row)
-    if isinstance(holder, SharedDrive):
-        await share_drive(gym, holder.id, admin=use_domain_admin_access)
-        return await _shown(gym, await grant_on_drive(gym, holder, role, to), None)
-    if isinstance(row, Permission) and row.role == "owner" and role != "owner":
-        message = "the owner keeps the role until another user gets it with transferOwnership"
-        raise ToolError("OWNER_PERMISSION", message, "role")
+    if isinstance(holder, SharedDrive) or isinstance(row, DriveMembership):
+        drive = await share_drive(gym, file_id, admin=use_domain_admin_access)
+        return await _shown(gym, await grant_on_drive(gym, drive, role, to), None)
     if role == "owner":
         await _transferable(gym, file_id, confirmed=transfer_ownership, admin=use_domain_admin_access)
         return await _shown(gym, await transfer(gym, holder, to), file_id)
     await share_file(gym, file_id, role)
-    return await _shown(gym, await grant_on_file(gym, holder, role, to), file_id)
+    return await _shown(gym, await change_on_file(gym, holder, row, role, to), file_id)
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------

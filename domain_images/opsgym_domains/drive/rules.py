@@ -6,8 +6,6 @@ rule checks only what a write changes, so that a record that already violates a 
 
 from __future__ import annotations
 
-from sqlalchemy import func
-
 from opsgym_domains.drive.forms import loaded
 from opsgym_domains.drive.governance import (
     HOLD,
@@ -20,6 +18,7 @@ from opsgym_domains.drive.governance import (
     retained,
     retained_until,
     secret,
+    secret_in,
 )
 from opsgym_domains.drive.reach import (
     LEGAL,
@@ -31,6 +30,7 @@ from opsgym_domains.drive.reach import (
     role_on_drive,
     suffices,
 )
+from opsgym_domains.drive.sharing import grantee
 from opsgym_domains.drive.tables import (
     AccessProposal,
     DriveMembership,
@@ -105,11 +105,11 @@ async def _retention(gym: Gym, file: File | None) -> str | None:
 
 @on_write(Permission, "PRC-3", "CONFIDENTIAL")
 async def secrets_are_not_shared_outside(gym: Gym, after: Permission, before: Permission | None) -> str | None:
-    """No one outside the company gets a role on a confidential or restricted file, nor on a folder above it."""
-    if after.file_id is None or not _is_wider(after, before):
+    """No one outside the company gets a role on a confidential or restricted file, nor on what it is in."""
+    if not _is_wider(after, before):
         return None
-    file = await gym.fetch(File, after.file_id)
-    secret_file = await secret(gym, file.id)
+    file = await gym.get(File, after.file_id) if after.file_id else None
+    secret_file = await (secret(gym, file.id) if file else secret_in(gym, after.drive_id))
     company = await home(gym, file)
     if secret_file is None or await grantee_domain(gym, after) == company:
         return None
@@ -236,10 +236,8 @@ async def proposals_get_what_they_ask_for(gym: Gym, after: AccessProposal, befor
     if before is None or after.status != "approved" or before.status == "approved":
         return None
     proposed = [role for role in loaded(after.proposed_roles, []) if role in ROLES]
-    email = (after.requester_email or "").lower()
-    given = await gym.first(
-        Permission, Permission.file_id == after.file_id, func.lower(Permission.email_address) == email
-    )
+    requester = await grantee(gym, "user", after.requester_email, None)
+    given = await gym.first(Permission, Permission.file_id == after.file_id, requester.same)
     highest = max(proposed, key=ROLES.index, default=ROLES[0])
     if given is None or suffices(highest, given.role or ROLES[0]):
         return None

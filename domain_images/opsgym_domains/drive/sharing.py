@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func
+from sqlalchemy import ColumnElement, and_, func, or_, true
 
 from opsgym_domains.drive.forms import FOLDER
 from opsgym_domains.drive.history import record_drive, record_file
@@ -47,16 +47,12 @@ class Grantee:
     @property
     def same(self) -> ColumnElement[bool]:
         """Condition of the permissions for the same grantee."""
-        who = {
-            "user": Permission.user_id == self.user.id if self.user else _has_email(self.email),
-            "group": Permission.group_id == self.group.id if self.group else _has_email(self.email),
-            "domain": func.lower(Permission.domain) == (self.domain or "").lower(),
-        }
-        return and_(Permission.type == self.type, *([who[self.type]] if self.type in who else []))
-
-
-def _has_email(email: str | None) -> ColumnElement[bool]:
-    return func.lower(Permission.email_address) == (email or "").lower()
+        if self.type == "domain":
+            return and_(Permission.type == "domain", func.lower(Permission.domain) == (self.domain or "").lower())
+        who = [func.lower(Permission.email_address) == (self.email or "").lower()]
+        who += [Permission.user_id == self.user.id] if self.user else []
+        who += [Permission.group_id == self.group.id] if self.group else []
+        return and_(Permission.type == self.type, or_(*who) if self.type != "anyone" else true())
 
 
 async def grantee(gym: Gym, kind: str, email: str | None, domain: str | None) -> Grantee:
@@ -86,17 +82,34 @@ async def grant_on_file(gym: Gym, file: File, role: str, to: Grantee, **settings
     """Gives a grantee a role on a file, in place of the one that it has there.
 
     Raises:
-        ToolError: `INVALID_ROLE`, or a process rule refuses it.
+        ToolError: As for `change_on_file`.
     """
-    _refuse_role(role, to, in_drive=file.drive_id is not None)
     granted = await gym.first(Permission, Permission.file_id == file.id, to.same)
-    if granted is None:
-        granted = await gym.insert(Permission(file_id=file.id, role=role, **to.columns, **settings))
-    else:
-        await gym.update(granted, {"role": role, "deleted": False, **settings})
+    if granted is not None:
+        return await change_on_file(gym, file, granted, role, to, deleted=False, **settings)
+    _refuse_role(role, to, in_drive=file.drive_id is not None)
+    granted = await gym.insert(Permission(file_id=file.id, role=role, **to.columns, **settings))
     await refresh_shared(gym, file)
     await record_file(gym, "perm_created", file, permission_type=to.type, role=role)
     return granted
+
+
+async def change_on_file(
+    gym: Gym, file: File, permission: Permission, role: str, to: Grantee, **settings: Any
+) -> Permission:
+    """Gives a permission on a file another role.
+
+    Raises:
+        ToolError: `INVALID_ROLE`, `OWNER_PERMISSION`, or a process rule refuses it.
+    """
+    _refuse_role(role, to, in_drive=file.drive_id is not None)
+    if permission.role == "owner":
+        message = "the owner keeps the role until another user gets it with transferOwnership"
+        raise ToolError("OWNER_PERMISSION", message, "role")
+    await gym.update(permission, {"role": role, **settings})
+    await refresh_shared(gym, file)
+    await record_file(gym, "perm_updated", file, permission_type=to.type, role=role)
+    return permission
 
 
 async def grant_on_drive(gym: Gym, drive: SharedDrive, role: str, to: Grantee, **settings: Any) -> Permission:
@@ -149,7 +162,7 @@ async def transfer(gym: Gym, file: File, to: Grantee) -> Permission:
     if granted is None:
         granted = await gym.insert(Permission(file_id=file.id, role="owner", **to.columns))
     else:
-        await gym.update(granted, {"role": "owner"})
+        await gym.update(granted, {"role": "owner", "deleted": False})
     for one in before:
         if one.id != granted.id:
             await gym.update(one, {"role": "writer"})
