@@ -26,6 +26,7 @@ from opsgym_domains.drive import (  # noqa: F401 - see above
 
 # isort: on
 from opsgym_domains.drive.access import access_rules
+from opsgym_domains.drive.browser import BROWSER
 from opsgym_domains.drive.expiry import expire
 from opsgym_domains.drive.result_formats import PUBLISHED
 from opsgym_domains.drive.tables import METADATA, User
@@ -54,6 +55,7 @@ DOMAIN = Domain(
     response_style=PUBLISHED,
     policy=lambda: package_files("opsgym_domains.drive").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
+    files=BROWSER,
     expire=expire,
     access=access_rules(TOOLBOX.tools),
 )

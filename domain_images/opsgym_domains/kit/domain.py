@@ -120,6 +120,47 @@ class Story:
 
 
 @dataclass(frozen=True)
+class FileSearch:
+    """A tool that searches files, and the names of its arguments and results."""
+
+    name: str
+    text: str
+    """Argument with the search."""
+    example: str
+    """Begin of a search, which the page shows in the empty box."""
+    given: Mapping[str, Any]
+    """Other arguments of the call."""
+    files: str
+    """Field of the result with the files, each with an `id`."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files in folders, which the explore page shows as a file browser.
+
+    Queries are in Postgres' dialect; times are `2026-10-28 09:00`.
+    """
+
+    table: str
+    """Table of the files, and `key`, its primary key."""
+    key: str
+    places: str
+    """Query for what holds files at its top level, for instance shared drives: `key`, `name` and `kind`."""
+    files: str
+    """Query for files and folders in the order of their lists: `key`, `name`, `place`, `parent` (the folder; null at
+    the top level), `folder`, whether it is one, `kind`, `people`, `time`, `labels` (one a line), `shared`, whether
+    others reach it, and `trashed`."""
+    facts: str
+    """Query for what is known of files: `file` (key), `place` in the order, `name` and `value`; facts whose value is
+    null are left out."""
+    access: str
+    """Query for who reaches files and places, in the order of their lists: `file` (key of a file or a place), `who`,
+    `note`, `role`, `gone` (the account was deleted), `table`, `column` and `key` of the row, and where the role holds
+    from: `folder` and `folder_name`, `drive` and `drive_name` of a place, none of them for a role on the file."""
+    search: FileSearch
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain's tables, tools, identity and built-in seeds."""
 
@@ -151,6 +192,8 @@ class Domain:
     """Mailboxes that the explore page shows as an inbox; None if there are none."""
     story: Story | None = None
     """Records that the explore page shows with their story; None if there are none."""
+    files: Files | None = None
+    """Files that the explore page shows in a file browser; None if there are none."""
     scope: Scope | None = None
     """Conditions of the rows of a table that the acting user sees in every access, for a server that keeps users apart
     as published; None if every user sees all rows in access `published`."""

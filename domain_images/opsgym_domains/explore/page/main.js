@@ -4,6 +4,7 @@ import { database, readDomain, reset } from "./api.js";
 import { announce } from "./dom.js";
 import { failure, heading } from "./view.js";
 import { clock } from "./clock.js";
+import { files } from "./files.js";
 import { mail } from "./mail.js";
 import { policy } from "./policy.js";
 import { records } from "./records.js";
@@ -12,7 +13,7 @@ import { tables } from "./tables.js";
 import { tools } from "./tools.js";
 import { week } from "./week.js";
 
-const views = { tables, records, week, mail, tools, policy, sql, clock };
+const views = { tables, records, week, mail, files, tools, policy, sql, clock };
 const main = document.getElementById("main");
 let turn = 0;
 
@@ -52,6 +53,7 @@ async function contentOf(route) {
     document.getElementById("database").textContent = `database ${database}, access ${domain.access}`;
     document.getElementById("week-link").hidden = !domain.timeline;
     document.getElementById("mail-link").hidden = !domain.mail;
+    document.getElementById("files-link").hidden = !domain.files;
     document.getElementById("records-link").hidden = !domain.story;
     if (domain.story) document.getElementById("records-link").textContent = domain.story.name;
     const view = views[route.view];
