@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.drive.seed import SEED, TOKEN, insert
+from tests.drive.conftest import made
+from tests.drive.seed import SEED, TEXT, TOKEN, file, insert
 from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.drive.query import Condition, Joined, Not, parse
@@ -241,6 +242,18 @@ def test_lists_are_sorted_by_their_keys(drive: GymDatabase) -> None:
     assert searched(drive, q, orderBy="starred,name") == ["budget", "notes", "plan"]
     assert searched(drive, "name contains 'plan'", orderBy="folder,name") == ["plans", "link", "plan"]
     assert drive.call("list_files", orderBy="size").codes == ["INVALID_ORDER"]
+
+
+def test_numbers_in_names_and_times_that_are_missing_have_their_place(gym_servers: Callable[[str], Gym]) -> None:
+    names = ("Part 10", "Part 9", "Part 9b", "part 100000000000000000001", "Part 2")
+    rows = insert("files", *(file(f"f-{number}", name, TEXT, "06-01") for number, name in enumerate(names)))
+    with made(gym_servers("drive"), "published", rows) as database:
+        parts, all_files = "name contains 'part' and mimeType = 'text/plain'", "starred or name = 'Plans'"
+        assert searched(database, parts, orderBy="name_natural") == ["4", "1", "2", "0", "3"]
+        assert searched(database, all_files, orderBy="viewedByMeTime desc") == ["budget", "plans"]
+        assert searched(database, all_files, orderBy="viewedByMeTime") == ["plans", "budget"]
+        for key in ("createdTime", "modifiedByMeTime", "quotaBytesUsed", "recency", "sharedWithMeTime"):
+            assert len(searched(database, all_files, orderBy=f"{key},folder desc")) == 2, key
 
 
 def test_pages_follow_each_other_until_the_last(drive: GymDatabase) -> None:

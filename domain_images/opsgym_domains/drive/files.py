@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select, true
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, case, func, or_, select, true
 
 from opsgym_domains.drive.content import has_content, is_native, text_of
 from opsgym_domains.drive.forms import FOLDER
-from opsgym_domains.drive.pages import page
+from opsgym_domains.drive.pages import next_page, offset_of
 from opsgym_domains.drive.reach import (
     Principal,
     below,
@@ -34,7 +32,6 @@ from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.gym import Gym
 
 CORPORA = ("user", "domain", "drive", "allDrives")
-LONG_AGO = datetime(1, 1, 1)  # noqa: DTZ001 - tables keep UTC without zone
 
 
 @tool(row=File, words={"alt": "media returns the content of the file instead of its fields"})
@@ -134,8 +131,9 @@ async def list_files(
         conditions.append(found_files(q, user))
     if "trashed" in filters:
         conditions.append(File.trashed.is_(True) if filters["trashed"] else File.trashed.is_not(True))
-    rows = ordered(await gym.all(File, *conditions), order_by or "modifiedTime desc")
-    shown, more = page(rows, page_token, page_size)
+    start = offset_of(page_token)
+    shown, total = await gym.page(File, conditions, order_of(order_by or "modifiedTime desc"), start, page_size)
+    more = next_page(start, len(shown), total)
     return {"kind": "drive#fileList", "incompleteSearch": False, "files": await file_resources(gym, shown), **more}
 
 
@@ -187,42 +185,44 @@ def _found_by_everybody(user: Principal) -> ColumnElement[bool]:
     return File.id.in_(below(File.id.in_(select(Permission.file_id).where(shared, Permission.file_id.is_not(None)))))
 
 
-def _time(value: datetime | None) -> datetime:
-    return value or LONG_AGO
+_DIGITS = 40
+_NUMBERS = ("([0-9]+)", rf"{'0' * _DIGITS}\1"), (f"[0-9]*([0-9]{{{_DIGITS}}})", r"\1")
+"""Replacements that write the numbers of a name with as many digits, so that they sort as numbers."""
 
 
-def _natural(file: File) -> Sequence[tuple[int, int, str]]:
-    """A name whose numbers are compared as numbers."""
-    parts = re.findall(r"([0-9]{1,18})|([^0-9]+|[0-9]+)", file.name.lower())
-    return [(0, int(digits), "") if digits else (1, 0, text) for digits, text in parts]
+def _natural(name: ColumnElement[Any]) -> ColumnElement[Any]:
+    for pattern, replacement in _NUMBERS:
+        name = func.regexp_replace(name, pattern, replacement, "g")
+    return name
 
 
-_KEYS: Mapping[str, Callable[[File], Any]] = {
-    "createdTime": lambda file: _time(file.created_time),
-    "folder": lambda file: file.mime_type != FOLDER,
-    "modifiedByMeTime": lambda file: _time(file.modified_time if file.modified_by_me else None),
-    "modifiedTime": lambda file: _time(file.modified_time),
-    "name": lambda file: file.name.lower(),
-    "name_natural": _natural,
-    "quotaBytesUsed": lambda file: file.quota_bytes_used or 0,
-    "recency": lambda file: max(_time(file.modified_time), _time(file.viewed_by_me_time)),
-    "sharedWithMeTime": lambda file: _time(file.created_time),
-    "starred": lambda file: not file.starred,
-    "viewedByMeTime": lambda file: _time(file.viewed_by_me_time),
+_KEYS: Mapping[str, SQLColumnExpression[Any]] = {
+    "createdTime": File.created_time,
+    "folder": File.mime_type.is_distinct_from(FOLDER),
+    "modifiedByMeTime": case((File.modified_by_me.is_(True), File.modified_time)),
+    "modifiedTime": File.modified_time,
+    "name": func.lower(File.name),
+    "name_natural": _natural(func.lower(File.name)),
+    "quotaBytesUsed": func.coalesce(File.quota_bytes_used, 0),
+    "recency": func.greatest(File.modified_time, File.viewed_by_me_time),
+    "sharedWithMeTime": File.created_time,
+    "starred": File.starred.is_not(True),
+    "viewedByMeTime": File.viewed_by_me_time,
 }
 
 
-def ordered(files: Sequence[File], order_by: str) -> list[File]:
-    """Files in the order of sort keys.
+def order_of(order_by: str) -> list[ColumnElement[Any]]:
+    """The order of files by sort keys; a missing time is the earliest.
 
     Raises:
         ToolError: `INVALID_ORDER`.
     """
-    rows = list(files)
-    for key in reversed(order_by.split(",")):
+    order: list[ColumnElement[Any]] = []
+    for key in order_by.split(","):
         name, _, direction = key.strip().partition(" ")
         if name not in _KEYS or direction.strip() not in ("", "asc", "desc"):
             message = f"{short(key.strip())} is not a sort key; keys: {', '.join(_KEYS)}, each with desc to reverse it"
             raise ToolError("INVALID_ORDER", message, "orderBy")
-        rows.sort(key=_KEYS[name], reverse=direction.strip() == "desc")
-    return rows
+        column = _KEYS[name]
+        order.append(column.desc().nulls_last() if direction.strip() == "desc" else column.asc().nulls_first())
+    return order

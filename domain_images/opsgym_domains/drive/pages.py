@@ -21,6 +21,11 @@ def offset_of(token: str | None) -> int:
     return int(token)
 
 
+def next_page(start: int, shown: int, total: int) -> dict[str, Any]:
+    """The token of the page after one that starts at `start` and has `shown` of `total` rows, if there is one."""
+    return {"nextPageToken": str(start + shown)} if shown and start + shown < total else {}
+
+
 def page(rows: Sequence[Any], token: str | None, size: int | None) -> tuple[Sequence[Any], dict[str, Any]]:
     """The rows of a page, and the token of the next one as a field, if there is one.
 
@@ -30,5 +35,5 @@ def page(rows: Sequence[Any], token: str | None, size: int | None) -> tuple[Sequ
         size: Rows of a page; None for all.
     """
     start = offset_of(token)
-    end = len(rows) if size is None else start + size
-    return rows[start:end], {"nextPageToken": str(end)} if end < len(rows) else {}
+    shown = rows[start:] if size is None else rows[start : start + size]
+    return shown, next_page(start, len(shown), len(rows))

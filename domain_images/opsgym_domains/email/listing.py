@@ -51,7 +51,7 @@ async def message_page(
     gym: Gym, conditions: Sequence[ColumnElement[bool]], start: int, size: int
 ) -> tuple[Sequence[Message], int]:
     """Messages that meet all conditions, the newest first, and the number of all of them."""
-    return await gym.page(Message, conditions, desc(ARRIVED).nulls_last(), start, size)
+    return await gym.page(Message, conditions, [desc(ARRIVED).nulls_last()], start, size)
 
 
 def paged(name: str, results: Sequence[Any], total: int, start: int, size: int) -> dict[str, Any]:

@@ -193,7 +193,12 @@ class Gym:
         return (await self._session.scalars(statement)).all()
 
     async def page(
-        self, kind: type[R], conditions: Sequence[ColumnElement[bool]], order: ColumnElement[Any], start: int, size: int
+        self,
+        kind: type[R],
+        conditions: Sequence[ColumnElement[bool]],
+        order: Sequence[ColumnElement[Any]],
+        start: int,
+        size: int,
     ) -> tuple[Sequence[R], int]:
         """Some of the rows that meet all conditions, and the number of all of them, for a table that can be large.
 
@@ -204,7 +209,7 @@ class Gym:
             start: Number of rows before the page.
             size: Number of rows of the page.
         """
-        ordered = self._select(kind).where(*conditions).order_by(order, desc(literal_column(_row_order(kind))))
+        ordered = self._select(kind).where(*conditions).order_by(*order, desc(literal_column(_row_order(kind))))
         statement = ordered.add_columns(func.count().over()).offset(start).limit(size)
         rows = (await self._session.execute(statement)).all()
         total = rows[0][1] if rows else await self.count(kind, NO_FILTERS, *conditions)
