@@ -9,18 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
 import httpx
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
+from benchmarks.bare import serve
 from benchmarks.gym import serving
 from benchmarks.timing import milliseconds, p50, p99
 from opsgym_domains.kit.database import Origin
@@ -199,33 +195,19 @@ async def _serve_bare(workload: Workload) -> None:
     columns = ", ".join(f'"{column.name}"' for column in domain.metadata.tables[workload.table].columns)
     query = f'SELECT {columns} FROM "{workload.table}" WHERE "{workload.key}" = $1'
 
-    async def answer(request: Request) -> Response:
-        message: dict[str, Any] = json.loads(await request.body())
-        arguments = message["params"]["arguments"]
+    async def answer(_tool: str, arguments: Mapping[str, Any]) -> str:
         connection = await connections.get()
         row = await connection.fetchrow(query, arguments[workload.key])
         connections.put_nowait(connection)
-        text = json.dumps(dict(row), default=str)
-        result = {"content": [{"type": "text", "text": text}], "isError": False}
-        return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        return json.dumps(dict(row), default=str)
 
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> Any:
-        yield
+    async def close() -> None:
         while not connections.empty():
             await connections.get_nowait().close()
         await databases.stop()
         await postgres.stop()
 
-    app = Starlette(routes=[Route("/mcp", answer, methods=["POST"])], lifespan=lifespan)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
-    serve = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - uvicorn offers no event for it
-        await asyncio.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    sys.stdout.write(json.dumps({"url": f"http://127.0.0.1:{port}"}) + "\n")
-    sys.stdout.flush()
-    await serve
+    await serve(answer, close)
 
 
 if __name__ == "__main__":
