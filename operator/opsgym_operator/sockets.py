@@ -3,6 +3,31 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+
+@asynccontextmanager
+async def serving_app(app: web.Application, port: int, shutdown_s: float = 0.0) -> AsyncIterator[int]:
+    """Serves an application while the context is open.
+
+    Args:
+        app: Answers the requests.
+        port: Port to listen on; a free one if 0.
+        shutdown_s: Seconds that requests under way have to end when the context closes.
+
+    Yields:
+        The port.
+    """
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=shutdown_s)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listening_socket(port)).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
 
 
 def listening_socket(port: int) -> socket.socket:

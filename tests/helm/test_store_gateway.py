@@ -39,13 +39,15 @@ def test_a_cluster_wide_release_has_it_and_a_namespaced_one_if_its_values_ask_fo
 
 def test_its_address_is_its_service() -> None:
     manifests = rendered(WIDE)
-    [port] = one(manifests, "Service", NAME)["spec"]["ports"]
+    port, metrics = one(manifests, "Service", NAME)["spec"]["ports"]
     gateway = _config(manifests).store_gateway
     assert gateway is not None
     assert gateway.url == f"http://{NAME}.evals.svc:{port['port']}"
     container = one(manifests, "Deployment", NAME)["spec"]["template"]["spec"]["containers"][0]
     assert container["command"] == ["python", "-m", "opsgym_operator.gateway"]
-    assert container["ports"] == [{"name": port["targetPort"], "containerPort": port["port"]}]
+    ports = [{"name": item["targetPort"], "containerPort": item["port"]} for item in (port, metrics)]
+    assert container["ports"] == ports
+    assert metrics["name"] == "metrics"
 
 
 def test_it_reviews_tokens_and_reads_the_objects_of_pods_and_no_more() -> None:
@@ -87,13 +89,28 @@ def test_pods_of_runs_reach_it_in_place_of_stores() -> None:
 
 def test_only_pods_of_runs_reach_it_and_it_reaches_stores_and_the_api_server() -> None:
     spec = one(rendered(WIDE), "NetworkPolicy", NAME)["spec"]
-    [rule] = spec["ingress"]
+    rule, _ = spec["ingress"]
     [peer] = rule["from"]
     managed = {"app.kubernetes.io/managed-by": "opsgym-operator", "app.kubernetes.io/part-of": "opsgym"}
     assert (rule["ports"], peer["podSelector"]) == ([{"protocol": "TCP", "port": 8080}], {"matchLabels": managed})
     ports = [[port["port"] for port in rule["ports"]] for rule in spec["egress"]]
     assert ports == [[53, 53, 5353, 5353], [443], [443, 6443]]
     assert NAME in _names({**WIDE, "networkPolicy": {"enabled": False}})
+
+
+def test_prometheus_reaches_its_metrics_and_a_value_says_which() -> None:
+    monitoring = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    port = {"ports": [{"protocol": "TCP", "port": 9100}]}
+    assert one(rendered(WIDE), "NetworkPolicy", NAME)["spec"]["ingress"][1] == port
+    values = {**WIDE, "networkPolicy": {"peers": {"metrics": monitoring}}}
+    assert one(rendered(values), "NetworkPolicy", NAME)["spec"]["ingress"][1] == {**port, "from": monitoring}
+
+
+@pytest.mark.parametrize(("value", "kind"), [("serviceMonitor", "ServiceMonitor"), ("podMonitor", "PodMonitor")])
+def test_a_monitor_selects_it_where_it_is(value: str, kind: str) -> None:
+    metrics = {"metrics": {value: {"enabled": True}}}
+    assert one(rendered({**WIDE, **metrics}), kind, NAME)["spec"]["selector"] == _selects("store-gateway")
+    assert NAME not in _names({**SETTINGS["least"], **metrics})
 
 
 def test_what_is_added_to_its_pods_arrives() -> None:

@@ -27,12 +27,15 @@ from opsgym.exits import Exit
 from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.metrics.registry import Metrics, RunCondition, ScheduleTimes, run_figures
+from opsgym_operator.gateway.metrics import GatewayMetrics, metrics_app
 from opsgym_operator.observability.health import Health
 from opsgym_operator.observability.server import serving
+from opsgym_operator.sockets import serving_app
 
 RULES = sorted((OPSGYM / "monitoring" / "rules").glob("*.yaml"))
 PRICES = {"inputUsd": 10, "outputUsd": 40}
 OPERATOR = "opsgym-operator"
+GATEWAY = "opsgym-store-gateway"
 LOCAL = "opsgym-local"
 BUDGET = 5.0
 STEP_S = 2.0
@@ -56,22 +59,23 @@ class Watched:
 
 
 @contextmanager
-def operator_metrics(metrics: Metrics) -> Iterator[str]:
-    """Serves metrics as the operator does; yields the address."""
-    ready: list[int] = []
+def cluster_metrics(metrics: Metrics, gateway: GatewayMetrics) -> Iterator[dict[str, str]]:
+    """Serves metrics as the operator and the store gateway do; yields their addresses."""
+    ready: list[tuple[int, int]] = []
     ended = asyncio.Event()
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with serving(metrics, Health(), lambda: True, 0) as port:
-            ready.append(port)
+        app = metrics_app(gateway)
+        async with serving(metrics, Health(), lambda: True, 0) as port, serving_app(app, 0) as other:
+            ready.append((port, other))
             await ended.wait()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()
     try:
-        until(lambda: bool(ready), "the operator's server listens")
-        yield f"127.0.0.1:{ready[0]}"
+        until(lambda: bool(ready), "the operator's and the gateway's servers listen")
+        yield {job: f"127.0.0.1:{port}" for job, port in zip((OPERATOR, GATEWAY), ready[0], strict=True)}
     finally:
         loop.call_soon_threadsafe(ended.set)
         thread.join(10)
@@ -102,6 +106,7 @@ class Operator:
 
     def __init__(self) -> None:
         self.metrics = Metrics()
+        self.gateway = GatewayMetrics()
         self._ledger = AttemptLedger(infra_retries=0)
         self._attempts: list[AttemptRecord] = []
         self._trials: dict[tuple[str, str, int], TrialRecord] = {}
@@ -130,6 +135,7 @@ class Operator:
             for attempt in self._attempts[part::parts]:
                 self._ledger.record(attempt)
                 self.harvested += 1
+                self.gateway.count("put", 204, 0.02)
                 assert attempt.outcome is not None
                 self.metrics.count_attempt(attempt)
                 self.metrics.count_trial(attempt.cell, attempt.outcome, attempt.reason)
@@ -158,8 +164,8 @@ def watched(folder: Path) -> Iterator[Watched]:
         model.hold()
         port = free_port()
         process = stack.enter_context(world.started("run", "run.yaml", "--format", "json", "--metrics-port", str(port)))
-        address = stack.enter_context(operator_metrics(operator.metrics))
-        targets = {LOCAL: f"127.0.0.1:{port}", OPERATOR: address}
+        addresses = stack.enter_context(cluster_metrics(operator.metrics, operator.gateway))
+        targets = {LOCAL: f"127.0.0.1:{port}", **addresses}
         server = stack.enter_context(prometheus(folder / "prometheus", targets, _rules(folder)))
         start = time.time()
         local = _looked_at(server, model, start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,15 +11,19 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from tests.operator_io.api_server import api_server
+from tests.support.prometheus import program
 from tests.support.store_gateway import PodList, Time, review, running, token
 
 from opsgym_api.records.attempt import AttemptRecord, Cell, Timings
 from opsgym_api.records.store_gateway import MOST_BYTES, store_url
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.metrics.definitions import GATEWAY_METRICS
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.gateway.metrics import GatewayMetrics
 from opsgym_operator.gateway.sessions import RECHECK_S
 from opsgym_runner.pod.gateway_store import GatewayStore
 
@@ -306,3 +311,41 @@ def test_pods_of_other_namespaces_than_those_served_get_nothing(
         world.url = url
         with pytest.raises(StoreError, match="does not serve namespace team"):
             world.store(given).get(OWN.record)
+
+
+def _requests(metrics: GatewayMetrics) -> dict[tuple[str, str], float]:
+    """Requests that were counted, by operation and status."""
+    families = {family.name: family for family in text_string_to_metric_families(metrics.text().decode())}
+    counted = families["opsgym_store_gateway_requests"].samples
+    return {(item.labels["operation"], item.labels["status"]): item.value for item in counted if item.value}
+
+
+def test_requests_are_counted_by_operation_and_status_also_those_that_are_refused(
+    world: World, config: OperatorConfig, stores: Stores
+) -> None:
+    metrics, given = GatewayMetrics(), world.pods.add(JOB)
+    with running(world.pods, config, stores, metrics=metrics) as url:
+        world.url = url
+        pod = world.store(given)
+        assert pod.put_once(OWN.record, b"score") is True
+        assert pod.put_once(OWN.record, b"score") is False
+        assert pod.get(OWN.record) == b"score"
+        assert list(pod.keys(OWN.attempts)) == []
+        with pytest.raises(StoreError, match="AccessDenied"):
+            pod.get(OTHER.record)
+        authorization = {"Authorization": f"Bearer {given}"}
+        assert httpx.get(f"{url}/stores/results/object", headers=authorization).status_code == 400
+        assert httpx.get(f"{url}/healthz").status_code == 200
+    assert _requests(metrics) == {
+        ("put", "204"): 1, ("put", "412"): 1, ("get", "200"): 1, ("list", "200"): 1, ("get", "403"): 1,
+        ("get", "400"): 1,
+    }  # fmt: skip
+
+
+def test_every_metric_of_the_gateway_is_declared_and_promtool_accepts_the_exposition() -> None:
+    text = GatewayMetrics().text()
+    exposed = {family.name for family in text_string_to_metric_families(text.decode())}
+    declared = {metric.name.removesuffix("_total") for metric in GATEWAY_METRICS}
+    assert {name for name in exposed if not name.startswith("process_")} == declared
+    checked = subprocess.run([program("promtool"), "check", "metrics"], input=text, capture_output=True, check=False)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")

@@ -17,9 +17,10 @@ from tests.operator_io.api_server import ApiServer
 from opsgym_core.kube.client import Client
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
-from opsgym_operator.gateway.main import serving
+from opsgym_operator.gateway.metrics import GatewayMetrics
 from opsgym_operator.gateway.server import Gateway
 from opsgym_operator.gateway.sessions import Sessions
+from opsgym_operator.sockets import serving_app
 
 AUDIENCE = "http://gateway.test"
 STARTED = "2026-01-01T00:00:00Z"
@@ -130,10 +131,15 @@ class Time:
 
 @contextmanager
 def running(
-    pods: PodList, config: OperatorConfig, stores: Stores, time: Time | None = None, port: int = 0
+    pods: PodList,
+    config: OperatorConfig,
+    stores: Stores,
+    time: Time | None = None,
+    port: int = 0,
+    metrics: GatewayMetrics | None = None,
 ) -> Iterator[str]:
     """Serves in a thread while the context is open; yields the base URL."""
-    clock = time or Time()
+    clock, measured = time or Time(), metrics or GatewayMetrics()
     started: list[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = []
     ready = threading.Event()
 
@@ -141,7 +147,8 @@ def running(
         stop = asyncio.Event()
         async with Client(lambda: Credentials(pods.api.url)) as client:
             sessions = Sessions(client, config, AUDIENCE, lambda: clock.monotonic, lambda: clock.now)
-            async with serving(Gateway(sessions, stores), port) as served:
+            app = Gateway(sessions, stores, measured).app()
+            async with serving_app(app, port) as served:
                 started.append((asyncio.get_running_loop(), stop, served))
                 ready.set()
                 await stop.wait()

@@ -1,4 +1,4 @@
-"""Operator health dashboard: reconciles, their duration, and resource use."""
+"""Operator health dashboard: reconciles, their duration, resource use, and the store gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dashboard() -> boards.Dashboard:
         "now-6h",
         "30s",
     ).with_variable(p.variable("job", "Job", "opsgym_reconcile_duration_seconds_count", many=True))
-    return p.place(board, *_summary(), *_passes(), *_work(), *_process())
+    return p.place(board, *_summary(), *_passes(), *_work(), *_process(), *_store_gateway())
 
 
 def _summary() -> list[p.Stat]:
@@ -129,4 +129,24 @@ def _process() -> list[p.TimeSeries]:
             [p.Query(f"sum by (job) (rate(process_cpu_seconds_total{{{JOB}}}[$__rate_interval]))", "{{job}}")],
             "none",
         ),
+    ]
+
+
+def _store_gateway() -> list[p.TimeSeries]:
+    duration = "sum by (le, operation) (rate(opsgym_store_gateway_request_duration_seconds_bucket[$__rate_interval]))"
+    return [
+        p.lines(
+            "Requests to the store gateway per minute by status",
+            "Of all gateways of the data source. 404 and 412 are usual; 5xx are errors of the gateway, of a store or "
+            "of the API server, and the gateway's log names them.",
+            [p.Query(p.per(60, "opsgym_store_gateway_requests_total", "status"), "{{status}}")],
+            "short",
+            stacked=True,
+        ).span(12),
+        p.lines(
+            "Duration of requests to the store gateway",
+            "95 % of the requests are answered sooner, by operation.",
+            [p.Query(f"histogram_quantile(0.95, {duration}) >= 0", "{{operation}}")],
+            "s",
+        ).span(12),
     ]

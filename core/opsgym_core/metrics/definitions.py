@@ -258,6 +258,27 @@ NOTIFICATIONS = Metric(
 )
 BUILD_INFO = Metric("opsgym_build_info", "gauge", "1, with the version of opsgym.", "1", ("version",))
 
+# Metrics of the store gateway, which is a process of its own
+
+GATEWAY_REQUESTS = Metric(
+    "opsgym_store_gateway_requests_total",
+    "counter",
+    "Requests of pods by operation (`get`, `put`, `list`) and HTTP status of the answer. 404 and 412 are usual: a "
+    "pod asks whether an object exists, and writes a score once.",
+    "requests",
+    ("operation", "status"),
+)
+GATEWAY_DURATION = Metric(
+    "opsgym_store_gateway_request_duration_seconds",
+    "histogram",
+    "Duration of requests by operation, with the wait for a slot, for the body and for the store.",
+    "seconds",
+    ("operation",),
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+GATEWAY_METRICS = (GATEWAY_REQUESTS, GATEWAY_DURATION)
+"""Metrics that the store gateway exposes, and no other process."""
+
 METRICS = (
     TRIALS, ATTEMPTS, VERIFIERS, TOKENS, COST, STEPS, TOOL_CALLS, MODEL_RETRIES, RATE_LIMITS, MODEL_WAIT,
     TRIAL_DURATION, RUN_TRIALS, RUN_PROGRESS, RUN_SUCCESS, RUN_COST, RUN_BUDGET, RUN_PODS_PENDING, RUN_STALLED,
@@ -265,4 +286,4 @@ METRICS = (
     MODEL_IN_FLIGHT, MODEL_CEILING, RECONCILE_DURATION, RECONCILE_CPU, RECONCILE_ERRORS, RECONCILE_LAST_SUCCESS,
     NAMESPACES_SKIPPED, NAMESPACES_OF_OTHERS, LEADING, NOTIFICATIONS, BUILD_INFO,
 )  # fmt: skip
-"""All metrics, in the order of docs/metrics.md."""
+"""Metrics of the operator and of `opsgym run`, in the order of docs/metrics.md."""

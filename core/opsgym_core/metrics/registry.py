@@ -42,7 +42,7 @@ from opsgym_api.tasks.verifiers import Category
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.accounting.tally import tally_of
 from opsgym_core.metrics import definitions as defined
-from opsgym_core.metrics.definitions import METRICS, Metric
+from opsgym_core.metrics.definitions import GATEWAY_METRICS, METRICS, Metric
 
 PHASES = ("seed", "connect", "model", "tools", "verify", "total")
 TOKENS = ("prompt", "completion", "cached", "cache_write", "reasoning")
@@ -421,9 +421,9 @@ _TABLE = re.compile(r"(?<=<!-- metrics -->\n).*(?=<!-- /metrics -->)", re.DOTALL
 def reference() -> str:
     """The table of docs/metrics.md."""
     rows = ["| metric | type | unit | labels | meaning |", "| --- | --- | --- | --- | --- |"]
-    for metric in METRICS:
+    marked = [(metric, "" if metric.local else " *Operator only.*") for metric in METRICS]
+    for metric, where in (*marked, *((metric, " *Store gateway only.*") for metric in GATEWAY_METRICS)):
         labels = ", ".join(f"`{label}`" for label in metric.labels)
-        where = "" if metric.local else " *Operator only.*"
         rows.append(f"| `{metric.name}` | {metric.kind} | {metric.unit} | {labels} | {metric.meaning}{where} |")
     return "\n".join(rows) + "\n"
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import kopf
 import structlog
-from aiohttp import web
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_core.common.logs import configure_logs
@@ -22,42 +20,36 @@ from opsgym_core.kube.client import Client
 from opsgym_core.kube.login import login
 from opsgym_core.store.mounted import MOUNTED, Stores
 from opsgym_operator.config import CONFIG, OperatorConfig, parse_config
+from opsgym_operator.gateway.metrics import GatewayMetrics, metrics_app
 from opsgym_operator.gateway.server import Gateway
 from opsgym_operator.gateway.sessions import Sessions
-from opsgym_operator.sockets import listening_socket
+from opsgym_operator.sockets import serving_app
 
 log = structlog.get_logger(__name__)
 
 PORT = 8080
+METRICS_PORT = 9100
+SHUTDOWN_S = 20.0
+"""Seconds that requests have to end when the gateway stops."""
 
 
-@asynccontextmanager
-async def serving(gateway: Gateway, port: int) -> AsyncIterator[int]:
-    """Serves while the context is open, and then ends the requests that are under way.
+@dataclass(frozen=True)
+class Ports:
+    """Ports to listen on."""
 
-    Args:
-        gateway: Answers the requests.
-        port: Port to listen on; a free one if 0.
-
-    Yields:
-        The port.
-    """
-    runner = web.AppRunner(gateway.app(), access_log=None, shutdown_timeout=20)
-    await runner.setup()
-    try:
-        await web.SockSite(runner, listening_socket(port)).start()
-        yield runner.addresses[0][1]
-    finally:
-        await runner.cleanup()
+    pods: int
+    """For requests of pods."""
+    metrics: int
+    """For Prometheus, so that a NetworkPolicy can keep pods of runs from it."""
 
 
-async def serve(config: OperatorConfig, audience: str, port: int, stores_folder: Path) -> None:
+async def serve(config: OperatorConfig, audience: str, ports: Ports, stores_folder: Path) -> None:
     """Serves until a signal stops it.
 
     Args:
         config: The installation's configuration.
         audience: Audience of the pods' tokens.
-        port: Port to listen on.
+        ports: Ports to listen on.
         stores_folder: Folder of the stores' credentials.
     """
     stop = asyncio.Event()
@@ -66,8 +58,9 @@ async def serve(config: OperatorConfig, audience: str, port: int, stores_folder:
     stores = Stores(config.store_by_name, stores_folder)
     try:
         async with Client(login) as client:
-            gateway = Gateway(Sessions(client, config, audience), stores)
-            async with serving(gateway, port):
+            metrics = GatewayMetrics()
+            app = Gateway(Sessions(client, config, audience), stores, metrics).app()
+            async with serving_app(metrics_app(metrics), ports.metrics), serving_app(app, ports.pods, SHUTDOWN_S):
                 log.info("serving", audience=audience)
                 await stop.wait()
     finally:
@@ -80,8 +73,10 @@ def main() -> int:
     stores_folder = Path(os.environ.get("OPSGYM_STORES", MOUNTED))
     try:
         config, audience = _configuration(Path(os.environ.get("OPSGYM_OPERATOR_CONFIG", CONFIG)))
-        port = int(os.environ.get("OPSGYM_GATEWAY_PORT", PORT))
-        asyncio.run(serve(config, audience, port, stores_folder))
+        ports = Ports(
+            int(os.environ.get("OPSGYM_GATEWAY_PORT", PORT)), int(os.environ.get("OPSGYM_METRICS_PORT", METRICS_PORT))
+        )
+        asyncio.run(serve(config, audience, ports, stores_folder))
     except (InputError, OSError, kopf.LoginError) as error:
         log.error("cannot run", problem=str(error))  # noqa: TRY400 - a user's mistake needs no traceback
         return 1

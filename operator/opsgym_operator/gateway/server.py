@@ -23,6 +23,7 @@ from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.gateway.access import Denied, Operation, Permission, listed, permission_for
 from opsgym_operator.gateway.identity import Unauthenticated
+from opsgym_operator.gateway.metrics import GatewayMetrics
 from opsgym_operator.gateway.sessions import Session, Sessions
 
 REQUESTS = 64
@@ -44,22 +45,24 @@ class Gateway:
     Args:
         sessions: The pods.
         stores: The installation's stores.
+        metrics: Counts the requests.
     """
 
-    def __init__(self, sessions: Sessions, stores: Stores) -> None:
+    def __init__(self, sessions: Sessions, stores: Stores, metrics: GatewayMetrics) -> None:
         self._sessions = sessions
         self._stores = stores
+        self._metrics = metrics
         self._requests = asyncio.Semaphore(REQUESTS)
         self._large = asyncio.Semaphore(LARGE)
 
     def app(self) -> web.Application:
         """The application that answers the requests."""
-        app = web.Application(client_max_size=MOST_BYTES, middlewares=[_errors])
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._metrics.middleware, _errors])
         app.add_routes([
             web.get("/healthz", _healthy),
-            web.get("/stores/{store}/object", self._get),
-            web.put("/stores/{store}/object", self._put),
-            web.get("/stores/{store}/keys", self._keys),
+            web.get("/stores/{store}/object", self._get, name="get"),
+            web.put("/stores/{store}/object", self._put, name="put"),
+            web.get("/stores/{store}/keys", self._keys, name="list"),
         ])  # fmt: skip
         return app
 

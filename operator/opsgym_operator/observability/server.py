@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from opsgym_core.metrics.registry import Metrics
 from opsgym_operator.observability.health import Health
-from opsgym_operator.sockets import listening_socket
+from opsgym_operator.sockets import serving_app
 
 
 @asynccontextmanager
@@ -43,10 +43,5 @@ async def serving(metrics: Metrics, health: Health, ready: Callable[[], bool], p
     app.add_routes([
         web.get("/metrics", get_metrics), web.get("/healthz", get_health), web.get("/readyz", get_readiness)
     ])  # fmt: skip
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.SockSite(runner, listening_socket(port)).start()
-        yield runner.addresses[0][1]
-    finally:
-        await runner.cleanup()
+    async with serving_app(app, port) as served:
+        yield served

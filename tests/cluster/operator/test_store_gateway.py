@@ -78,6 +78,7 @@ class Gateway:
             "OPSGYM_OPERATOR_CONFIG": str(self._folder / "operator.yaml"),
             "OPSGYM_STORES": str(self._folder / "stores"),
             "OPSGYM_GATEWAY_PORT": str(self._port),
+            "OPSGYM_METRICS_PORT": "0",
         }
         with (self._folder / "gateway.log").open("ab") as log:
             self._process = subprocess.Popen(
