@@ -59,7 +59,8 @@ def _names(task: Task) -> frozenset[str]:
 def _names_in(domain: str, seed: str) -> frozenset[str]:
     loaded = registry.load(domain)
     world = read_world(loaded.metadata, loaded.seeds[seed]())
-    return frozenset(name for kind in (Kind.GIVEN_NAME, Kind.FAMILY_NAME) for name in world.texts(kind))
+    kinds = (Kind.GIVEN_NAME, Kind.FAMILY_NAME, Kind.PERSON)
+    return frozenset(name for kind in kinds for text in world.texts(kind) for name in text.split())
 
 
 @pytest.mark.parametrize(

@@ -241,6 +241,13 @@ def test_texts_are_rewritten_by_words_and_forms(text: str, expected: str) -> Non
     assert CHANGE.text(text) == expected
 
 
+def test_milliseconds_move_by_whole_years_where_a_domain_has_them() -> None:
+    text = "1794819600000, 1709200800000, 17948196000001, 1425168000000"
+    assert CHANGE.text(text) == text
+    moved = replace(CHANGE, moments=True).text(text)
+    assert moved == "2141974800000, 2056269600000, 17948196000001, 1425168000000"
+
+
 @pytest.mark.parametrize("years", YEARS)
 @pytest.mark.parametrize(
     "zone", ["Europe/Lisbon", "Europe/Rome", "America/Toronto", "America/Vancouver", "Australia/Sydney"]

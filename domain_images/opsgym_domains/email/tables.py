@@ -72,7 +72,7 @@ class User(AuditedRow):
 
     __tablename__ = "users"
     label = "user"
-    kinds = {"name": Kind.FULL_NAME, "primary_email": Kind.EMAIL}
+    kinds = {"name": Kind.PERSON, "primary_email": Kind.ADDRESS}
 
     id: Mapped[Key]
     token: Mapped[str | None]
@@ -257,6 +257,7 @@ class Message(AuditedRow):
 
     __tablename__ = "messages"
     label = "message"
+    kinds = {"internal_date_ms": Kind.MOMENT}
     __table_args__ = (
         Index("ix_messages_mailbox", "user_id", "internal_date_ms"),
         Index("ix_messages_thread", "thread_id"),

@@ -10,6 +10,7 @@ import calendar
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,7 @@ _AMOUNT = re.compile(r"\d+(?:\.\d+)?")
 _INSERT = re.compile(r'(INSERT INTO "?\w+"? \()([^)]*)(\) VALUES )(.*)', re.IGNORECASE | re.DOTALL)
 _VALUE_ROW = re.compile(r"\(((?:'(?:[^']|'')*'|[^()'])*)\)")
 _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^,']+)\s*(?:,|$)")
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - texts state no zone
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _START, _END = r"(?<![^\W_])", r"(?![^\W_]|['\u2019]t\b)"
 """Boundaries of a word; `Don` does not end where `Don't` goes on."""
@@ -71,6 +73,7 @@ class Rewriting:
         bits: Bits that are inverted in UUIDs of version 4. Other versions are the server's, which counts them.
         amounts: Columns that hold amounts of money.
         factor: What these are multiplied by.
+        moments: Whether numbers of milliseconds since 1970 are dates too.
         figures: Amounts that texts state as bare numbers. Which ones do depends on the task.
     """
 
@@ -87,6 +90,7 @@ class Rewriting:
     amounts: frozenset[str] = frozenset()
     factor: int = 1
     figures: frozenset[str] = frozenset()
+    moments: bool = False
 
     def text(self, text: str) -> str:
         """A text in which everything is replaced."""
@@ -181,6 +185,8 @@ class Rewriting:
     def _forms(self) -> Iterator[tuple[str, str]]:
         """Forms of what is replaced, the more specific ones first."""
         yield "uuid", rf"(?<![0-9a-f]){_UUID}(?:-[0-9a-f]{{8}})?(?![0-9a-f])"
+        if self.moments:
+            yield "moment", r"(?<![\w.-])1[0-9]\d{11}(?!\d)"
         yield "phone", r"\+\d[\d -]{6,}\d(?!\d)"
         if self.numbers:
             prefixes = "|".join(map(re.escape, sorted(self.numbers, key=len, reverse=True)))
@@ -205,6 +211,8 @@ class Rewriting:
         match kind:
             case "uuid":
                 return self._uuid(text)
+            case "moment":
+                return self._moment(text)
             case "phone":
                 return self._phone(text)
             case "number":
@@ -227,6 +235,14 @@ class Rewriting:
         key = UUID(text[:36])
         changed = str(UUID(int=key.int ^ self.bits)) if key.version == 4 else str(key)
         return f"{changed}-{changed[:8]}" if text[36:] == f"-{text[:8]}" else changed + text[36:]
+
+    def _moment(self, text: str) -> str:
+        """Milliseconds since 1970, at the same time of the same day of another year."""
+        time = _EPOCH + timedelta(milliseconds=int(text))
+        if not self.first_year <= time.year <= self.last_year:
+            return text
+        moved = datetime.fromisoformat(f"{self._year(f'{time:%Y-%m-%d}')}T{time.time().isoformat()}")
+        return str((moved - _EPOCH) // timedelta(milliseconds=1))
 
     def _word(self, text: str) -> str:
         if "\\" in text:

@@ -45,6 +45,8 @@ _LISTS = {
     Kind.STREET: STREET_WORDS,
     Kind.TITLE: TITLE_WORDS,
 }
+ADDRESSES = (Kind.DOMAIN, Kind.EMAIL, Kind.ADDRESS)
+"""Kinds of host names and of addresses with them."""
 _FORM_OF_UUID = (0xF << 76) | (0x3 << 62)
 """Bits of a UUID that state its version and variant."""
 _STREET_KINDS = {"Street", "Road", "Way", "Lane", "Avenue", "Place", "Rue"}
@@ -116,6 +118,7 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
     products = {name: _recoded(name, codes) for name in _product_codes(world)}
     parts = _parts(world, words)
     keys, numbers = _shifts(world, draw)
+    moments = bool(world.columns(Kind.MOMENT))
     years = sorted(int(year) for year in set(re.findall(r"'(\d{4})-\d\d-\d\d", script)))
     return Rewriting(
         words=_in_lower_case(world, words) | words | products,
@@ -130,6 +133,7 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
         bits=draw.getrandbits(128) & ~_FORM_OF_UUID,
         amounts=world.columns(Kind.AMOUNT),
         factor=draw.choice(FACTORS),
+        moments=moments,
     )
 
 
@@ -156,8 +160,12 @@ class _Names:
         titles = [match for text in self._world.texts(Kind.TITLE) if (match := _TITLED.match(text))]
         self._replace(Kind.TITLE, sorted({match[2] for match in titles}))
         not_given = {match[1] for match in titles}
-        self._replace(Kind.GIVEN_NAME, [name for name in self._world.texts(Kind.GIVEN_NAME) if name not in not_given])
-        self._replace(Kind.FAMILY_NAME, self._world.texts(Kind.FAMILY_NAME))
+        people = [name.partition(" ") for name in self._world.texts(Kind.PERSON)]
+        given = sorted({*self._world.texts(Kind.GIVEN_NAME), *(first for first, _, _ in people)})
+        self._replace(Kind.GIVEN_NAME, [name for name in given if name not in not_given])
+        self._replace(
+            Kind.FAMILY_NAME, sorted({*self._world.texts(Kind.FAMILY_NAME), *(last for _, _, last in people)})
+        )
         companies = {self._distinctive(name) for name in self._world.texts(Kind.COMPANY)}
         self._replace(Kind.COMPANY, sorted(companies | self._hosts({name.replace(" ", "") for name in companies})))
         for country, cities in CITIES.items():
@@ -192,7 +200,7 @@ class _Names:
 
     def _hosts(self, companies: Collection[str]) -> set[str]:
         """First labels of host names that do not begin with a company's name, as a company of that name is written."""
-        labels = {_label(name) for name in self._world.texts(Kind.DOMAIN)}
+        labels = {_label(name) for kind in (Kind.DOMAIN, Kind.ADDRESS) for name in self._world.texts(kind)}
         return {label.capitalize() for label in labels if not any(label.startswith(name.lower()) for name in companies)}
 
     def _distinctive(self, company: str) -> str:
@@ -238,7 +246,7 @@ def _label(address: str) -> str:
 
 
 def _words_of_addresses(world: World) -> set[str]:
-    addresses = [*world.texts(Kind.DOMAIN), *world.texts(Kind.EMAIL)]
+    addresses = [address for kind in ADDRESSES for address in world.texts(kind)]
     return {word.capitalize() for address in addresses for word in _WORD.findall(address)}
 
 
@@ -274,7 +282,7 @@ def _recoded(code: str, codes: Mapping[str, str]) -> str:
 def _parts(world: World, words: Mapping[str, str]) -> dict[str, str]:
     """Replacements in addresses: names in lower case, and host names that begin with the name of their company."""
     parts = {form: word.lower() for name, word in words.items() for form in (_without_accents(name), name.lower())}
-    for address in [*world.texts(Kind.DOMAIN), *world.texts(Kind.EMAIL)]:
+    for address in (address for kind in ADDRESSES for address in world.texts(kind)):
         label = _label(address)
         for name in world.texts(Kind.COMPANY):
             company = next((start for start in (name.split()[0], " ".join(name.split()[:2])) if start in words), "")
@@ -291,10 +299,19 @@ def _without_accents(name: str) -> str:
 
 def _in_lower_case(world: World, words: Mapping[str, str]) -> dict[str, str]:
     """Replacements in texts without capitals: of names that mean nothing else, and of full names."""
-    kinds = (Kind.TITLE, Kind.GIVEN_NAME, Kind.FAMILY_NAME, Kind.DOMAIN, Kind.CITY, Kind.ZONE)
+    kinds = (
+        Kind.TITLE,
+        Kind.DOMAIN,
+        Kind.ADDRESS,
+        Kind.GIVEN_NAME,
+        Kind.FAMILY_NAME,
+        Kind.PERSON,
+        Kind.CITY,
+        Kind.ZONE,
+    )
     names = {word.lower() for kind in kinds for text in world.texts(kind) for word in _WORD.findall(text)} - AMBIGUOUS
     lower = {name.lower(): word.lower() for name, word in words.items()}
-    people = [name.lower() for name in world.texts(Kind.FULL_NAME)]
+    people = [name.lower() for kind in (Kind.FULL_NAME, Kind.PERSON) for name in world.texts(kind)]
     full = {name: " ".join(lower.get(word, word) for word in name.split()) for name in people}
     phrases = {" ".join(name.lower().split()[:2]) for name in world.texts(Kind.PLACE)}
     return full | {name: word for name, word in lower.items() if name in names or name in phrases}
@@ -373,7 +390,14 @@ def varied_script(metadata: MetaData, script: str, variant: int) -> str:
 
 def _insert(table: Table, rows: Sequence[tuple[Any, ...]], change: Rewriting) -> str:
     names = [column.name for column in table.columns]
-    varied = [tuple(change.value(value, name) for name, value in zip(names, row, strict=True)) for row in rows]
+    known: dict[tuple[str, Any], Any] = {}  # times, names and references repeat in most rows of a large seed
+
+    def replaced(name: str, value: Any) -> Any:
+        if (name, value) not in known:
+            known[name, value] = change.value(value, name)
+        return known[name, value]
+
+    varied = [tuple(replaced(name, value) for name, value in zip(names, row, strict=True)) for row in rows]
     if len(table.primary_key) == 1:
         varied.sort(key=lambda row: (len(str(row[0])), str(row[0])))
     values = ",\n".join(f"({', '.join(map(_literal, row))})" for row in varied)
