@@ -31,7 +31,7 @@ from opsgym_domains.variants.words import (
 )
 from opsgym_domains.variants.worlds import YEARS, SeedScripts, World, read_world, rewriting, varied_script
 
-DOMAINS = ["calendar", "csm", "itsm"]
+DOMAINS = ["calendar", "csm", "drive", "itsm"]
 NOW = datetime(2026, 1, 1)  # noqa: DTZ001 - databases store UTC without time zone
 CHANGE = Rewriting(
     words={
@@ -229,6 +229,11 @@ def test_an_unknown_seed_or_variant_is_refused(name: str) -> None:
         ("/0f000000-0000-4000-8000-000000000001-0f000000/", "/f0000000-0000-4000-8000-000000000002-f0000000/"),
         ("0f000000-0000-5000-8000-000000000001", "0f000000-0000-5000-8000-000000000001"),
         ("Grace of Grace Labs wrote on 16 November 2026.", "Robin of Onyx Labs wrote on 16 November 2037."),
+        ("01JBQM3K8TGHZX9RNVQM5Y2P8C", "01WEZ2PT8TGHZX9RNVQM5Y2P8F"),
+        (
+            "01JBQM3K8T00000000ABCDEFGH of 5MXD0K8ZK3F5ZJ9P3V0T9Q2WX1",
+            "01WEZ2PT8T00000000ABCDEFGH of 5MXD0K8ZK3F5ZJ9P3V0T9Q2WX1",
+        ),
         ("Graceful Ineson, grace period", "Graceful Ineson, grace period"),
         ("ines@gracelabs.example, '2026-11-16T10:00:00'", "alex@onyxlabs.example, '2037-11-16T10:00:00'"),
         ("INC_494, INC_001, CS-0003518 and CS-00035x", "INC_1494, INC_1002, CS-0008518 and CS-00035x"),

@@ -14,11 +14,11 @@ from sqlalchemy import func
 from opsgym_domains.drive.forms import milliseconds
 from opsgym_domains.drive.tables import Change, ChangeToken, File, SharedDrive
 from opsgym_domains.kit.gym import SYSTEM, Gym
+from opsgym_domains.kit.identifiers import in_base_32
 
 START = "0" * 26
 """Token before all changes."""
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_BASE_32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 async def record_file(gym: Gym, kind: str, file: File, *, removed: bool = False, **payload: Any) -> None:
@@ -80,8 +80,7 @@ def next_token(last: str, now: int) -> str:
         last: Token of the newest change.
         now: Current time in milliseconds since 1970.
     """
-    time = "".join(_BASE_32[max(now, 0) >> 5 * place & 31] for place in reversed(range(10)))
-    return max(f"{time}{'0' * 16}", _after(last))
+    return max(f"{in_base_32(max(now, 0), 10)}{'0' * 16}", _after(last))
 
 
 def _after(token: str) -> str:

@@ -94,7 +94,7 @@ class User(TimedRow):
 
     __tablename__ = "users"
     label = "user"
-    kinds = {"display_name": Kind.FULL_NAME, "email": Kind.EMAIL}
+    kinds = {"display_name": Kind.PERSON, "email": Kind.ADDRESS}
 
     id: Mapped[Key]
     display_name: Mapped[str | None]
@@ -112,7 +112,7 @@ class Group(TimedRow):
 
     __tablename__ = "groups"
     label = "group"
-    kinds = {"email": Kind.EMAIL}
+    kinds = {"email": Kind.ADDRESS}
 
     id: Mapped[Key]
     name: Mapped[str | None]
@@ -141,6 +141,7 @@ class SharedDrive(TimedRow):
 
     __tablename__ = "drives"
     label = "shared drive"
+    kinds = {"name": Kind.TITLE}
     updated = "modified_time"
     defaults = {
         "kind": "drive#drive",
@@ -215,6 +216,7 @@ class File(TimedRow):
 
     __tablename__ = "files"
     label = "file"
+    kinds = {"name": Kind.TITLE}
     actor = "created_by"
     defaults = {
         "kind": "drive#file",
@@ -318,7 +320,7 @@ class Permission(TimedRow):
     label = "permission"
     updated = "updated_time"
     defaults = {"kind": "drive#permission", "deleted": False, "inherited": False}
-    kinds = {"email_address": Kind.EMAIL, "domain": Kind.DOMAIN}
+    kinds = {"email_address": Kind.ADDRESS, "domain": Kind.DOMAIN}
 
     id: Mapped[Key]
     file_id: Mapped[FileRef | None]
@@ -546,6 +548,7 @@ class DriveChannel(TimedRow):
 
     __tablename__ = "drive_channels"
     label = "subscription channel"
+    kinds = {"expiration": Kind.MOMENT}
 
     id: Mapped[Key]
     resource_id: Mapped[str | None]
@@ -601,7 +604,7 @@ class AccessProposal(DriveRow):
 
     __tablename__ = "access_proposals"
     label = "access proposal"
-    kinds = {"requester_email": Kind.EMAIL, "recipient_email": Kind.EMAIL, "resolved_by_email": Kind.EMAIL}
+    kinds = {"requester_email": Kind.ADDRESS, "recipient_email": Kind.ADDRESS, "resolved_by_email": Kind.ADDRESS}
 
     id: Mapped[Key]
     file_id: Mapped[FileRef]
@@ -674,6 +677,7 @@ class Channel(TimedRow):
 
     __tablename__ = "channels"
     label = "channel"
+    kinds = {"expiration": Kind.MOMENT}
     actor = "user_id"
     has_uuid = False
     defaults = {"active": True}

@@ -38,5 +38,21 @@ def uuid_of(count: int) -> str:
 
 def ulid_of(count: int) -> str:
     """The UUID for a value of the counter in the form of a ULID: 26 digits of Crockford's base 32."""
-    number = uuid5(_NAMESPACE, str(count)).int
-    return "".join(_BASE_32[number >> 5 * place & 31] for place in reversed(range(26)))
+    return in_base_32(uuid5(_NAMESPACE, str(count)).int, 26)
+
+
+def in_base_32(number: int, digits: int) -> str:
+    """The last digits of a number in Crockford's base 32, as ULIDs have them."""
+    return "".join(_BASE_32[number >> 5 * place & 31] for place in reversed(range(digits)))
+
+
+def from_base_32(text: str) -> int:
+    """The number that digits in Crockford's base 32 write.
+
+    Raises:
+        ValueError: A character is not one of the 32 digits.
+    """
+    number = 0
+    for digit in text:
+        number = number << 5 | _BASE_32.index(digit)
+    return number

@@ -16,6 +16,8 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from opsgym_domains.kit.identifiers import from_base_32, in_base_32
+
 CONDITIONS = {"equals", "has", "any_of", "not_null", "matches", "at_least", "at_most", "text", "key_of"}
 """Words of conditions of `state_difference` verifiers, which stand between a column and its value."""
 _PATTERN_CLASS = re.compile(r"(\\[bBsSwWdDAZ])")
@@ -31,6 +33,10 @@ _VALUE_ROW = re.compile(r"\(((?:'(?:[^']|'')*'|[^()'])*)\)")
 _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^,']+)\s*(?:,|$)")
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - texts state no zone
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_ULID = r"01[0-9A-HJKMNP-TV-Z]{24}"
+"""A ULID of the years 2004 to 2039, in which seeds lie. Those that a server counts begin otherwise."""
+_COUNTED = "0" * 8
+"""Digits after the time of a ULID that a server counts up within a millisecond."""
 _START, _END = r"(?<![^\W_])", r"(?![^\W_]|['\u2019]t\b)"
 """Boundaries of a word; `Don` does not end where `Don't` goes on."""
 
@@ -70,7 +76,8 @@ class Rewriting:
         keys: Replacement of integer keys, by column.
         years: Years added to dates between `first_year` and `last_year`.
         digits: Number added to the last digits of phone and serial numbers, which keep their length.
-        bits: Bits that are inverted in UUIDs of version 4. Other versions are the server's, which counts them.
+        bits: Bits that are inverted in UUIDs of version 4, and after the time of ULIDs. Other versions are the
+            server's, which counts them.
         amounts: Columns that hold amounts of money.
         factor: What these are multiplied by.
         moments: Whether numbers of milliseconds since 1970 are dates too.
@@ -185,6 +192,7 @@ class Rewriting:
     def _forms(self) -> Iterator[tuple[str, str]]:
         """Forms of what is replaced, the more specific ones first."""
         yield "uuid", rf"(?<![0-9a-f]){_UUID}(?:-[0-9a-f]{{8}})?(?![0-9a-f])"
+        yield "ulid", rf"(?<![0-9A-Za-z]){_ULID}(?![0-9A-Za-z])"
         if self.moments:
             yield "moment", r"(?<![\w.-])1[0-9]\d{11}(?!\d)"
         yield "phone", r"\+\d[\d -]{6,}\d(?!\d)"
@@ -209,8 +217,8 @@ class Rewriting:
     def _replace(self, match: re.Match[str]) -> str:
         kind, text = match.lastgroup, match[0]
         match kind:
-            case "uuid":
-                return self._uuid(text)
+            case "uuid" | "ulid":
+                return self._uuid(text) if kind == "uuid" else self._ulid(text)
             case "moment":
                 return self._moment(text)
             case "phone":
@@ -236,13 +244,23 @@ class Rewriting:
         changed = str(UUID(int=key.int ^ self.bits)) if key.version == 4 else str(key)
         return f"{changed}-{changed[:8]}" if text[36:] == f"-{text[:8]}" else changed + text[36:]
 
+    def _ulid(self, text: str) -> str:
+        """A ULID, at the same time of the same day of another year."""
+        time, rest = text[:10], text[10:]
+        if not rest.startswith(_COUNTED):
+            rest = in_base_32(from_base_32(rest) ^ self.bits, len(rest))
+        return in_base_32(self._moved(from_base_32(time)), len(time)) + rest
+
     def _moment(self, text: str) -> str:
         """Milliseconds since 1970, at the same time of the same day of another year."""
-        time = _EPOCH + timedelta(milliseconds=int(text))
+        return str(self._moved(int(text)))
+
+    def _moved(self, milliseconds: int) -> int:
+        time = _EPOCH + timedelta(milliseconds=milliseconds)
         if not self.first_year <= time.year <= self.last_year:
-            return text
+            return milliseconds
         moved = datetime.fromisoformat(f"{self._year(f'{time:%Y-%m-%d}')}T{time.time().isoformat()}")
-        return str((moved - _EPOCH) // timedelta(milliseconds=1))
+        return (moved - _EPOCH) // timedelta(milliseconds=1)
 
     def _word(self, text: str) -> str:
         if "\\" in text:
