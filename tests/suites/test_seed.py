@@ -12,6 +12,7 @@ from tests.suites.conftest import Gyms
 from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.csm.tables import Account, Product, User, UserGroup
+from opsgym_domains.drive import tables as drive
 from opsgym_domains.hr import tables as hr
 from opsgym_domains.itsm.priority_matrix import priority_of
 from opsgym_domains.kit.sqlite import run_seed
@@ -22,6 +23,7 @@ from opsgym_suites.csm.seeds.generate import QUICKSTART as CSM_QUICKSTART
 from opsgym_suites.csm.seeds.generate import generate as generate_csm
 from opsgym_suites.csm.seeds.halden import HALDEN
 from opsgym_suites.csm.seeds.larkspur import LARKSPUR
+from opsgym_suites.drive import seeds as drive_seeds
 from opsgym_suites.hr import seeds as hr_seeds
 from opsgym_suites.hr.seeds.generate import generate as generate_hr
 from opsgym_suites.hr.seeds.hospital import HOSPITAL
@@ -72,8 +74,24 @@ SEEDS = (
     ),
     Seed("hr", "hospital", lambda: generate_hr(HOSPITAL), hr_seeds.hospital_world, hr_seeds.hospital_sql, 2500),
     Seed("hr", "works", lambda: generate_hr(WORKS), hr_seeds.works_world, hr_seeds.works_sql, 2500),
+    Seed(
+        "drive",
+        "consultancy",
+        drive_seeds.generate_consultancy,
+        drive_seeds.consultancy_world,
+        drive_seeds.consultancy_sql,
+        2500,
+    ),
+    Seed(
+        "drive",
+        "foundation",
+        drive_seeds.generate_foundation,
+        drive_seeds.foundation_world,
+        drive_seeds.foundation_sql,
+        2500,
+    ),
 )
-TABLES = {"itsm": 24, "csm": 17, "hr": 26}
+TABLES = {"itsm": 24, "csm": 17, "hr": 26, "drive": 28}
 """Tables with rows in every seed of a domain."""
 each_seed = pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.id)
 
@@ -306,7 +324,7 @@ def test_no_row_of_customer_service_contradicts_another_or_the_policy(customers:
 # --- HR ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=SEEDS[6:], ids=lambda seed: seed.id)
+@pytest.fixture(scope="module", params=SEEDS[6:8], ids=lambda seed: seed.id)
 def people(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
     """HR's."""
     with made_of(gyms, request.param) as made:
@@ -371,3 +389,69 @@ def test_every_kind_occurs_in_hr(people: GymDatabase, query: str, expected: int)
 )
 def test_no_row_of_hr_contradicts_another_or_the_policy(people: GymDatabase, query: str) -> None:
     assert people.rows(query) == []
+
+
+# --- Drive ---------------------------------------------------------------------------------------------------------
+
+FILES = [seed for seed in SEEDS if seed.domain == "drive"]
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda seed: seed.id)
+def cabinet(request: pytest.FixtureRequest, gyms: Gyms) -> Iterator[GymDatabase]:
+    """Drive's."""
+    with made_of(gyms, request.param) as made:
+        yield made
+
+
+def test_the_worlds_of_drive_share_no_names_or_time() -> None:
+    one, other = drive_seeds.consultancy_world(), drive_seeds.foundation_world()
+    assert one.now != other.now
+    for kind, column in ((drive.User, "email"), (drive.User, "display_name"), (drive.Group, "email")):
+        names = [{getattr(row, column) for row in world.all(kind)} for world in (one, other)]
+        assert not names[0] & names[1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 FROM users WHERE auth_token IS NULL",
+        "SELECT 1 FROM permissions WHERE role = 'owner' AND deleted = 1",
+        "SELECT 1 FROM permissions WHERE type = 'anyone'",
+        "SELECT 1 FROM files f JOIN file_labels l ON l.file_id = f.id WHERE trashed = 1 AND value_date > '2026-11-16'",
+        "SELECT 1 FROM access_proposals WHERE status = 'pending'",
+        "SELECT 1 FROM drives WHERE hidden = 1",
+    ],
+)
+def test_what_tasks_of_drive_are_about_is_there(cabinet: GymDatabase, query: str) -> None:
+    assert cabinet.rows(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        (
+            "SELECT 1 FROM files f WHERE drive_id IS NULL AND 1 <> (SELECT COUNT(*) FROM permissions p "
+            "WHERE p.file_id = f.id AND p.role = 'owner')"
+        ),
+        "SELECT 1 FROM files f JOIN permissions p ON p.file_id = f.id WHERE f.drive_id IS NOT NULL AND role = 'owner'",
+        "SELECT 1 FROM files f JOIN files p ON p.id = f.parent_id WHERE f.drive_id IS NOT p.drive_id",
+        "SELECT 1 FROM files f JOIN files p ON p.id = f.parent_id WHERE p.trashed > f.trashed",
+        "SELECT 1 FROM files f JOIN files p ON p.id = f.parent_id WHERE p.mime_type NOT LIKE '%.folder'",
+        (
+            "SELECT 1 FROM files WHERE head_revision_id IS NOT (SELECT id FROM revisions r WHERE r.file_id = files.id "
+            "ORDER BY revision_number DESC LIMIT 1)"
+        ),
+        "SELECT 1 FROM files f WHERE (SELECT COUNT(*) FROM path_closure WHERE descendant_id = f.id AND depth = 0) <> 1",
+        "SELECT 1 FROM permissions p JOIN users u ON u.id = p.user_id WHERE p.deleted = 1 AND u.auth_token IS NOT NULL",
+        "SELECT 1 FROM permissions WHERE user_id IS NOT NULL GROUP BY file_id, user_id HAVING COUNT(*) > 1",
+        (
+            "SELECT 1 FROM drive_memberships m JOIN users u ON u.id = m.user_id JOIN drives d ON d.id = m.drive_id "
+            "WHERE d.domain_users_only = 1 AND u.email NOT LIKE '%@brannock.%' AND u.email NOT LIKE '%@velmora.%'"
+        ),
+        "SELECT 1 FROM files WHERE modified_time < created_time",
+        "SELECT 1 FROM change_tokens t WHERE scope = 'global' AND last_token <> (SELECT MAX(token) FROM changes)",
+        "SELECT 1 FROM changes a JOIN changes b ON a.token < b.token WHERE a.change_time > b.change_time",
+    ],
+)
+def test_no_row_of_drive_contradicts_another(cabinet: GymDatabase, query: str) -> None:
+    assert cabinet.rows(query) == []

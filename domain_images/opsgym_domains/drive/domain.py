@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files as package_files
 
+from opsgym_domains.data_files import packaged_seeds
+
 # isort: off
 # Importing the modules declares their tools; this is the order in which agents see them.
 from opsgym_domains.drive import (  # noqa: F401 - see above
@@ -57,5 +59,6 @@ DOMAIN = Domain(
     actors=ACTORS,
     files=BROWSER,
     expire=expire,
+    seeds=packaged_seeds("opsgym_domains.drive", "consultancy", "foundation"),
     access=access_rules(TOOLBOX.tools),
 )

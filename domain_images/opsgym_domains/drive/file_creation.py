@@ -180,13 +180,13 @@ async def _store(gym: Gym, file: File, where: Place) -> None:
     file.modified_by = str(gym.actor.user_id)
     file.owned_by_me = where.drive_id is None
     await gym.insert(file)
-    await gym.update(file, _links(file))
+    await gym.update(file, links(file))
     await link(gym, file)
     if where.drive_id is None:
         await gym.insert(Permission(file_id=file.id, role="owner", type="user", user_id=gym.actor.user_id))
 
 
-def _links(file: File) -> dict[str, Any]:
+def links(file: File) -> dict[str, Any]:
     """Columns of links and of parts of the name."""
     kind = (file.mime_type or "").removeprefix(NATIVE)
     if file.mime_type == FOLDER:
