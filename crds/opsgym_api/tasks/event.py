@@ -40,8 +40,8 @@ class Amendment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rule: Annotated[str, Field(pattern=r"^[A-Z]{2,4}-\d{1,2}$")]
-    """Number of the rule, as the policy writes it: `INC-9`."""
+    rule: Annotated[str, Field(pattern=r"^([A-Z]+-)?[A-Z]{2,4}-\d{1,2}$")]
+    """Number of the rule, as the policy writes it: `INC-9`, `ITSM-INC-9`."""
     text: Text
     """The rule as it reads from then on."""
 

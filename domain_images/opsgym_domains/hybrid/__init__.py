@@ -1,0 +1,1 @@
+"""Work across domains: the general rules of tasks on several gym servers. The domains keep their own."""
