@@ -287,7 +287,7 @@ def _add(outcomes: Path, line: Mapping[str, Any]) -> None:
 
 def _outcomes(authored: AuthoredTask, url: str) -> dict[str, bool]:
     """Whether each agent to which the task applies passes. Agents that do the same are played once."""
-    task, tools = authored.task, authored.domain.toolbox.tools
+    task, tools = authored.task, authored.tools
     (gold,) = play_all(url, task, [_play(task, "gold", task.gold_actions or [])])
     if gold.failed:
         raise RuntimeError(f"the reference solution of {task.task_id} fails {', '.join(gold.failed)}")

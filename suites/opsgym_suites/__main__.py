@@ -34,10 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="opsgym_suites", description="Writes the built-in seeds and suites.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     options = parser.parse_args(arguments)
-    parts = [(authored.domain, part) for authored in DOMAINS for suite in authored.suites for part in suite.parts]
+    worlds = [
+        (f"{gym} {part.seed}", world)
+        for authored in DOMAINS
+        for suite in authored.suites
+        for part in suite.parts
+        for gym, world in suite.worlds(part).items()
+    ]
     tasks = {name: of_suite for authored in DOMAINS for name, of_suite in authored.tasks_by_suite().items()}
     broken = violations([task for of_suite in tasks.values() for task in of_suite])
-    broken += (f"{domain} {part.seed}: {text}" for domain, part in parts for text in seed_violations(part.world()))
+    broken += (f"{seed}: {text}" for seed, world in worlds for text in seed_violations(world))
     if broken:
         sys.stderr.write("".join(f"{violation}\n" for violation in broken))
         return 1

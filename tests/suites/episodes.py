@@ -1,4 +1,4 @@
-"""Plays trajectories, one call a step, on fresh databases of a real gym server, and judges them as the runner does.
+"""Plays trajectories, one call a step, on fresh databases of real gym servers, and judges them as the runner does.
 
 Invariant: steps, days and events follow one another as in an episode of the runner: an answer is a step and ends a day,
 and events that are due happen before the next call.
@@ -7,11 +7,12 @@ and events that are due happen before the next call.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
+from tests.support.gym import Gym
 
 from opsgym_api.records.attempt import VerifierResult
 from opsgym_api.records.state_difference import StateDifference
@@ -29,10 +30,22 @@ AT_ONCE = 6
 """Databases in use at the same time; the server's Postgres has connections for more."""
 
 
+Servers = str | Callable[[str], Gym]
+"""Where gym servers are: the URL of the only one, or the server of each domain."""
+
+
 def tools_of(task: Task) -> Mapping[str, Tool]:
-    """All tools of a task's domain."""
-    assert task.domain is not None
-    return registry.load(task.domain).toolbox.tools
+    """All tools of a task's gym servers; of several with one name, that of the first server."""
+    toolboxes = [registry.load(server.domain).toolbox.tools for server in task.gym_servers_config]
+    return {name: tool for tools in reversed(toolboxes) for name, tool in tools.items()}
+
+
+def tool_of(task: Task, call: ToolCall) -> Tool:
+    """The tool of a call."""
+    if call.gym is None:
+        return tools_of(task)[call.name]
+    (server,) = [server for server in task.gym_servers_config if server.mcp_server_name == call.gym]
+    return registry.load(server.domain).toolbox.tools[call.name]
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,8 @@ class Ending:
     """The calls with their results."""
     happened: Sequence[str]
     """Notes about the task's events, in order: those that happened and those that did not."""
-    difference: StateDifference
-    """The final database's difference from the seed."""
+    differences: Mapping[str, StateDifference]
+    """Differences of the final databases from their seeds, by gym server."""
 
     @property
     def refusals(self) -> list[str]:
@@ -76,37 +89,52 @@ class Ending:
         return [result.name for result in self.results if not result.passed]
 
 
-def play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]:
+def play_all(servers: Servers, task: Task, plays: Sequence[Play]) -> list[Ending]:
     """Plays concurrently; endings in the order of the plays."""
-    return asyncio.run(_play_all(url, task, plays))
+    return asyncio.run(_play_all(urls_of(servers, task), task, plays))
 
 
-async def _play_all(url: str, task: Task, plays: Sequence[Play]) -> list[Ending]:
+def urls_of(servers: Servers, task: Task) -> Mapping[str, str]:
+    """URLs of a task's gym servers, which are started unless they run."""
+    return {
+        server.mcp_server_name: servers if isinstance(servers, str) else servers(server.domain).url
+        for server in task.gym_servers_config
+    }
+
+
+async def _play_all(urls: Mapping[str, str], task: Task, plays: Sequence[Play]) -> list[Ending]:
     places = asyncio.Semaphore(AT_ONCE)
 
     async def play_in_turn(http: httpx.AsyncClient, play: Play) -> Ending:
         async with places:
-            return await _play(http, url, task, play)
+            return await _play(http, urls, task, play)
 
     async with http_client() as http:
         return await asyncio.gather(*(play_in_turn(http, play) for play in plays))
 
 
-async def _play(http: httpx.AsyncClient, url: str, task: Task, play: Play) -> Ending:
-    async with database(http, url, task) as gym:
-        calls, happened = await carry_out(gym, task, play)
-        difference = await gym.state_difference(whole=True)
-        assert difference is not None
+async def _play(http: httpx.AsyncClient, urls: Mapping[str, str], task: Task, play: Play) -> Ending:
+    async with databases(http, urls, task) as gyms:
+        calls, happened = await carry_out(gyms, task, play)
+        differences = {name: await _difference(gym) for name, gym in gyms.items()}
         trajectory = Trajectory(calls, play.answer, _day_answers(task, play))
-        results = await verify(task, {gym.name: gym}, trajectory, differences={gym.name: difference})
-        return Ending(play, results, calls, happened, difference)
+        results = await verify(task, gyms, trajectory, differences=differences)
+        return Ending(play, results, calls, happened, differences)
 
 
-async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[ToolCallResult], Sequence[str]]:
-    """Plays days, calls and events on a database; returns the calls with their results, and notes about events."""
+async def _difference(gym: GymClient) -> StateDifference:
+    difference = await gym.state_difference(whole=True)
+    assert difference is not None
+    return difference
+
+
+async def carry_out(
+    gyms: Mapping[str, GymClient], task: Task, play: Play
+) -> tuple[Sequence[ToolCallResult], Sequence[str]]:
+    """Plays days, calls and events on databases, by gym server; returns the calls with results, and notes of events."""
     results: list[ToolCallResult] = []
     notes = _Notes(task.task_id)
-    events = ScenarioEvents(task, {gym.name: gym}, notes)
+    events = ScenarioEvents(task, gyms, notes)
     step = 0
     for day in range(1, len(task.days) + 2):
         if day > 1:
@@ -114,6 +142,7 @@ async def carry_out(gym: GymClient, task: Task, play: Play) -> tuple[Sequence[To
             await events.begin_day(task.days[day - 2].begins_at, step)
         await events.apply_due(step)
         for call in (call for call in play.calls if (call.day or 1) == day):
+            gym = gyms[call.gym or next(iter(gyms))]
             result = await gym.call_tool(call.name, call.arguments)
             if not result.is_error:
                 events.tool_succeeded(gym.name, call.name)
@@ -141,12 +170,16 @@ class _Notes(TranscriptRecorder):
 
 
 @asynccontextmanager
-async def database(http: httpx.AsyncClient, url: str, task: Task) -> AsyncIterator[GymClient]:
-    """A fresh database with the task's seed."""
-    (server,) = task.gym_servers_config
-    gym = GymClient(http, url, server)
-    await gym.seed(Seed(builtin=server.seed_database_file.removeprefix("builtin:")), task.access)
+async def databases(
+    http: httpx.AsyncClient, urls: Mapping[str, str], task: Task
+) -> AsyncIterator[Mapping[str, GymClient]]:
+    """Fresh databases with the task's seeds, by gym server."""
+    gyms: dict[str, GymClient] = {}
     try:
-        yield gym
+        for server in task.gym_servers_config:
+            gym = gyms[server.mcp_server_name] = GymClient(http, urls[server.mcp_server_name], server)
+            await gym.seed(Seed(builtin=server.seed_database_file.removeprefix("builtin:")), task.access)
+        yield gyms
     finally:
-        await gym.delete()
+        for gym in gyms.values():
+            await gym.delete()

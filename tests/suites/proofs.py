@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from tests.suites.episodes import Ending, Play, play_all, tools_of
+from tests.suites.episodes import Ending, Play, Servers, play_all, tool_of
 from tests.suites.variations import variations
 from tests.suites.wordings import reworded
 
@@ -29,8 +29,9 @@ from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
 from opsgym_suites.kit.derived_verifiers import VerifierBuilder
 from opsgym_suites.kit.drafts import Draft
-from opsgym_suites.kit.effects import WrittenRow
-from opsgym_suites.kit.suite import SeedTasks, Suite
+from opsgym_suites.kit.effects import ToolEffects, WrittenRow
+from opsgym_suites.kit.hybrid import on_one
+from opsgym_suites.kit.suite import SeedTasks, Suite, Worlds
 
 AUTHORED = (ITSM, CSM, CALENDAR)
 BUILDERS = {"itsm": ITSM_VERIFIERS, "csm": CSM_VERIFIERS, "calendar": CALENDAR_VERIFIERS}
@@ -45,16 +46,43 @@ STOCK_EXCUSE = (
 class Case:
     """A task of a suite with its draft."""
 
-    builder: VerifierBuilder
     suite: Suite
     part: SeedTasks
     task: Task
     draft: Draft
 
     @cached_property
+    def drafts(self) -> Mapping[str, Draft]:
+        """The task as each of its gym servers sees it, by server."""
+        if not self.draft.actors:
+            return {self.suite.server.gym: self.draft}
+        return {gym: on_one(self.draft, gym, self.worlds[gym]) for gym in self.draft.actors}
+
+    @property
+    def worlds(self) -> Worlds:
+        """The seeds' rows, by gym server."""
+        return self.suite.worlds(self.part)
+
+    def gym_of(self, call: ToolCall) -> str:
+        """Gym server of a call."""
+        return call.gym or self.suite.server.gym
+
+    def builder(self, gym: str) -> VerifierBuilder:
+        """Builder of the verifiers of a gym server."""
+        return BUILDERS[self.suite.servers[gym].domain]
+
+    def effects(self, call: ToolCall) -> ToolEffects:
+        """Effects of the tools of the call's gym server."""
+        return self.builder(self.gym_of(call)).effects
+
+    @cached_property
     def written(self) -> Sequence[WrittenRow]:
         """Rows that the reference solution writes."""
-        return self.builder.effects.written(self.part.world(), self.draft.accepted_calls)
+        return [
+            row
+            for gym, draft in self.drafts.items()
+            for row in self.builder(gym).effects.written(self.worlds[gym], draft.accepted_calls)
+        ]
 
     @cached_property
     def touched(self) -> dict[str, list[Any]]:
@@ -83,7 +111,7 @@ def case_of(task_id: str) -> Case:
     name, number, task = tasks()[task_id]
     suite = SUITES[name]
     part, draft = suite.written[number]
-    return Case(BUILDERS[suite.server.domain], suite, part, task, draft)
+    return Case(suite, part, task, draft)
 
 
 def cases() -> list[Case]:
@@ -94,17 +122,17 @@ def cases() -> list[Case]:
 # --- what a task proves --------------------------------------------------------------------------------------------
 
 
-def unsolved(case: Case, url: str) -> Iterator[str]:
-    """What the reference solution does not prove of a task on a gym server."""
-    (solved,) = play_all(url, case.task, [gold(case)])
+def unsolved(case: Case, servers: Servers) -> Iterator[str]:
+    """What the reference solution does not prove of a task on its gym servers."""
+    (solved,) = play_all(servers, case.task, [gold(case)])
     yield from _reference_solution(case, solved)
     yield from _wordings(case)
 
 
-def unproved(case: Case, url: str) -> Iterator[str]:
-    """What is not proved of a task on a gym server, by everything that must pass or must not."""
+def unproved(case: Case, servers: Servers) -> Iterator[str]:
+    """What is not proved of a task on its gym servers, by everything that must pass or must not."""
     right, wrong = [gold(case), *right_plays(case)], failing_plays(case)
-    solved, *endings = play_all(url, case.task, [*right, *wrong])
+    solved, *endings = play_all(servers, case.task, [*right, *wrong])
     passing, failing = endings[: len(right) - 1], endings[len(right) - 1 :]
     yield from _reference_solution(case, solved)
     for ending in passing:
@@ -129,12 +157,14 @@ def unproved(case: Case, url: str) -> Iterator[str]:
 def _varied(case: Case, solved: Ending) -> Iterator[tuple[str, set[str]]]:
     """Verifiers that do not pass, by what differs from the end of the reference solution."""
     checks = case.task.verifiers
-    expected = {
-        index: check.state_difference for index, check in enumerate(checks) if check.verifier_type == "state_difference"
-    }
-    for label, difference in variations(expected.values(), solved.difference, case.part.world()):
-        findings = judge_difference(expected, difference)
-        yield label, {checks[index].name for index, finding in findings.items() if finding.unmet or finding.unexpected}
+    for gym, difference in solved.differences.items():
+        expected = {index: check.state_difference for index, check in case.task.state_differences(gym)}
+        for label, varied in variations(expected.values(), difference, case.worlds[gym]):
+            findings = judge_difference(expected, varied)
+            unmet = {
+                checks[index].name for index, of_check in findings.items() if of_check.unmet or of_check.unexpected
+            }
+            yield f"{gym}: {label}", unmet
 
 
 def _reference_solution(case: Case, solved: Ending) -> Iterator[str]:
@@ -151,9 +181,14 @@ def _reference_solution(case: Case, solved: Ending) -> Iterator[str]:
 
 def _refused_as_expected(refusals: Sequence[str], expected: Sequence[tuple[str, str]]) -> bool:
     return len(refusals) == len(expected) and all(
-        refusal.startswith(f"{tool}: ") and f"rule {rule}: " in refusal
+        refusal.startswith(f"{tool}: ") and f"rule {_own(rule)}: " in refusal
         for refusal, (tool, rule) in zip(refusals, expected, strict=True)
     )
+
+
+def _own(rule: str) -> str:
+    """The number of a rule without the system that it is for, as refusals of gym servers state it."""
+    return "-".join(rule.split("-")[-2:])
 
 
 def _refusals(case: Case, ending: Ending) -> Iterator[str]:
@@ -161,7 +196,7 @@ def _refusals(case: Case, ending: Ending) -> Iterator[str]:
         yield f"the server refuses the mistake {ending.label!r}: {ending.refusals}"
     if path := case.draft.negative_trajectories.get(ending.label):
         cited = {rule for refusal in ending.refusals for rule in re.findall(r"rule ([A-Z]+-\d+): ", refusal)}
-        if (path.rule not in cited) if path.rule else cited:
+        if (_own(path.rule) not in cited) if path.rule else cited:
             yield f"{ending.label!r} expects a refusal by {path.rule or 'no rule'}, but got {ending.refusals}"
 
 
@@ -209,13 +244,14 @@ def _in_another_order(case: Case) -> list[ToolCall]:
 
     Events, days and the process of `strict` may depend on the order of calls, so such solutions stay as they are.
     """
-    draft, effects = case.draft, case.builder.effects
+    draft = case.draft
     if draft.events or draft.days or case.task.access is Access.STRICT:
         return [*draft.gold]
     created = {row.key for row in case.written if row.operation == "adds"}
     calls: list[ToolCall] = []
-    for name, run in itertools.groupby(draft.gold, key=lambda call: call.name):
+    for (_gym, name), run in itertools.groupby(draft.gold, key=lambda call: (call.gym, call.name)):
         group = list(run)
+        effects = case.effects(group[0])
         adds = name in effects.by_tool and effects.by_tool[name].operation == "adds"
         named = [str(next(iter(call.arguments.values()), None)) for call in group]
         independent = not _names(draft.gold, created) if adds else len(set(named)) == len(named)
@@ -234,11 +270,10 @@ def _by_other_tools(case: Case) -> list[ToolCall]:
 
     The published form of a call is what the process of `strict` is stated for, so its order of calls is kept.
     """
-    equivalents = case.builder.effects.equivalents
     return [
-        made.model_copy(update={"day": call.day})
+        made.model_copy(update={"day": call.day, "gym": call.gym})
         for call in case.draft.gold
-        for made in (list(equivalents(call)) or [call])
+        for made in (list(case.effects(call).equivalents(call)) or [call])
     ]
 
 
@@ -249,9 +284,10 @@ def _with_harmless_columns(case: Case) -> list[ToolCall]:
 
 
 def _with_columns(case: Case, call: ToolCall) -> ToolCall:
+    gym = case.gym_of(call)
     more = {
-        harmless.column: harmless.sample_in(case.part.world())
-        for harmless in case.builder.harmless.get(call.name, ())
+        harmless.column: harmless.sample_in(case.worlds[gym])
+        for harmless in case.builder(gym).harmless.get(call.name, ())
         if harmless.column not in call.arguments
         and all(call.arguments.get(name) == value for name, value in harmless.when.items())
     }
@@ -287,6 +323,6 @@ def _at_last(draft: Draft, calls: Sequence[ToolCall]) -> list[ToolCall]:
 
 def _without_reading(case: Case) -> Iterator[Play]:
     """The writes of a solution that changes rows which nothing has shown; with events, they may depend on the step."""
-    if any(verifier.name == "looked_up_before_writing" for verifier in case.task.verifiers):
-        writes = [call for call in case.draft.gold if tools_of(case.task)[call.name].writes]
+    if any(verifier.name.endswith("looked_up_before_writing") for verifier in case.task.verifiers):
+        writes = [call for call in case.draft.gold if tool_of(case.task, call).writes]
         yield _variant(case.draft, "writes without reading", writes)

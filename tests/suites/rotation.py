@@ -28,7 +28,7 @@ BEFORE = "HEAD~1"
 
 def in_full(case: Case) -> bool:
     """Whether this run tries everything that must pass or must not of a task."""
-    file = f"domain_images/opsgym_domains/{case.suite.server.domain}/data/{case.suite.name}.jsonl.zst"
+    file = f"domain_images/opsgym_domains/{case.suite.domain}/data/{case.suite.name}.jsonl.zst"
     return SOAK or is_turn(case.task.task_id, turn(file)) or case.task.task_id in changed(file)
 
 

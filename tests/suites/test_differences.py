@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import carry_out, database
+from tests.suites.episodes import carry_out, databases, urls_of
 from tests.suites.proofs import SUITES, Case, cases, gold
 from tests.support.differences import naive_difference
 
@@ -33,9 +33,10 @@ def test_the_difference_of_reference_solutions_is_that_of_their_snapshots(gyms: 
 
 async def _differences(url: str, case: Case) -> tuple[StateDifference, StateDifference]:
     """The difference that the gym server reports, and that of the snapshots."""
-    async with http_client() as http, database(http, url, case.task) as gym:
+    async with http_client() as http, databases(http, urls_of(url, case.task), case.task) as gyms:
+        (gym,) = gyms.values()
         before = await gym.snapshot()
-        await carry_out(gym, case.task, gold(case))
+        await carry_out(gyms, case.task, gold(case))
         recorded, after = await gym.state_difference(), await gym.snapshot()
     assert before is not None
     assert after is not None

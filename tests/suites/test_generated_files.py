@@ -18,7 +18,7 @@ PAGE = "Before.\n<!-- difficulty -->\n{}<!-- /difficulty -->\nAfter.\n"
 def test_the_table_of_difficulty_counts_the_tasks_of_each_suite_in_each_band() -> None:
     tasks = ITSM.tasks_by_suite()["quickstart"]
     longest = max(tasks, key=lambda task: len(task.task.gold_actions or []))
-    unknown = AuthoredTask(longest.domain, longest.task.model_copy(update={"gold_actions": None}), longest.draft)
+    unknown = AuthoredTask(longest.domains, longest.task.model_copy(update={"gold_actions": None}), longest.draft)
     page = with_table(PAGE.format("| old |\n"), {"one": [longest, longest, unknown], "none": []})
     assert page == PAGE.format(
         "| band | points | `one` | `none` |\n"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains.kit.domain import Domain
+from opsgym_domains.kit.tools import Tool
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.world import World, key_of, last_digits, number_column
@@ -22,22 +23,30 @@ from opsgym_suites.kit.world import World, key_of, last_digits, number_column
 MOST_PROMPT_CHARACTERS = 1200
 """Longest user prompt; a longer one would describe the solution."""
 _ID = re.compile(r"\b[A-Z]+_\d{3}\b|\bid\b")
-_POLICY_RULE = re.compile(r"\*\*([A-Z]+-\d+)\*\*")
-_CITED_RULE = re.compile(r"\b[A-Z]{2,3}-\d{1,2}\b")
+_POLICY_RULE = re.compile(r"\*\*((?:[A-Z]+-)?[A-Z]+-\d+)\*\*")
+_CITED_RULE = re.compile(r"(?<![\w-])(?:[A-Z]+-)?[A-Z]{2,3}-\d{1,2}\b")
 
 
 @dataclass(frozen=True)
 class AuthoredTask:
     """A task of a suite with the draft that it was written as."""
 
-    domain: Domain
+    domains: Mapping[str, Domain]
+    """Domains of its gym servers, by server."""
     task: Task
     """The row, with the policy's text in its system prompt."""
     draft: Draft
 
-    def writes(self, tool: str) -> bool:
-        """Whether a tool writes; unknown tools do not."""
-        return tool in self.domain.toolbox.tools and self.domain.toolbox.tools[tool].writes
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """Tools by name; of several with one name, that of the first gym server."""
+        by_gym = [self.domains[server.mcp_server_name] for server in self.task.gym_servers_config]
+        return {name: tool for domain in reversed(by_gym) for name, tool in domain.toolbox.tools.items()}
+
+    def writes(self, call: ToolCall) -> bool:
+        """Whether the tool of a call writes; unknown tools do not."""
+        tools = self.tools if call.gym is None else self.domains[call.gym].toolbox.tools
+        return call.name in tools and tools[call.name].writes
 
     @property
     def policy_rules(self) -> set[str]:
@@ -47,8 +56,13 @@ class AuthoredTask:
     @property
     def enforced_rules(self) -> set[str]:
         """Numbers of the rules that the gym server enforces with access `strict`."""
-        access = self.domain.access
-        return set() if access is None else {*access.rulebook.numbers, access.identity_rule, access.permission_rule}
+        several = len(self.task.gym_servers_config) > 1
+        return {
+            f"{domain.name.upper()}-{rule}" if several else rule
+            for domain in (self.domains[server.mcp_server_name] for server in self.task.gym_servers_config)
+            if (access := domain.access) is not None
+            for rule in (*access.rulebook.numbers, access.identity_rule, access.permission_rule)
+        }
 
 
 def violations(tasks: Sequence[AuthoredTask]) -> list[str]:
@@ -61,17 +75,25 @@ def violations(tasks: Sequence[AuthoredTask]) -> list[str]:
 
 
 def _tools(authored: AuthoredTask) -> Iterator[str]:
-    selected, known = set(authored.task.selected_tools), set(authored.domain.toolbox.tools)
+    selected, known = set(authored.task.selected_tools), set(authored.tools)
     if unknown := selected - known:
         yield f"selects unknown tools: {_list(unknown)}"
     if hidden := {call.name for call in authored.draft.gold} - selected:
         yield f"the reference solution calls tools that are not selected: {_list(hidden)}"
+    if unreachable := {call.name for call in authored.draft.gold if not _is_first(authored, call)}:
+        yield f"an agent with published tool names cannot call tools of the reference solution: {_list(unreachable)}"
     if authored.task.steps != len(authored.draft.gold):
         yield f"has {authored.task.steps} steps, but the reference solution makes {len(authored.draft.gold)} calls"
 
 
+def _is_first(authored: AuthoredTask, call: ToolCall) -> bool:
+    """Whether no gym server before that of a call has a tool of the name."""
+    having = (gym for gym, domain in authored.domains.items() if call.name in domain.toolbox.tools)
+    return call.gym in (None, next(having, call.gym))
+
+
 def _reference_solution(authored: AuthoredTask) -> Iterator[str]:
-    writes = [authored.writes(call.name) for call in authored.draft.gold]
+    writes = [authored.writes(call) for call in authored.draft.gold]
     if not writes or writes[0]:
         yield "the reference solution does not read before it writes"
     if authored.task.feasible and not any(writes):
@@ -82,8 +104,8 @@ def _reference_solution(authored: AuthoredTask) -> Iterator[str]:
 
 def _prompt(authored: AuthoredTask) -> Iterator[str]:
     task = authored.task
-    (server,) = task.gym_servers_config
-    identities = list((server.context or {}).values())
+    by_header = {header: value for gym in task.gym_servers_config for header, value in gym.headers.items()}
+    identities = list(by_header.values())
     messages = "\n".join(
         [task.user_prompt, *(day.message for day in task.days), *(event.tell for event in task.events if event.tell)]
     )
@@ -91,7 +113,8 @@ def _prompt(authored: AuthoredTask) -> Iterator[str]:
         yield f"the user names the id {match[0]!r}, which the agent should look up"
     if any(identity in messages for identity in identities):
         yield "the user states the acting user's identity header"
-    if task.domain == "itsm" and any(identity in task.system_prompt for identity in identities):
+    secrets = [value for header, value in by_header.items() if header.endswith("-token")]
+    if any(secret in task.system_prompt for secret in secrets):
         yield "the system prompt contains the acting user's secret token"
     if len(task.user_prompt) > MOST_PROMPT_CHARACTERS:
         yield f"the user prompt has {len(task.user_prompt)} characters, more than {MOST_PROMPT_CHARACTERS}"
@@ -129,14 +152,16 @@ def _verifiers(authored: AuthoredTask) -> Iterator[str]:
         yield "has no verifier of side effects"
     if not authored.task.feasible and Category.REFUSAL not in categories:
         yield "is infeasible, but no verifier checks the refusal"
-    if not any(_lets_nothing_else_change(verifier) for verifier in verifiers):
-        yield "has no state_difference verifier with nothing_else"
+    for gym in authored.domains:
+        if not any(_lets_nothing_else_change(verifier, gym) for verifier in verifiers):
+            yield f"has no state_difference verifier with nothing_else of {gym}"
     if not authored.task.feasible and not authored.draft.evidence:
         yield "is infeasible, but its draft names no evidence that the agent must read"
 
 
-def _lets_nothing_else_change(verifier: Verifier) -> bool:
-    return verifier.verifier_type == "state_difference" and verifier.state_difference.nothing_else
+def _lets_nothing_else_change(verifier: Verifier, gym: str) -> bool:
+    judges = verifier.verifier_type == "state_difference" and verifier.gym_name == gym
+    return judges and verifier.state_difference.nothing_else
 
 
 def _cited_rules(authored: AuthoredTask) -> Iterator[str]:
@@ -206,7 +231,7 @@ def _duplicates(tasks: Sequence[AuthoredTask]) -> Iterator[str]:
 
 
 def _solution(authored: AuthoredTask) -> str | None:
-    writes = [call for call in authored.draft.accepted_calls if authored.writes(call.name)]
+    writes = [call for call in authored.draft.accepted_calls if authored.writes(call)]
     seeds = [gym.seed_database_file for gym in authored.task.gym_servers_config]
     return repr((seeds, writes)) if authored.task.feasible else None
 

@@ -47,11 +47,12 @@ class AuthoredDomain:
 
     def tasks_of(self, suite: Suite) -> Iterator[AuthoredTask]:
         """The tasks of one of the suites, in order."""
-        domain = registry.load(self.domain)
+        domains = {gym: registry.load(server.domain) for gym, server in suite.servers.items()}
         for row, draft in zip(suite.rows, suite.drafts, strict=True):
             prompt = complete(row["system_prompt"], f"opsgym_domains.{self.domain}")
             task = Task.model_validate(row | {"system_prompt": prompt})
-            yield AuthoredTask(domain, task, draft)
+            own = {server.mcp_server_name: domains[server.mcp_server_name] for server in task.gym_servers_config}
+            yield AuthoredTask(own, task, draft)
 
 
 def json_lines(rows: Sequence[Mapping[str, object]]) -> str:

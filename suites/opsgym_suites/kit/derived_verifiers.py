@@ -70,6 +70,15 @@ def during_the_work(world: World) -> Between:
 
 
 @dataclass(frozen=True)
+class Derived:
+    """Verifiers that follow from a reference solution, in the order of a row; a draft's own come after `rows`."""
+
+    rows: Sequence[Verifier]
+    looked_up: Sequence[Verifier]
+    nothing_else: Verifier
+
+
+@dataclass(frozen=True)
 class VerifierBuilder:
     """Builds verifiers from the reference solutions of a domain's tasks."""
 
@@ -110,6 +119,20 @@ class VerifierBuilder:
             expect: Conditions on columns, by tool, in place of the values that the solution gives; see `verifiers`.
             optional: Further calls that a correct solution may make, each or none of them.
         """
+        derived = self.derived(world, draft, event, rules=rules, expect=expect, optional=optional)
+        return replace(draft, verifiers=(*derived.rows, *draft.verifiers, *derived.looked_up, derived.nothing_else))
+
+    def derived(
+        self,
+        world: World,
+        draft: Draft,
+        event: ScenarioEvent[Any] | None = None,
+        *,
+        rules: Mapping[str, str] | None = None,
+        expect: Expected | None = None,
+        optional: Sequence[ToolCall] = (),
+    ) -> Derived:
+        """The verifiers that `with_verifiers` adds."""
         now = world if event is None else event.after
         calls, more = draft.accepted_calls, draft.evidence
         solution = _Solution(self, world, now, draft, expect or {})
@@ -119,8 +142,7 @@ class VerifierBuilder:
         rows = [verifier for tool, of_tool in by_tool.items() if tool for verifier in self._rows(tool, of_tool, cited)]
         written = self.effects.written(now, [*calls, *optional])
         looked = [*self._looked_up(world, written), *([self._evidence(more)] if more else [])]
-        rest = _nothing_else(world, by_tool.get(None, []))
-        return replace(draft, verifiers=(*rows, *draft.verifiers, *looked, rest))
+        return Derived(rows, looked, _nothing_else(world, by_tool.get(None, [])))
 
     def with_scenario_verifiers(
         self,

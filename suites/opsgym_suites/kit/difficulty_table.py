@@ -33,7 +33,7 @@ def _rows(suites: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
 
 
 def _band(authored: AuthoredTask) -> Band | None:
-    difficulty = difficulty_of(authored.task, authored.domain.toolbox.tools)
+    difficulty = difficulty_of(authored.task, authored.tools)
     return None if difficulty is None else difficulty.band
 
 

@@ -64,7 +64,7 @@ class Draft:
     slug: str
     """Last part of the task id."""
     actor: Person
-    """The user who asks, and in whose name the agent calls tools."""
+    """The user who asks, and in whose name the agent calls tools; of several gym servers that of the first."""
     prompt: str
     plan: tuple[str, ...]
     """Steps as a human expert would write them."""
@@ -93,6 +93,8 @@ class Draft:
     """Other ways to work on the task, by a label; tests prove that none of them passes."""
     also: Mapping[str, Solution] = field(default_factory=dict)
     """Other correct solutions, by a label; tests prove that each of them passes."""
+    actors: Mapping[str, Person] = field(default_factory=dict)
+    """Acting users by gym server, of a task on several; the order is that of its gym servers."""
     evidence: tuple[Any, ...] = ()
     """Rows of the seed that an agent must read to decide; for tasks that cannot be done, those that show why."""
 
@@ -111,6 +113,11 @@ class Draft:
 def call(tool: str, /, **arguments: Any) -> ToolCall:
     """A tool call."""
     return ToolCall(name=tool, arguments=arguments)
+
+
+def on_gym(gym: str, *calls: ToolCall) -> tuple[ToolCall, ...]:
+    """Calls of tools of a gym server of a task on several."""
+    return tuple(made.model_copy(update={"gym": gym}) for made in calls)
 
 
 def on_day(day: int, *calls: ToolCall) -> tuple[ToolCall, ...]:

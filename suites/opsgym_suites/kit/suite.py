@@ -6,7 +6,7 @@ actions call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -26,6 +26,10 @@ POLICIES = {Access.PUBLISHED: ("policy.md",), Access.STRICT: ("policy.md", "poli
 
 OF_GYM = {"database_state", "state_difference"}
 """Types of verifiers that judge the database of one gym."""
+HYBRID = "hybrid"
+"""Domain of tasks on several gym servers."""
+Worlds = Mapping[str, World]
+"""The seeds of one company, by gym server; all stand at the same time."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ class GymServer:
     times: str = "all times are UTC"
     """What the system prompt says of the times of records."""
 
+    @property
+    def system(self) -> str:
+        """What the numbers of its rules begin with in tasks on several gym servers."""
+        return self.domain.upper()
+
 
 @dataclass(frozen=True)
 class SeedTasks:
@@ -50,7 +59,7 @@ class SeedTasks:
 
     seed: str
     world: Callable[[], Any]
-    """The seed's rows; made once."""
+    """The seed's rows, `Worlds` of tasks on several gym servers; made once."""
     write: Callable[[Any], Sequence[Draft]]
     """Writes the tasks for the seed's rows."""
 
@@ -67,6 +76,28 @@ class Suite:
     """Prefix of task ids that contain the task's position; if empty, ids do not depend on the position."""
     wordings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further wordings of prompts by slug, which variants of the suite use in turn; see `kit.wordings`."""
+
+    others: tuple[GymServer, ...] = ()
+    """Further gym servers, of a suite whose tasks are on several; their seeds have the name of the part's seed."""
+
+    @property
+    def domain(self) -> str:
+        """Domain of its tasks, and name of the package that ships them."""
+        return HYBRID if self.others else self.server.domain
+
+    @property
+    def servers(self) -> Mapping[str, GymServer]:
+        """Its gym servers by name."""
+        return {server.gym: server for server in (self.server, *self.others)}
+
+    def _placed(self, draft: Draft) -> Sequence[tuple[GymServer, Person]]:
+        """A task's gym servers with their acting users."""
+        return [(self.servers[gym], actor) for gym, actor in draft.actors.items()] or [(self.server, draft.actor)]
+
+    def worlds(self, part: SeedTasks) -> Worlds:
+        """The rows of a part's seed, by gym server."""
+        world = part.world()
+        return {self.server.gym: world} if isinstance(world, World) else world
 
     def task_id(self, number: int, draft: Draft) -> str:
         """Id of a task by its position in the suite, counted from 1."""
@@ -101,12 +132,12 @@ class Suite:
         tools = dict.fromkeys([*(action.name for action in draft.gold), *draft.tools])
         fields: dict[str, Any] = {
             "task_id": name,
-            "domain": self.server.domain,
-            "system_prompt": "\n\n".join([self._preamble(draft, part.world()), *map(included, POLICIES[draft.access])]),
+            "domain": self.domain,
+            "system_prompt": "\n\n".join([self._preamble(draft, self.worlds(part)), *self._policies(draft)]),
             "user_prompt": draft.prompt,
             "selected_tools": list(tools),
             "restricted_tools": [],
-            "gym_servers_config": [self._gym(draft.actor, part.seed)],
+            "gym_servers_config": [self._gym(server, actor, part.seed) for server, actor in self._placed(draft)],
             "verifiers": [self._verifier(verifier) for verifier in draft.verifiers],
             "number_of_runs": 1,
             "reset_database_between_runs": True,
@@ -130,25 +161,52 @@ class Suite:
         Task.model_validate(fields)
         return fields
 
-    def _preamble(self, draft: Draft, world: World) -> str:
-        actor = draft.actor
+    def _preamble(self, draft: Draft, worlds: Worlds) -> str:
+        if self.others:
+            return self._preamble_of_several(draft, worlds)
+        actor, world = draft.actor, worlds[self.server.gym]
         return (
             f"{self.server.introduction(actor, world)} The acting user is {full_name(actor)} <{actor.email}>.\n"
             f"It is {_spoken(world.now)}; {self.server.times}.\n"
             "The following policy applies to everything you do."
         )
 
-    def _gym(self, actor: Person, seed: str) -> Mapping[str, Any]:
+    def _preamble_of_several(self, draft: Draft, worlds: Worlds) -> str:
+        systems = (
+            f"- {server.system}: {server.introduction(actor, worlds[server.gym])} The acting user is "
+            f"{full_name(actor)} <{actor.email}>; {server.times}."
+            for server, actor in self._placed(draft)
+        )
+        return "\n".join(
+            [
+                f"It is {_spoken(worlds[self.server.gym].now)}. You work with several systems for one user:",
+                *systems,
+                "The following policies apply to everything you do: general rules first, then those of each system.",
+            ]
+        )
+
+    def _policies(self, draft: Draft) -> Iterator[str]:
+        """Marks of the policies; of several systems after the general rules, each with its numbers prefixed."""
+        if not self.others:
+            yield from map(included, POLICIES[draft.access])
+            return
+        yield included(POLICIES[Access.PUBLISHED][0])
+        for server, _actor in self._placed(draft):
+            package = f"opsgym_domains.{server.domain}"
+            yield from (included(file, package, server.system) for file in POLICIES[draft.access])
+
+    def _gym(self, server: GymServer, actor: Person, seed: str) -> Mapping[str, Any]:
         return {
-            "mcp_server_name": self.server.gym,
-            "mcp_server_url": self.server.url,
+            "mcp_server_name": server.gym,
+            "mcp_server_url": server.url,
             "seed_database_file": f"builtin:{seed}",
-            "context": dict(self.server.identity(actor)),
+            "context": dict(server.identity(actor)),
             "user_info": {"user_id": actor.user_id, "name": full_name(actor), "email": actor.email},
         }
 
     def _verifier(self, verifier: Verifier) -> Mapping[str, Any]:
-        placed = verifier.model_copy(update={"gym_name": self.server.gym if verifier.verifier_type in OF_GYM else None})
+        own = self.server.gym if verifier.verifier_type in OF_GYM else None
+        placed = verifier.model_copy(update={"gym_name": verifier.gym_name or own})
         return placed.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 
 

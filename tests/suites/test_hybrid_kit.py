@@ -1,0 +1,99 @@
+"""Tasks on several gym servers are derived, checked and proved as those of one domain are, for each server."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from tests.suites.conftest import Gyms
+from tests.suites.hybrid_sample import AUTHORED, SUITE, VERIFIERS, worlds
+from tests.suites.proofs import Case, unproved
+
+from opsgym_domains.difficulty import difficulty_of
+from opsgym_domains.includes import complete, included, of_system
+from opsgym_suites.csm.authored import SERVER as CSM
+from opsgym_suites.itsm.authored import SERVER as ITSM
+from opsgym_suites.kit.authoring_rules import AuthoredTask, violations
+from opsgym_suites.kit.drafts import Draft, call, on_gym
+
+SLUGS = {draft.slug: number for number, draft in enumerate(SUITE.drafts)}
+
+
+def authored(slug: str) -> AuthoredTask:
+    return list(AUTHORED.tasks())[SLUGS[slug]]
+
+
+def draft_of(slug: str) -> Draft:
+    return SUITE.drafts[SLUGS[slug]]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_task_accepts_what_is_right_on_all_its_servers_and_nothing_else(gyms: Gyms, slug: str) -> None:
+    part, draft = SUITE.written[SLUGS[slug]]
+    problems = list(unproved(Case(SUITE, part, authored(slug).task, draft), gyms))
+    assert not problems, "\n".join(problems)
+
+
+def test_a_row_names_each_server_with_its_own_acting_user_and_calls() -> None:
+    task, draft = authored("case-in-incident").task, draft_of("case-in-incident")
+    assert [server.mcp_server_name for server in task.gym_servers_config] == [ITSM.gym, CSM.gym]
+    assert [next(iter(server.headers.values())) for server in task.gym_servers_config] == [
+        draft.actors[ITSM.gym].static_token,  # type: ignore[attr-defined]
+        draft.actors[CSM.gym].email,
+    ]
+    assert [action.gym for action in task.gold_actions or []] == [ITSM.gym, CSM.gym, ITSM.gym, CSM.gym, CSM.gym]
+    assert task.domain_name == "hybrid"
+    assert (task.events[0].gym, task.events[0].when_gym) == (CSM.gym, ITSM.gym)
+
+
+def test_derived_verifiers_judge_each_server_by_the_rules_of_its_policy() -> None:
+    task = authored("case-in-incident").task
+    rules = {check.name: (check.gym_name, re.findall(r"\[(.*)\]", check.description)[0]) for check in task.verifiers}
+    assert rules == {
+        "itsm_update_incident": (ITSM.gym, rules["itsm_update_incident"][1]),
+        "csm_update_case": (CSM.gym, "CSM-CAS-2"),
+        "says_the_text": (None, "REF-3"),
+        "itsm_looked_up_before_writing": (ITSM.gym, "ITSM-LKP-1"),
+        "csm_looked_up_before_writing": (CSM.gym, "CSM-LKP-1"),
+        "itsm_nothing_else_changes": (ITSM.gym, "ITSM-ID-4"),
+        "csm_nothing_else_changes": (CSM.gym, "CSM-ID-4"),
+    }
+
+
+def test_the_policies_of_all_systems_are_joined_and_no_two_rules_share_a_number() -> None:
+    prompt = authored("contract-for-incident").task.system_prompt
+    numbers = re.findall(r"\*\*((?:[A-Z]+-)?[A-Z]+-\d+)\*\*", prompt)
+    assert len(numbers) == len(set(numbers))
+    assert {"REF-1", "ITSM-INC-1", "CSM-CAS-1", "ITSM-PRC-1", "CSM-PRC-1"} <= set(numbers)
+    mentioned = set(re.findall(r"(?<![\w-])(?:ITSM-|CSM-)?[A-Z]{2,3}-\d{1,2}\b", prompt))
+    assert mentioned <= set(numbers), "every mention of a rule has the number of a rule"
+
+
+def test_rules_are_prefixed_where_they_are_mentioned_too() -> None:
+    assert of_system("HR", "- **CAS-1** as in CAS-2; INC-000123 and HR-CAS-3 stay") == (
+        "- **HR-CAS-1** as in HR-CAS-2; INC-000123 and HR-CAS-3 stay"
+    )
+    mark = included("policy.md", "opsgym_domains.hr", "HR")
+    assert mark == "{{include opsgym_domains.hr/policy.md as HR}}"
+    assert "**HR-CAS-1**" in complete(mark, "opsgym_domains.itsm")
+
+
+def test_the_sample_keeps_the_rules_of_authoring_and_has_a_difficulty() -> None:
+    tasks = list(AUTHORED.tasks())
+    assert violations(tasks) == []
+    assert [difficulty_of(task.task, task.tools) is not None for task in tasks] == [True, True]
+
+
+def test_a_solution_that_agents_with_published_tool_names_cannot_make_is_reported() -> None:
+    task = authored("case-in-incident")
+    hidden = on_gym(CSM.gym, call("list_users"))
+    spoiled = replace(task, draft=replace(task.draft, gold=(*hidden, *task.draft.gold[1:])))
+    assert any("published tool names cannot call" in problem for problem in violations([spoiled]))
+
+
+def test_calls_of_a_server_that_the_task_does_not_have_are_refused() -> None:
+    draft = draft_of("case-in-incident")
+    with pytest.raises(LookupError, match="case-in-incident: calls or evidence of gym servers that it does not have"):
+        VERIFIERS.with_verifiers(worlds(), replace(draft, gold=(*draft.gold, *on_gym("gym-hr-mcp", call("get_user")))))
