@@ -14,8 +14,8 @@ from tests.cli.world import World
 from tests.support.gym import Gym
 
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
-DOMAINS = ("calendar", "csm", "itsm")
-ONE_OF_EACH = {"limit": 3, "seed": 6}
+DOMAINS = ("calendar", "csm", "hr", "itsm")
+ONE_OF_EACH = {"limit": 4, "seed": 4}
 """Draws a task of each domain."""
 TWO = ("strong", "weak")
 MODES = ("oracle", "plus_5_tools", "plus_10_tools", "plus_15_tools", "all_tools")
@@ -50,5 +50,5 @@ def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_do
     assert {(row["model"], row["agent"], row["mode"]) for row in rows} == EXPERIMENTS[name]
     for row in rows:
         rate = 0.0 if row["model"] == "weak" else 1.0
-        columns = ("success_calendar", "success_csm", "success_itsm", "mean_over_domains")
-        assert [float(row[column]) for column in columns] == [rate] * 4
+        columns = ("success_calendar", "success_csm", "success_hr", "success_itsm", "mean_over_domains")
+        assert [float(row[column]) for column in columns] == [rate] * 5

@@ -25,6 +25,8 @@ from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.csm.verification import VERIFIERS as CSM_VERIFIERS
+from opsgym_suites.hr.authored import AUTHORED as HR
+from opsgym_suites.hr.verification import VERIFIERS as HR_VERIFIERS
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
 from opsgym_suites.kit.derived_verifiers import VerifierBuilder
@@ -33,8 +35,8 @@ from opsgym_suites.kit.effects import ToolEffects, WrittenRow
 from opsgym_suites.kit.hybrid import on_one
 from opsgym_suites.kit.suite import SeedTasks, Suite, Worlds
 
-AUTHORED = (ITSM, CSM, CALENDAR)
-BUILDERS = {"itsm": ITSM_VERIFIERS, "csm": CSM_VERIFIERS, "calendar": CALENDAR_VERIFIERS}
+AUTHORED = (ITSM, CSM, CALENDAR, HR)
+BUILDERS = {"itsm": ITSM_VERIFIERS, "csm": CSM_VERIFIERS, "calendar": CALENDAR_VERIFIERS, "hr": HR_VERIFIERS}
 STOCK_EXCUSE = (
     "I am sorry, but I cannot do that. It is not permitted by the policy, and I am not authorized. Nothing was "
     "changed. Please contact your manager or an administrator for approval."

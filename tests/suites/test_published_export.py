@@ -48,7 +48,7 @@ def sampled(domain: str) -> list[str]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("task_id", [*sampled("itsm"), *sampled("csm"), *sampled("calendar")])
+@pytest.mark.parametrize("task_id", [*sampled("itsm"), *sampled("csm"), *sampled("calendar"), *sampled("hr")])
 def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: str) -> None:
     case = case_of(task_id)
     row = export(case.task).row

@@ -25,7 +25,7 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
 from opsgym_domains.difficulty import difficulty_of
 
-SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core")
+SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core", "hr-core")
 
 
 def cases_of(suite: str) -> list[Case]:
@@ -97,7 +97,7 @@ def test_events_of_every_kind_occur_in_a_large_suite(suite: str) -> None:
     assert {bool(event.when) for event in events} == {True, False}
 
 
-TIMED = {"itsm-core": (15, 8, 4), "csm-core": (15, 8, 4)}
+TIMED = {"itsm-core": (15, 8, 4), "csm-core": (15, 8, 4), "hr-core": (15, 8, 4)}
 """Least numbers of tasks that use time, of those over several days, and of those whose policy or permissions change."""
 
 

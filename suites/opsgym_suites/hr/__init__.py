@@ -1,1 +1,1 @@
-"""The seeds of HR service delivery."""
+"""The seeds and tasks of HR service delivery."""

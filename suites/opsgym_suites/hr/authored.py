@@ -1,8 +1,34 @@
-"""The seeds that ship with the domain; it has no suite yet."""
+"""The seeds and the suite that ship with the domain."""
 
 from __future__ import annotations
 
-from opsgym_suites.hr.seeds import hospital_sql, works_sql
-from opsgym_suites.kit.data_files import AuthoredDomain
+from collections.abc import Mapping
+from typing import cast
 
-AUTHORED = AuthoredDomain("hr", {"hospital": hospital_sql, "works": works_sql}, ())
+from opsgym_domains.hr.domain import HEADER
+from opsgym_domains.hr.tables import Organization, User
+from opsgym_suites.hr import core
+from opsgym_suites.hr.seeds import hospital_sql, hospital_world, works_sql, works_world
+from opsgym_suites.kit.data_files import AuthoredDomain
+from opsgym_suites.kit.drafts import Person
+from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
+from opsgym_suites.kit.wordings import read_wordings
+from opsgym_suites.kit.world import World
+
+
+def _identity(actor: Person) -> Mapping[str, str]:
+    return {HEADER: str(cast("User", actor).static_token)}
+
+
+def _introduction(_actor: Person, world: World) -> str:
+    return f"You are the assistant of the HR department of {world.one(Organization, org_id=1).name}."
+
+
+SERVER = GymServer("hr", "gym-hr-mcp", "http://localhost:8005", _identity, _introduction)
+CORE = Suite(
+    SERVER,
+    "hr-core",
+    (SeedTasks("hospital", hospital_world, core.hospital), SeedTasks("works", works_world, core.works)),
+    wordings=read_wordings(core.__name__),
+)
+AUTHORED = AuthoredDomain("hr", {"hospital": hospital_sql, "works": works_sql}, (CORE,))

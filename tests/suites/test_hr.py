@@ -1,0 +1,31 @@
+"""What the suite of HR holds beyond what every suite proves."""
+
+from __future__ import annotations
+
+from tests.suites.episodes import tools_of
+from tests.suites.proofs import Case, cases
+
+from opsgym_api.kinds.evalrun import Access
+from opsgym_domains.difficulty import difficulty_of
+
+
+def _cases() -> list[Case]:
+    return [case for case in cases() if case.suite.name == "hr-core"]
+
+
+def test_hr_core_is_large_and_plays_in_two_worlds() -> None:
+    tasks = [case.task for case in _cases()]
+    steps = [task.steps or 0 for task in tasks]
+    assert len(tasks) >= 70
+    assert sum(steps) / len(steps) >= 10
+    assert max(steps) >= 25
+    assert sum(not task.feasible for task in tasks) >= 8
+    assert sum(task.access is Access.STRICT for task in tasks) >= len(tasks) / 3
+    assert min(sum(case.part.seed == seed for case in _cases()) for seed in ("hospital", "works")) >= 35
+
+
+def test_a_third_of_hr_core_needs_four_writing_tools() -> None:
+    tasks = [case.task for case in _cases()]
+    estimates = [difficulty_of(task, tools_of(task)) for task in tasks]
+    many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
+    assert len(many) * 3 >= len(tasks)
