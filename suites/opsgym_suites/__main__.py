@@ -15,6 +15,7 @@ from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.drive.authored import AUTHORED as DRIVE
 from opsgym_suites.hr.authored import AUTHORED as HR
+from opsgym_suites.hybrid.authored import AUTHORED as HYBRID
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.authored import QUICKSTART
 from opsgym_suites.itsm.recording import recording
@@ -22,7 +23,7 @@ from opsgym_suites.kit.authoring_rules import AuthoredTask, seed_violations, vio
 from opsgym_suites.kit.data_files import json_lines, stale, write
 from opsgym_suites.kit.difficulty_table import with_table
 
-DOMAINS = (ITSM, CSM, CALENDAR, HR, DRIVE)
+DOMAINS = (ITSM, CSM, CALENDAR, HR, DRIVE, *HYBRID)
 ROOT = Path(__file__).parents[2]
 """The checkout."""
 PAGE = ROOT / "docs" / "domains.md"

@@ -59,7 +59,7 @@ DOMAIN = Domain(
     ),
     response_style=PUBLISHED,
     accept=accept,
-    seeds=packaged_seeds("opsgym_domains.calendar", "offices", "clinics"),
+    seeds=packaged_seeds("opsgym_domains.calendar", "offices", "clinics", "fenmoor"),
     actors=ACTORS,
     timeline=Timeline(table="events", key="event_id", query=WEEK),
     policy=lambda: files("opsgym_domains.calendar").joinpath("policy.md").read_text(encoding="utf-8"),

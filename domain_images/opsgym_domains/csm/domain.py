@@ -49,7 +49,7 @@ DOMAIN = Domain(
     response_style=PLAIN,
     lists_results=True,
     query_limit=100,
-    seeds=packaged_seeds("opsgym_domains.csm", "quickstart", "desk", "charging"),
+    seeds=packaged_seeds("opsgym_domains.csm", "quickstart", "desk", "charging", "fenmoor"),
     policy=lambda: files("opsgym_domains.csm").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
     deadlines=DEADLINES,

@@ -66,6 +66,6 @@ DOMAIN = Domain(
     scope=lambda table, actor: own_rows(table, actor.org_id),
     story=STORY,
     deadlines=DEADLINES,
-    seeds=packaged_seeds("opsgym_domains.hr", "hospital", "works"),
+    seeds=packaged_seeds("opsgym_domains.hr", "hospital", "works", "fenmoor"),
     access=access_rules(TOOLBOX.tools),
 )

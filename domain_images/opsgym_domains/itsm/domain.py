@@ -57,7 +57,7 @@ DOMAIN = Domain(
         otherwise=FIRST,
         unknown=f"401 Unauthorized: the {HEADER} header does not match any user",
     ),
-    seeds=packaged_seeds("opsgym_domains.itsm", "quickstart", "desk", "grid"),
+    seeds=packaged_seeds("opsgym_domains.itsm", "quickstart", "desk", "grid", "fenmoor"),
     policy=lambda: files("opsgym_domains.itsm").joinpath("policy.md").read_text(encoding="utf-8"),
     actors=ACTORS,
     deadlines=DEADLINES,

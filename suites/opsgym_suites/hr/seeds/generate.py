@@ -89,7 +89,8 @@ def _add_roles(world: World, setting: Setting) -> None:
 def _add_people(world: World, setting: Setting, rng: random.Random) -> None:
     taken = {person.name for person in setting.staff} | {employee.name for employee in setting.employees}
     names = [f"{first} {last}" for first in setting.first_names for last in setting.last_names]
-    crowd = [name for name in rng.sample(names, setting.crowd + len(taken)) if name not in taken][: setting.crowd]
+    drawn = rng.sample(names, setting.crowd + len(taken)) if setting.crowd else []
+    crowd = [name for name in drawn if name not in taken][: setting.crowd]
     for number, person in enumerate(setting.staff):
         _add_user(world, setting, person.name, person.role, number, active=person.active)
     chosen = [*setting.employees, *(_one_of_the_crowd(setting, name, rng) for name in crowd)]

@@ -1,0 +1,1 @@
+"""Work across domains: a company that has a seed in each of them."""

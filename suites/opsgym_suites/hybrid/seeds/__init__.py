@@ -1,0 +1,29 @@
+"""The seed `fenmoor` of each domain, drawn from one cast.
+
+Drive, email and Teams have no seed of the company yet; each gets a module beside the others, and a place in `WORLDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from opsgym_suites.hybrid.cast import System
+from opsgym_suites.hybrid.seeds.calendar import calendar_world
+from opsgym_suites.hybrid.seeds.csm import csm_world
+from opsgym_suites.hybrid.seeds.hr import hr_world
+from opsgym_suites.hybrid.seeds.itsm import itsm_world
+from opsgym_suites.kit.seed_sql import seed_sql
+from opsgym_suites.kit.world import World
+
+SEED = "fenmoor"
+"""Name of the seeds in all domains."""
+WORLDS: Mapping[System, Callable[[], World]] = {
+    "itsm": cache(itsm_world), "csm": cache(csm_world), "hr": cache(hr_world), "calendar": cache(calendar_world)
+}  # fmt: skip
+"""The rows of the company, by domain."""
+
+
+def fenmoor_sql(system: System) -> Callable[[], str]:
+    """Makes the seed of a domain."""
+    return lambda: seed_sql(WORLDS[system]())
