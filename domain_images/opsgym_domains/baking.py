@@ -15,6 +15,7 @@ from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
 from opsgym_domains.kit.postgres_server import PostgresServer
+from opsgym_domains.variants.companies import rewritings_of
 from opsgym_domains.variants.worlds import SeedScripts
 
 _NOT_KEPT = ("postmaster.opts",)
@@ -55,7 +56,8 @@ async def _bake(folder: Path, domains: Iterable[Domain]) -> None:
 
 
 async def _make_templates(where: PostgresServer, domain: Domain) -> None:
-    databases = Databases(where, domain.name, domain.metadata, SeedScripts(domain.metadata, domain.seeds))
+    scripts = SeedScripts(domain.metadata, domain.seeds, rewritings_of(domain))
+    databases = Databases(where, domain.name, domain.metadata, scripts)
     await databases.start()
     try:
         for seed in domain.seeds:

@@ -84,9 +84,10 @@ def suite_rows(name: str, variant: int = 0) -> list[dict[str, Any]]:
     if not variant:
         return rows
     # Imports SQLAlchemy, as a domain does.
+    from opsgym_domains.variants.companies import rewriting_of
     from opsgym_domains.variants.tasks import varied_rows
 
-    return varied_rows(rows, variant, load)
+    return varied_rows(rows, variant, rewriting_of)
 
 
 @cache

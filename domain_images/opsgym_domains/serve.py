@@ -39,6 +39,7 @@ from opsgym_domains.kit.postgres_server import PostgresServer
 from opsgym_domains.kit.server import GymServer
 from opsgym_domains.postgres_restarts import PostgresRefusedError, request_generation
 from opsgym_domains.serve_restarts import ServerProcess, run_generations
+from opsgym_domains.variants.companies import rewritings_of
 from opsgym_domains.variants.worlds import SeedScripts
 
 EXIT_POSTGRES_LOST = 3
@@ -208,7 +209,8 @@ def _require_free(host: str, port: int) -> None:
 
 
 def _app(domain: Domain, where: PostgresServer, access: ServerAccess) -> Starlette:
-    databases = Databases(where, domain.name, domain.metadata, SeedScripts(domain.metadata, domain.seeds))
+    scripts = SeedScripts(domain.metadata, domain.seeds, rewritings_of(domain))
+    databases = Databases(where, domain.name, domain.metadata, scripts)
     middleware = [Middleware(Guard, host=access.host, page=access.explore)]
     if access.admin_token is not None:
         middleware.append(Middleware(AdminToken, token=access.admin_token))

@@ -1,4 +1,4 @@
-"""A suite of two tasks on the seeds `desk` of ITSM and CSM, for tests of the kit."""
+"""A suite of two tasks on the seeds `fenmoor` of ITSM and CSM, for tests of the kit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from opsgym_domains.csm.tables import User as CustomerUser
 from opsgym_domains.itsm.tables import Incident
 from opsgym_suites.csm.authored import SERVER as CSM
 from opsgym_suites.csm.calls import find_case, update_case
-from opsgym_suites.csm.seeds import desk_world as csm_desk
 from opsgym_suites.csm.verification import VERIFIERS as CSM_VERIFIERS
+from opsgym_suites.hybrid.cast import COMPANY
+from opsgym_suites.hybrid.seeds import SEED, WORLDS
 from opsgym_suites.itsm.authored import SERVER as ITSM
 from opsgym_suites.itsm.calls import find_incident, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
-from opsgym_suites.itsm.seeds import desk_world as itsm_desk
 from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
 from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.data_files import AuthoredDomain
@@ -30,7 +30,7 @@ NOTE = "The order list is slow"
 
 
 def worlds() -> Worlds:
-    return {ITSM.gym: itsm_desk(), CSM.gym: csm_desk()}
+    return {ITSM.gym: WORLDS["itsm"](), CSM.gym: WORLDS["csm"]()}
 
 
 def drafts(seeds: Worlds) -> list[Draft]:
@@ -42,8 +42,8 @@ def records(seeds: Worlds) -> tuple[Incident, CustomerCase, dict[str, Person]]:
     itsm, csm = seeds[ITSM.gym], seeds[CSM.gym]
     incident = next(row for row in itsm.all(Incident) if row.status == "in_progress" and not row.worknotes)
     case = next(row for row in csm.all(CustomerCase) if row.state == "in_progress")
-    manager = CompanyRecords(itsm, "Halden Freight").person("Beatriz Fontes")  # type: ignore[arg-type]
-    return incident, case, {ITSM.gym: manager, CSM.gym: csm.one(CustomerUser, first_name="Priya", role="manager")}
+    manager = CompanyRecords(itsm, COMPANY).person("Sunniva Hale")  # type: ignore[arg-type]
+    return incident, case, {ITSM.gym: manager, CSM.gym: csm.one(CustomerUser, first_name="Tobiah", role="manager")}
 
 
 def reported(seeds: Worlds) -> Draft:
@@ -109,5 +109,5 @@ def refused(seeds: Worlds) -> Draft:
     return VERIFIERS.with_verifiers(seeds, draft)
 
 
-SUITE = Suite(ITSM, "hybrid-sample", (SeedTasks("desk", worlds, drafts),), others=(CSM,))
+SUITE = Suite(ITSM, "hybrid-sample", (SeedTasks(SEED, worlds, drafts),), others=(CSM,))
 AUTHORED = AuthoredDomain(HYBRID, {}, (SUITE,))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.suites.conftest import Gyms
 
+from opsgym_domains import registry
 from opsgym_domains.calendar.tables import Event
 from opsgym_domains.calendar.tables import User as CalendarUser
 from opsgym_domains.csm.tables import CustomerCase
@@ -17,6 +18,8 @@ from opsgym_domains.hr.tables import User as HrUser
 from opsgym_domains.itsm.tables import Incident, Location
 from opsgym_domains.itsm.tables import User as ItsmUser
 from opsgym_domains.kit.sqlite import run_seed
+from opsgym_domains.variants.companies import COMPANIES, rewriting_of, rewritings_of
+from opsgym_domains.variants.worlds import SeedScripts
 from opsgym_suites.hybrid.cast import ABSENCES, PEOPLE, System, accounts, person
 from opsgym_suites.hybrid.seeds import SEED, WORLDS, fenmoor_sql
 from opsgym_suites.hybrid.seeds.calendar import calendar_world
@@ -124,3 +127,31 @@ def test_the_gym_server_has_the_rows_of_the_world(gyms: Gyms, system: System) ->
     database = gyms(system).database(builtin=SEED)
     table = f'"{USERS[system].__tablename__}"'
     assert database.value(f"SELECT count(*) FROM {table}") == len(WORLDS[system]().all(USERS[system]))
+
+
+@pytest.mark.parametrize("variant", [1, 7, 4711])
+def test_a_variant_replaces_people_and_times_alike_in_all_systems(variant: int) -> None:
+    changes = {system: rewriting_of(system, SEED, variant) for system in WORLDS}
+    first = changes["hr"]
+    assert all(
+        (change.words, change.parts, change.years) == (first.words, first.parts, first.years)
+        for change in changes.values()
+    )
+    assert {change.text(numbered) for change in changes.values() for numbered in ("INC-001234 of CS-0001234",)} == {
+        first.text("INC-001234 of CS-0001234")
+    }
+
+
+def test_a_varied_seed_of_the_company_has_no_person_of_the_original() -> None:
+    offenders = []
+    for system, make in WORLDS.items():
+        loaded = registry.load(system)
+        script = SeedScripts(loaded.metadata, loaded.seeds, rewritings_of(loaded))[f"{SEED}@7"]()
+        assert run_seed(loaded.metadata, script, make().now).timeless
+        names = {one.name_in(system) for one in accounts(system)} | {one.address_in(system) for one in accounts(system)}
+        offenders += [(system, name) for name in names if name in script]
+    assert offenders == []
+
+
+def test_the_systems_that_variants_rewrite_together_are_those_that_have_the_seed() -> None:
+    assert set(COMPANIES[SEED]) == set(WORLDS)

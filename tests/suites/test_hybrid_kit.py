@@ -7,11 +7,17 @@ from dataclasses import replace
 
 import pytest
 from tests.suites.conftest import Gyms
+from tests.suites.episodes import Play, play_all
 from tests.suites.hybrid_sample import AUTHORED, SUITE, VERIFIERS, worlds
-from tests.suites.proofs import Case, unproved
+from tests.suites.proofs import Case, failing_plays, gold, unproved
 
+from opsgym_api.tasks.task import Task
+from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
 from opsgym_domains.includes import complete, included, of_system
+from opsgym_domains.variants.companies import rewriting_of, rewritings_of
+from opsgym_domains.variants.tasks import RowRewriting, row_rewriting, varied_rows
+from opsgym_domains.variants.worlds import SeedScripts
 from opsgym_suites.csm.authored import SERVER as CSM
 from opsgym_suites.itsm.authored import SERVER as ITSM
 from opsgym_suites.kit.authoring_rules import AuthoredTask, violations
@@ -97,3 +103,46 @@ def test_calls_of_a_server_that_the_task_does_not_have_are_refused() -> None:
     draft = draft_of("case-in-incident")
     with pytest.raises(LookupError, match="case-in-incident: calls or evidence of gym servers that it does not have"):
         VERIFIERS.with_verifiers(worlds(), replace(draft, gold=(*draft.gold, *on_gym("gym-hr-mcp", call("get_user")))))
+
+
+# --- variants --------------------------------------------------------------------------------------------------------
+
+
+def varied(slug: str, variant: int) -> tuple[Task, RowRewriting]:
+    row = authored(slug).task.model_dump(mode="json", exclude_none=True)
+    change = row_rewriting(row, lambda domain, seed: rewriting_of(domain, seed, variant))
+    return Task.model_validate(varied_rows([row], variant, rewriting_of)[0]), change
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_variant_is_proved_by_the_plays_of_the_original(gyms: Gyms, slug: str) -> None:
+    part, draft = SUITE.written[SLUGS[slug]]
+    task, change = varied(slug, 7)
+    case = Case(SUITE, part, authored(slug).task, draft)
+
+    def rewritten(play: Play) -> Play:
+        calls = [
+            call.model_copy(update={"arguments": change.on(call.gym).value(call.arguments)}) for call in play.calls
+        ]
+        return replace(play, calls=calls, answer=change.texts.text(play.answer))
+
+    solved, *others = play_all(gyms, task, [rewritten(play) for play in (gold(case), *failing_plays(case))])
+    assert (solved.failed, solved.refusals) == ([], [])
+    assert [ending.label for ending in others if not ending.failed] == []
+
+
+def test_a_variant_names_records_of_all_systems_as_their_varied_seeds_do() -> None:
+    task, change = varied("case-in-incident", 7)
+    original = authored("case-in-incident").task
+    numbers = re.findall(r"(?:INC-|CS-)\d+", task.user_prompt)
+    assert len(numbers) == 2
+    assert set(numbers).isdisjoint(re.findall(r"(?:INC-|CS-)\d+", original.user_prompt))
+    for server, domain in zip(task.gym_servers_config, ("itsm", "csm"), strict=True):
+        loaded = registry.load(domain)
+        script = SeedScripts(loaded.metadata, loaded.seeds, rewritings_of(loaded))["fenmoor@7"]()
+        assert server.seed_database_file == "builtin:fenmoor@7"
+        assert any(number in script for number in numbers)
+    note = (task.gold_actions or [])[2].arguments["worknotes"]
+    assert numbers[0] in note, "a note in one system names the record of the other"
+    assert change.on(ITSM.gym).words == change.on(CSM.gym).words

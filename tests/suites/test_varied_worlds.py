@@ -18,6 +18,7 @@ from opsgym_api.kinds.evalrun import Suite
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import Kind, is_counted
+from opsgym_domains.variants.companies import rewriting_of
 from opsgym_domains.variants.rewriting import Rewriting, Shift
 from opsgym_domains.variants.tasks import for_row, varied_rows
 from opsgym_domains.variants.words import (
@@ -301,14 +302,22 @@ def test_keys_in_statements_are_shifted() -> None:
 
 def test_a_variant_takes_the_wordings_of_a_prompt_in_turn() -> None:
     row = registry.suite_rows("quickstart")[0] | {"user_prompt": "One.", "user_prompts": ["Two.", "Three."]}
-    prompts = [varied_rows([row], variant, registry.load)[0]["user_prompt"] for variant in (1, 2, 3, 4)]
+    prompts = [varied_rows([row], variant, rewriting_of)[0]["user_prompt"] for variant in (1, 2, 3, 4)]
     assert prompts == ["Two.", "Three.", "One.", "Two."]
 
 
-def test_a_task_on_several_gym_servers_has_no_variants() -> None:
+def test_a_task_on_seeds_of_several_companies_has_no_variants() -> None:
     row = registry.suite_rows("quickstart")[0]
-    with pytest.raises(ValueError, match="one gym server and a built-in seed"):
-        varied_rows([row | {"gym_servers_config": row["gym_servers_config"] * 2}], 1, registry.load)
+    other = {"mcp_server_name": "gym-csm-mcp", "seed_database_file": "builtin:quickstart"}
+    with pytest.raises(ValueError, match="different companies have no common variants: quickstart, quickstart"):
+        varied_rows([row | {"gym_servers_config": [*row["gym_servers_config"], other]}], 1, rewriting_of)
+
+
+def test_a_task_with_a_seed_from_a_file_has_no_variants() -> None:
+    row = registry.suite_rows("quickstart")[0]
+    server = row["gym_servers_config"][0] | {"seed_database_file": "desk.sql"}
+    with pytest.raises(ValueError, match="only for tasks with built-in seeds"):
+        varied_rows([row | {"gym_servers_config": [server]}], 1, rewriting_of)
 
 
 @pytest.mark.parametrize("suite", [{"path": "tasks.json", "variant": 1}, {"builtin": "core", "variant": 0}])

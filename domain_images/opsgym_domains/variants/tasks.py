@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from opsgym_domains.kit.domain import Domain
-from opsgym_domains.variants import worlds
+from opsgym_api.tasks.task import GymServer
 from opsgym_domains.variants.rewriting import CONDITIONS, Rewriting, is_amount
 from opsgym_domains.variants.words import FRAMES
 
@@ -24,24 +23,56 @@ _VALUES = ("plan", "gold_answer", "gold_answers", "days")
 
 
 def varied_rows(
-    rows: Sequence[Mapping[str, Any]], variant: int, domain: Callable[[str], Domain]
+    rows: Sequence[Mapping[str, Any]], variant: int, rewriting_of: Callable[[str, str, int], Rewriting]
 ) -> list[dict[str, Any]]:
     """Rows of a suite in a variant.
 
     Args:
         rows: Rows of a built-in suite, with included files inserted.
         variant: Number from 1 to 9999.
-        domain: Finds a domain by its name.
+        rewriting_of: Gives the rewriting of a domain's seed for a variant; see `variants.companies`.
 
     Raises:
-        ValueError: A task has several gym servers, or its seed is not built in.
+        ValueError: A seed is not built in, or a task has several that do not belong to one company.
     """
+    rewriting = cache(lambda domain, seed: rewriting_of(domain, seed, variant))
+    return [_varied(row, variant, row_rewriting(row, rewriting)) for row in rows]
 
-    @cache
-    def rewriting(name: str, seed: str) -> Rewriting:
-        return worlds.rewriting(domain(name).metadata, domain(name).seeds[seed](), variant)
 
-    return [_varied(row, variant, for_row(rewriting(*_seed_of(row)), row)) for row in rows]
+@dataclass(frozen=True)
+class RowRewriting:
+    """The rewritings of a row."""
+
+    texts: Rewriting
+    """Of what no gym server has: prompts, plans, answers."""
+    gyms: Mapping[str, Rewriting]
+    """Of calls, events and verifiers, by gym server."""
+
+    def on(self, gym: str | None) -> Rewriting:
+        """The rewriting of a gym server; that of the first one for None."""
+        return self.gyms[gym or next(iter(self.gyms))]
+
+
+def row_rewriting(row: Mapping[str, Any], rewriting: Callable[[str, str], Rewriting]) -> RowRewriting:
+    """The rewritings of a row.
+
+    Args:
+        row: The row.
+        rewriting: Gives the rewriting of a domain's seed.
+
+    Raises:
+        ValueError: A seed is not built in, or the seeds belong to different companies.
+    """
+    seeds = _seeds_of(row)
+    by_gym = {gym: rewriting(*place) for gym, place in seeds.items()}
+    first = next(iter(by_gym.values()))
+    if any(other.words != first.words or other.years != first.years for other in by_gym.values()):
+        named = ", ".join(seed for _, seed in seeds.values())
+        raise ValueError(f"task {row['task_id']}: seeds of different companies have no common variants: {named}")
+    amounts = frozenset(column for change in by_gym.values() for column in change.amounts)
+    return RowRewriting(
+        for_row(replace(first, amounts=amounts), row), {gym: for_row(change, row) for gym, change in by_gym.items()}
+    )
 
 
 def for_row(change: Rewriting, row: Mapping[str, Any]) -> Rewriting:
@@ -68,31 +99,35 @@ def _amounts(value: Any, columns: Collection[str], column: str = "") -> Iterator
         yield str(value)
 
 
-def _varied(row: Mapping[str, Any], variant: int, change: Rewriting) -> dict[str, Any]:
+def _varied(row: Mapping[str, Any], variant: int, change: RowRewriting) -> dict[str, Any]:
+    texts = change.texts
     varied = dict(row) | {"variant": variant}
-    varied |= {name: change.value(row[name]) for name in _VALUES if name in row}
-    varied["system_prompt"] = change.text(row["system_prompt"])
-    varied["user_prompt"] = change.text(_worded(row, variant))
+    varied |= {name: texts.value(row[name]) for name in _VALUES if name in row}
+    varied["system_prompt"] = texts.text(row["system_prompt"])
+    varied["user_prompt"] = texts.text(_worded(row, variant))
     varied.pop("user_prompts", None)
-    varied["gym_servers_config"] = [_gym(gym, change, variant) for gym in row["gym_servers_config"]]
-    varied["verifiers"] = [_verifier(verifier, change) for verifier in row["verifiers"]]
+    varied["gym_servers_config"] = [
+        _gym(gym, change.on(gym["mcp_server_name"]), variant) for gym in row["gym_servers_config"]
+    ]
+    varied["verifiers"] = [_verifier(verifier, change.on(verifier.get("gym_name"))) for verifier in row["verifiers"]]
     varied["gold_actions"] = [
-        {**action, "arguments": change.value(action.get("arguments", {}))} for action in row.get("gold_actions") or []
+        {**action, "arguments": change.on(action.get("gym")).value(action.get("arguments", {}))}
+        for action in row.get("gold_actions") or []
     ]
     if "events" in row:
         varied["events"] = [_event(event, change) for event in row["events"]]
     return varied
 
 
-def _seed_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Domain and seed of a row."""
-    gyms = row["gym_servers_config"]
-    seeds = [gym.get("seed_database_file", "") for gym in gyms]
-    if len(gyms) != 1 or not seeds[0].startswith(_BUILTIN):
-        raise ValueError(
-            f"task {row['task_id']}: variants exist only for tasks with one gym server and a built-in seed"
-        )
-    return row["domain"], seeds[0].removeprefix(_BUILTIN)
+def _seeds_of(row: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Domain and seed of each gym server of a row."""
+    seeds = {}
+    for gym in row["gym_servers_config"]:
+        server, seed = GymServer(mcp_server_name=gym["mcp_server_name"]), gym.get("seed_database_file", "")
+        if not seed.startswith(_BUILTIN):
+            raise ValueError(f"task {row['task_id']}: variants exist only for tasks with built-in seeds")
+        seeds[server.mcp_server_name] = (server.domain, seed.removeprefix(_BUILTIN))
+    return seeds
 
 
 def _worded(row: Mapping[str, Any], variant: int) -> str:
@@ -123,10 +158,10 @@ def _verifier(verifier: Mapping[str, Any], change: Rewriting) -> dict[str, Any]:
     return {**verifier, "validation_config": config}
 
 
-def _event(event: Mapping[str, Any], change: Rewriting) -> dict[str, Any]:
-    varied = {name: change.value(value) for name, value in event.items()}
+def _event(event: Mapping[str, Any], change: RowRewriting) -> dict[str, Any]:
+    varied = {name: change.texts.value(value) for name, value in event.items() if name not in ("gym", "when_gym")}
     if "when" in event:
-        varied["when"] = change.sql(event["when"])
+        varied["when"] = change.on(event.get("when_gym") or event.get("gym")).sql(event["when"])
     if "sql" in event:
-        varied["sql"] = [change.sql(statement) for statement in event["sql"]]
-    return varied
+        varied["sql"] = [change.on(event.get("gym")).sql(statement) for statement in event["sql"]]
+    return {**event, **varied}

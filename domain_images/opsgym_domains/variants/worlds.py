@@ -11,7 +11,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -105,6 +105,10 @@ def _rows(db: Any, table: Table) -> list[tuple[Any, ...]]:
     return list(db.execute(f'SELECT {names} FROM "{table.name}" ORDER BY rowid'))  # noqa: S608 - our own names
 
 
+Source = tuple[MetaData, str]
+"""Tables and script of a seed."""
+
+
 def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
     """The rewriting of a seed for a variant.
 
@@ -113,19 +117,62 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
     """
     world = read_world(metadata, script)
     draw = random.Random(f"opsgym {variant}")  # noqa: S311 - repeatable, not secret
-    words = _Names(world, script, draw).words()
-    codes = _codes(world, script, draw)
-    products = {name: _recoded(name, codes) for name in _product_codes(world)}
-    parts = _parts(world, words)
-    keys, numbers = _shifts(world, draw)
-    moments = bool(world.columns(Kind.MOMENT))
+    names = _Replaced.drawn(world, script, draw)
+    keys, numbers = _shifts(world, lambda _table: draw)
+    return replace(_rewriting(world, script, names, draw), keys=keys, numbers=numbers)
+
+
+def company_rewritings(sources: Sequence[Source], variant: int) -> list[Rewriting]:
+    """Rewritings of the seeds of one company, in their order. They replace names, times and record numbers alike, and
+    differ in the keys and amounts of their own tables.
+
+    Cities stay, since systems disagree on which cities there are.
+
+    Raises:
+        ValueError: A list of words is shorter than the company's names.
+    """
+    worlds, script = [read_world(*source) for source in sources], "\n".join(script for _, script in sources)
+    whole = World(worlds[0].now_line, [table for world in worlds for table in world.tables])
+    draw = random.Random(f"opsgym {variant}")  # noqa: S311 - repeatable, not secret
+    common = _rewriting(whole, script, _Replaced.drawn(whole, script, draw, cities=False), draw)
+
+    def by_table(table: Table) -> random.Random:
+        return random.Random(f"opsgym {variant} {table.name}")  # noqa: S311 - repeatable, not secret
+
+    shifts = [_shifts(world, by_table) for world in worlds]
+    numbers = {prefix: shift for _, of_world in shifts for prefix, shift in of_world.items()}
+    return [
+        replace(common, keys=keys, numbers=numbers | own, amounts=world.columns(Kind.AMOUNT))
+        for world, (keys, own) in zip(worlds, shifts, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Replaced:
+    """Replacements of names and codes."""
+
+    words: Mapping[str, str]
+    codes: Mapping[str, str]
+    products: Mapping[str, str]
+    parts: Mapping[str, str]
+
+    @classmethod
+    def drawn(cls, world: World, script: str, draw: random.Random, *, cities: bool = True) -> _Replaced:
+        words = _Names(world, script, draw, cities=cities).words()
+        codes = _codes(world, script, draw)
+        products = {name: _recoded(name, codes) for name in _product_codes(world)}
+        return cls(words, codes, products, _parts(world, words))
+
+
+def _rewriting(world: World, script: str, names: _Replaced, draw: random.Random) -> Rewriting:
+    """A rewriting without keys and numbers."""
     years = sorted(int(year) for year in set(re.findall(r"'(\d{4})-\d\d-\d\d", script)))
     return Rewriting(
-        words=_in_lower_case(world, words) | words | products,
-        parts=parts,
-        codes=codes,
-        numbers=numbers,
-        keys=keys,
+        words={**_in_lower_case(world, names.words), **names.words, **names.products},
+        parts=names.parts,
+        codes=names.codes,
+        numbers={},
+        keys={},
         years=draw.choice(YEARS),
         first_year=years[0] if years else 0,
         last_year=years[-1] + 1 if years else 0,
@@ -133,7 +180,7 @@ def rewriting(metadata: MetaData, script: str, variant: int) -> Rewriting:
         bits=draw.getrandbits(128) & ~_FORM_OF_UUID,
         amounts=world.columns(Kind.AMOUNT),
         factor=draw.choice(FACTORS),
-        moments=moments,
+        moments=bool(world.columns(Kind.MOMENT)),
     )
 
 
@@ -144,8 +191,9 @@ class _Names:
     tasks rely on namesakes.
     """
 
-    def __init__(self, world: World, script: str, draw: random.Random) -> None:
+    def __init__(self, world: World, script: str, draw: random.Random, *, cities: bool) -> None:
         self._world = world
+        self._cities = cities
         self._taken = {word.lower() for word in _WORD.findall(script)}
         lower = {word.capitalize() for word in _WORD.findall(script) if word.islower()}
         self._common = lower - _words_of_addresses(world) | {
@@ -168,6 +216,14 @@ class _Names:
         )
         companies = {self._distinctive(name) for name in self._world.texts(Kind.COMPANY)}
         self._replace(Kind.COMPANY, sorted(companies | self._hosts({name.replace(" ", "") for name in companies})))
+        if self._cities:
+            self._replace_cities()
+        streets = {word for name in self._world.texts(Kind.STREET) for word in name.split()} - _STREET_KINDS
+        self._replace(Kind.STREET, sorted(word for word in streets if word[0].isupper() and word not in self._common))
+        self._replace_sites()
+        return self._words
+
+    def _replace_cities(self) -> None:
         for country, cities in CITIES.items():
             self._replace(Kind.CITY, [city for city, of in self._world.cities() if of == country], cities)
         self._trade_cities()
@@ -175,10 +231,6 @@ class _Names:
             if zone in ZONES:
                 city, cities = ZONES[zone]
                 self._replace(Kind.CITY, [city], cities)
-        streets = {word for name in self._world.texts(Kind.STREET) for word in name.split()} - _STREET_KINDS
-        self._replace(Kind.STREET, sorted(word for word in streets if word[0].isupper() and word not in self._common))
-        self._replace_sites()
-        return self._words
 
     def _trade_cities(self) -> None:
         """Lets cities of countries without a list trade places, and their countries with them."""
@@ -317,13 +369,14 @@ def _in_lower_case(world: World, words: Mapping[str, str]) -> dict[str, str]:
     return full | {name: word for name, word in lower.items() if name in names or name in phrases}
 
 
-def _shifts(world: World, draw: random.Random) -> tuple[dict[str, Shift], dict[str, Shift]]:
+def _shifts(world: World, draws: Callable[[Table], random.Random]) -> tuple[dict[str, Shift], dict[str, Shift]]:
     """Replacements of integer keys, by column, and of prefixed identifiers and record numbers, by prefix."""
     keys: dict[str, Shift] = {}
     prefixes: dict[str, Shift] = {}
     for table, rows in world.tables:
         if table.info["presets"]:
             continue
+        draw = draws(table)
         offset = draw.randrange(1000, 8000)
         by_key = Shift(offset, _traded(table, rows, draw))
         if is_counted(table) and next(iter(table.primary_key)).autoincrement:
@@ -380,9 +433,9 @@ def _columns_of_key(world: World, table: Table) -> set[str]:
     return {key.name, *referring}
 
 
-def varied_script(metadata: MetaData, script: str, variant: int) -> str:
-    """The seed script of a variant, in SQLite's dialect."""
-    change = rewriting(metadata, script, variant)
+def varied_script(metadata: MetaData, script: str, variant: int, change: Rewriting | None = None) -> str:
+    """The seed script of a variant, in SQLite's dialect; `change` is the rewriting of the seed alone if None."""
+    change = change or rewriting(metadata, script, variant)
     world = read_world(metadata, script)
     inserts = (_insert(table, rows, change) for table, rows in world.tables)
     return "\n".join([change.text(world.now_line), "BEGIN;", *inserts, "COMMIT;", ""])
@@ -414,9 +467,22 @@ def _literal(value: Any) -> str:
 class SeedScripts(Mapping[str, Callable[[], str]]):
     """Readers of a domain's built-in seeds: by name, and by `NAME@VARIANT`; iteration gives the names only."""
 
-    def __init__(self, metadata: MetaData, seeds: Mapping[str, Callable[[], str]]) -> None:
+    def __init__(
+        self,
+        metadata: MetaData,
+        seeds: Mapping[str, Callable[[], str]],
+        rewritings: Callable[[str, int], Rewriting] | None = None,
+    ) -> None:
+        """Remembers the readers.
+
+        Args:
+            metadata: The domain's tables.
+            seeds: Readers of the seeds as they are written.
+            rewritings: Gives the rewriting of a seed for a variant; each seed is rewritten alone if None.
+        """
         self._metadata = metadata
         self._seeds = seeds
+        self._rewritings = rewritings
         self._varied = lru_cache(maxsize=4)(self._vary)
 
     def __getitem__(self, name: str) -> Callable[[], str]:
@@ -446,7 +512,8 @@ class SeedScripts(Mapping[str, Callable[[], str]]):
         return len(self._seeds)
 
     def _vary(self, name: str, variant: int) -> str:
-        return varied_script(self._metadata, self._seeds[name](), variant)
+        change = None if self._rewritings is None else self._rewritings(name, variant)
+        return varied_script(self._metadata, self._seeds[name](), variant, change)
 
 
 def is_variant(number: str) -> bool:
