@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.gym import gym_server
-from tools.conformance.corpus import headers_of, recordings_of, replay_all, verdicts_of
-from tools.conformance.published import published_tasks, render_verdicts
+from tools.conformance.corpus import document_verdicts_of, headers_of, recordings_of, replay_all, verdicts_of
+from tools.conformance.documents import WorldOf, document_world, render_documents, replay_documents
+from tools.conformance.published import Published, published_tasks, render_verdicts
+from tools.conformance.recordings import Recording
 from tools.conformance.report import render
 from tools.conformance.sessions import Session, read_sessions, render_sessions, replay_session
 
@@ -38,12 +40,23 @@ def main() -> None:
     if not recordings:
         parser.error(f"{options.upstream} has no recordings of {options.domain}")
     tasks = published_tasks(Path(options.upstream) / "tasks" / options.domain)
+    if world_of := document_world(options.domain):
+        _write(_documents(options.domain, recordings, tasks, world_of), options.out)
+        return
     with gym_server(options.domain) as gym:
         known = headers_of(Path(options.upstream), options.domain)
         judged = replay_all(gym, options.domain, recordings, known)
         verdicts = asyncio.run(verdicts_of(gym, options.domain, recordings, known, tasks))
     text = f"{render(options.domain, judged)}\n\n{render_verdicts(verdicts)}"
     _write(text, options.out)
+
+
+def _documents(domain: str, recordings: Sequence[Recording], tasks: Sequence[Published], world_of: WorldOf) -> str:
+    loaded = registry.load(domain)
+    with gym_server(domain) as gym:
+        judged = replay_documents(gym, loaded, recordings, world_of)
+        verdicts = asyncio.run(document_verdicts_of(gym, loaded, recordings, world_of, tasks))
+    return f"{render_documents(judged)}\n\n{render_verdicts(verdicts)}"
 
 
 def _replayed(domain: str, sessions: Sequence[Session]) -> str:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.gym import Gym
-from tools.conformance.published import Published, Verdict, judge
+from tools.conformance.documents import WorldOf, rerun_of_document
+from tools.conformance.published import Published, Verdict, judge, rerun_of
 from tools.conformance.recordings import Recording, read_recordings
 from tools.conformance.replay import Harness, Judgement, Plan
 from tools.conformance.report import Judged
 
 from opsgym_domains import registry
+from opsgym_domains.kit.domain import Domain
 
 
 def recordings_of(upstream: Path, domain: str) -> list[Recording]:
@@ -80,8 +82,30 @@ async def verdicts_of(
         tasks: The published tasks.
     """
     harness = Harness(registry.load(domain), recordings)
-    runs = [(task, recording) for task in tasks for recording in recordings if task.is_run(recording)]
     return [
-        await judge(harness, gym, task, harness.plan(recording, headers.get(recording.task_id)))
-        for task, recording in runs
+        await judge(gym, task, rerun_of(harness, harness.plan(recording, headers.get(recording.task_id))))
+        for task, recording in runs_of(tasks, recordings)
     ]
+
+
+async def document_verdicts_of(
+    gym: Gym, domain: Domain, recordings: Sequence[Recording], world_of: WorldOf, tasks: Sequence[Published]
+) -> list[Verdict]:
+    """Verdicts as `verdicts_of`, of a domain whose answers are documents.
+
+    Args:
+        gym: A server of the domain.
+        domain: The domain.
+        recordings: All recordings of the domain.
+        world_of: Makes the world of a recording.
+        tasks: The published tasks.
+    """
+    return [
+        await judge(gym, task, rerun_of_document(domain, recording, world_of(recording, recordings)))
+        for task, recording in runs_of(tasks, recordings)
+    ]
+
+
+def runs_of(tasks: Sequence[Published], recordings: Sequence[Recording]) -> list[tuple[Published, Recording]]:
+    """Tasks that have a recorded verdict, each with the recording of the run that it is of."""
+    return [(task, recording) for task in tasks for recording in recordings if task.is_run(recording)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,27 +103,54 @@ def _published(task: Task, path: Path) -> Published:
     return Published(task, source, origin.get("run_overall_success"), lossy)
 
 
-async def judge(harness: Harness, gym: Gym, published: Published, plan: Plan) -> Verdict:
+@dataclass(frozen=True)
+class Rerun:
+    """A recorded run that can be made again."""
+
+    seed: str
+    """Script of the world that it starts from."""
+    headers: Mapping[str, str]
+    """Headers of its calls."""
+    replay: Callable[[GymDatabase], object]
+    """Makes its calls on a database with the world."""
+    unseen: Callable[[str], Sequence[str]]
+    """Rows that a query names and no call of the run shows."""
+
+
+async def judge(gym: Gym, published: Published, rerun: Rerun) -> Verdict:
     """Replays a task's run and has its verifiers judge what is left.
 
     Args:
-        harness: Of the task's domain.
         gym: A server of the domain.
         published: The task.
-        plan: Of a recording of the task.
+        rerun: The recorded run of the task.
     """
     async with httpx.AsyncClient(timeout=60, trust_env=False) as http:
         client = GymClient(http, gym.url, published.task.gym_servers_config[0])
         try:
-            await client.seed(Seed(sql=plan.seed), Access.PUBLISHED)
+            await client.seed(Seed(sql=rerun.seed), Access.PUBLISHED)
         except NotScored as refused:
             return Verdict(published, [], {}, refused=str(refused))
-        desk = GymDatabase(gym.client, client.database_id, harness.headers(plan))
-        harness.replay(plan, desk)
+        desk = GymDatabase(gym.client, client.database_id, rerun.headers)
+        rerun.replay(desk)
         results = await verify(published.task, {client.name: client}, Trajectory([], ""))
         gym.drop(desk)
-    unseen = {result.index: _unseen(harness, plan, result.query or "") for result in results}
-    return Verdict(published, results, unseen)
+    return Verdict(published, results, {result.index: rerun.unseen(result.query or "") for result in results})
+
+
+def rerun_of(harness: Harness, plan: Plan) -> Rerun:
+    """The run of a plan, made again.
+
+    Args:
+        harness: Of the plan's domain.
+        plan: Of a recording of a task.
+    """
+    return Rerun(
+        plan.seed,
+        harness.headers(plan),
+        replay=lambda desk: harness.replay(plan, desk),
+        unseen=lambda query: _unseen(harness, plan, query),
+    )
 
 
 def _unseen(harness: Harness, plan: Plan, query: str) -> list[str]:
