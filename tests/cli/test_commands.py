@@ -56,7 +56,7 @@ def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         (["results", "x"], "holds no run 'x'; runs there: none"),
         (["report", "x", "--out", "o"], "holds no run 'x'"),
         (["tasks", "validate", "gone"], "gone: does not exist; expected a task file, or a folder of them"),
-        (["gym", "serve", "chess"], "unknown domain 'chess'; installed: calendar, csm, drive, email, hr, itsm"),
+        (["gym", "serve", "chess"], "unknown domain 'chess'; installed: calendar, csm, drive, email, hr, itsm, teams"),
     ],
 )
 def test_bad_input_is_reported_in_one_line_with_exit_code_2(

@@ -78,7 +78,7 @@ def test_help_lists_every_command_in_a_section_and_the_domains(capsys: pytest.Ca
 
     assert sorted(name for names in SECTIONS.values() for name in names) == sorted(cli.commands)
     assert invoke(["gym", "explore", "--help"]) == 0
-    assert "calendar, csm, drive, email, hr, itsm" in capsys.readouterr().out
+    assert "calendar, csm, drive, email, hr, itsm, teams" in capsys.readouterr().out
 
 
 def test_a_port_in_use_is_named_once_before_postgres_starts(world: World) -> None:

@@ -170,7 +170,7 @@ def test_rows_that_cannot_run_are_reported_beside_the_others(desk: World) -> Non
     done = desk.inline("run", "run.yaml")
     assert done.returncode == 1
     assert "seed_not_found: gym server gym-itsm-mcp: found neither gone.sql" in done.stderr
-    installed = "calendar, csm, drive, email, hr, itsm"
+    installed = "calendar, csm, drive, email, hr, itsm, teams"
     assert f"unknown_gym: no gym server is installed for chess; installed: {installed}" in done.stderr
     assert "tasks.json row 4: verifiers" in done.stderr
     assert "1 seed_not_found" in done.stdout

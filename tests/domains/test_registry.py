@@ -42,7 +42,7 @@ def declare(folder: Path, domain: str, package: str) -> None:
 
 
 def test_a_domain_of_another_distribution_is_listed_and_loaded(diary: Path) -> None:
-    assert registry.domains() == ["calendar", "csm", "diary", "drive", "email", "hr", "itsm"]
+    assert registry.domains() == ["calendar", "csm", "diary", "drive", "email", "hr", "itsm", "teams"]
     assert str(registry.load("diary")) == "the diary domain"
 
 

@@ -120,7 +120,7 @@ def test_a_host_that_is_not_loopback_comes_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["nowhere"], "unknown domain 'nowhere'; installed: calendar, csm, drive, email, hr, itsm"),
+        (["nowhere"], "unknown domain 'nowhere'; installed: calendar, csm, drive, email, hr, itsm, teams"),
         (["itsm", "--seed", "slowstart"], "--seed: unknown seed 'slowstart'; built-in seeds of itsm: quickstart"),
         (["itsm", "--access", "lax"], "Invalid value for '--access': 'lax' is not one of 'published', 'strict'"),
         (["itsm", "--seed-file", "missing.sql"], "missing.sql: cannot be read: No such file or directory"),

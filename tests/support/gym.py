@@ -59,7 +59,8 @@ class Outcome:
         refusal = json.loads(self.text)
         if "error" in refusal:
             error = refusal["error"]
-            return [item["code"] for item in error.get("errors", ())] or [error["reason"]]
+            coded = error.get("errors") or error.get("details") or ()
+            return [item["code"] for item in coded] or [error["reason"]]
         detail = refusal["detail"]
         problems = detail["details"] if isinstance(detail, dict) else [item["ctx"] for item in detail]
         return [item.get("code") or item["error_code"] for item in problems]

@@ -185,11 +185,23 @@ class Gym:
         return await self.find(kind, **values) is not None
 
     async def all(
-        self, kind: type[R], *conditions: ColumnElement[bool], newest_first: bool | None = None
+        self,
+        kind: type[R],
+        *conditions: ColumnElement[bool],
+        newest_first: bool | None = None,
+        order: Sequence[ColumnElement[Any]] = (),
     ) -> Sequence[R]:
-        """Rows that meet all conditions. `newest_first` None means the default order of the row class."""
+        """Rows that meet all conditions.
+
+        Args:
+            kind: Row class.
+            conditions: Conditions.
+            newest_first: Whether rows of the same place in `order` start with the newest; None for the row class's.
+            order: What rows are sorted by first.
+        """
         newest_first = kind.newest_first if newest_first is None else newest_first
-        statement = _ordered(self._select(kind).where(*conditions), kind, newest_first=newest_first)
+        chosen = self._select(kind).where(*conditions).order_by(*order)
+        statement = _ordered(chosen, kind, newest_first=newest_first)
         return (await self._session.scalars(statement)).all()
 
     async def page(

@@ -1,0 +1,179 @@
+"""Groups of users and their owners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import func
+
+from opsgym_domains.kit.errors import ToolError, short
+from opsgym_domains.kit.gym import Gym
+from opsgym_domains.teams.graph import Shown, context, dumped, filters, loaded, picked, shown_time
+from opsgym_domains.teams.odata import Columns, JsonList, parse_expand, parse_order, parse_select
+from opsgym_domains.teams.people import bound_user
+from opsgym_domains.teams.tables import Group, User
+from opsgym_domains.teams.toolbox import tool
+
+COLUMNS: Columns = {
+    "groupTypes": JsonList(Group.group_types),
+    "id": Group.group_id,
+    "displayName": Group.display_name,
+    "description": Group.description,
+    "mailNickname": Group.mail_nickname,
+    "mail": Group.mail,
+    "visibility": Group.visibility,
+    "securityEnabled": Group.security_enabled,
+    "mailEnabled": Group.mail_enabled,
+    "classification": Group.classification,
+    "createdDateTime": Group.created_date_time,
+}
+_NOT_KEPT = (
+    "allowExternalSenders", "assignedLabels", "autoSubscribeNewMembers", "isAssignableToRole", "isManagementRestricted",
+    "membershipRule", "membershipRuleProcessingState", "preferredDataLocation", "preferredLanguage",
+    "resourceBehaviorOptions", "resourceProvisioningOptions", "theme", "uniqueName",
+)  # fmt: skip
+"""Properties of Graph that the published tables do not hold; they show as null."""
+_KEPT = frozenset({
+    "display_name", "description", "mail_nickname", "visibility", "group_types", "security_enabled", "mail_enabled",
+    "classification",
+})  # fmt: skip
+_SEARCHED = re.compile(r'"?(displayName|description|mail|mailNickname):([^"]+)"?')
+
+
+def shown_group(group: Group) -> Shown:
+    """A group."""
+    return {
+        "id": group.group_id,
+        "displayName": group.display_name,
+        "description": group.description,
+        "mailNickname": group.mail_nickname,
+        "mail": group.mail,
+        "visibility": group.visibility,
+        "groupTypes": loaded(group.group_types, []),
+        "securityEnabled": group.security_enabled,
+        "mailEnabled": group.mail_enabled,
+        "classification": group.classification,
+        "createdDateTime": shown_time(group.created_date_time),
+    }
+
+
+PROPERTIES = (*shown_group(Group()), *_NOT_KEPT, "members", "owners")
+
+
+@tool(adds=Group)
+async def create_group(
+    gym: Gym,
+    mail_nickname: str,
+    owners_odata_bind: list[str] | None = None,
+    members_odata_bind: list[str] | None = None,
+    **fields: Any,
+) -> Shown:
+    """Create a group with its owners and members.
+
+    Returns the new group. Refused if another group has the mail nickname (DUPLICATE_MAIL_NICKNAME) and for an unknown
+    user (USER_NOT_FOUND).
+    """
+    await _refuse_taken_name(gym, mail_nickname)
+    people = {
+        "owners": dumped(await _users(gym, owners_odata_bind or (), "owners_odata_bind")),
+        "members": dumped(await _users(gym, members_odata_bind or (), "members_odata_bind")),
+    }
+    stored_fields = {name: dumped(value) for name, value in fields.items() if name in _KEPT}
+    group = await gym.insert(Group(mail_nickname=mail_nickname, soft_delete=False, **stored_fields, **people))
+    return {"odata_context": context("groups/$entity"), **shown_group(group)}
+
+
+async def _refuse_taken_name(gym: Gym, nickname: str, but: Group | None = None) -> None:
+    taken = await gym.first(Group, func.lower(Group.mail_nickname) == nickname.lower())
+    if taken is not None and taken is not but:
+        message = "Another object with the same value for property mailNickname already exists."
+        raise ToolError("DUPLICATE_MAIL_NICKNAME", message, "mailNickname")
+
+
+async def _users(gym: Gym, references: Sequence[str], field: str) -> list[Shown]:
+    """Users that references name, each once."""
+    users = [await bound_user(gym, reference, field) for reference in references]
+    return list({user.user_id: _as_member(user) for user in users}.values())
+
+
+def _as_member(user: User) -> Shown:
+    return {
+        "@odata.type": "#microsoft.graph.user",
+        "id": user.user_id,
+        "displayName": user.display_name,
+        "userPrincipalName": user.user_principal_name,
+        "mail": user.mail,
+    }
+
+
+@tool(row=Group)
+async def list_groups(
+    gym: Gym,
+    top: int = 100,
+    filter: str | None = None,  # noqa: A002 - published name
+    select: str | None = None,
+    orderby: str | None = None,
+    search: str | None = None,
+    count: bool = False,
+    expand: str | None = None,
+) -> Shown:
+    """List the groups of your organisation.
+
+    In the order of their creation unless _orderby says otherwise; deleted ones are left out. _search finds a part of
+    one property ("displayName:sales"). Refused with INVALID_FILTER, INVALID_SEARCH, INVALID_EXPAND or UNKNOWN_PROPERTY
+    where an option cannot be read.
+    """
+    names, order = parse_select(select, PROPERTIES), parse_order(orderby, COLUMNS)
+    expanded = parse_expand(expand, ("members", "owners"))
+    groups = await gym.all(Group, *filters(filter, COLUMNS), *_searched(search), order=order)
+    listed: Shown = {"odata_context": context("groups")}
+    if count:
+        listed["odata_count"] = len(groups)
+    return listed | {"value": [_listed(group, names, expanded) for group in groups[:top]]}
+
+
+def _searched(text: str | None) -> list[Any]:
+    if not text or not text.strip():
+        return []
+    parts = _SEARCHED.fullmatch(text.strip())
+    if parts is None:
+        message = f'Invalid search {short(text)}; write "displayName:text" with description, mail or mailNickname.'
+        raise ToolError("INVALID_SEARCH", message, "_search")
+    return [func.lower(COLUMNS[parts[1]]).contains(parts[2].strip().lower(), autoescape=True)]
+
+
+def _listed(group: Group, names: Sequence[str] | None, expanded: dict[str, str]) -> Shown:
+    people = {"members": loaded(group.members, []), "owners": loaded(group.owners, [])}
+    return picked(shown_group(group), names) | {name: people[name] for name in expanded}
+
+
+@tool(changes=Group)
+async def update_group(gym: Gym, group_id: str, **fields: Any) -> None:
+    """Change properties of a group.
+
+    Properties that are not given keep their value. Refused without a property to change (NO_FIELDS_TO_UPDATE), for an
+    unknown group (GROUP_NOT_FOUND) and if another group has the mail nickname (DUPLICATE_MAIL_NICKNAME).
+    """
+    if not fields:
+        raise ToolError("NO_FIELDS_TO_UPDATE", "Give at least one property to change besides groupId.")
+    group = await gym.fetch(Group, group_id, field="groupId")
+    if "mail_nickname" in fields:
+        await _refuse_taken_name(gym, fields["mail_nickname"], group)
+    await gym.update(group, {name: value for name, value in fields.items() if name in _KEPT})
+
+
+@tool(changes=Group)
+async def add_group_owner(gym: Gym, group_id: str, odata_id: str) -> None:
+    """Make a user an owner of a group.
+
+    Refused for an unknown group or user (GROUP_NOT_FOUND, USER_NOT_FOUND) and for a user who owns the group already
+    (DUPLICATE_OWNER).
+    """
+    group = await gym.fetch(Group, group_id, field="groupId")
+    user, owners = await bound_user(gym, odata_id, "_odata_id"), loaded(group.owners, [])
+    if any(owner.get("id") == user.user_id for owner in owners):
+        message = "One or more added object references already exist for property owners."
+        raise ToolError("DUPLICATE_OWNER", message, "_odata_id")
+    await gym.update(group, {"owners": dumped([*owners, _as_member(user)])})

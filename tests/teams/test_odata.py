@@ -1,0 +1,157 @@
+"""Graph's query options: what a filter finds, in what order, and how a bad option is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.support.gym import GymDatabase
+
+from opsgym_domains.kit.errors import ToolError
+from opsgym_domains.teams.odata import matches, parse_expand, parse_filter, parse_select
+
+ALL = {"ann", "ben", "cleo", "dora", "eve"}
+FILTERS = [
+    ("displayName eq 'Ann Reed'", {"ann"}),
+    ("displayName eq 'ann reed'", {"ann"}),
+    ("displayName ne 'Ann Reed'", ALL - {"ann"}),
+    ("displayName eq 'Ann Reed' or displayName eq 'Ben Reed'", {"ann", "ben"}),
+    ("displayName eq 'Ann Reed' and displayName eq 'Ben Reed'", set()),
+    ("displayName in ('Ann Reed', 'Eve Reed')", {"ann", "eve"}),
+    ("startswith(displayName, 'a')", {"ann"}),
+    ("startswith(displayName,'An') or endswith(mail,'dora@acme.test')", {"ann", "dora"}),
+    ("contains(userPrincipalName, 'E@')", {"eve"}),
+    ("contains(displayName, '%')", set()),
+    ("contains(displayName, '_')", set()),
+    ("not startswith(displayName, 'a')", ALL - {"ann"}),
+    ("not (startswith(displayName, 'a') or userType eq 'Guest')", {"ben", "cleo", "eve"}),
+    ("startswith(displayName, 'a') or userType eq 'Guest' and accountEnabled eq false", {"ann"}),
+    ("(startswith(displayName, 'a') or userType eq 'Guest') and accountEnabled eq true", {"ann", "dora"}),
+    ("accountEnabled eq false", {"cleo"}),
+    ("accountEnabled ne true", {"cleo"}),
+    ("department eq null", ALL),
+    ("department ne null", set()),
+    ("not (department eq 'Sales')", ALL),
+    ("department ne 'Sales'", ALL),
+    ("jobTitle gt 'buyer'", ALL - {"eve"}),
+    ("jobTitle le 'BUYER'", {"eve"}),
+    ("employeeHireDate ge 2024-03-01T00:00:00Z", ALL),
+    ("employeeHireDate gt 2024-03-01", set()),
+    ("employeeHireDate lt 2024-03-01T00:30:00+01:00", set()),
+    ("employeeHireDate eq '2024-03-01T00:00:00Z'", ALL),
+    ("  displayName   eq\t'Ann Reed'  ", {"ann"}),
+    ("id eq 'O''Neil'", set()),
+    ("", ALL),
+]
+BAD = [
+    ("displayName = 'Ann'", "INVALID_FILTER", "position 12"),
+    ("displayName eq Ann", "INVALID_FILTER", "single quotes"),
+    ("displayName eq 'Ann", "INVALID_FILTER", "position 15"),
+    ("displayName like 'Ann'", "INVALID_FILTER", "'like' is not an operator"),
+    ("(displayName eq 'Ann'", "INVALID_FILTER", "')' is expected"),
+    ("displayName eq 'Ann' displayName", "INVALID_FILTER", "is not expected"),
+    ("substringof('a', displayName)", "INVALID_FILTER", "unknown function"),
+    ("displayName eq", "INVALID_FILTER", "is not a value"),
+    ("eq 'Ann'", "INVALID_FILTER", "is expected"),
+    ("nickname eq 'Ann'", "UNKNOWN_PROPERTY", "nickname"),
+    ("accountEnabled eq 'yes'", "INVALID_FILTER", "accountEnabled cannot be compared"),
+    ("employeeHireDate ge 2024-13-01", "INVALID_FILTER", "not a time"),
+    ("employeeHireDate ge 'soon'", "INVALID_FILTER", "cannot be compared"),
+    ("displayName gt null", "INVALID_FILTER", "cannot be compared"),
+    ("displayName eq 5", "INVALID_FILTER", "cannot be compared"),
+    ("contains(accountEnabled, 'a')", "INVALID_FILTER", "cannot be compared"),
+    ("displayName/any(d:d eq 'Ann')", "INVALID_FILTER", "is not a list"),
+    ("displayName/all(d:d eq 'Ann')", "INVALID_FILTER", "all is not supported"),
+    ("not " * 50 + "accountEnabled eq true", "INVALID_FILTER", "levels"),
+    (" or ".join(["id eq 'a'"] * 101), "INVALID_FILTER", "more than 100 conditions"),
+]
+
+
+def test_filters_find_the_users_that_meet_them(ann: GymDatabase) -> None:
+    results = {text: {user["id"] for user in ann.call("list_users", _filter=text).data["value"]} for text, _ in FILTERS}
+    assert results == dict(FILTERS)
+
+
+def test_a_bad_filter_is_refused_in_graphs_form(ann: GymDatabase) -> None:
+    problems = []
+    for text, code, says in BAD:
+        outcome = ann.call("list_users", _filter=text)
+        error = json.loads(outcome.text).get("error", {})
+        if outcome.codes != [code] or error.get("code") != "BadRequest" or says not in error.get("message", ""):
+            problems.append(f"{text}: {outcome.text}")
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("roles/any(r:r eq 'OWNER')", {"ann"}),
+        ("not roles/any(r:r eq 'owner')", {"ben", "dora", "cleo"}),
+        ("displayName eq 'ben reed' or userId eq 'dora'", {"ben", "dora"}),
+        ("microsoft.graph.aadUserConversationMember/displayName eq 'Ann Reed'", {"ann"}),
+        ("visibleHistoryStartDateTime ge 2026-01-05T08:00:00Z", {"ann", "ben", "dora", "cleo"}),
+        ("visibleHistoryStartDateTime gt 2026-01-05T08:00:00Z", set()),
+        ("startswith(email, 'd')", {"dora"}),
+        ("userId in ('ann','cleo')", {"ann", "cleo"}),
+        ("email eq null", set()),
+    ],
+)
+def test_filters_find_members_that_are_kept_as_json(ann: GymDatabase, text: str, expected: set[str]) -> None:
+    listed = ann.call("list_team_members", teamId="t-main", _filter=text).data
+    assert {member["userId"] for member in listed["value"]} == expected
+    assert listed["@odata.count"] == len(expected)
+
+
+def test_a_filter_on_an_unknown_property_is_refused_even_where_nothing_is_listed() -> None:
+    with pytest.raises(ToolError, match="nickname"):
+        matches(parse_filter("displayName eq 'a' and nickname eq 'b'"), {}, ("displayName",))
+
+
+def test_groups_are_found_by_an_item_of_a_list(ann: GymDatabase) -> None:
+    both = ann.call("list_groups", _filter="groupTypes/any(c:c eq 'unified')", _count=True).data
+    assert (both["odata_count"], len(both["value"])) == (2, 2)
+    assert ann.call("list_groups", _filter="groupTypes/any(c:c eq 'None')").data["value"] == []
+    assert ann.call("list_groups", _search='"displayName:uy"').data["value"][0]["id"] == "g-buyers"
+
+
+def test_users_are_sorted_as_asked_and_cut_into_pages(ann: GymDatabase) -> None:
+    first = ann.call("list_users", _orderby="jobTitle asc, displayName desc", _top=2, _count=True, _select="id").data
+    assert [user["id"] for user in first["value"]] == ["eve", "dora"]
+    assert first["@odata.count"] == 5
+    assert "$skip=2" in first["@odata.nextLink"]
+    last = ann.call("list_users", _orderby="jobTitle asc, displayName desc", _top=2, _skip=4, _select="id").data
+    assert [user["id"] for user in last["value"]] == ["ann"]
+    assert "@odata.nextLink" not in last
+
+
+def test_pages_of_teams_follow_their_links(ann: GymDatabase) -> None:
+    seen: list[str] = []
+    token: dict[str, Any] = {}
+    for _ in range(5):
+        page = ann.call("list_teams", _top=1, _select="id", **token).data
+        seen += [team["id"] for team in page["value"]]
+        if "@odata.nextLink" not in page:
+            break
+        token = {"_skiptoken": page["@odata.nextLink"].rpartition("$skiptoken=")[2]}
+    assert seen == ["t-main", "t-side", "t-eve"]
+    assert ann.call("list_teams", _skiptoken="x").codes == ["INVALID_SKIP_TOKEN"]
+
+
+def test_selected_properties_keep_annotations_and_unknown_ones_are_refused(ann: GymDatabase) -> None:
+    channel = ann.call("list_channels", teamId="t-main", _select="displayName").data["value"][0]
+    assert list(channel) == ["@odata.id", "displayName"]
+    assert parse_select(" id , *", ("id",)) is None
+    assert ann.call("get_user", userId="ann", _select="nickname").codes == ["UNKNOWN_PROPERTY"]
+    assert ann.call("list_users", _orderby="displayName down").codes == ["INVALID_ORDER"]
+
+
+def test_an_expansion_may_have_options_of_its_own() -> None:
+    assert parse_expand("a,sessions($expand=segments($select=id,b)) , c", ("a", "sessions", "c")) == {
+        "a": "",
+        "sessions": "$expand=segments($select=id,b)",
+        "c": "",
+    }
+    for bad in ("sessions(", "a b", "none"):
+        with pytest.raises(ToolError):
+            parse_expand(bad, ("a", "sessions"))

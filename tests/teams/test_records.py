@@ -1,0 +1,163 @@
+"""What the tools of Teams keep: messages and their deletion, chats, roles, tabs, events, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.gym import GymDatabase
+from tests.teams.examples import EXAMPLES, GRAPH, bind
+
+_GENERAL = {"teamId": "t-main", "channelId": "c-general"}
+_BODY = {"contentType": "html", "content": "<b>Hi</b>"}
+
+
+def test_two_users_have_one_chat(ann: GymDatabase) -> None:
+    members = [{"_odata_type": "x", "roles": [], "user_odata_bind": bind(name)} for name in ("ben", "ann")]
+    before = ann.digest()
+    assert ann.call("create_chat", chatType="oneOnOne", members=members).data["id"] == "ann_ben"
+    assert ann.digest() == before
+    members[0]["user_odata_bind"] = f"{GRAPH}/users/dora@acme.test"
+    assert ann.call("create_chat", chatType="oneOnOne", members=members).data["id"] == "ann_dora"
+    assert ann.call("create_chat", chatType="oneOnOne", members=[members[0]] * 2).codes == ["INVALID_MEMBERS"]
+
+
+def test_messages_of_one_second_have_different_ids_in_order(ann: GymDatabase) -> None:
+    sent = [ann.call("send_chat_message", chatId="ann_ben", body={"content": str(n)}).data["id"] for n in range(3)]
+    assert sent == sorted(set(sent))
+    listed = ann.call("list_chat_messages", chatId="ann_ben", _top=3).data["value"]
+    assert [message["id"] for message in listed] == sent[::-1]
+
+
+def test_a_channel_message_keeps_its_text_as_plain_text(ann: GymDatabase) -> None:
+    sent = ann.call("send_channel_message", **_GENERAL, body=_BODY).data
+    assert sent["body"] == {"contentType": "text", "content": "<b>Hi</b>"}
+    assert sent["from"]["user"] == {"id": "ann", "displayName": "Current User", "userIdentityType": "aadUser"}
+    assert (
+        ann.value(
+            f"SELECT json_extract(body_json, '$.content') FROM channel_messages WHERE message_id = '{sent['id']}'"
+        )
+        == "<b>Hi</b>"
+    )
+
+
+def test_a_deleted_message_shows_without_its_text_until_it_is_restored(ann: GymDatabase) -> None:
+    message = {"chatId": "chat-group", "messageId": "1770714120000"}
+    ann.call("soft_delete_chat_message", **message)
+    shown = [
+        one
+        for one in ann.call("list_chat_messages", chatId="chat-group").data["value"]
+        if one["id"] == message["messageId"]
+    ]
+    assert shown[0]["deletedDateTime"] == "2026-03-02T12:00:00Z"
+    assert shown[0]["body"]["content"] == ""
+    ann.call("undo_soft_delete_chat_message", **message)
+    assert ann.value("SELECT deleted_datetime FROM chat_messages WHERE message_id = '1770714120000'") is None
+    shown = [
+        one
+        for one in ann.call("list_chat_messages", chatId="chat-group").data["value"]
+        if one["id"] == message["messageId"]
+    ]
+    assert shown[0]["body"]["content"] == "Plan"
+
+
+def test_a_reaction_is_kept_once_and_both_it_and_its_end_are_in_the_history(ann: GymDatabase) -> None:
+    message = {**_GENERAL, "messageId": "msg-1", "reactionType": "like"}
+    for _ in range(2):
+        ann.call("set_channel_message_reaction", **message)
+    reactions = json.loads(ann.value("SELECT reactions_json FROM channel_messages WHERE message_id = 'msg-1'"))
+    assert [(one["reactionType"], one["user"]["user"]["id"]) for one in reactions] == [("like", "ann")]
+    ann.call("unset_channel_message_reaction", **message)
+    row = ann.rows("SELECT reactions_json, message_history_json FROM channel_messages WHERE message_id = 'msg-1'")[0]
+    assert json.loads(row["reactions_json"]) == []
+    history = json.loads(row["message_history_json"])
+    assert [entry["actions"] for entry in history] == ["reactionAdded", "reactionRemoved"]
+
+
+def test_a_message_is_pinned_once(ann: GymDatabase) -> None:
+    pins = {ann.call_with("pin_chat_message", EXAMPLES["pin_chat_message"]).data["id"] for _ in range(2)}
+    assert len(pins) == 1
+    assert ann.value("SELECT COUNT(*) FROM pinned_chat_messages") == 1
+
+
+def test_a_team_needs_an_owner_as_the_published_server_says(ann: GymDatabase) -> None:
+    template = f"{GRAPH}/teamsTemplates('standard')"
+    refused = ann.call("create_team", template_odata_bind=template, displayName="New")
+    assert refused.text == (
+        "members collection is required when using Application permissions. "
+        "At least one member with 'owner' role must be specified."
+    )
+    members = [{"user_odata_bind": bind("ben"), "roles": ["member"]}]
+    refused = ann.call("create_team", template_odata_bind=template, displayName="New", members=members)
+    assert refused.text == "At least one member must have the 'owner' role"
+    unknown = ann.call("create_team", template_odata_bind=f"{GRAPH}/teamsTemplates('x')", displayName="New")
+    assert unknown.codes == ["TEMPLATE_NOT_FOUND"]
+
+
+def test_members_are_added_in_bulk_and_who_cannot_be_is_named(ann: GymDatabase) -> None:
+    values = [{"user_odata_bind": bind(name)} for name in ("eve", "ann", "zoe")]
+    results = ann.call("add_team_members_in_bulk", teamId="t-main", values=values).data["value"]
+    codes = [result["error"] and result["error"]["code"] for result in results]
+    assert codes == [None, "DUPLICATE_MEMBER", "USER_NOT_FOUND"]
+    assert ann.call("add_team_members_in_bulk", teamId="t-main", values=values[1:]).codes == ["NO_MEMBER_ADDED"]
+    assert ann.call("add_team_member", teamId="t-main", user_odata_bind="eve").codes == ["INVALID_REFERENCE"]
+
+
+def test_settings_that_are_not_given_stay(ann: GymDatabase) -> None:
+    team = ann.call("update_team", teamId="t-main", messagingSettings={"allowTeamMentions": False}).data
+    assert team["messagingSettings"]["allowTeamMentions"] is False
+    assert team["messagingSettings"]["allowUserEditMessages"] is True
+    assert ann.call("update_team", teamId="t-main").is_error
+
+
+def test_names_that_are_taken_are_refused(ann: GymDatabase) -> None:
+    assert ann.call("create_channel", teamId="t-main", displayName="general").codes == ["DUPLICATE_CHANNEL_NAME"]
+    tag = {"team_id": "t-main", "displayName": "leads", "members": [{"userId": "ben"}]}
+    assert ann.call_with("create_teamwork_tag", tag).codes == ["DUPLICATE_TAG_NAME"]
+    user = {**EXAMPLES["create_user"], "userPrincipalName": "BEN@acme.test"}
+    assert ann.call_with("create_user", user).codes == ["DUPLICATE_USER_PRINCIPAL_NAME"]
+    group = {**EXAMPLES["create_group"], "mailNickname": "Buyers"}
+    assert ann.call_with("create_group", group).codes == ["DUPLICATE_MAIL_NICKNAME"]
+
+
+def test_a_private_channel_without_members_is_the_acting_users(ann: GymDatabase) -> None:
+    made = ann.call("create_channel", teamId="t-main", displayName="Mine", membershipType="private").data
+    rows = ann.rows(f"SELECT user_id, roles FROM channel_members WHERE channel_id = '{made['id']}'")
+    assert rows == [{"user_id": "ann", "roles": "owner"}]
+
+
+def test_an_app_that_is_not_in_the_catalogue_is_refused_as_published(ann: GymDatabase) -> None:
+    reference = f"{GRAPH}/appCatalogs/teamsApps/none"
+    refused = ann.call("add_tabs_to_channels", **_GENERAL, displayName="Tab", teamsApp_odata_bind=reference)
+    assert refused.text == (
+        "Teams app 'none' not found in organization app catalog. The app must be preinstalled in the team."
+    )
+    tab = ann.call_with("add_tabs_to_channels", EXAMPLES["add_tabs_to_channels"]).data
+    assert "configuration" not in tab
+    assert ann.value(f"SELECT sort_order_index FROM teams_channel_tabs WHERE tab_id = '{tab['id']}'") == "10000300"
+
+
+def test_an_event_keeps_the_wall_clock_of_its_zone(ann: GymDatabase) -> None:
+    example = dict(EXAMPLES["create_virtual_event_webinar"])
+    example["startDateTime"] = {"dateTime": "2026-05-01T09:00:00", "timeZone": "Pacific Standard Time"}
+    made = ann.call_with("create_virtual_event_webinar", example).data
+    assert made["startDateTime"] == {"dateTime": "2026-05-01T09:00:00", "timeZone": "Pacific Standard Time"}
+    assert made["coOrganizers"][0]["displayName"] == "Ben Reed"
+    row = ann.rows("SELECT status, start_date_time FROM virtual_event_webinars WHERE display_name = 'Quarter'")[0]
+    assert row == {"status": "draft", "start_date_time": "2026-05-01 09:00:00"}
+    example["startDateTime"] = {"dateTime": "noon", "timeZone": "UTC"}
+    assert ann.call_with("create_virtual_event_webinar", example).codes == ["INVALID_DATE"]
+
+
+def test_a_routing_group_of_one_to_one_has_one_receiver(ann: GymDatabase) -> None:
+    both = {**EXAMPLES["create_audio_routing_group"], "receivers": ["p-ann", "p-ben"]}
+    assert ann.call_with("create_audio_routing_group", both).codes == ["INVALID_ROUTING"]
+    assert not ann.call_with("create_audio_routing_group", {**both, "routingMode": "multicast"}).is_error
+
+
+def test_a_refusal_has_graphs_form(ann: GymDatabase) -> None:
+    error = json.loads(ann.call("get_user", userId="none").text)["error"]
+    assert error["code"] == "NotFound"
+    assert error["details"] == [{"code": "USER_NOT_FOUND", "target": "userId"}]
+    invalid = json.loads(ann.call("update_chat", chatId=5).text)["error"]
+    assert invalid["code"] == "BadRequest"
+    assert {detail["target"] for detail in invalid["details"]} == {"chatId", "topic"}
