@@ -28,6 +28,7 @@ def describe(domain: Domain, access: Access = Access.PUBLISHED) -> dict[str, Any
         "timeline": None if domain.timeline is None else asdict(domain.timeline),
         "mail": None if domain.mail is None else asdict(domain.mail),
         "files": None if domain.files is None else asdict(domain.files),
+        "conversations": None if domain.conversations is None else asdict(domain.conversations),
         "story": None if domain.story is None else asdict(domain.story),
         "tables": [_table(table, referenced_by[table.name]) for table in tables],
     }

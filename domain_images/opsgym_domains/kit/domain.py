@@ -161,6 +161,27 @@ class Files:
 
 
 @dataclass(frozen=True)
+class Conversations:
+    """Channels of teams, and chats, which the explore page shows with their messages.
+
+    Queries are in SQLite's dialect; times are `2026-10-28 09:00:00`. A place is a team, a channel or a chat: `table`,
+    `column` and `key` of its row.
+    """
+
+    places: str
+    """Query for the places in the order of their list: `section`, the heading that they are under, `table`, `column`,
+    `key`, `of` (key of a channel's team; null for teams and chats), `name`, `kind`, `people` and `state`; `people` and
+    `state` may be null."""
+    facts: str
+    """Query for what is known of places: `table` and `key`, `place` in the order, `name` and `value`; facts whose value
+    is null are left out."""
+    messages: str
+    """Query for the messages: `table` and `place` (key of the place), `row_table`, `row_column` and `key` of the row,
+    `reply_to` (key of the post that a reply is to; null for a post), `time`, `sender`, `title`, `text`,
+    `reactions` (one a line), `pinned`, and `edited` and `deleted`, times or null."""
+
+
+@dataclass(frozen=True)
 class Domain:
     """A domain's tables, tools, identity and built-in seeds."""
 
@@ -194,6 +215,8 @@ class Domain:
     """Records that the explore page shows with their story; None if there are none."""
     files: Files | None = None
     """Files that the explore page shows in a file browser; None if there are none."""
+    conversations: Conversations | None = None
+    """Channels and chats that the explore page shows with their messages; None if there are none."""
     scope: Scope | None = None
     """Conditions of the rows of a table that the acting user sees in every access, for a server that keeps users apart
     as published; None if every user sees all rows in access `published`."""

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from opsgym_domains.kit.domain import Domain, Timeline
 from opsgym_domains.teams.access import access_rules
+from opsgym_domains.teams.conversations import CONVERSATIONS
 from opsgym_domains.teams.identity import HEADER, identify
 from opsgym_domains.teams.result_formats import GRAPH
 from opsgym_domains.teams.tables import METADATA
@@ -58,6 +59,7 @@ DOMAIN = Domain(
     identify=identify,
     response_style=GRAPH,
     actors=ACTORS,
+    conversations=CONVERSATIONS,
     timeline=Timeline(table="virtual_event_webinars", key="id", query=WEEK),
     policy=lambda: files("opsgym_domains.teams").joinpath("policy.md").read_text(encoding="utf-8"),
     scope=of_organisation,

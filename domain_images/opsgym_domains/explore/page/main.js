@@ -4,6 +4,7 @@ import { database, readDomain, reset } from "./api.js";
 import { announce } from "./dom.js";
 import { failure, heading } from "./view.js";
 import { clock } from "./clock.js";
+import { conversations } from "./conversations.js";
 import { files } from "./files.js";
 import { mail } from "./mail.js";
 import { policy } from "./policy.js";
@@ -13,7 +14,7 @@ import { tables } from "./tables.js";
 import { tools } from "./tools.js";
 import { week } from "./week.js";
 
-const views = { tables, records, week, mail, files, tools, policy, sql, clock };
+const views = { tables, records, week, mail, files, conversations, tools, policy, sql, clock };
 const main = document.getElementById("main");
 let turn = 0;
 
@@ -54,6 +55,7 @@ async function contentOf(route) {
     document.getElementById("week-link").hidden = !domain.timeline;
     document.getElementById("mail-link").hidden = !domain.mail;
     document.getElementById("files-link").hidden = !domain.files;
+    document.getElementById("conversations-link").hidden = !domain.conversations;
     document.getElementById("records-link").hidden = !domain.story;
     if (domain.story) document.getElementById("records-link").textContent = domain.story.name;
     const view = views[route.view];
