@@ -88,3 +88,37 @@ def test_published_verifiers_fail_before_the_work_and_pass_after_it(office: GymD
     assert before == []
     assert [outcome.text for outcome in outcomes if outcome.is_error] == []
     assert [name for name, verifier in verifiers.items() if not passes(office, verifier)] == []
+
+
+_TIME = "2026-01-05 08:00:00"
+REST = "".join(
+    insert(table, row)
+    for table, row in (
+        ("uploads", {"id": "up-1", "file_id": None, "intended_mime": PDF, "total_size": 9, "received_bytes": 3,
+                     "chunk_size": 3, "state": "in_progress", "created_time": _TIME, "updated_time": _TIME}),
+        ("thumbnails", {"id": "t-1", "file_id": "f-plan", "revision_id": "r-1", "kind": "doc", "blob_id": "b-1",
+                        "width": 128, "height": 96, "created_time": _TIME}),
+        ("share_links", {"id": "s-1", "file_id": "f-plan", "permission_role": "reader", "link_token": "abc",
+                         "allow_discovery": False, "expires_time": None, "created_by": "u-ann", "created_time": _TIME}),
+        ("path_closure", {"ancestor_id": "f-plan", "descendant_id": "f-plan", "depth": 0}),
+        ("trash_log", {"id": "tl-1", "file_id": "f-trash", "emptied_time": _TIME, "actor_id": None}),
+        ("drive_channels", {"id": "dc-1", "resource_id": "f-plan", "expiration": _TIME, "type": "web_hook",
+                            "params": '{"page_size": 100}', "created_time": _TIME}),
+        ("subscriptions", {"id": "su-1", "channel_id": "dc-1", "resource_type": "files", "resource_id": "f-plan",
+                           "callback_url": "https://hook.test/s", "created_time": _TIME, "expires_time": _TIME,
+                           "active": True}),
+        ("webhook_deliveries", {"id": "w-1", "subscription_id": "su-1", "channel_id": "dc-1", "change_token": "01J",
+                                "status": "retrying", "attempts": 2, "next_retry_time": _TIME, "created_time": _TIME}),
+    )
+)  # fmt: skip
+
+
+def test_rows_in_the_published_forms_are_in_every_table(gym_servers: Callable[[str], Gym]) -> None:
+    with made(gym_servers("drive"), "published", REST) as database:
+        empty = [name for name in METADATA.tables if not database.value(f'SELECT COUNT(*) FROM "{name}"')]
+        assert empty == []
+        assert database.rows("SELECT state, updated_time FROM uploads") == [
+            {"state": "in_progress", "updated_time": _TIME}
+        ]
+        assert database.call("delete_files", fileId="f-plan").text == "Operation completed successfully"
+        assert database.rows("SELECT active, channel_id FROM subscriptions") == [{"active": 1, "channel_id": "dc-1"}]

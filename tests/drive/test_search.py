@@ -12,6 +12,7 @@ from tests.support.gym import Gym, GymDatabase
 
 from opsgym_domains.drive.query import Condition, Joined, Not, parse
 from opsgym_domains.drive.search import FILE_TERMS
+from opsgym_domains.drive.words import words_of
 
 MORE = insert(
     "permissions",
@@ -242,6 +243,46 @@ def test_lists_are_sorted_by_their_keys(drive: GymDatabase) -> None:
     assert searched(drive, q, orderBy="starred,name") == ["budget", "notes", "plan"]
     assert searched(drive, "name contains 'plan'", orderBy="folder,name") == ["plans", "link", "plan"]
     assert drive.call("list_files", orderBy="size").codes == ["INVALID_ORDER"]
+
+
+def test_a_search_sees_neither_case_nor_accents_in_any_alphabet(gym_servers: Callable[[str], Gym]) -> None:
+    names = ("Übersicht", "Café menu", "АФИНЫ план", "ＦＵＬＬ width", "“Quoted” – dash")
+    rows = insert("files", *(file(f"f-{number}", name, TEXT, "06-01") for number, name in enumerate(names)))
+    with made(gym_servers("drive"), "published", rows) as database:
+        searches = {"name contains 'UBER'": ["0"], "name contains 'cafe M'": ["1"], "fullText contains 'афины'": ["2"],
+                    "name contains 'full'": ["3"], "name contains 'quoted dash'": ["4"]}  # fmt: skip
+        assert {q: searched(database, q) for q in searches} == searches
+
+
+def test_postgres_and_the_search_find_the_same_words_in_a_text(drive: GymDatabase) -> None:
+    everything = " x".join(chr(one) for one in range(32, 0x600))
+    texts = (
+        "",
+        "  ",
+        "Project_Plan.docx",
+        "İSTANBUL",
+        "\x85a\x1fb\u1680c",
+        "'\\\"; --",
+        everything,
+        "日本語 ノート",
+        "😀 ok",
+    )
+    problems = []
+    for text in texts:
+        query = "SELECT drive_words('{}') AS words".format(text.replace("'", "''"))
+        body = {"query": query, "dialect": "postgres"}
+        answer = drive.client.post("/api/sql-runner", json=body, headers={"x-database-id": drive.id})
+        if answer.json()["data"] != [{"words": f" {' '.join(words_of(text))} "}]:
+            problems.append((text[:40], answer.text[:200]))
+    assert problems == []
+
+
+def test_words_that_are_too_long_for_the_index_are_compared_in_full(gym_servers: Callable[[str], Gym]) -> None:
+    rows = insert("files", file("f-a", "w" * 600 + "a", TEXT, "06-01"), file("f-b", "w" * 3000 + "é", TEXT, "06-01"))
+    with made(gym_servers("drive"), "published", rows) as database:
+        assert searched(database, f"name contains '{'w' * 600}'", orderBy="name") == ["a", "b"]
+        assert searched(database, f"name contains '{'w' * 600}A'") == ["a"]
+        assert searched(database, f"fullText contains '{'w' * 3000}e'") == ["b"]
 
 
 def test_numbers_in_names_and_times_that_are_missing_have_their_place(gym_servers: Callable[[str], Gym]) -> None:

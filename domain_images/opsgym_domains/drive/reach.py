@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import CTE, ColumnElement, Select, and_, false, func, or_, select
+from sqlalchemy.orm import aliased
 
 from opsgym_domains.drive.tables import (
     DriveMembership,
@@ -101,20 +102,45 @@ def below(files: ColumnElement[bool]) -> Select[Any]:
     """Ids of files that meet a condition, and of everything below them."""
     reached = select(File.id).where(files).cte(recursive=True)
     tree = reached.union(select(File.id).where(File.parent_id == reached.c.id))
-    return select(tree.c.id)
+    return select(tree.c.id).distinct()
 
 
-def reachable(user: Principal, roles: Sequence[str] = ROLES) -> ColumnElement[bool]:
-    """Condition of the files on which a user has one of the roles."""
-    permissions = and_(granted_to(user), Permission.role.in_(roles))
-    memberships = select(DriveMembership.drive_id).where(member(user), DriveMembership.role.in_(roles))
-    drives = select(Permission.drive_id).where(permissions, Permission.drive_id.is_not(None))
-    roots = or_(
-        File.id.in_(select(Permission.file_id).where(permissions, Permission.file_id.is_not(None))),
-        File.drive_id.in_(memberships),
-        File.drive_id.in_(drives),
+def reached_through(
+    files: Sequence[ColumnElement[bool]], *roots: tuple[ColumnElement[bool], ColumnElement[bool]]
+) -> ColumnElement[bool]:
+    """Condition of the files to which permissions or memberships apply: on them, on a folder above, or on their drive.
+
+    Looks from the files up, so that a search that finds few of them is quick. `coalesce` keeps Postgres from turning
+    the subqueries into joins, which it plans badly in a new database, without statistics.
+
+    Args:
+        files: Conditions of the files to look at.
+        roots: Conditions of permissions and of memberships; one of each pair must apply.
+    """
+    start = select(File.id.label("file"), File.id.label("at"), File.parent_id.label("above"), File.drive_id).where(
+        *files
     )
-    return File.id.in_(below(roots))
+    below_it = start.cte(recursive=True)
+    folder = aliased(File)
+    higher = select(below_it.c.file, folder.id, folder.parent_id, folder.drive_id)
+    path_up = below_it.union(higher.where(folder.id == below_it.c.above))
+    return and_(*(func.coalesce(File.id.in_(_under(path_up, *root)), false()) for root in roots))
+
+
+def _under(path_up: CTE, permissions: ColumnElement[bool], memberships: ColumnElement[bool]) -> Select[Any]:
+    """Files of paths on which a permission or a membership applies; each once, so that the planner expects few."""
+    on_files = select(Permission.file_id).where(permissions, Permission.file_id.is_not(None))
+    on_drives = select(Permission.drive_id).where(permissions, Permission.drive_id.is_not(None))
+    members = select(DriveMembership.drive_id).where(memberships)
+    drive = path_up.c.drive_id
+    applies = or_(path_up.c.at.in_(on_files), drive.in_(on_drives), drive.in_(members))
+    return select(path_up.c.file).where(applies).distinct()
+
+
+def reachable(user: Principal, *files: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Condition of the files, among those that meet conditions, on which a user has a role."""
+    role = and_(granted_to(user), Permission.role.in_(ROLES))
+    return reached_through(files, (role, and_(member(user), DriveMembership.role.in_(ROLES))))
 
 
 def drives_of(user: Principal) -> ColumnElement[bool]:

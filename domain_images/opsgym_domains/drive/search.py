@@ -1,7 +1,7 @@
 """Searches of files and shared drives: from the tree of a search to the condition of a query.
 
-Invariant: a text of `name` is found where it begins a word, and one of `fullText` as whole words, in any case and with
-any characters between words; permissions count directly and from above, as they do when a file is opened.
+Invariant: a text of `name` is found where it begins a word, and one of `fullText` as whole words, without regard to
+case, accents and what is between words; permissions count directly and from above, as they do when a file is opened.
 """
 
 from __future__ import annotations
@@ -12,7 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, false, func, not_, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    cast,
+    exists,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+    true,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import TSQUERY
 
 from opsgym_domains.drive.query import Condition, Joined, Node, Not, Term, parse
 from opsgym_domains.drive.reach import ROLES, Principal, below, named
@@ -27,6 +42,7 @@ from opsgym_domains.drive.tables import (
     SharedDrive,
     User,
 )
+from opsgym_domains.drive.words import lexemes, words_of
 
 Found = ColumnElement[bool]
 WIDE = ("anyoneCanFind", "anyoneWithLink", "domainCanFind", "domainWithLink", "limited")
@@ -69,13 +85,18 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Found]] = {
 }
 
 
-def found_files(text: str, user: Principal) -> Found:
-    """Condition of the files that a search finds.
+def found_files(search: Node, user: Principal) -> Found:
+    """Condition of the files that a search finds for a user."""
+    return _of(search, lambda condition: _file(condition, user))
 
-    Raises:
-        ToolError: `INVALID_QUERY`.
-    """
-    return _of(parse(text, FILE_TERMS), lambda condition: _file(condition, user))
+
+def depends_on_user(search: Node) -> bool:
+    """Whether what a search finds depends on who searches."""
+    if isinstance(search, Not):
+        return depends_on_user(search.part)
+    if isinstance(search, Joined):
+        return depends_on_user(search.left) or depends_on_user(search.right)
+    return search.term == "sharedWithMe" or (search.operator == "in" and search.value in ("me", "root"))
 
 
 def found_drives(text: str) -> Found:
@@ -88,7 +109,10 @@ def found_drives(text: str) -> Found:
 
 
 def _of(node: Node, condition: Callable[[Condition], Found]) -> Found:
-    """The condition of a tree. An unknown value meets no condition, so that its negation does."""
+    """The condition of a tree. An unknown value meets no condition, so that its negation does.
+
+    `coalesce` also keeps Postgres from turning subqueries into joins, which it plans badly without statistics.
+    """
     if isinstance(node, Not):
         return not_(_of(node.part, condition))
     if isinstance(node, Joined):
@@ -101,6 +125,8 @@ def _of(node: Node, condition: Callable[[Condition], Found]) -> Found:
 
 def _file(condition: Condition, user: Principal) -> Found:
     term, value = condition.term, condition.value
+    if condition.operator == "contains" and term == "name":
+        return _name_has(str(value))
     if term in _COLUMNS:
         return _column(_COLUMNS[term], condition)
     if term == "mimeType":
@@ -120,7 +146,7 @@ def _file(condition: Condition, user: Principal) -> Found:
 
 def _column(column: Any, condition: Condition) -> Found:
     if condition.operator == "contains":
-        return contains(column, str(condition.value))
+        return func.strpos(func.drive_words(column), f" {' '.join(words_of(str(condition.value)))}") > 0
     if isinstance(condition.value, datetime) and condition.operator == "!=":
         return func.coalesce(column != condition.value, true())
     return _COMPARE[condition.operator](column, condition.value)
@@ -144,27 +170,34 @@ _HOLDERS: Mapping[str, Sequence[str]] = {"owners": ROLES[5:], "writers": ROLES[2
 """Roles that a user or group has on the files of a collection."""
 
 
-def contains(column: Any, text: str) -> Found:
-    """Whether a word of a column begins with a text; a text without a word is contained in every one."""
-    return func.strpos(func.drive_words(column), func.drive_words(text)) > 0
+def _name_has(text: str) -> Found:
+    """Whether a word of the name begins with a text; a text without a word is contained in every one."""
+    words = words_of(text)
+    return File.id.in_(select(File.id).where(_has_words(File.name, words, begins=True))) if words else true()
 
 
 def _full_text(text: str, _user: Principal) -> Found:
-    """Whether name, description or content have all words; a phrase in double quotes has them in their order."""
+    """Whether name, description or content have each of the words; a phrase in double quotes is in one of them."""
+    phrases = [words_of(phrase or word) for phrase, word in re.findall(r'"([^"]*)"?|([^\s"]+)', text)[:50]]
+    return and_(true(), *(_is_in_text(words) for words in phrases if words))
+
+
+def _is_in_text(words: list[str]) -> Found:
     contents = (
-        select(Blob.key)
-        .join(Revision, Revision.blob_id == Blob.id)
-        .where(Revision.id == File.head_revision_id, Blob.storage == "DB")
-        .limit(1)
-        .scalar_subquery()
+        select(File.id)
+        .join(Revision, Revision.id == File.head_revision_id)
+        .join(Blob, Blob.id == Revision.blob_id)
+        .where(Blob.storage == "DB", _has_words(Blob.key, words, begins=False))
     )
-    everything = func.concat_ws(" | ", File.name, File.description, contents)
-    phrases = re.findall(r'"([^"]*)"?|([^\s"]+)', text)
-    return and_(true(), *(_words_in(everything, phrase or word) for phrase, word in phrases[:50]))
+    texts = (select(File.id).where(_has_words(column, words, begins=False)) for column in (File.name, File.description))
+    return File.id.in_(union_all(contents, *texts))
 
 
-def _words_in(text: Any, words: str) -> Found:
-    return func.strpos(func.drive_words(text).concat(" "), func.drive_words(words).concat(" ")) > 0
+def _has_words(column: Any, words: list[str], *, begins: bool) -> Found:
+    """Whether a column has words in their order, the last of them at least as the begin of a word."""
+    query = cast(cast(lexemes(words, begins=begins), Text), TSQUERY)
+    text = f" {' '.join(words)}{'' if begins else ' '}"
+    return and_(func.drive_lexemes(column).op("@@")(query), func.strpos(func.drive_words(column), text) > 0)
 
 
 def _mime_type(condition: Condition) -> Found:

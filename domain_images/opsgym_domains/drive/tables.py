@@ -10,10 +10,11 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar
 
-from sqlalchemy import DDL, JSON, DateTime, Float, ForeignKey, Text, event
+from sqlalchemy import DDL, JSON, DateTime, Float, ForeignKey, Index, Text, event, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from opsgym_domains.drive import enums
+from opsgym_domains.drive.words import FUNCTIONS
 from opsgym_domains.kit.schema import Kind, Row, new_metadata, says, varchar
 
 
@@ -27,25 +28,7 @@ class DriveRow(Row):
 
 
 METADATA = DriveRow.metadata
-_SEPARATORS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\t\r\n"
-"""Characters that stand between words, beside spaces."""
-_WORDS = """
-    CREATE FUNCTION drive_words(data text) RETURNS text IMMUTABLE LANGUAGE sql AS $$
-        SELECT ' ' || btrim(regexp_replace(translate(lower(data), {separators}, {blanks}), ' +', ' ', 'g'))
-    $$
-"""
-"""Function of Postgres by which a search compares words: in lower case, with one space before each."""
-_PROPERTY = """
-    CREATE FUNCTION drive_property(data text, name text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
-    BEGIN
-        RETURN data::jsonb ->> name;
-    EXCEPTION WHEN OTHERS THEN RETURN NULL;
-    END $$
-"""
-"""Function of Postgres that reads a property; seeds may have a text there that is not JSON."""
-_QUOTED = "E'" + _SEPARATORS.replace("\\", "\\\\").replace("'", "\\'") + "'"
-_CREATE = _WORDS.format(separators=_QUOTED, blanks=f"'{' ' * len(_SEPARATORS)}'")
-for _function in (_CREATE, _PROPERTY):
+for _function in FUNCTIONS:
     event.listen(METADATA, "before_create", DDL(_function.replace("%", "%%")))  # type: ignore[no-untyped-call]
 
 
@@ -202,6 +185,14 @@ class Blob(TimedRow):
 
     __tablename__ = "blobs"
     label = "blob"
+    __table_args__ = (
+        Index(
+            "ix_blobs_content",
+            text("drive_lexemes(key)"),
+            postgresql_using="gin",
+            postgresql_where=text("storage = 'DB'"),
+        ),
+    )
 
     id: Mapped[Key]
     digest: Mapped[str | None]
@@ -217,6 +208,12 @@ class File(TimedRow):
     __tablename__ = "files"
     label = "file"
     kinds = {"name": Kind.TITLE}
+    __table_args__ = (
+        Index("ix_files_parent", "parent_id"),
+        Index("ix_files_drive", "drive_id"),
+        Index("ix_files_name", text("drive_lexemes(name)"), postgresql_using="gin"),
+        Index("ix_files_description", text("drive_lexemes(description)"), postgresql_using="gin"),
+    )
     actor = "created_by"
     defaults = {
         "kind": "drive#file",
@@ -280,6 +277,10 @@ class Revision(TimedRow):
 
     __tablename__ = "revisions"
     label = "revision"
+    __table_args__ = (
+        Index("ix_revisions_file", "file_id"),
+        Index("ix_revisions_blob", "blob_id"),
+    )
     defaults = {
         "kind": "drive#revision",
         "keep_forever": False,
@@ -318,6 +319,10 @@ class Permission(TimedRow):
 
     __tablename__ = "permissions"
     label = "permission"
+    __table_args__ = (
+        Index("ix_permissions_file", "file_id"),
+        Index("ix_permissions_user", "user_id"),
+    )
     updated = "updated_time"
     defaults = {"kind": "drive#permission", "deleted": False, "inherited": False}
     kinds = {"email_address": Kind.ADDRESS, "domain": Kind.DOMAIN}
@@ -346,6 +351,7 @@ class Comment(TimedRow):
 
     __tablename__ = "comments"
     label = "comment"
+    __table_args__ = (Index("ix_comments_file", "file_id"),)
     actor = "author_id"
     defaults = {"kind": "drive#comment", "resolved": False, "deleted": False}
 
@@ -369,6 +375,7 @@ class Reply(TimedRow):
 
     __tablename__ = "replies"
     label = "reply"
+    __table_args__ = (Index("ix_replies_comment", "comment_id"),)
     actor = "author_id"
     defaults = {"kind": "drive#reply", "deleted": False}
 
@@ -477,6 +484,7 @@ class FileLabel(TimedRow):
 
     __tablename__ = "file_labels"
     label = "label of a file"
+    __table_args__ = (Index("ix_file_labels_file", "file_id"),)
 
     id: Mapped[Key]
     file_id: Mapped[FileRef]
@@ -510,6 +518,7 @@ class PathClosure(DriveRow):
 
     __tablename__ = "path_closure"
     label = "path"
+    __table_args__ = (Index("ix_path_closure_descendant", "descendant_id"),)
     has_uuid = False
 
     ancestor_id: Mapped[PathRef]

@@ -6,32 +6,13 @@ separators take words and addresses apart. Postgres cannot do this by itself, si
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator
+from opsgym_domains.kit.letters import FOLDS, quoted
 
 SEPARATORS = "@._-+<>/:"
 """ASCII characters that stand between words, beside spaces."""
 INDEXED = 250_000
 """Number of characters of a text that a search reads: Postgres' text search takes less than 1 MB of words."""
-_RANGES = ((0xA0, 0x250), (0x370, 0x530), (0x2000, 0x2070), (0x3000, 0x3040), (0xFF01, 0xFF5F))
-"""Latin, Greek and Cyrillic letters, punctuation, and the full-width forms of ASCII."""
-
-
-def _folds() -> Iterator[tuple[str, str]]:
-    """Characters that a search compares as another one."""
-    for separator in SEPARATORS:
-        yield separator, " "
-    for first, end in _RANGES:
-        for character in map(chr, range(first, end)):
-            decomposed = unicodedata.normalize("NFKD", character.lower())
-            plain = "".join(one for one in decomposed if not unicodedata.combining(one))
-            if unicodedata.category(character)[0] in "PSZ" or not plain.isprintable():
-                yield character, " "
-            elif len(plain) == 1 and plain != character:
-                yield character, plain
-
-
-_FOLDS = dict(_folds())
+_FOLDS = {**dict.fromkeys(SEPARATORS, " "), **FOLDS}
 _TABLE = str.maketrans(_FOLDS)
 
 
@@ -40,12 +21,8 @@ def folded(text: str) -> str:
     return text.translate(_TABLE)
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-_ASCII = _quoted(SEPARATORS), _quoted(" " * len(SEPARATORS))
-_ALL = _quoted("".join(_FOLDS)), _quoted("".join(_FOLDS.values()))
+_ASCII = quoted(SEPARATORS), quoted(" " * len(SEPARATORS))
+_ALL = quoted("".join(_FOLDS)), quoted("".join(_FOLDS.values()))
 
 COST = 10_000
 """Cost of the functions for Postgres' planner, which has no statistics of new databases: high enough that it reads the

@@ -204,6 +204,18 @@ class Gym:
         statement = _ordered(chosen, kind, newest_first=newest_first)
         return (await self._session.scalars(statement)).all()
 
+    async def some(
+        self,
+        kind: type[R],
+        conditions: Sequence[ColumnElement[bool]],
+        order: Sequence[ColumnElement[Any]],
+        start: int,
+        size: int,
+    ) -> Sequence[R]:
+        """Some of the rows that meet all conditions, for a table that can be large; arguments as for `page`."""
+        ordered = self._select(kind).where(*conditions).order_by(*order, desc(literal_column(_row_order(kind))))
+        return (await self._session.scalars(ordered.offset(start).limit(size))).all()
+
     async def page(
         self,
         kind: type[R],
