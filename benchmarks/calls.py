@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import asyncpg
 import httpx
 
+from benchmarks import large_drive
 from benchmarks.bare import serve
 from benchmarks.gym import serving
 from benchmarks.timing import milliseconds, p50, p99
@@ -30,29 +31,60 @@ SLICES = 6
 CLIENTS = (1, 16)
 DATABASES = (1, 200)
 BARE_CONNECTIONS = 4
+DRIVE_USER = {"x-gdrive-user-token": large_drive.TOKEN}
 BARE = "bare endpoint, same query"
 ITSM_USER = "USER_001"
 CSM_USER = "ines.calloway@larkspur.example"
+FILES = 300, 5000
+"""Files of a drive for calls, and of one that is searched."""
 
 
 @dataclass(frozen=True)
 class Workload:
     """Calls that are measured on a domain's server."""
 
+    name: str
     domain: str
     table: str
     key: str
-    """Indexed column of the table, and argument of the tool that reads by it."""
+    """Indexed column of the table, and argument of the bare endpoint."""
     calls: Mapping[str, tuple[str, Callable[[int], Mapping[str, Any]]]]
     """Tool and arguments of each row of the report; the first row is measured on the bare endpoint."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    origin: Callable[[], Origin] = lambda: Origin(builtin="quickstart")
+    databases: Sequence[int] = DATABASES
 
 
 def _workload(domain: str, table: str, key: str, value: str, read: str, **others: Any) -> Workload:
-    headers = others.pop("headers", {})
-    arguments: Mapping[str, Any] = {key: value}
-    calls = {BARE: (read, lambda _: arguments), f"read ({read})": (read, lambda _: arguments), **others.pop("calls")}
-    return Workload(domain, table, key, calls, headers)
+    """A workload whose tool reads the row that has a value in a column; the column's name unless `argument` differs."""
+    argument = others.pop("argument", key)
+    calls = {
+        BARE: (read, lambda _: {key: value}),
+        f"read ({read})": (read, lambda _: {argument: value}),
+        **others.pop("calls"),
+    }
+    return Workload(domain, domain, table, key, calls, **others)
+
+
+def _drive(files: int) -> Origin:
+    return Origin(sql=large_drive.seed(files))
+
+
+def _searches() -> Workload:
+    """Searches of a large drive; the bare endpoint lists the files of the folder that holds what they find."""
+
+    def search(q: str) -> tuple[str, Callable[[int], Mapping[str, Any]]]:
+        return "list_files", lambda _: {"q": q, "pageSize": large_drive.HITS}
+
+    calls = {
+        BARE: ("", lambda _: {"parent_id": large_drive.HITS_FOLDER}),
+        "search (names)": search(f"name contains '{large_drive.RARE}'"),
+        "search (all texts)": search(f"fullText contains '{large_drive.RARE}'"),
+        "search (folder)": search(f"'{large_drive.HITS_FOLDER}' in parents"),
+    }
+    return Workload(
+        f"drive of {FILES[1]:,} files", "drive", "files", "parent_id", calls, DRIVE_USER, lambda: _drive(FILES[1]), (1,)
+    )
 
 
 WORKLOADS = (
@@ -80,6 +112,20 @@ WORKLOADS = (
             ),
         },
     ),
+    _workload(
+        "drive", "files", "id", "f1", "get_files", argument="fileId", headers=DRIVE_USER,
+        origin=lambda: _drive(FILES[0]),
+        calls={
+            # Writes add files of another type: the listed ones stay the same.
+            "filtered list (list_files)": (
+                "list_files", lambda _: {"q": "name contains 'budget' and mimeType = 'text/plain'", "pageSize": 10},
+            ),
+            "write (create_file)": (
+                "create_file", lambda number: {"name": f"note {number}", "mimeType": "text/markdown"},
+            ),
+        },
+    ),
+    _searches(),
 )  # fmt: skip
 
 
@@ -87,14 +133,14 @@ async def measure() -> list[str]:
     """Lines of the report."""
     lines: list[str] = []
     for workload in WORKLOADS:
-        with serving(workload.domain) as gym, _bare(workload.domain) as bare:
-            lines += [f"{workload.domain}:", "", *await _compare(workload, gym.url, bare), ""]
+        with serving(workload.domain) as gym, _bare(workload.name) as bare:
+            lines += [f"{workload.name}:", "", *await _compare(workload, gym.url, bare), ""]
     return [*lines, "Ratios are to the bare endpoint with as many clients; calls use the databases in turn."]
 
 
 @contextmanager
-def _bare(domain: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "benchmarks.calls", domain]
+def _bare(workload: str) -> Iterator[str]:
+    command = [sys.executable, "-m", "benchmarks.calls", workload]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None
@@ -105,17 +151,19 @@ def _bare(domain: str) -> Iterator[str]:
 
 async def _compare(workload: Workload, gym_url: str, bare_url: str) -> list[str]:
     limits = httpx.Limits(max_connections=None)
+    seed_of = workload.origin()
     async with httpx.AsyncClient(timeout=60, limits=limits) as client:
         gate = asyncio.Semaphore(8)
 
         async def seed(number: int) -> None:
             async with gate:
-                body = {"database_id": _database(number), "builtin": "quickstart"}
+                origin = {"builtin": seed_of.builtin, "sql_content": seed_of.sql}
+                body = {"database_id": _database(number), **origin}
                 (await client.post(f"{gym_url}/api/seed-database", json=body)).raise_for_status()
 
-        await asyncio.gather(*(seed(number) for number in range(max(DATABASES))))
+        await asyncio.gather(*(seed(number) for number in range(max(workload.databases))))
         lines = ["| call | clients | databases | p50 | p99 | ratio of p50 | of p99 |", "| --- " * 7 + "|"]
-        for clients, databases in itertools.product(CLIENTS, DATABASES):
+        for clients, databases in itertools.product(CLIENTS, workload.databases):
             lines += await _case(client, Case(workload, gym_url, bare_url, clients, databases))
         return lines
 
@@ -139,7 +187,7 @@ async def _case(client: httpx.AsyncClient, case: Case) -> list[str]:
     """Measures every kind of call in alternating slices, so that other load on the machine affects all of them."""
     taken: dict[str, list[float]] = {name: [] for name in case.workload.calls}
     # Warm-up: every database opens its connection before anything is measured.
-    await _slice(client, case, next(name for name in taken if name != BARE), max(DATABASES))
+    await _slice(client, case, next(name for name in taken if name != BARE), max(case.workload.databases))
     for _ in range(SLICES):
         for name in taken:
             taken[name] += await _slice(client, case, name, ROUNDS // SLICES)
@@ -188,7 +236,7 @@ async def _serve_bare(workload: Workload) -> None:
     where = PostgresServer(str(postgres.socket_folder))
     databases = Databases(where, domain.name, domain.metadata, dict(domain.seeds))
     await databases.start()
-    database = await databases.create("bench", Origin(builtin="quickstart"))
+    database = await databases.create("bench", workload.origin())
     connections: asyncio.Queue[asyncpg.Connection] = asyncio.Queue()
     for _ in range(BARE_CONNECTIONS):
         connections.put_nowait(await where.connect(database.name))
@@ -197,9 +245,9 @@ async def _serve_bare(workload: Workload) -> None:
 
     async def answer(_tool: str, arguments: Mapping[str, Any]) -> str:
         connection = await connections.get()
-        row = await connection.fetchrow(query, arguments[workload.key])
+        rows = await connection.fetch(query, arguments[workload.key])
         connections.put_nowait(connection)
-        return json.dumps(dict(row), default=str)
+        return json.dumps([dict(row) for row in rows], default=str)
 
     async def close() -> None:
         while not connections.empty():
@@ -214,4 +262,4 @@ if __name__ == "__main__":
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve_bare(next(workload for workload in WORKLOADS if workload.domain == sys.argv[1])))
+        runner.run(_serve_bare(next(workload for workload in WORKLOADS if workload.name == sys.argv[1])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import asyncpg
 from sqlalchemy import text
@@ -27,33 +28,59 @@ Insert = tuple[str, tuple[object, ...]]
 """A statement and its values."""
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What databases are made of."""
+
+    domain: str
+    table: str
+    """Table of the first query."""
+    builtin: str
+    """Name of a seed of the domain."""
+
+
+SUBJECTS = (
+    Subject("itsm", "incident", "quickstart"),
+    Subject("drive", "files", "foundation"),
+)
+
+
 async def measure() -> list[str]:
     """Lines of the report."""
-    domain = registry.load("itsm")
+    return [line for subject in SUBJECTS for line in await _measure(subject)]
+
+
+async def _measure(subject: Subject) -> list[str]:
+    domain = registry.load(subject.domain)
     server = await EmbeddedPostgres.start()
     where = PostgresServer(str(server.socket_folder))
     databases = Databases(where, domain.name, domain.metadata, dict(domain.seeds))
     try:
         await databases.start()
-        return await _compare(where, databases, domain)
+        return await _compare(where, databases, domain, subject)
     finally:
         await databases.stop()
         await server.stop()
 
 
-async def _compare(where: PostgresServer, databases: Databases, domain: Domain) -> list[str]:
-    sql = domain.seeds["quickstart"]()
+async def _compare(where: PostgresServer, databases: Databases, domain: Domain, subject: Subject) -> list[str]:
+    sql = domain.seeds[subject.builtin]()
     statements = _inserts(domain, sql)
     ddl = postgres_ddl(domain.metadata)
 
+    async def ready(name: str, origin: Origin) -> None:
+        database = await databases.create(name, origin)
+        async with database.transaction(writes=False) as session:
+            await session.execute(text(f"SELECT count(*) FROM {subject.table}"))
+
     async def builtin(number: int) -> None:
-        await _ready(databases, f"builtin-{number}", Origin(builtin="quickstart"))
+        await ready(f"builtin-{number}", Origin(builtin=subject.builtin))
 
     async def again(number: int) -> None:
-        await _ready(databases, f"again-{number}", Origin(sql=sql))
+        await ready(f"again-{number}", Origin(sql=sql))
 
     async def first(number: int) -> None:
-        await _ready(databases, f"first-{number}", Origin(sql=f"{sql}\n-- {number}"))
+        await ready(f"first-{number}", Origin(sql=f"{sql}\n-- {number}"))
 
     async def as_sql(number: int) -> None:
         admin = await where.connect("postgres")
@@ -65,18 +92,15 @@ async def _compare(where: PostgresServer, databases: Databases, domain: Domain) 
         await builtin(warm_up)
         await again(warm_up)
     times = await alternate(ROUNDS, builtin, again, first, as_sql)
-    base = p50(times[3])
     names = ["built-in seed", "known seed script", "new seed script", "created and loaded as SQL"]
-    lines = [
-        f"Fresh database with {len(statements)} rows in {len(load_order(domain.metadata))} tables, {ROUNDS} each:",
-        "",
-    ]
+    count, tables = len(statements), len(load_order(domain.metadata))
+    lines = [f"{subject.domain}: fresh database with {count:,} rows in {tables} tables, {ROUNDS} each:", ""]
     lines += ["| database | p50 | ratio to loading as SQL |", "| --- | --- | --- |"]
     started = time.perf_counter()
     await asyncio.gather(*(builtin(ROUNDS + number) for number in range(ROUNDS)))
     concurrent = (time.perf_counter() - started) / ROUNDS
     note = f"Until the first query returns. {ROUNDS} built-in ones at the same time: {milliseconds(concurrent)} each."
-    return [*lines, *_rows(names, times, base), "", note]
+    return [*lines, *_rows(names, times, p50(times[-1])), "", note, ""]
 
 
 def _rows(names: Sequence[str], times: Sequence[Sequence[float]], base: float) -> list[str]:
@@ -84,13 +108,6 @@ def _rows(names: Sequence[str], times: Sequence[Sequence[float]], base: float) -
         f"| {name} | {milliseconds(p50(taken))} | {p50(taken) / base:.2f} |"
         for name, taken in zip(names, times, strict=True)
     ]
-
-
-async def _ready(databases: Databases, name: str, origin: Origin) -> None:
-    """Creates a database and runs a query on it."""
-    database = await databases.create(name, origin)
-    async with database.transaction(writes=False) as session:
-        await session.execute(text("SELECT count(*) FROM incident"))
 
 
 async def _fill(
