@@ -22,8 +22,9 @@ from opsgym_suites.itsm.recording import recording
 from opsgym_suites.kit.authoring_rules import AuthoredTask, seed_violations, violations
 from opsgym_suites.kit.data_files import json_lines, stale, write
 from opsgym_suites.kit.difficulty_table import with_table
+from opsgym_suites.teams.authored import AUTHORED as TEAMS
 
-DOMAINS = (ITSM, CSM, CALENDAR, HR, DRIVE, *HYBRID)
+DOMAINS = (ITSM, CSM, CALENDAR, HR, DRIVE, TEAMS, *HYBRID)
 ROOT = Path(__file__).parents[2]
 """The checkout."""
 PAGE = ROOT / "docs" / "domains.md"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from opsgym_domains.data_files import packaged_seeds
 from opsgym_domains.kit.domain import Domain, Timeline
 from opsgym_domains.teams.access import access_rules
 from opsgym_domains.teams.conversations import CONVERSATIONS
@@ -60,6 +61,7 @@ DOMAIN = Domain(
     response_style=GRAPH,
     actors=ACTORS,
     conversations=CONVERSATIONS,
+    seeds=packaged_seeds("opsgym_domains.teams", "bridges", "wards"),
     timeline=Timeline(table="virtual_event_webinars", key="id", query=WEEK),
     policy=lambda: files("opsgym_domains.teams").joinpath("policy.md").read_text(encoding="utf-8"),
     scope=of_organisation,

@@ -204,7 +204,7 @@ class Permission(TeamsRow):
     description: Mapped[str | None]
     resource: Mapped[str | None]
     operation: Mapped[str | None]
-    constraint_: Mapped[str | None] = mapped_column("constraint")
+    constraint: Mapped[str | None]
     constraint_scope: Mapped[str | None]
     permission_level_rank: Mapped[int | None]
     requires_resource_ownership: Mapped[bool | None]

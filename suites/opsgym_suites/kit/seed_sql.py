@@ -13,6 +13,9 @@ from typing import Any
 from opsgym_domains.kit.schema import Row, as_dict
 from opsgym_suites.kit.world import World
 
+RESERVED = {"constraint"}
+"""Names of columns that SQLite reads as keywords."""
+
 
 def seed_sql(world: World) -> str:
     """The world's time, and one INSERT statement per table with rows, in SQLite's dialect, in one transaction."""
@@ -21,7 +24,7 @@ def seed_sql(world: World) -> str:
 
 
 def _insert(table: str, rows: Sequence[Row]) -> str:
-    columns = ", ".join(as_dict(rows[0]))
+    columns = ", ".join(f'"{name}"' if name in RESERVED else name for name in as_dict(rows[0]))
     values = ",\n".join(f"({', '.join(map(_literal, as_dict(row).values()))})" for row in rows)
     return f"INSERT INTO {table} ({columns}) VALUES\n{values};"
 

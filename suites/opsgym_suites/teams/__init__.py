@@ -1,0 +1,1 @@
+"""Seeds and tasks of Teams."""
