@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.suites.episodes import tools_of
 from tests.suites.proofs import Case, cases
 
@@ -21,6 +23,7 @@ def test_hr_core_is_large_and_plays_in_two_worlds() -> None:
     assert max(steps) >= 25
     assert sum(not task.feasible for task in tasks) >= 8
     assert sum(task.access is Access.STRICT for task in tasks) >= len(tasks) / 3
+    assert sum(task.needs_clock for task in tasks) >= 15
     assert min(sum(case.part.seed == seed for case in _cases()) for seed in ("hospital", "works")) >= 35
 
 
@@ -29,3 +32,17 @@ def test_a_third_of_hr_core_needs_four_writing_tools() -> None:
     estimates = [difficulty_of(task, tools_of(task)) for task in tasks]
     many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
     assert len(many) * 3 >= len(tasks)
+
+
+def test_every_tool_of_hr_is_called_by_a_reference_solution() -> None:
+    tasks = [case.task for case in _cases()]
+    called = {call.name for task in tasks for call in task.gold_actions or []}
+    assert set(tools_of(tasks[0])) - called == set()
+
+
+def test_privacy_or_permissions_decide_many_tasks_of_hr() -> None:
+    """Their verifiers cite a rule of confidentiality, or the rules about what roles may do."""
+    deciding = re.compile(r"\b(?:CNF-[1-4]|ID-2|USR-1|APR-3|PRO-3|NTF-1)\b")
+    cited = [" ".join(check.description for check in case.task.verifiers) for case in _cases()]
+    refused = [" ".join(path.rule or "" for path in case.draft.negative_trajectories.values()) for case in _cases()]
+    assert sum(bool(deciding.search(f"{one} {other}")) for one, other in zip(cited, refused, strict=True)) >= 20

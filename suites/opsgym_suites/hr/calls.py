@@ -93,6 +93,16 @@ def rules_for(priority: str) -> ToolCall:
     return call("list_assignment_rules", based_on_priority=priority, active=True)
 
 
+def find_rule(name: str) -> ToolCall:
+    """Looks up an assignment rule by name."""
+    return call("list_assignment_rules", name=name)
+
+
+def list_cases(**filters: Any) -> ToolCall:
+    """Lists the cases that match filters, for instance those of a service."""
+    return call("list_hr_cases", **filters)
+
+
 def cases_of(user: User) -> ToolCall:
     """Lists the cases that are assigned to a user."""
     return call("get_cases_assigned_to", assigned_to=full_name(user))

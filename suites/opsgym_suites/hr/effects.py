@@ -64,6 +64,8 @@ class _Names:
             return
         kind = self._by_tool[made.name].row
         values = {name: self._stored(kind, name, value) for name, value in made.arguments.items()}
+        if made.name == "delete_hr_service":
+            values["active"] = False
         if kind is HrProfile:
             yield from (made.model_copy(update={"arguments": one}) for one in self._profiles(made.name, values))
         else:

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opsgym_suites.hr.core import casework, people, privacy, routing, rules
+from opsgym_suites.hr.core import (
+    answers,
+    casework,
+    catalogue,
+    leaving,
+    messages,
+    people,
+    privacy,
+    routing,
+    rules,
+)
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
@@ -21,6 +31,10 @@ FAMILIES: tuple[Family, ...] = (
     *routing.FAMILIES,
     *privacy.FAMILIES,
     *rules.FAMILIES,
+    *catalogue.FAMILIES,
+    *leaving.FAMILIES,
+    *messages.FAMILIES,
+    *answers.FAMILIES,
 )
 
 

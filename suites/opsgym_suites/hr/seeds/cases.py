@@ -162,6 +162,9 @@ def _add_parts(world: World, setting: Setting, one: NewCase, rng: random.Random)
     times = _soon_after(case)
     for task in one.tasks:
         _add_task(world, case, task, times, rng)
+    for name, kind, status in one.fixture.notices if one.fixture else ():
+        notice = {"email": world.user(name).email, "type": kind, "status": status}
+        world.add(Notification(hr_case_id=case.hr_case_id, org_id=1, **notice, **times))
     if fixed:
         return
     person = world.person_of(case)
@@ -223,7 +226,7 @@ def _add_survey(
     rng: random.Random,
 ) -> None:
     """A survey of a task: one that is answered, unless the task names who still has to answer."""
-    survey = world.all(Survey)[0 if task.survey else rng.randrange(len(world.all(Survey)))]
+    survey = world.all(Survey)[1 if task.survey else rng.randrange(len(world.all(Survey)))]
     respondent = world.user(task.survey) if task.survey else world.person_of(case)
     answers = {} if task.survey else {"answer_1": rng.choice(ANSWERS), "answer_2": rng.choice(ANSWERS)}
     world.add(

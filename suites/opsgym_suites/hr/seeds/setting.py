@@ -97,7 +97,7 @@ class TaskFixture:
     items: tuple[tuple[str, bool], ...] = ()
     """Items of its checklist, and whether they are done."""
     survey: str | None = None
-    """Who is asked to answer the survey; the first survey of the setting is used."""
+    """Who is asked to answer the survey and has not done so; the second survey of the setting is used."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,8 @@ class CaseFixture:
     account: str | None = None
     updated: str | None = None
     tasks: tuple[TaskFixture, ...] = ()
+    notices: tuple[tuple[str, str, str], ...] = ()
+    """Notifications about it: recipient, type and status."""
 
 
 @dataclass(frozen=True)
