@@ -96,6 +96,12 @@ def test_conditions(condition: object, right: list[Any], wrong: list[Any]) -> No
     assert [value for value in wrong if passes(expected, changed("incident", "INC_1", status=value))] == []
 
 
+def test_a_table_whose_columns_are_all_ignored_is_not_judged() -> None:
+    expected = ExpectedDifference.model_validate({"nothing_else": True, "ignored": {"log": ["*"]}})
+    assert passes(expected, added("log", 1, text="read"), changed("log", 2, text="read"), removed("log", 3))
+    assert not passes(expected, added("log", 1, text="read"), added("note", 1, text="read"))
+
+
 # Cases: what is expected, what is there, and the messages
 
 RESOLVED = of_incident(values={"status": "resolved"}, may=["resolved"])

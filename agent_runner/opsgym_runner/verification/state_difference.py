@@ -103,7 +103,9 @@ def judge_difference(expected: Mapping[int, ExpectedDifference], difference: Sta
 class _Judgement:
     def __init__(self, expected: Mapping[int, ExpectedDifference], difference: StateDifference) -> None:
         self._expected = expected
-        self._rows = [_Actual(table.table, row) for table in difference.tables for row in table.rows]
+        self._ignored = _ignored_columns(expected.values())
+        judged = [table for table in difference.tables if "*" not in self._ignored.get(table.table, ())]
+        self._rows = [_Actual(table.table, row) for table in judged for row in table.rows]
         self._by_kind: dict[tuple[str, str], list[_Actual]] = {}
         self._by_key: dict[tuple[str, str, Hashable], list[_Actual]] = {}
         """Rows that can have a key, by kind and what is alike in equal keys: difference and solution may be long."""
@@ -111,7 +113,6 @@ class _Judgement:
             kind = row.table, row.row.change
             self._by_kind.setdefault(kind, []).append(row)
             self._by_key.setdefault((*kind, _alike(row.row.key)), []).append(row)
-        self._ignored = _ignored_columns(expected.values())
         self._known_faults: dict[tuple[_Slot, _Actual], list[str]] = {}
         """Of pairs whose comparison depends on no reference: a search compares them many times."""
         self._items = [item for index, config in expected.items() for item in _items(index, config)]

@@ -194,7 +194,9 @@ def _tables(task: Task) -> Iterator[Finding]:
                 for row in expected.every_row()
                 for name in ["", *row.values, *row.may, *(name for key in row.keys or [] for name in key)]
             ]
-            named += [(table, name) for table, names in expected.ignored.items() for name in ["", *names]]
+            named += [
+                (table, name) for table, names in expected.ignored.items() for name in ["", *names] if name != "*"
+            ]
             yield from _unknown_columns(f"verifiers[{index}].validation_config", dict.fromkeys(named), columns, task)
 
 

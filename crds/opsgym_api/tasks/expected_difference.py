@@ -169,7 +169,7 @@ class ExpectedDifference(_Strict):
     nothing_else: bool = False
     """Whether rows, and columns of changed rows, that no verifier of the gym expects make this one fail."""
     ignored: dict[str, list[str]] = {}
-    """Columns that are never judged, by table: those the server fills itself."""
+    """Columns that are never judged, by table: those the server fills itself. `*` means a table that is not judged."""
 
     @model_validator(mode="after")
     def _judges_something(self) -> ExpectedDifference:
