@@ -196,3 +196,25 @@ def test_a_call_uses_the_mailbox_that_it_names(mail: GymDatabase) -> None:
     assert mail.call("list_messages", userId="ghost@north.test").code == "NOT_FOUND"
     created = mail.call("create_label", userId="ben@north.test", name="Trips").data["id"]
     assert mail.value(f"SELECT user_id FROM labels WHERE id = '{created}'") == "u2"
+
+
+@pytest.mark.parametrize(
+    ("data", "stored"),
+    [
+        ("Zur Sitzung am 9. Mai", "Zur Sitzung am 9. Mai"),
+        (base64.urlsafe_b64encode("Zur Sitzung: Grüße?".encode()).decode(), "Zur Sitzung: Grüße?"),
+        (base64.urlsafe_b64encode("Zur Sitzung: Grüße?".encode()).decode().rstrip("="), "Zur Sitzung: Grüße?"),
+        ("Donaudampfschifffahrt", "Donaudampfschifffahrt"),
+        ("Hello", "Hello"),
+    ],
+    ids=["text", "base64url", "without padding", "a long word", "a short word"],
+)
+@pytest.mark.parametrize("size", [1, 500])
+def test_a_text_is_stored_as_it_reads_whatever_size_the_call_states(
+    mail: GymDatabase, data: str, stored: str, size: int
+) -> None:
+    arguments = note("ben@north.test")
+    arguments["payload"]["body"] = {"data": data, "size": size}
+    key = mail.call_with("insert_message", arguments).data["id"]
+    query = "SELECT data FROM message_part_bodies b JOIN message_parts p ON p.id = b.message_part_id WHERE p.message_id"
+    assert mail.value(f"{query} = '{key}'") == stored

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -19,6 +20,8 @@ from typing import Any
 from opsgym_domains.kit.clock import as_utc
 from opsgym_domains.kit.errors import ToolError
 
+SHORTEST_ENCODED = 16
+"""Characters from which on a text may be taken for base64url."""
 RECIPIENTS = ("To", "Cc", "Bcc")
 """Headers with recipients."""
 
@@ -111,10 +114,29 @@ def _payload_parts(payload: Mapping[str, Any]) -> Iterator[Part]:
     if body.get("data") is not None:
         data = str(body["data"])
         kind = str(payload.get("mimeType") or "text/plain")
-        yield Part(kind, data, int(body.get("size") or len(data.encode())), str(payload.get("filename") or ""))
+        filename = str(payload.get("filename") or "")
+        if kind.startswith("text/") and not filename and (text := _decoded_text(data)) is not None:
+            yield Part(kind, text, len(text.encode()))
+        else:
+            yield Part(kind, data, int(body.get("size") or len(data.encode())), filename)
     for inner in payload.get("parts") or ():
         if isinstance(inner, Mapping):
             yield from _payload_parts(inner)
+
+
+def _decoded_text(data: str) -> str | None:
+    """The text that a call gives in base64url, as the API asks for; None if it gives the text as it is.
+
+    What decodes to printable text is base64url: of a plain text without blanks, hardly any does.
+    """
+    if len(data) < SHORTEST_ENCODED or not re.fullmatch(r"[A-Za-z0-9_+/-]+={0,2}", data):
+        return None
+    try:
+        bare = data.rstrip("=")
+        text = base64.urlsafe_b64decode(bare.translate(str.maketrans("+/", "-_")) + "=" * (-len(bare) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return text if "".join(text.split()).isprintable() else None
 
 
 def parse_raw(raw: str) -> Content:
