@@ -30,10 +30,10 @@ from opsgym_domains.calendar.tables import (
     WorkingLocation,
 )
 from opsgym_suites.calendar.seeds.world import World
+from opsgym_suites.kit import effects
 from opsgym_suites.kit.drafts import call
 from opsgym_suites.kit.effects import RowType, ToolEffects, WrittenRow
 from opsgym_suites.kit.verifiers import May
-from opsgym_suites.kit.world import key_of
 
 NEW_CALENDAR = str(uuid5(UUID("0d4c0c5e-5b1f-4d0c-9a55-0c3f1c6a7e21"), "1"))
 """Key of a calendar that the first call of a solution creates that needs a key: keys are counted in each database."""
@@ -48,46 +48,7 @@ PARTS: Sequence[RowType] = (
 )
 PLAIN = ("summary", "description", "location", "status", "visibility", "transparency")
 Arguments = Mapping[str, Any]
-
-
-class Written:
-    """Rows that calls have written so far."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.rows: dict[tuple[RowType, Any], WrittenRow] = {}
-        self._made = 0
-
-    def add(self, tool: str, kind: RowType, values: Mapping[str, Any], key: Any = None) -> Any:
-        """A new row; returns its key."""
-        self._made += 1
-        key = key or f"new {self._made}"
-        self.rows[kind, key] = WrittenRow(tool, kind, "adds", key, dict(values), [(tool, dict(values))])
-        return key
-
-    def change(self, tool: str, kind: RowType, key: Any, values: Mapping[str, Any]) -> None:
-        """Columns of a row."""
-        row = self.rows.setdefault((kind, key), WrittenRow(tool, kind, "changes", key))
-        row.values |= values
-        row.calls.append((tool, dict(values)))
-
-    def remove(self, tool: str, kind: RowType, key: Any) -> None:
-        """A row that is gone; one that the solution added leaves no trace."""
-        before = self.rows.pop((kind, key), None)
-        if before is None or before.operation == "changes":
-            self.rows[kind, key] = WrittenRow(tool, kind, "removes", key, {}, [(tool, {})])
-
-    def of_event(self, kind: RowType, event_id: str) -> list[Any]:
-        """Keys of the rows of an event."""
-        gone = {key for (of, key), row in self.rows.items() if of is kind and row.operation == "removes"}
-        name = key_of(kind)
-        seeded = [getattr(row, name) for row in self.world.all(kind, event_id=event_id)]
-        added = [
-            key
-            for (of, key), row in self.rows.items()
-            if of is kind and row.operation == "adds" and row.values["event_id"] == event_id
-        ]
-        return [key for key in seeded if key not in gone] + added
+Written = effects.Written[World]
 
 
 # --- calendars -------------------------------------------------------------------------------------------------------
@@ -254,7 +215,7 @@ def _delete_event(writes: Written, tool: str, given: Arguments) -> None:
 
 
 def _remove_parts(writes: Written, tool: str, kind: RowType, event_id: str) -> None:
-    for key in writes.of_event(kind, event_id):
+    for key in writes.of(kind, "event_id", event_id):
         writes.remove(tool, kind, key)
 
 

@@ -95,6 +95,8 @@ class VerifierBuilder:
     """
     harmless: Mapping[str, Sequence[Harmless]] = field(default_factory=dict)
     """Columns that policy or tool offers and a solution may omit, by tool."""
+    unjudged: Mapping[RowType, Collection[str]] = field(default_factory=dict)
+    """Columns that the server keeps up to date itself, by table; `*` for a table that only logs."""
     shown_keys: Mapping[RowType, str] | None = None
     """Names under which results show the keys of rows; None if they show every key as its column. Rows of tables that
     are missing here have no key in results, so nothing asks that they were read."""
@@ -142,7 +144,7 @@ class VerifierBuilder:
         rows = [verifier for tool, of_tool in by_tool.items() if tool for verifier in self._rows(tool, of_tool, cited)]
         written = self.effects.written(now, [*calls, *optional])
         looked = [*self._looked_up(world, written), *([self._evidence(more)] if more else [])]
-        return Derived(rows, looked, _nothing_else(world, by_tool.get(None, [])))
+        return Derived(rows, looked, self._nothing_else(world, by_tool.get(None, [])))
 
     def with_scenario_verifiers(
         self,
@@ -195,9 +197,23 @@ class VerifierBuilder:
             yield looked_up("looked_up_before_writing", "What is written to was read before [LKP-1]", keys, tools)
 
     def _evidence(self, rows: Sequence[Any]) -> Verifier:
-        keys = [(self._shown_key(type(row)), getattr(row, key_of(type(row)))) for row in rows]
+        keys = [
+            row if isinstance(row, tuple) else (self._shown_key(type(row)), getattr(row, key_of(type(row))))
+            for row in rows
+        ]
         return looked_up(
             "looked_up_what_stands_in_the_way", "The records that settle the matter were read [LKP-1]", keys
+        )
+
+    def _nothing_else(self, world: World, meanwhile: Sequence[Mapping[str, Any]]) -> Verifier:
+        made = {kind.__tablename__: [*generated_columns(kind), *self.unjudged.get(kind, ())] for kind in world.kinds}
+        return state_difference(
+            "nothing_else_changes",
+            "Nothing else has been added, changed or removed [ID-4]",
+            meanwhile,
+            category=Category.SIDE_EFFECT,
+            ignored={table: columns for table, columns in made.items() if columns},
+            nothing_else=True,
         )
 
     def _shown_key(self, kind: RowType) -> str:
@@ -208,18 +224,6 @@ def _cited(rules: str, access: Access) -> str:
     """Those of a tool's rules that the policy contains: only that of `strict` has rules of the enforced process."""
     known = [rule for rule in rules.split(", ") if access is Access.STRICT or not rule.startswith("PRC-")]
     return ", ".join(known or ["ID-4"])
-
-
-def _nothing_else(world: World, meanwhile: Sequence[Mapping[str, Any]]) -> Verifier:
-    made = {kind.__tablename__: generated_columns(kind) for kind in world.kinds}
-    return state_difference(
-        "nothing_else_changes",
-        "Nothing else has been added, changed or removed [ID-4]",
-        meanwhile,
-        category=Category.SIDE_EFFECT,
-        ignored={table: columns for table, columns in made.items() if columns},
-        nothing_else=True,
-    )
 
 
 @dataclass(frozen=True)
@@ -241,7 +245,12 @@ class _Solution:
         more = [
             row for row in self.builder.effects.written(self.now, [*calls, *optional]) if _place(row) not in of_solution
         ]
-        rows = [self._difference(row, meanwhile.pop(_place(row), None)) for row in written]
+        pairs = [(row, meanwhile.pop(_place(row), None)) for row in written]
+        rows = [
+            replace(self._difference(row, before), optional=row.optional)
+            for row, before in pairs
+            if not (row.operation == "removes" and before is not None and before.change == "added")
+        ]
         rows += [replace(self._difference(row, None), tool=None, optional=True) for row in more]
         return [*(row for row in rows if row.values or row.change == "removed"), *meanwhile.values()]
 

@@ -96,7 +96,8 @@ class Draft:
     actors: Mapping[str, Person] = field(default_factory=dict)
     """Acting users by gym server, of a task on several; the order is that of its gym servers."""
     evidence: tuple[Any, ...] = ()
-    """Rows of the seed that an agent must read to decide; for tasks that cannot be done, those that show why."""
+    """Rows of the seed that an agent must read to decide; for tasks that cannot be done, those that show why. Pairs of
+    a field of results and its value stand for rows without a key in results."""
 
     @property
     def request(self) -> str:

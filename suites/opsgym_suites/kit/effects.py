@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Date, DateTime
 
@@ -39,6 +39,65 @@ class WrittenRow:
     """The calls that wrote it, in order: tool, and values by column."""
     named_by: dict[str, Any] = field(default_factory=dict)
     """Columns other than the key by which calls named it, with its values."""
+    optional: bool = False
+    """Whether a correct solution may leave it out."""
+
+
+W = TypeVar("W", bound=World)
+
+
+class Written(Generic[W]):
+    """Rows that calls have written so far, for domains whose calls write rows of several tables.
+
+    Args:
+        world: The rows before.
+    """
+
+    def __init__(self, world: W) -> None:
+        self.world = world
+        self.rows: dict[tuple[RowType, Any], WrittenRow] = {}
+        self._made = 0
+
+    def add(
+        self, tool: str, kind: RowType, values: Mapping[str, Any], key: Any = None, *, optional: bool = False
+    ) -> Any:
+        """A new row; returns its key."""
+        self._made += 1
+        key = key or f"new {self._made}"
+        row = WrittenRow(tool, kind, "adds", key, dict(values), [(tool, dict(values))], optional=optional)
+        self.rows[kind, key] = row
+        return key
+
+    def change(self, tool: str, kind: RowType, key: Any, values: Mapping[str, Any]) -> None:
+        """Columns of a row."""
+        row = self.rows.setdefault((kind, key), WrittenRow(tool, kind, "changes", key))
+        row.values |= values
+        row.calls.append((tool, dict(values)))
+
+    def remove(self, tool: str, kind: RowType, key: Any) -> None:
+        """A row that is gone; one that the solution added leaves no trace."""
+        before = self.rows.pop((kind, key), None)
+        if before is None or before.operation == "changes":
+            self.rows[kind, key] = WrittenRow(tool, kind, "removes", key, {}, [(tool, {})])
+
+    def of(self, kind: RowType, column: str, value: Any) -> list[Any]:
+        """Keys of the present rows with a value in a column."""
+        gone = {key for (of, key), row in self.rows.items() if of is kind and row.operation == "removes"}
+        name = key_of(kind)
+        seeded = [getattr(row, name) for row in self.world.all(kind, **{column: value})]
+        added = [
+            key
+            for (of, key), row in self.rows.items()
+            if of is kind and row.operation == "adds" and row.values.get(column) == value
+        ]
+        return [key for key in seeded if key not in gone] + added
+
+    def value(self, kind: RowType, key: Any, column: str) -> Any:
+        """Value of a column of a row that the seed has or the solution adds."""
+        written = self.rows.get((kind, key))
+        if written is not None and column in written.values:
+            return written.values[column]
+        return getattr(self.world.one(kind, **{key_of(kind): key}), column)
 
 
 def _arguments(call: ToolCall) -> Iterator[Mapping[str, Any]]:
