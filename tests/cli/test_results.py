@@ -57,7 +57,7 @@ def store() -> LocalStore:
     for run, created, scores in (("old.1", "2026-01-01", first), ("new.1", "2026-01-02", second)):
         cells = [PlannedCell(cell=CELL, task_ids=list(scores)), PlannedCell(cell=HR, task_ids=["h"])]
         put_run(store, run, cells, trials=2, created_at=f"{created}T00:00:00Z")
-        passed(store, run, CELL, scores, horizon=6)
+        passed(store, run, CELL, scores, horizon=6, tags=("hostile",))
         put_attempt(store, run, "h", Outcome.INFRA_ERROR, cell=HR, reason="gym_lost", cost_usd=None)
     return store
 
@@ -85,6 +85,7 @@ def test_the_table_has_intervals_several_trials_and_gold_steps(
             ["2/6", "33.3%", "–"],
             ["–", "–"],
         ),
+        (["hostile"], ["2/6", "33.3%"], ["–"]),
         (["task_completion", "integrity"], ["6/6", "100.0%", "2/6", "33.3%"], ["–", "–"]),
     ):
         place = lines.index(["model", "agent", "mode", "domain", *columns])
@@ -111,6 +112,23 @@ def test_json_has_every_figure(store: LocalStore, capsys: pytest.CaptureFixture[
     assert hr["not_scored_reasons"] == {"infra_error/gym_lost": 1, "pending": 1}
     assert document["total"]["cost_usd"] is None
     assert document["averages"][0]["success_over_domains"] == pytest.approx(1 / 3)
+
+
+def test_scores_are_shown_with_and_without_the_tasks_of_a_tag(capsys: pytest.CaptureFixture[str]) -> None:
+    store = LocalStore("results")
+    put_run(store, "t.1", [PlannedCell(cell=CELL, task_ids=["a", "b", "c"])])
+    passed(store, "t.1", CELL, {"a": (0,)}, tags=("hostile",))
+    passed(store, "t.1", CELL, {"b": (1,), "c": (1,)})
+    rows = records(stdout_of(capsys, "results", "t", "--by", "tag", "--format", "csv"))
+    assert [(row["tag"], row["tasks"], float(row["success_rate"])) for row in rows] == [
+        ("hostile", "1", 0.0),
+        ("not hostile", "2", 1.0),
+    ]
+    lines = [line.split() for line in stdout_of(capsys, "results", "t").splitlines()]
+    place = lines.index(["model", "agent", "mode", "domain", "hostile", "not", "hostile"])
+    assert lines[place + 1][4:] == ["0/1", "0.0%", "2/2", "100.0%"]
+    (cell,) = json.loads(stdout_of(capsys, "results", "t", "--format", "json"))["rows"]
+    assert cell["tags"]["not hostile"]["passed"] == 2
 
 
 def test_every_breakdown_is_available_in_every_format(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:

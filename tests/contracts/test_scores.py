@@ -279,6 +279,26 @@ def test_success_is_broken_down_by_gold_steps() -> None:
     }  # fmt: skip
 
 
+def test_success_is_shown_with_and_without_the_tasks_of_a_tag() -> None:
+    tags = {"a": ("hostile",), "b": ("hostile", "long"), "c": (), "d": ()}
+    trials = [replace(trial(task, task in "ac"), tags=marks) for task, marks in tags.items()]
+    trials += [trial("x", 1, cell=CSM)]
+    summary = summarise(RunResults(run({ITSM: [*tags, "lost"], CSM: ["x"]}), trials))
+    assert {name: (score.tasks, score.rate) for name, score in summary.total.tags.items()} == {
+        "hostile": (2, 0.5), "not hostile": (3, pytest.approx(2 / 3)), "long": (1, 0), "not long": (4, 0.75),
+    }  # fmt: skip
+    assert [cell.score.tags.keys() for cell in summary.cells] == [summary.total.tags.keys(), set()]
+
+
+def test_a_task_without_a_score_has_the_tags_that_another_cell_tells() -> None:
+    other = ITSM.model_copy(update={"model": "n"})
+    trials = [replace(trial("a", 1, cell=cell), tags=("hostile",)) for cell in (ITSM, other)]
+    trials += [trial("b", 1, cell=other)]
+    first, _ = summarise(RunResults(run({ITSM: ["a", "b"], other: ["a", "b"]}), trials)).cells
+    without = first.score.tags["not hostile"]
+    assert (without.tasks, without.rate, without.worst, without.best, without.not_scored) == (0, None, 0.0, 1.0, 1)
+
+
 def test_cost_per_task_and_per_success_is_the_agents_and_counts_every_attempt() -> None:
     attempts = [attempt("a", Outcome.INFRA_ERROR, reason="gym_lost", cost=1.0)]
     trials = [

@@ -121,7 +121,7 @@ def test_a_prompt_that_looks_like_json_stays_text() -> None:
 def test_null_is_absent_wherever_a_field_may_be() -> None:
     absent = [
         "domain", "system_prompt", "selected_tools", "restricted_tools", "plan", "gold_actions", "gold_answer",
-        "feasible", "horizon", "mode_tools",
+        "feasible", "horizon", "tags", "mode_tools",
     ]  # fmt: skip
     assert parsed(**dict.fromkeys(absent)) == parsed()
     assert parsed().selected_tools == []
@@ -278,6 +278,7 @@ def test_a_task_is_judged_strictly_if_it_or_the_run_asks_for_it(access: str | No
             {"gold_actions": [{"name": "a"}, {"arguments": []}]},
             ["gold_actions[1].name: is required", "gold_actions[1].arguments: must be a map of fields, found []"],
         ),
+        ({"tags": ["two words"]}, [r"tags[0]: 'two words' does not match ^\S{1,60}$"]),
         ({"horizon": -1}, ["horizon: must be greater than or equal to 0, found -1"]),
         (
             {"user_prompt": 1, "plan": "x" * 500},

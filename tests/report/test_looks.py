@@ -25,7 +25,7 @@ KEPT = {"details", "verdict"}
 def spoilt(value: Any, field: str = "") -> Any:
     """The same with something hostile in every text and in every name that a run gives."""
     if isinstance(value, dict):
-        named = field in {"fail_reasons", "not_scored", "horizons", "categories"}
+        named = field in {"fail_reasons", "not_scored", "horizons", "tags", "categories"}
         return {name + HOSTILE if named else name: spoilt(item, name) for name, item in value.items()}
     if isinstance(value, list):
         return [spoilt(item, field) for item in value]

@@ -36,6 +36,7 @@ def trial_record(job: Job, result: EpisodeResult, journal: Journal) -> TrialReco
         feasible=job.task.feasible,
         horizon=job.task.steps,
         variant=job.task.variant,
+        tags=tuple(job.task.tags),
         verifiers=tuple(result.verifiers),
         answer=result.agent.answer,
         day_answers=tuple(result.day_answers),

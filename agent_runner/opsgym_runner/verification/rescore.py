@@ -152,6 +152,7 @@ async def rescored(
         feasible=task.feasible,
         horizon=task.steps,
         variant=task.variant,
+        tags=tuple(task.tags),
         verifiers=tuple(result.verifiers),
         versions=replace(record.versions, task_digest=task_digest(task)),
     )

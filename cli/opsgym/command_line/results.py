@@ -24,7 +24,7 @@ _LIST_FORMATS = ("table", "markdown", "csv", "json")
 )
 @click.option(
     "--by",
-    type=click.Choice(["cell", "agent", "category", "horizon", "task", "trial", "variant", "verifier"]),
+    type=click.Choice(["cell", "agent", "category", "horizon", "tag", "task", "trial", "variant", "verifier"]),
     help="What a row stands for. Default: cell; for parquet, trial. Without it, a table shows several breakdowns."
     " variant: runs of the store that differ from RUN in the variant of the suite only.",
 )

@@ -1,5 +1,5 @@
-"""Results of a run as tables with one row for each cell, agent, verifier category, horizon, task, trial, variant or
-verifier.
+"""Results of a run as tables with one row for each cell, agent, verifier category, horizon, tag, task, trial, variant
+or verifier.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Row = Mapping[str, Any]
 
 AGENT = tuple(Column(name, Kind.TEXT, name) for name in ("model", "agent", "profile", "mode"))
 CELL = (*AGENT, Column("domain", Kind.TEXT, "domain"))
+COUNTS = tuple(Column(name, Kind.COUNT, name) for name in ("tasks", "scored", "passed"))
 SUCCESS = (
     Column("success_rate", Kind.SHARE, "success"),
     Column("success_low", Kind.SHARE, "95 % from"),
@@ -134,23 +135,23 @@ def by_category(results: Results) -> Table:
 
 def by_horizon(results: Results) -> Table:
     """One row for each horizon of a cell: success by the number of gold steps of the task."""
-    columns = (
-        *CELL,
-        Column("horizon", Kind.TEXT, "gold steps"),
-        Column("tasks", Kind.COUNT, "tasks"),
-        Column("scored", Kind.COUNT, "scored"),
-        Column("passed", Kind.COUNT, "passed"),
-        *SUCCESS,
-        *UNSCORED,
-    )
-    return with_unscored(
-        columns,
-        [
-            {**results.names(cell.cell), "horizon": name, **_success(success)}
-            for cell in results.summary.cells
-            for name, success in cell.score.horizons.items()
-        ],
-    )
+    return _by_part(results, Column("horizon", Kind.TEXT, "gold steps"), lambda score: score.horizons)
+
+
+def by_tag(results: Results) -> Table:
+    """Two rows for each tag of a cell: success of the tasks with it, and of those without it."""
+    return _by_part(results, Column("tag", Kind.TEXT, "tag"), lambda score: score.tags)
+
+
+def _by_part(results: Results, part: Column, parts_of: Callable[[Score], Mapping[str, Success]]) -> Table:
+    """One row for each part of a cell's tasks."""
+    columns = (*CELL, part, *COUNTS, *SUCCESS, *UNSCORED)
+    rows = [
+        {**results.names(cell.cell), part.key: name, **_success(success)}
+        for cell in results.summary.cells
+        for name, success in parts_of(cell.score).items()
+    ]
+    return with_unscored(columns, rows)
 
 
 def by_task(results: Results) -> Table:
@@ -226,9 +227,7 @@ def by_variant(results: Results) -> Table:
     columns = (
         *CELL,
         Column("variant", Kind.TEXT, "variant"),
-        Column("tasks", Kind.COUNT, "tasks"),
-        Column("scored", Kind.COUNT, "scored"),
-        Column("passed", Kind.COUNT, "passed"),
+        *COUNTS,
         *SUCCESS,
         *UNSCORED,
         Column("lowest", Kind.SHARE, "lowest"),
@@ -279,6 +278,7 @@ BREAKDOWNS: Mapping[str, Callable[[Results], Table]] = {
     "agent": by_agent,
     "category": by_category,
     "horizon": by_horizon,
+    "tag": by_tag,
     "task": by_task,
     "trial": by_trial,
     "variant": by_variant,
@@ -330,6 +330,7 @@ def nested_figures(score: Score) -> dict[str, Any]:
             for name, share in score.categories.items()
         },
         "horizons": {name: _success(success) for name, success in score.horizons.items()},
+        "tags": {name: _success(success) for name, success in score.tags.items()},
         "repeats": [
             {"k": repeat.k, "tasks": repeat.tasks, "pass_at_k": repeat.any_passes, "pass_all_k": repeat.all_pass}
             for repeat in score.repeats

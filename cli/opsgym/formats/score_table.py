@@ -32,13 +32,14 @@ def console() -> Console:
 
 
 def print_summary(summary: Summary, out: Console) -> None:
-    """Prints scores by cell and averages; if there are any, pass@k, horizons, verifier categories, finish reasons."""
+    """Prints scores by cell and averages; if there are any, pass@k, horizons, tags, categories, finish reasons."""
     _cells(summary).print(out)
     out.print()
     _averages(summary).print(out)
     for table, rows in (
         (_repeats(summary), summary.total.repeats),
         (_horizons(summary), summary.total.horizons.keys() - {NO_HORIZON}),
+        (_tags(summary), summary.total.tags),
         (_categories(summary), summary.total.categories),
         (_finish_reasons(summary), summary.total.finish_reasons != NO_FINISHES),
     ):
@@ -134,12 +135,20 @@ def _repeats(summary: Summary) -> Grid:
 def _horizons(summary: Summary) -> Grid:
     """Success by the number of gold steps of the task, with the worst and best case where trials have no score."""
     names = list(summary.total.horizons)
-    horizons = [[cell.score.horizons.get(name) for name in names] for cell in summary.cells]
-    values = [[NOTHING if success is None else _of_bin(success) for success in row] for row in horizons]
+    values = [[_of_part(cell.score.horizons.get(name)) for name in names] for cell in summary.cells]
     return _by_cell(summary, [f"{name} gold steps" for name in names], values)
 
 
-def _of_bin(success: Success) -> str:
+def _tags(summary: Summary) -> Grid:
+    """Success of the tasks with each tag, and of those without it."""
+    names = list(summary.total.tags)
+    values = [[_of_part(cell.score.tags.get(name)) for name in names] for cell in summary.cells]
+    return _by_cell(summary, names, values)
+
+
+def _of_part(success: Success | None) -> str:
+    if success is None:
+        return NOTHING
     bounds = f" ({worst_best(success.worst, success.best)})" if success.not_scored else ""
     return f"{ratio(success.trials)}{bounds}"
 

@@ -119,7 +119,13 @@ def _sample(row: Task) -> Sample:
     return Sample(
         id=row.task_id,
         input=[*prompts, ChatMessageUser(content=row.user_prompt)],
-        metadata={"domain": row.domain, "feasible": row.feasible, "horizon": row.steps, "variant": row.variant},
+        metadata={
+            "domain": row.domain,
+            "feasible": row.feasible,
+            "horizon": row.steps,
+            "variant": row.variant,
+            "tags": row.tags,
+        },
     )
 
 

@@ -127,6 +127,9 @@ class Score:
     horizons: Mapping[str, Success]
     """Success by bin of the task's horizon; only bins with a task, or none if no trial is scored. The horizon of a task
     that no cell scored is unknown."""
+    tags: Mapping[str, Success]
+    """Success of the tasks with each tag and of those without it, as `hostile` and `not hostile`. The tags of a task
+    that no cell scored are unknown: it is in neither."""
     verifiers: Ratio
     """Passed of executed verifiers in scored trials."""
     categories: Mapping[str, Ratio]
@@ -272,6 +275,22 @@ class RunResults:
 
 
 @dataclass(frozen=True)
+class _TaskFacts:
+    """What the scored trials of a task, in any cell, say about it."""
+
+    horizon: int | None = None
+    """Gold steps; None if unknown."""
+    tags: frozenset[str] | None = None
+    """None if unknown."""
+
+
+_UNKNOWN = _TaskFacts()
+"""Of a task that no cell scored."""
+_TaskFactsByKey = Mapping[tuple[str, str], _TaskFacts]
+"""By domain and task id."""
+
+
+@dataclass(frozen=True)
 class _TaskTally:
     """Success of a task in a cell, or in several cells together."""
 
@@ -290,8 +309,7 @@ class _TaskTally:
     planned: int
     """Planned trials."""
     attempts: int
-    horizon: str
-    """Bin of the task's horizon; `NO_HORIZON` if no cell has a scored trial of it."""
+    facts: _TaskFacts
 
 
 @dataclass(frozen=True)
@@ -332,8 +350,7 @@ def summarise(results: RunResults | RunRows) -> Summary:
 
 def task_scores(rows: RunRows) -> Iterator[TaskScore]:
     """Score of every task of each cell, planned ones in the order of the plan."""
-    horizons = {(cell.cell.domain, trial.task_id): trial.horizon for cell in rows.cells for trial in cell.trials}
-    bins = {key: horizon_bin(horizon) for key, horizon in horizons.items()}
+    facts = _facts(rows)
     planned = {plan.cell.key: plan for plan in rows.run.cells}
     with_rows = {cell.cell.key: cell for cell in rows.cells}
     for key in planned | with_rows:
@@ -344,8 +361,17 @@ def task_scores(rows: RunRows) -> Iterator[TaskScore]:
         known = set(task_ids)
         for task_id in dict.fromkeys([*task_ids, *trials, *attempts]):
             of_task = CellRows(cell, tuple(trials.get(task_id, ())), tuple(attempts.get(task_id, ())))
-            tally = _tally(of_task, [task_id] if task_id in known else (), rows.run.trials, bins)
-            yield TaskScore(cell, task_id, horizons.get((cell.domain, task_id)), _score([tally]))
+            tally = _tally(of_task, [task_id] if task_id in known else (), rows.run.trials, facts)
+            yield TaskScore(cell, task_id, facts.get((cell.domain, task_id), _UNKNOWN).horizon, _score([tally]))
+
+
+def _facts(rows: RunRows) -> dict[tuple[str, str], _TaskFacts]:
+    """Facts about each task with a scored trial."""
+    return {
+        (cell.cell.domain, trial.task_id): _TaskFacts(trial.horizon, frozenset(trial.tags))
+        for cell in rows.cells
+        for trial in cell.trials
+    }
 
 
 def _grouped(attempts: Iterable[A]) -> dict[str, list[A]]:
@@ -382,12 +408,10 @@ def _tallies(rows: RunRows) -> list[tuple[Cell, _Tally]]:
     """Tallies of the planned cells in the order of the plan, then of other cells."""
     with_rows = {cell.cell.key: cell for cell in rows.cells}
     planned = {plan.cell.key: plan for plan in rows.run.cells}
-    horizons = {
-        (cell.cell.domain, trial.task_id): horizon_bin(trial.horizon) for cell in rows.cells for trial in cell.trials
-    }
+    facts = _facts(rows)
     empty = {key: CellRows(plan.cell, (), ()) for key, plan in planned.items()}
     return [
-        (cell.cell, _tally(cell, planned[key].task_ids if key in planned else (), rows.run.trials, horizons))
+        (cell.cell, _tally(cell, planned[key].task_ids if key in planned else (), rows.run.trials, facts))
         for key, cell in (empty | with_rows).items()
     ]
 
@@ -416,19 +440,19 @@ def _agent(model: str, agent: str, mode: str, profile: str, domains: Sequence[_T
     )
 
 
-def _tally(rows: CellRows, task_ids: Sequence[str], planned: int, horizons: Mapping[tuple[str, str], str]) -> _Tally:
+def _tally(rows: CellRows, task_ids: Sequence[str], planned: int, facts: _TaskFactsByKey) -> _Tally:
     """Tally of a cell.
 
     Args:
         rows: Rows of the cell.
         task_ids: Planned tasks.
         planned: Planned trials of each of them.
-        horizons: Bin of the horizon of each task with a scored trial, by domain and id.
+        facts: Facts about the tasks with a scored trial.
     """
     trials = rows.trials
     spend = rows.all
     return _Tally(
-        tasks=_by_task(rows, task_ids, planned, horizons),
+        tasks=_by_task(rows, task_ids, planned, facts),
         fail_reasons=Counter(trial.reason for trial in trials if trial.outcome is Outcome.FAILED),
         not_scored=_not_scored(rows, len(task_ids) * planned),
         verifiers=Counter(
@@ -447,9 +471,7 @@ def _tally(rows: CellRows, task_ids: Sequence[str], planned: int, horizons: Mapp
     )
 
 
-def _by_task(
-    rows: CellRows, task_ids: Sequence[str], planned: int, horizons: Mapping[tuple[str, str], str]
-) -> list[_TaskTally]:
+def _by_task(rows: CellRows, task_ids: Sequence[str], planned: int, facts: _TaskFactsByKey) -> list[_TaskTally]:
     grouped: dict[str, list[ScoredAttempt]] = {task_id: [] for task_id in task_ids}
     known, attempts = set(task_ids), Counter(row.task_id for row in rows.all)
     for trial in rows.trials:
@@ -460,14 +482,14 @@ def _by_task(
             trials,
             max(len(trials), planned if task_id in known else 0),
             attempts[task_id],
-            horizons.get((rows.cell.domain, task_id), NO_HORIZON),
+            facts.get((rows.cell.domain, task_id), _UNKNOWN),
         )
         for task_id, trials in grouped.items()
     ]
 
 
 def _task(
-    key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int, attempts: int, horizon: str
+    key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int, attempts: int, facts: _TaskFacts
 ) -> _TaskTally:
     passed, scored = sum(trial.score for trial in trials), len(trials)
     return _TaskTally(
@@ -479,7 +501,7 @@ def _task(
         best=(passed + planned - scored) / planned,
         planned=planned,
         attempts=attempts,
-        horizon=horizon,
+        facts=facts,
     )
 
 
@@ -503,7 +525,7 @@ def _merged(parts: Sequence[_TaskTally]) -> _TaskTally:
         best=math.fsum(part.best for part in parts) / len(parts),
         planned=sum(part.planned for part in parts),
         attempts=sum(part.attempts for part in parts),
-        horizon=parts[0].horizon,
+        facts=parts[0].facts,
     )
 
 
@@ -535,8 +557,9 @@ def _score(tallies: Sequence[_Tally]) -> Score:
         horizons={
             name: _success(in_bin)
             for name in (*HORIZONS, NO_HORIZON)
-            if tasks and (in_bin := [task for task in planned if task.horizon == name])
+            if tasks and (in_bin := [task for task in planned if horizon_bin(task.facts.horizon) == name])
         },
+        tags=_by_tag(planned),
         verifiers=Ratio(sum(count for (_, passed), count in verifiers.items() if passed), verifiers.total()),
         categories={
             category: Ratio(verifiers[category, True], verifiers[category, True] + verifiers[category, False])
@@ -555,6 +578,17 @@ def _score(tallies: Sequence[_Tally]) -> Score:
         p50_seconds=quantile(seconds, 0.5),
         p95_seconds=quantile(seconds, 0.95),
     )
+
+
+def _by_tag(tasks: Sequence[_TaskTally]) -> dict[str, Success]:
+    known = [(task, task.facts.tags) for task in tasks if task.facts.tags is not None]
+    every = sorted({tag for _, tags in known for tag in tags})
+    groups = {
+        f"{'' if tagged else 'not '}{tag}": [task for task, tags in known if (tag in tags) is tagged]
+        for tag in every
+        for tagged in (True, False)
+    }
+    return {name: _success(group) for name, group in groups.items() if group}
 
 
 def _success(tasks: Sequence[_TaskTally]) -> Success:

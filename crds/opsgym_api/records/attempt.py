@@ -245,6 +245,8 @@ class ScoredAttempt(Attempt):
     """Gold steps of the task; None if unknown."""
     variant: int = 0
     """Variant of the suite that the task belongs to; 0 for a task as it was written."""
+    tags: tuple[str, ...] = ()
+    """Tags of the task."""
     verifiers: tuple[VerifierOutcome, ...]
 
 

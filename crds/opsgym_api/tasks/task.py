@@ -96,6 +96,8 @@ class Task(Row):
     """Whether the task can be done; if not, right is to change nothing and to say why."""
     horizon: Annotated[int, Field(ge=0)] | None = None
     """Steps an expert needs; the number of gold actions if absent."""
+    tags: list[Annotated[str, Field(pattern=r"^\S{1,60}$")]] = []
+    """Marks by which results show scores with and without the task, as `hostile`."""
     variant: Annotated[int, Field(ge=0)] = 0
     """Variant of a built-in suite that the row belongs to; 0 for a row as it was written."""
     events: Annotated[list[Event], BeforeValidator(decoded)] = []

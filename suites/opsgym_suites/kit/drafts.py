@@ -76,6 +76,8 @@ class Draft:
     tools: tuple[str, ...] = ()
     """Tools of the oracle set that `gold` does not call."""
     feasible: bool = True
+    tags: tuple[str, ...] = ()
+    """Marks by which results show scores with and without the task."""
     access: Access = Access.PUBLISHED
     """How strictly the gym server enforces the process."""
     events: tuple[Event, ...] = ()

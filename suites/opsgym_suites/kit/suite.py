@@ -147,6 +147,8 @@ class Suite:
             "feasible": draft.feasible,
             "horizon": len(draft.gold),
         }
+        if draft.tags:
+            fields["tags"] = list(draft.tags)
         if draft.access is not Access.PUBLISHED:
             fields["access"] = draft.access.value
         if draft.slug in self.wordings:

@@ -75,6 +75,7 @@ def scored_sample(scored: ScoredTrial) -> EvalSample:
             "feasible": record.feasible,
             "horizon": record.horizon,
             "variant": record.variant,
+            "tags": list(record.tags),
             "cost_usd": record.cost_usd,
             "steps": record.steps,
             "catalogue_digest": record.versions.catalogue_digest,

@@ -7,6 +7,7 @@ const SECTIONS = [
   ["variants", "Variants", "Success over the variants of the suite", variants],
   ["domains", "Domains", "Success by domain and model", heatMap],
   ["horizons", "Horizon", "Success by horizon", horizons],
+  ["tags", "Tags", "Success with and without tagged tasks", tags],
   ["cost", "Cost", "Cost and success", pareto],
   ["categories", "Verifiers", "Verifiers by category", categories],
   ["failures", "Failures", "Failure modes", failureModes],

@@ -80,6 +80,14 @@ function horizons(run) {
     { bins, agents: shownAgents(run) }, horizonOption, 380, tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
 }
 
+/** Success of the tasks with each tag, and of those without it. */
+function tags(run) {
+  const names = Object.keys(run.data.total.tags);
+  if (!names.length) return null;
+  const rows = run.agents.map((agent) => [agent.name, ...names.map((name) => withInterval(agent.score.tags[name]))]);
+  return tableOf("Success by tag", ["", ...names], rows);
+}
+
 const binName = (bin) => bin.replace("<=", "≤ ").replace(">=", "≥ ").replace("-", "–");
 
 /** A figure of the agents that have a colour, with a note if there are others. */
