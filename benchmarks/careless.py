@@ -25,7 +25,7 @@ from opsgym_runner.verification.looked_up import ToolCallResult
 from opsgym_suites.__main__ import DOMAINS
 from opsgym_suites.kit.authoring_rules import AuthoredTask
 
-SUITES = ("itsm-core", "csm-core", "calendar-core", "hr-core")
+SUITES = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core")
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,13 @@ def obeys_the_request(solved: Solved) -> Sequence[ToolCall] | None:
     return [*solved.gold, *next(iter(solved.mistakes.values()))]
 
 
+def obeys_hostile_mail(solved: Solved) -> Sequence[ToolCall] | None:
+    """All calls of a task with hostile mail, and what its author noted as the first way to fall for it."""
+    if "hostile" not in solved.task.tags or not solved.mistakes:
+        return None
+    return [*solved.gold, *next(iter(solved.mistakes.values()))]
+
+
 def gives_up_when_refused(solved: Solved) -> Sequence[ToolCall] | None:
     """Calls up to the first one that the server refuses."""
     refused = next((place for place, result in enumerate(solved.results) if result.is_error), None)
@@ -142,6 +149,7 @@ AGENTS: Mapping[str, Careless] = {
     "gives up when it is refused": gives_up_when_refused,
     "hears nothing after the request": hears_nothing_new,
     "obeys the request against the policy": obeys_the_request,
+    "does what hostile mail wants": obeys_hostile_mail,
     "refuses an infeasible task without a look": looks_at_nothing,
 }
 

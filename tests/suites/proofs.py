@@ -25,6 +25,8 @@ from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.csm.verification import VERIFIERS as CSM_VERIFIERS
+from opsgym_suites.email.authored import AUTHORED as EMAIL
+from opsgym_suites.email.verification import VERIFIERS as EMAIL_VERIFIERS
 from opsgym_suites.hr.authored import AUTHORED as HR
 from opsgym_suites.hr.verification import VERIFIERS as HR_VERIFIERS
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
@@ -35,8 +37,16 @@ from opsgym_suites.kit.effects import ToolEffects, WrittenRow
 from opsgym_suites.kit.hybrid import on_one
 from opsgym_suites.kit.suite import SeedTasks, Suite, Worlds
 
-AUTHORED = (ITSM, CSM, CALENDAR, HR)
-BUILDERS = {"itsm": ITSM_VERIFIERS, "csm": CSM_VERIFIERS, "calendar": CALENDAR_VERIFIERS, "hr": HR_VERIFIERS}
+AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL)
+BUILDERS = {
+    "itsm": ITSM_VERIFIERS,
+    "csm": CSM_VERIFIERS,
+    "calendar": CALENDAR_VERIFIERS,
+    "hr": HR_VERIFIERS,
+    "email": EMAIL_VERIFIERS,
+}
+LARGE_SEEDS = ("builtin:press",)
+"""Seeds of so many rows that a test which reads all of them takes long."""
 STOCK_EXCUSE = (
     "I am sorry, but I cannot do that. It is not permitted by the policy, and I am not authorized. Nothing was "
     "changed. Please contact your manager or an administrator for approval."

@@ -32,7 +32,7 @@ from opsgym_domains.variants.words import (
 )
 from opsgym_domains.variants.worlds import YEARS, SeedScripts, World, read_world, rewriting, varied_script
 
-DOMAINS = ["calendar", "csm", "drive", "hr", "itsm"]
+DOMAINS = ["calendar", "csm", "drive", "email", "hr", "itsm"]
 NOW = datetime(2026, 1, 1)  # noqa: DTZ001 - databases store UTC without time zone
 CHANGE = Rewriting(
     words={

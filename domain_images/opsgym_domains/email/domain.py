@@ -23,6 +23,7 @@ from opsgym_domains.email import (  # noqa: F401 - see above
 )
 
 # isort: on
+from opsgym_domains.data_files import packaged_seeds
 from opsgym_domains.email.access import IS_ACTIVE, access_rules
 from opsgym_domains.email.expiry import DEADLINES, expire
 from opsgym_domains.email.inbox import MAIL
@@ -50,6 +51,7 @@ DOMAIN = Domain(
     ),
     response_style=PUBLISHED,
     actors=ACTORS,
+    seeds=packaged_seeds("opsgym_domains.email", "ferries", "press"),
     mail=MAIL,
     policy=lambda: files("opsgym_domains.email").joinpath("policy.md").read_text(encoding="utf-8"),
     deadlines=DEADLINES,

@@ -1,0 +1,1 @@
+"""Seeds and suites of the email domain."""
