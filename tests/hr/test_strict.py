@@ -240,6 +240,15 @@ def test_an_escalated_case_in_progress_loses_its_assignee_and_another_cannot_sta
     assert changing.call_with("update_hr_case", start).code == "NOT_ASSIGNED"
 
 
+def test_an_agent_alerts_the_next_group_before_an_escalated_case_is_out_of_sight(changing: GymDatabase) -> None:
+    bo = user(changing, "bo")
+    alert = {"hr_case_id": 3, "email": "al@norfield.test", "type": "alert"}
+    assert bo.call_with("send_notification", alert).data["email"] == "al@norfield.test"
+    assert bo.call_with("update_hr_case", {"hr_case_id": "3", "assignment_group": "Partners", "assigned_to": ""}).data
+    assert bo.call("find_hr_case_by_number", number="HRC0000003").code == "HR_CASE_NOT_FOUND"
+    assert bo.call_with("send_notification", alert).code == "HR_CASE_NOT_FOUND"
+
+
 def test_an_agent_opens_a_case_about_a_person_whose_profile_is_hidden_and_tells_the_person(
     changing: GymDatabase,
 ) -> None:

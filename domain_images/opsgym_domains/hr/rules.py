@@ -389,7 +389,10 @@ rule(
 
 @on_write(Notification, "NTF-1", "RECIPIENT_NOT_ELIGIBLE")
 async def recipients_may_know_of_the_case(gym: Gym, after: Notification, before: Notification | None) -> str | None:
-    """The recipient is active, and is the person whom the case is about, who opened, handles or approves it."""
+    """The recipient is active, and is concerned with the case: by it, or as a member of a group that may get it.
+
+    The group to which the case escalates is among these, since who escalates it may not see it afterwards [ESC-1].
+    """
     if not sets_any(after, before, "email", "hr_case_id"):
         return None
     case = await gym.fetch(HrCase, after.hr_case_id)
@@ -397,9 +400,16 @@ async def recipients_may_know_of_the_case(gym: Gym, after: Notification, before:
     if user is None:
         return f"no active user has the work address {after.email}; send notifications to work addresses only"
     concerned = {case.assigned_to, case.approver, case.opened_by, await _subject(gym, case)}
-    in_group = case.assignment_group is not None and await gym.exists(
-        UserGroupMember, group_id=case.assignment_group, user_id=user.user_id
-    )
-    if user.user_id in concerned or in_group:
+    if user.user_id in concerned or await _is_in_a_group_of(gym, case, user):
         return None
     return f"{after.email} has nothing to do with {case.number}; do not tell them about it"
+
+
+async def _is_in_a_group_of(gym: Gym, case: HrCase, user: User) -> bool:
+    """Whether a user is a member of the group of a case, or of one to which that group escalates."""
+    above = await gym.all(EscalationRule, EscalationRule.escalate_from == case.assignment_group)
+    groups = [case.assignment_group, *(rule.escalate_to for rule in above)]
+    memberships = await gym.all(
+        UserGroupMember, UserGroupMember.group_id.in_(groups), UserGroupMember.user_id == user.user_id
+    )
+    return bool(memberships)

@@ -249,6 +249,7 @@ ESCALATING: Mapping[str, Sequence[Escalating]] = {
             "bonus-goes-to-the-leads", "Nils Aaberg", "bonus-other",
             "We are stuck with {case}; the ward says no, Wilma says yes. Escalate, and everyone who has to know should "
             "know.",
+            access=Access.STRICT,
         ),
         Escalating(
             "setup-goes-where-the-rule-leads-now", "Ingrid Solheim", "starter",
@@ -267,6 +268,7 @@ ESCALATING: Mapping[str, Sequence[Escalating]] = {
             "sunday-goes-to-the-heads", "Igor Sokolov", "bonus-other",
             "I cannot get on with {case}. Foreman and clock contradict each other. It has to go up the ladder with "
             "alerts to the people whom our rules name.",
+            access=Access.STRICT,
         ),
         Escalating(
             "joiner-goes-where-the-rule-leads-now", "Marisa Contreras", "starter",
@@ -296,6 +298,8 @@ def _escalating(world: World, scene: Escalating) -> Draft:
     alerted = [user for user in members if user.active]
     moved = update_case(case, assignment_group=new.name, assigned_to="")
     alerts = tuple(notify(case, user, "alert") for user in alerted)
+    raised = update_case(case, priority="critical")
+    unseen = scene.access is Access.STRICT and case.opened_by != acting.user_id
     looked = (find_user(acting), find_case(case), escalations_from(team))
     more = (
         *([escalations_from(team)] if scene.moved_to else []),
@@ -303,7 +307,7 @@ def _escalating(world: World, scene: Escalating) -> Draft:
         members_of(new),
         *(read_user(user) for user in world.members(new)),
     )
-    gold = (*looked, *more, moved, *alerts)
+    gold = (*looked, *more, *((*alerts, moved) if unseen else (moved, *alerts)))
     answer = f"{case.number} is with {new.name} now, without assignee; {len(alerts)} alerts were sent."
     stale = (*looked, find_team(old), members_of(old), update_case(case, assignment_group=old.name, assigned_to=""))
     negative = {
@@ -313,6 +317,9 @@ def _escalating(world: World, scene: Escalating) -> Draft:
             "CAS-4" if scene.access is Access.STRICT else None,
         ),
     }
+    if unseen:
+        negative["raises the priority"] = NegativeTrajectory((*looked, *more, raised, *alerts, moved), answer)
+        negative["alerts when the case is out of sight"] = NegativeTrajectory((*looked, *more, moved, *alerts), answer)
     if alerts:
         negative["alerts no one"] = NegativeTrajectory(only(gold, *alerts), answer)
     if scene.moved_to:
@@ -326,7 +333,8 @@ def _escalating(world: World, scene: Escalating) -> Draft:
             plan=(
                 "Look up the case and the rule by which its group escalates.",
                 "Look up the members of the group to which it leads: who is an active manager?",
-                "Move the case there without an assignee, then alert these managers (ESC-1, NTF-2).",
+                "Move the case there without an assignee, and alert these managers (ESC-1, NTF-2)."
+                + (" Alert first: the case is out of sight afterwards." if unseen else ""),
             ),
             gold=gold,
             answer=answer,
@@ -334,7 +342,7 @@ def _escalating(world: World, scene: Escalating) -> Draft:
             tools=("list_user_groups", "add_new_escalation_rule", "update_hr_case_task", "find_notifications"),
             access=scene.access,
             events=(event.happens_after(FIRST_LOOK),) if scene.moved_to else (),
-            mistakes={"raises the priority": (update_case(case, priority="critical"),)},
+            mistakes={} if unseen else {"raises the priority": (raised,)},
             negative_trajectories=negative,
         ),
         event if scene.moved_to else None,
