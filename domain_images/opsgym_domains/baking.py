@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from opsgym_domains.kit.databases import Databases
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
 from opsgym_domains.kit.postgres_server import PostgresServer
+from opsgym_domains.postgres_data import OWNERS
 from opsgym_domains.variants.companies import rewritings_of
 from opsgym_domains.variants.worlds import SeedScripts
 
@@ -37,22 +39,39 @@ def bake(folder: Path, domains: Iterable[Domain]) -> None:
     """
     if folder.exists():
         raise PostgresError(f"{folder} exists; give a folder that does not exist")
-    asyncio.run(_bake(folder, domains))
+    owners = asyncio.run(_bake(folder, domains))
+    (folder / OWNERS).write_text(json.dumps(owners, indent=1))
     for name in _NOT_KEPT:
         (folder / name).unlink(missing_ok=True)
     _share_equal_files(folder)
     _let_everybody_read(folder)
 
 
-async def _bake(folder: Path, domains: Iterable[Domain]) -> None:
+async def _bake(folder: Path, domains: Iterable[Domain]) -> dict[str, list[str]]:
+    """Creates the data folder; returns the folders of each domain's templates."""
     server = await EmbeddedPostgres.start()
+    owners: dict[str, list[str]] = {}
     try:
+        where = PostgresServer(str(server.socket_folder))
+        known = await _database_folders(where)
         for domain in domains:
-            await _make_templates(PostgresServer(str(server.socket_folder)), domain)
+            await _make_templates(where, domain)
+            owners[domain.name] = sorted(await _database_folders(where) - known)
+            known.update(owners[domain.name])
     except BaseException:
         await server.stop()
         raise
     await server.stop(keep=folder)
+    return owners
+
+
+async def _database_folders(where: PostgresServer) -> set[str]:
+    """Names of the databases' folders in `base`, which are their object identifiers."""
+    connection = await where.connect("postgres")
+    try:
+        return {str(row["oid"]) for row in await connection.fetch("SELECT oid FROM pg_database")}
+    finally:
+        await connection.close()
 
 
 async def _make_templates(where: PostgresServer, domain: Domain) -> None:

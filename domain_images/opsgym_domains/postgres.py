@@ -11,17 +11,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from opsgym_domains.kit.embedded import SETTINGS, PostgresError, reachable_binaries, server_command
 from opsgym_domains.kit.errors import DatabaseLost
+from opsgym_domains.postgres_data import copy_data
 from opsgym_domains.postgres_restarts import PostgresRefusedError, PostgresSupervisor
 
 EXIT_CANNOT = 1
 EXIT_RAN_BEFORE = 3
 BAKED = Path("/var/lib/opsgym/postgres")
 """Folder of the baked data in the image."""
-_COPIED_AT_ONCE = 1 << 24  # bytes
+ENV_DOMAINS = "OPSGYM_POSTGRES_DOMAINS"
+"""Environment variable with the domains of the pod, separated by commas: templates of others are not copied."""
 POD_SETTINGS = SETTINGS | {
     # The WAL uses the pod's memory and is never read.
     "max_wal_size": "16MB",
@@ -42,9 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "bake":
             bake(options.folder)
             return 0
+        domains = [name for name in os.environ.get(ENV_DOMAINS, "").split(",") if name]
         if options.restartable:
-            return run_restartable(options.data, options.socket, options.baked)
-        run(options.data, options.socket, options.baked)
+            return run_restartable(options.data, options.socket, options.baked, domains)
+        run(options.data, options.socket, options.baked, domains)
     except RanBeforeError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_RAN_BEFORE
@@ -62,13 +66,14 @@ def bake(folder: Path) -> None:
     bake_domains(folder, [registry.load(name) for name in registry.domains()])
 
 
-def run(data: Path, socket_folder: Path, baked: Path = BAKED) -> None:
+def run(data: Path, socket_folder: Path, baked: Path = BAKED, domains: Sequence[str] = ()) -> None:
     """Copies the baked data and replaces this process by Postgres; does not return.
 
     Args:
         data: The pod's volume for databases; data are copied to its folder `postgres`.
         socket_folder: Folder of the Unix socket, which gym servers use as host.
         baked: Folder that `bake` created.
+        domains: Domains of the pod; all if empty.
 
     Raises:
         RanBeforeError: The copy exists already.
@@ -81,65 +86,39 @@ def run(data: Path, socket_folder: Path, baked: Path = BAKED) -> None:
             f"{copy} exists: Postgres ran in this pod before, and the state of the episode is lost. "
             "It is not started again; the attempt ends as an infra error and is retried in another pod."
         )
-    command = _prepared(baked, copy, socket_folder)
+    command = _prepared(baked, copy, socket_folder, domains)
     os.execv(command[0], command)  # noqa: S606 - no shell is wanted
 
 
-def run_restartable(data: Path, socket_folder: Path, baked: Path = BAKED) -> int:
+def run_restartable(data: Path, socket_folder: Path, baked: Path = BAKED, domains: Sequence[str] = ()) -> int:
     """Runs Postgres on a copy of the baked data, and replaces both when a gym server asks; the process's exit code.
 
     Args:
         data: The pod's volume for databases.
         socket_folder: Folder of the Unix sockets.
         baked: Folder that `bake` created.
+        domains: Domains of the pod; all if empty.
 
     Raises:
         PostgresError: The baked data or the binaries are missing, or Postgres does not start.
         OSError: The volume is full or not writable.
     """
     try:
-        return PostgresSupervisor(data, socket_folder, lambda copy: _prepared(baked, copy, socket_folder)).run()
+        start = partial(_prepared, baked, socket_folder=socket_folder, domains=domains)
+        return PostgresSupervisor(data, socket_folder, start).run()
     except PostgresRefusedError as error:
         raise PostgresError(str(error)) from None
 
 
-def _prepared(baked: Path, copy: Path, socket_folder: Path) -> list[str]:
-    """Copies the baked data; returns the command of a server on the copy."""
+def _prepared(baked: Path, copy: Path, socket_folder: Path, domains: Sequence[str]) -> list[str]:
+    """Copies the baked data of the pod's domains; returns the command of a server on the copy."""
     if not (baked / "PG_VERSION").is_file():
         raise PostgresError(
             f"{baked} contains no data; create them with `python -m opsgym_domains.postgres bake {baked}`"
         )
     command = server_command(reachable_binaries(), copy, socket_folder, POD_SETTINGS)
-    _copy(baked, copy)
+    copy_data(baked, copy, domains)
     return command
-
-
-def _copy(baked: Path, copy: Path) -> None:
-    # A copy belongs to the current user, as Postgres requires of its data, whichever user owns the baked files.
-    copy.mkdir(mode=0o700)
-    for folder, folders, files in os.walk(baked):
-        target = f"{copy}{folder[len(str(baked)) :]}"
-        for name in folders:
-            Path(target, name).mkdir(mode=0o700)
-        for name in files:
-            _copy_file(f"{folder}/{name}", f"{target}/{name}")
-
-
-def _copy_file(source: str, target: str) -> None:
-    """Copies a file within the kernel: of thousands of small ones, `shutil.copyfile` takes three times the CPU time."""
-    reading = os.open(source, os.O_RDONLY)
-    try:
-        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            while os.sendfile(writing, reading, None, _COPIED_AT_ONCE):
-                pass
-        except OSError as error:
-            error.filename = target  # `sendfile` names no file
-            raise
-        finally:
-            os.close(writing)
-    finally:
-        os.close(reading)
 
 
 def _parser() -> argparse.ArgumentParser:

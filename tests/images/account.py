@@ -44,10 +44,11 @@ def volume(folder: Path) -> Path:
 
 
 @contextmanager
-def running(baked: Path, data: Path, socket: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A Postgres of a pod, answering; ended and waited for at the end."""
+def running(baked: Path, data: Path, socket: Path, domains: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """A Postgres of a pod of some domains, all if empty, answering; ended and waited for at the end."""
     arguments = command("run", "--baked", baked, "--data", data, "--socket", socket)
-    with subprocess.Popen(arguments, env=environment(), stderr=subprocess.DEVNULL) as process:
+    variables = {**environment(), "OPSGYM_POSTGRES_DOMAINS": domains}
+    with subprocess.Popen(arguments, env=variables, stderr=subprocess.DEVNULL) as process:
         try:
             until(lambda: answers(socket) or process.poll() is not None, "Postgres answers or ends")
             yield process

@@ -12,7 +12,7 @@ from tests.images.built import ROOT, BuiltImage
 
 pytestmark = [pytest.mark.images, pytest.mark.xdist_group("images"), pytest.mark.timeout(900)]
 
-LIMITS = {"operator": 200_000_000, "runner": 500_000_000, "domains": 350_000_000, "console": 200_000_000}
+LIMITS = {"operator": 200_000_000, "runner": 500_000_000, "domains": 500_000_000, "console": 200_000_000}
 MEMBERS = {name: {"opsgym-api", "opsgym-core", f"opsgym-{name}"} for name in LIMITS}
 """Members of the workspace in each image: contracts, core and its own."""
 OPTIONS = {

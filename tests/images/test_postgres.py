@@ -64,6 +64,10 @@ def ask(socket: Path, sql: str) -> list[Any]:
     return asyncio.run(fetch())
 
 
+def megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
 def templates(socket: Path) -> list[str]:
     return sorted(ask(socket, "SELECT datname FROM pg_database WHERE datname LIKE 'template@_%' ESCAPE '@'"))
 
@@ -110,6 +114,15 @@ def test_seeding_copies_what_was_baked(baked: Path, pod: Path) -> None:
             (row,) = client.post(f"{url}/api/sql-runner", json=query).json()["data"]
             assert row["n"] > 0
         assert templates(pod / "socket") == before
+
+
+def test_a_pod_has_no_templates_of_other_domains_and_says_so_to_who_asks_for_them(baked: Path, pod: Path) -> None:
+    with running(baked, pod / "data", pod / "socket", "calendar,itsm"), gym(pod / "socket") as (server, client):
+        assert megabytes(pod / "data/postgres/base") < 0.5 * megabytes(baked / "base")
+        body = {"database_id": "own", "builtin": "quickstart"}
+        assert client.post(f"{address(server)}/api/seed-database", json=body).status_code == 200
+        with pytest.raises(asyncpg.InvalidCatalogNameError, match="template_csm"):
+            asyncio.run(asyncpg.connect(host=str(pod / "socket"), user="postgres", database="template_csm"))
 
 
 def test_what_the_image_shares_between_templates_is_apart_in_a_pod(baked: Path, pod: Path) -> None:

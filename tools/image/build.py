@@ -27,7 +27,7 @@ from typing import Any
 from tools.image import base
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = {"operator": 200, "runner": 500, "domains": 350, "console": 200}
+LIMITS = {"operator": 200, "runner": 500, "domains": 500, "console": 200}
 """Size of each image at most, in MB (10^6 bytes) of files, base included."""
 MADE_OF = {
     "operator": ["crds/opsgym_api", "core/opsgym_core", "operator"],

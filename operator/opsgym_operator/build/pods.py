@@ -259,6 +259,7 @@ def _postgres(job: TaskJob, config: OperatorConfig, resources: Manifest) -> Mani
             *("python", "-m", "opsgym_domains.postgres", "run", "--data", "/data", "--socket", "/socket"),
             *_restartable(job),
         ],
+        "env": [_env("OPSGYM_POSTGRES_DOMAINS", ",".join(sorted(job.gyms)))],
         "restartPolicy": "Always",
         "startupProbe": _startup_probe({"exec": {"command": ["pg_isready", "-q", "-h", "/socket", "-U", "postgres"]}}),
         "resources": resources,

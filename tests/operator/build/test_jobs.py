@@ -140,6 +140,7 @@ def test_a_task_job_whole() -> None:
                             "image": "domains:1",
                             "imagePullPolicy": "IfNotPresent",
                             "command": POSTGRES,
+                            "env": [{"name": "OPSGYM_POSTGRES_DOMAINS", "value": "csm,itsm"}],
                             "restartPolicy": "Always",
                             "startupProbe": startup(
                                 exec={"command": ["pg_isready", "-q", "-h", "/socket", "-U", "postgres"]}
