@@ -29,6 +29,7 @@ LEFT_OUT = (
     "suites/opsgym_suites/email/core/wordings.md",
     "suites/opsgym_suites/hr/core/wordings.md",
     "suites/opsgym_suites/itsm/core/wordings.md",
+    "suites/opsgym_suites/teams/core/wordings.md",
 )
 """Files of others, those that name the refused words, and prompts in the words of many users."""
 

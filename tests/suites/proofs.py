@@ -36,14 +36,17 @@ from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.effects import ToolEffects, WrittenRow
 from opsgym_suites.kit.hybrid import on_one
 from opsgym_suites.kit.suite import SeedTasks, Suite, Worlds
+from opsgym_suites.teams.authored import AUTHORED as TEAMS
+from opsgym_suites.teams.verification import VERIFIERS as TEAMS_VERIFIERS
 
-AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL)
+AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL, TEAMS)
 BUILDERS = {
     "itsm": ITSM_VERIFIERS,
     "csm": CSM_VERIFIERS,
     "calendar": CALENDAR_VERIFIERS,
     "hr": HR_VERIFIERS,
     "email": EMAIL_VERIFIERS,
+    "teams": TEAMS_VERIFIERS,
 }
 LARGE_SEEDS = ("builtin:press",)
 """Seeds of so many rows that a test which reads all of them takes long."""

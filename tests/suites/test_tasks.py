@@ -25,7 +25,7 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
 from opsgym_domains.difficulty import difficulty_of
 
-SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core", "hr-core", "email-core")
+SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "teams-core")
 
 
 def cases_of(suite: str) -> list[Case]:

@@ -1,10 +1,13 @@
-"""What the seeds of Teams hold."""
+"""What the seeds and the suite of Teams hold beyond what every suite proves."""
 
 from __future__ import annotations
 
 import pytest
 from tests.suites.conftest import Gyms
+from tests.suites.episodes import tools_of
+from tests.suites.proofs import Case, cases
 
+from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.kit.sqlite import run_seed
 from opsgym_domains.teams.tables import Channel, ChannelMessage, User
 from opsgym_suites.kit.seed_sql import seed_sql
@@ -115,3 +118,46 @@ def test_no_row_of_teams_contradicts_another_or_the_policy(gyms: Gyms, seed: str
     rows = made.rows(query)
     gym.drop(made)
     assert rows == []
+
+
+# --- the suite -------------------------------------------------------------------------------------------------------
+
+
+def _cases() -> list[Case]:
+    return [case for case in cases() if case.suite.name == "teams-core"]
+
+
+def test_teams_core_is_large_and_plays_in_two_worlds() -> None:
+    tasks = [case.task for case in _cases()]
+    steps = [task.steps or 0 for task in tasks]
+    assert len(tasks) >= 70
+    assert sum(steps) / len(steps) >= 9
+    assert max(steps) >= 25
+    assert sum(not task.feasible for task in tasks) >= 8
+    assert sum(task.access is Access.STRICT for task in tasks) >= 20
+    assert min(sum(case.part.seed == seed for case in _cases()) for seed in WORLDS) >= 35
+
+
+def test_teams_core_uses_time_and_changing_rights() -> None:
+    tasks = [case.task for case in _cases()]
+    assert sum(task.needs_clock for task in tasks) >= 15
+    assert sum(bool(task.days) for task in tasks) >= 8
+    changing = [
+        task for task in tasks if any(event.amend or "user_permissions" in " ".join(event.sql) for event in task.events)
+    ]
+    assert len(changing) >= 4
+
+
+def test_every_tool_of_teams_is_needed_by_a_task() -> None:
+    (some, *_) = _cases()
+    used = {call.name for case in _cases() for call in case.draft.gold}
+    assert sorted(set(tools_of(some.task)) - used) == []
+
+
+def test_a_permission_or_membership_decides_ten_teams_tasks() -> None:
+    refused = [
+        {*case.draft.refused.values(), *(path.rule for path in case.draft.negative_trajectories.values())}
+        for case in _cases()
+    ]
+    of_rights = {"ID-2", "PRC-2", "PRC-9", "PRC-11", "PRC-14"}
+    assert sum(bool(rules & of_rights) for rules in refused) >= 10

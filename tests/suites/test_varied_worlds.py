@@ -32,7 +32,7 @@ from opsgym_domains.variants.words import (
 )
 from opsgym_domains.variants.worlds import YEARS, SeedScripts, World, read_world, rewriting, varied_script
 
-DOMAINS = ["calendar", "csm", "drive", "email", "hr", "itsm"]
+DOMAINS = ["calendar", "csm", "drive", "email", "hr", "itsm", "teams"]
 NOW = datetime(2026, 1, 1)  # noqa: DTZ001 - databases store UTC without time zone
 CHANGE = Rewriting(
     words={
@@ -123,7 +123,7 @@ def test_amounts_are_multiplied_in_rows_calls_and_the_texts_that_state_them() ->
     assert change.pattern(r"\b400\b|(?<!\w)50(?!\w)") == r"\b1200\b|(?<!\w)150(?!\w)"
 
 
-@pytest.mark.parametrize("suite", ["itsm-core", "csm-core", "calendar-core", "hr-core"])
+@pytest.mark.parametrize("suite", ["itsm-core", "csm-core", "calendar-core", "hr-core", "teams-core"])
 def test_prompts_of_a_variant_name_no_site_or_city_of_the_original(suite: str) -> None:
     rows = zip(registry.suite_rows(suite), registry.suite_rows(suite, 5), strict=True)
     offenders = []
