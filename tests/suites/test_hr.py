@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from tests.suites.episodes import tools_of
-from tests.suites.proofs import Case, cases
+from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.difficulty import difficulty_of
 
 
 def _cases() -> list[Case]:
-    return [case for case in cases() if case.suite.name == "hr-core"]
+    return cases_of("hr-core")
 
 
 def test_hr_core_is_large_and_plays_in_two_worlds() -> None:

@@ -18,7 +18,7 @@ import pytest
 import zstandard
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import tools_of
-from tests.suites.proofs import Case, case_of, cases, tasks, unproved, unsolved
+from tests.suites.proofs import case_of, cases_of, tasks, unproved, unsolved
 from tests.suites.rotation import PARTS, changed, in_full, is_turn
 
 from opsgym_api.kinds.evalrun import Access
@@ -26,10 +26,6 @@ from opsgym_api.tasks.verifiers import Category
 from opsgym_domains.difficulty import difficulty_of
 
 SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "teams-core")
-
-
-def cases_of(suite: str) -> list[Case]:
-    return [case for case in cases() if case.suite.name == suite]
 
 
 @pytest.mark.timeout(300)

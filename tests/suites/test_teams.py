@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import tools_of
-from tests.suites.proofs import Case, cases
+from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.kit.sqlite import run_seed
@@ -124,7 +124,7 @@ def test_no_row_of_teams_contradicts_another_or_the_policy(gyms: Gyms, seed: str
 
 
 def _cases() -> list[Case]:
-    return [case for case in cases() if case.suite.name == "teams-core"]
+    return cases_of("teams-core")
 
 
 def test_teams_core_is_large_and_plays_in_two_worlds() -> None:
