@@ -113,8 +113,8 @@ def test_queries_of_rows_with_built_in_seeds_are_run_on_them(world: World) -> No
 
 
 def test_every_field_of_a_row_is_kept_including_unknown_ones(world: World) -> None:
-    given = published("first", tags=["a", {"deep": 1}], note='{"text": "is decoded"}', empty=None)
-    write_parquet(world, "oracle", [given | {"tags": json.dumps(given["tags"])}])
+    given = published("first", marks=["a", {"deep": 1}], note='{"text": "is decoded"}', empty=None)
+    write_parquet(world, "oracle", [given | {"marks": json.dumps(given["marks"])}])
     imported(world, "data", "--seeds", write_archive(world))
     (line,) = (world.folder / "suite/oracle/itsm.jsonl").read_text().splitlines()
     made = json.loads(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.images.built import ROOT, BuiltImage
+
+from opsgym_domains import registry
+from opsgym_domains.postgres_data import OWNERS
 
 pytestmark = [pytest.mark.images, pytest.mark.xdist_group("images"), pytest.mark.timeout(900)]
 
@@ -113,7 +117,15 @@ def test_baked_data_are_the_accounts_own_and_small(domains: BuiltImage) -> None:
     assert "/var/lib/opsgym/postgres/PG_VERSION" in baked
     assert "/var/lib/opsgym/postgres/postmaster.pid" not in baked
     assert {(info.uid, info.gid) for info in baked.values()} == {(10001, 10001)}
+    sizes = {path: (baked[f"/{info.linkname}"] if info.islnk() else info).size for path, info in baked.items()}
+    owners = json.loads(next(content for _, content in domains.texts(f"/var/lib/opsgym/postgres/{OWNERS}")))
+    assert set(owners) == set(registry.domains())
+    folders = {f"/var/lib/opsgym/postgres/base/{oid}/": domain for domain, oids in owners.items() for oid in oids}
+    copied = dict.fromkeys(owners, 0)
+    for path, size in sizes.items():
+        owner = next((domain for folder, domain in folders.items() if path.startswith(folder)), None)
+        for domain in owners:
+            copied[domain] += size if owner in {None, domain} else 0
     # A pod copies them into memory: half of the volume's default size leaves room for the episode's database.
-    copied = [baked[f"/{info.linkname}"] if info.islnk() else info for info in baked.values()]
-    assert sum(info.size for info in copied) < 192_000_000
+    assert max(copied.values()) < 192_000_000, copied
     assert any(info.islnk() for info in baked.values()), "equal files of the templates should be one file in the image"
