@@ -1,8 +1,9 @@
 """An agent's trajectory, read from its transcript.
 
 Invariant: calls are in the order in which they were made, with the results that the model got. Transcripts do not say
-which tools write, so names decide: a tool is a lookup if its first word is a verb such as `find` or `list`, or if its
-last word is `count`; every other tool writes. Tests compare this with the registries of the domains.
+which tools write, so names decide: a tool is a lookup if its first word, after the name of a domain, is a verb such as
+`find` or `list`, or if its last word is `count`; every other tool writes. Tests compare this with the registries of
+the domains. A lookup may keep a row about itself, as a download of Drive does.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ _REMOVING = frozenset({
     "cancel", "clear", "delete", "detach", "empty", "offboard", "purge", "remove", "revoke", "soft", "trash", "unlink",
     "unset",
 })  # fmt: skip
+_DOMAIN = "email_"
+"""First word of the published tools that are named after their domain."""
+_WRITES_ALL_THE_SAME = frozenset({"verify_send_as_alias"})
+"""Tools whose verb is one of looking and that write: Gmail's `verify` sends a message."""
 
 
 def is_lookup(tool: str) -> bool:
     """Whether a tool only reads, by its name."""
-    return _verb(tool) in _LOOKING or tool.endswith("_count")
+    return tool not in _WRITES_ALL_THE_SAME and (_verb(tool) in _LOOKING or tool.endswith("_count"))
 
 
 def creates(tool: str) -> bool:
@@ -47,7 +52,7 @@ def removes(tool: str) -> bool:
 
 
 def _verb(tool: str) -> str:
-    return snake(tool).partition("_")[0]
+    return snake(tool).removeprefix(_DOMAIN).partition("_")[0]
 
 
 @dataclass(frozen=True)
