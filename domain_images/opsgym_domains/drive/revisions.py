@@ -84,10 +84,10 @@ async def update_revisions(
         raise ToolError("NOT_PUBLISHABLE", message, "published")
     if keep_forever and not revision.keep_forever:
         await _refuse_too_many(gym, file_id)
-    given = {"keep_forever": keep_forever, "published": published, "publish_auto": publish_auto}
+    given: dict[str, Any] = {"keep_forever": keep_forever, "published": published, "publish_auto": publish_auto}
     changes = {name: value for name, value in given.items() if value is not None}
     if published is not None:
-        changes["published_link"] = f"https://docs.google.com/d/{file_id}/pub" if published else None  # type: ignore[assignment]
+        changes["published_link"] = f"https://docs.google.com/d/{file_id}/pub" if published else None
     await gym.update(revision, changes)
     await record_file(gym, "file_updated", file, action="update_revision", revision=revision.revision_number)
     return await _shown(gym, revision)

@@ -23,7 +23,12 @@ from opsgym_domains.kit.errors import ToolError, short, unfit_text
 
 Value = str | int | float | bool | datetime | None
 COMPARISONS = ("eq", "ne", "gt", "ge", "lt", "le")
-FUNCTIONS = ("contains", "startswith", "endswith")
+_MATCHES: Mapping[str, Callable[[str, str], bool]] = {
+    "contains": str.__contains__,
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+}
+FUNCTIONS = tuple(_MATCHES)
 DEEPEST, MOST = 40, 100
 """Levels of brackets and `not` that a filter may have, and conditions."""
 _LONGEST = 10_000
@@ -445,7 +450,7 @@ def matches(parsed: Filter, item: Any, known: Sequence[str]) -> bool:
             return any(_object_compared(actual, "eq", value) for value in values)
         case Match(function, path, value):
             text = str(_property(item, path, known) or "").lower()
-            return bool({"contains": text.__contains__}.get(function, getattr(text, function, None))(value.lower()))  # type: ignore[misc]
+            return _MATCHES[function](text, value.lower())
         case Some(path, inner):
             items = _property(item, path, known)
             return isinstance(items, list) and any(matches(inner, one, ()) for one in items)

@@ -7,14 +7,18 @@ series does not grow with pods, runs or stores, and no series tells one tenant a
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
 from itertools import product
-from typing import TypeAlias
 
 from aiohttp import web
-from aiohttp.typedefs import Middleware
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, ProcessCollector
-from prometheus_client import generate_latest as generated
+from aiohttp.typedefs import Handler, Middleware
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 from opsgym_core.metrics.definitions import GATEWAY_DURATION, GATEWAY_REQUESTS
 
@@ -22,8 +26,6 @@ OPERATIONS = ("get", "put", "list")
 """Names of the routes that are counted."""
 STATUSES = ("200", "204", "400", "401", "403", "404", "408", "412", "413", "500", "503")
 """HTTP statuses that the gateway answers with; their counters begin at 0."""
-
-Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class GatewayMetrics:
@@ -42,7 +44,7 @@ class GatewayMetrics:
 
     def text(self) -> bytes:
         """All series in Prometheus' text format."""
-        return generated(self._registry)
+        return generate_latest(self._registry)
 
     @property
     def middleware(self) -> Middleware:

@@ -8,12 +8,12 @@ contains a token or the content of an object.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TypeAlias
 
 import structlog
 from aiohttp import web
+from aiohttp.typedefs import Handler
 from pydantic import ValidationError
 
 from opsgym_api.records.attempt import AttemptRecord
@@ -33,8 +33,6 @@ LARGE = 4
 SMALL_BYTES = 1024 * 1024
 BODY_S = 60.0
 """Seconds within which a body must have arrived."""
-
-Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 log = structlog.get_logger(__name__)
 

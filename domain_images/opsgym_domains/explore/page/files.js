@@ -110,7 +110,7 @@ async function oneFile(key, tree, declared) {
     ask(`SELECT * FROM (${declared.facts}) AS chosen WHERE file = ${quoted(key)} AND value IS NOT NULL ORDER BY place`),
     select(declared.access, `file = ${quoted(key)}`),
   ]);
-  if (!file) throw new Error(`There is no file ${key}.`);
+  if (!file) throw new Error(`File ${key} is not in the database.`);
   const path = pathOf(file, tree);
   const place = tree.places.get((path[0] ?? file).place);
   return {
