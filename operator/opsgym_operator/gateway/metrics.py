@@ -17,6 +17,7 @@ from prometheus_client import (
     Counter,
     Histogram,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 
@@ -26,6 +27,9 @@ OPERATIONS = ("get", "put", "list")
 """Names of the routes that are counted."""
 STATUSES = ("200", "204", "400", "401", "403", "404", "408", "412", "413", "500", "503")
 """HTTP statuses that the gateway answers with; their counters begin at 0."""
+
+# The `_created` series of counters are not needed: Prometheus detects resets without them.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class GatewayMetrics:
