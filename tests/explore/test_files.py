@@ -245,7 +245,7 @@ def test_texts_with_markup_are_shown_as_text(office: Visitor) -> None:
 
 
 def test_a_file_that_does_not_exist_is_named(office: Visitor) -> None:
-    expect(office.visit("files", "o'none")).to_contain_text("There is no file o'none")
+    expect(office.visit("files", "o'none")).to_contain_text("File o'none is not in the database.")
 
 
 def test_an_empty_database_has_no_files(tabs: Browser, drive_gym: Gym) -> None:
