@@ -21,6 +21,7 @@ from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.authored import QUICKSTART
 from opsgym_suites.itsm.recording import recording
 from opsgym_suites.kit.authoring_rules import AuthoredTask, seed_violations, violations
+from opsgym_suites.kit.card import with_card
 from opsgym_suites.kit.data_files import json_lines, stale, write
 from opsgym_suites.kit.difficulty_table import with_table
 from opsgym_suites.teams.authored import AUTHORED as TEAMS
@@ -29,6 +30,7 @@ DOMAINS = (ITSM, CSM, CALENDAR, EMAIL, HR, DRIVE, TEAMS, *HYBRID)
 ROOT = Path(__file__).parents[2]
 """The checkout."""
 PAGE = ROOT / "docs" / "domains.md"
+CARD = ROOT / "docs" / "suites.md"
 RECORDING = ROOT / "examples" / "recordings" / "mixed.jsonl"
 
 
@@ -72,7 +74,14 @@ def generated(tasks: Mapping[str, Sequence[AuthoredTask]]) -> Mapping[Path, str]
         for name, text in authored.texts().items()
     }
     page = with_table(PAGE.read_text(encoding="utf-8"), tasks)
-    return data | {RECORDING: json_lines(list(recording(QUICKSTART, QUICKSTART.drafts))), PAGE: page}
+    card = with_card(CARD.read_text(encoding="utf-8"), _large(tasks))
+    return data | {RECORDING: json_lines(list(recording(QUICKSTART, QUICKSTART.drafts))), PAGE: page, CARD: card}
+
+
+def _large(tasks: Mapping[str, Sequence[AuthoredTask]]) -> Mapping[str, Sequence[AuthoredTask]]:
+    """Tasks of the large suites, by domain: all but the quickstart, whose tasks are a tour of opsgym."""
+    large = [suite.name for authored in DOMAINS for suite in authored.suites if suite is not QUICKSTART]
+    return {name.removesuffix("-core"): tasks[name] for name in large}
 
 
 if __name__ == "__main__":

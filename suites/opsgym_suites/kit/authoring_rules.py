@@ -43,6 +43,17 @@ class AuthoredTask:
         by_gym = [self.domains[server.mcp_server_name] for server in self.task.gym_servers_config]
         return {name: tool for domain in reversed(by_gym) for name, tool in domain.toolbox.tools.items()}
 
+    def domain_of(self, call: ToolCall) -> Domain:
+        """The domain whose tool a call names: that of its gym server, or of the first one that has the tool.
+
+        Raises:
+            StopIteration: No gym server of the task has the tool.
+        """
+        if call.gym is not None:
+            return self.domains[call.gym]
+        by_gym = (self.domains[server.mcp_server_name] for server in self.task.gym_servers_config)
+        return next(domain for domain in by_gym if call.name in domain.toolbox.tools)
+
     def writes(self, call: ToolCall) -> bool:
         """Whether the tool of a call writes; unknown tools do not."""
         tools = self.tools if call.gym is None else self.domains[call.gym].toolbox.tools

@@ -27,12 +27,13 @@ def with_table(page: str, suites: Mapping[str, Sequence[AuthoredTask]]) -> str:
 def _rows(suites: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
     yield f"| band | points | {' | '.join(f'`{name}`' for name in suites)} |"
     yield f"| --- | --- |{' --- |' * len(suites)}"
-    counts = [Counter(map(_band, tasks)) for tasks in suites.values()]
+    counts = [Counter(map(band_of, tasks)) for tasks in suites.values()]
     for band, points in zip(Band, _points(), strict=True):
         yield f"| {band} | {points} | {' | '.join(str(count[band]) for count in counts)} |"
 
 
-def _band(authored: AuthoredTask) -> Band | None:
+def band_of(authored: AuthoredTask) -> Band | None:
+    """The band of a task; None if its difficulty cannot be estimated."""
     difficulty = difficulty_of(authored.task, authored.tools)
     return None if difficulty is None else difficulty.band
 

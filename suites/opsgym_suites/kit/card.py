@@ -1,0 +1,150 @@
+"""The card of the built-in suites: what they consist of, beside what the paper states of the published benchmark.
+
+Invariant: every figure of opsgym is counted from rows, drafts and declarations, none is written by hand; a figure that
+the paper does not state is a dash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.verifiers import Category, Verifier
+from opsgym_domains import registry
+from opsgym_domains.difficulty import Band
+from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.difficulty_table import band_of
+from opsgym_suites.kit.structure import structure_of
+
+PUBLISHED = {
+    "calendar": 100, "csm": 186, "drive": 105, "email": 104, "hr": 184, "itsm": 181, "teams": 100, "hybrid": 155
+}  # fmt: skip
+"""Tasks of the published benchmark by domain (arXiv 2603.13594). They are 1,115; its sum is stated as 1,150."""
+PUBLISHED_WHOLE = {"tasks": "1,150", "mean steps": "9", "longest": "34", "verifiers": "5.3"}
+"""What the paper states of all domains together."""
+_PLACE = re.compile(r"(?<=<!-- card -->\n).*(?=<!-- /card -->)", re.DOTALL)
+_DASH = "–"
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tasks that are counted together."""
+
+    name: str
+    tasks: Sequence[AuthoredTask]
+
+    @property
+    def row(self) -> dict[str, str]:
+        """The figures of the table of domains, by column."""
+        rows = [authored.task for authored in self.tasks]
+        steps = [len(task.gold_actions or []) for task in rows]
+        return {
+            "tasks": f"{len(rows):,}",
+            "mean steps": f"{fmean(steps):.1f}",
+            "longest": str(max(steps)),
+            "verifiers": f"{fmean(len(task.verifiers) for task in rows):.1f}",
+            "conditions": f"{fmean(sum(map(conditions, task.verifiers)) for task in rows):.1f}",
+            "infeasible": _count(not task.feasible for task in rows),
+            "several days": _count(bool(task.days) for task in rows),
+            "with events": _count(bool(task.events) for task in rows),
+            "strict access": _count(task.access is Access.STRICT for task in rows),
+            "worlds": str(len({_world(task) for task in rows})),
+            "groups": str(len(set(map(structure_of, self.tasks)))),
+        }
+
+
+def conditions(verifier: Verifier) -> int:
+    """Conditions of a verifier: each row that a `state_difference` requires, and that nothing else differs; else 1."""
+    if verifier.verifier_type != "state_difference":
+        return 1
+    expected = verifier.state_difference
+    required = [rows for rows in expected.alternatives if not any(row.optional for row in rows[0])]
+    return len(required) + expected.nothing_else
+
+
+def with_card(page: str, domains: Mapping[str, Sequence[AuthoredTask]]) -> str:
+    """A page with the card in the place that it marks.
+
+    Args:
+        page: Markdown with `<!-- card -->` and `<!-- /card -->` on lines of their own.
+        domains: Tasks of the large suites, by domain.
+    """
+    card = "".join(f"{line}\n" for line in _lines(domains))
+    return _PLACE.sub(lambda _place: card, page)
+
+
+def _lines(domains: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
+    sections = [Section(name, domains[name]) for name in sorted(domains)]
+    whole = Section("all", [task for section in sections for task in section.tasks])
+    columns = list(whole.row)
+    yield from _table(
+        ["domain", "published tasks", *columns],
+        [[section.name, str(PUBLISHED.get(section.name, _DASH)), *section.row.values()] for section in sections]
+        + [["**all**", PUBLISHED_WHOLE["tasks"], *whole.row.values()]],
+    )
+    yield from _titled("Beside the paper", _beside_the_paper(whole))
+    yield from _titled("Difficulty", _difficulty([*sections, whole]))
+    yield from _titled("Verifiers by category", _categories([*sections, whole]))
+    yield from _titled("Tools that a reference solution calls", _tools(whole))
+
+
+def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from ("", f"### {title}", "", *lines)
+
+
+def _beside_the_paper(whole: Section) -> Iterator[str]:
+    names = list(PUBLISHED_WHOLE)
+    opsgym = whole.row
+    yield from _table(
+        ["", *names],
+        [["published", *PUBLISHED_WHOLE.values()], ["opsgym", *(opsgym[name] for name in names)]],
+    )
+
+
+def _difficulty(sections: Sequence[Section]) -> Iterator[str]:
+    counts = {section.name: Counter(map(band_of, section.tasks)) for section in sections}
+    yield from _table(["", *counts], [[each, *(str(count[each]) for count in counts.values())] for each in Band])
+
+
+def _categories(sections: Sequence[Section]) -> Iterator[str]:
+    counts = {
+        section.name: Counter(verifier.category for authored in section.tasks for verifier in authored.task.verifiers)
+        for section in sections
+    }
+    rows = [[f"`{each}`", *(str(count[each]) for count in counts.values())] for each in Category]
+    yield from _table(["", *counts], rows)
+
+
+def _tools(whole: Section) -> Iterator[str]:
+    """Tools of each domain that solutions call, and those that none calls."""
+    called: dict[str, set[str]] = {name: set() for name in registry.domains()}
+    for authored in whole.tasks:
+        for call in authored.task.gold_actions or []:
+            called[authored.domain_of(call).name].add(call.name)
+    offered = {name: set(registry.load(name).toolbox.tools) for name in called}
+    rows = [
+        [name, str(len(tools)), str(len(called[name])), ", ".join(f"`{tool}`" for tool in sorted(tools - called[name]))]
+        for name, tools in offered.items()
+    ]
+    total = [sum(map(len, offered.values())), sum(map(len, called.values()))]
+    yield from _table(["domain", "tools", "called", "not called"], [*rows, ["**all**", *map(str, total), ""]])
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield "| --- |" + " --- |" * (len(header) - 1)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _count(those: Iterable[bool]) -> str:
+    return str(sum(those))
+
+
+def _world(task: Task) -> tuple[str, ...]:
+    """The seeds of a task's gym servers."""
+    return tuple(server.seed_database_file or "" for server in task.gym_servers_config)
