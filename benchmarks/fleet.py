@@ -48,6 +48,12 @@ ROOT = Path(__file__).parents[1]
 DOMAINS = ("calendar", "csm", "drive", "email", "hr", "itsm", "teams")
 MIB = 1024 * 1024
 POLL_S = 0.5
+LEAST_RATIO = 0.9
+"""Pods per second with the operator, relative to the same Jobs by hand. Holds where nothing else runs."""
+MOST_PASS_CPU_S = 0.2
+MOST_MIB = 200
+MOST_SERIES = 5000
+MOST_JOBS = 1500
 
 
 @dataclass(frozen=True)
@@ -212,6 +218,20 @@ class Figures:
         little.
         """
         return self.by_hand.cpu_s / self.operated.cpu_s if self.operated.cpu_s else math.nan
+
+    def beyond_bounds(self) -> list[str]:
+        """The bounds of docs/scale.md that do not hold, each with what was measured."""
+        memory = max(self.rss, self.rss_restarted, self.rss_finished) / MIB
+        bounds = {
+            f"{self.size.total} trials are scored; {self.scored} are": self.scored == self.size.total,
+            f"at least {LEAST_RATIO} of the pods per second by hand; {self.ratio:.2f}": self.ratio >= LEAST_RATIO,
+            f"at most {MOST_PASS_CPU_S} s CPU for a pass; {self.passes_cpu_s[0]:.3f} s": self.passes_cpu_s[0]
+            <= MOST_PASS_CPU_S,
+            f"at most {MOST_MIB} MiB; {memory:.0f} MiB": memory <= MOST_MIB,
+            f"at most {MOST_SERIES} metric series; {self.series}": self.series <= MOST_SERIES,
+            f"at most {MOST_JOBS} Jobs; {self.jobs}": self.jobs <= MOST_JOBS,
+        }
+        return [text for text, holds in bounds.items() if not holds]
 
     def table(self) -> list[str]:
         """Lines of docs/scale.md."""
@@ -599,10 +619,14 @@ def main() -> None:
     size = SIZES[arguments.size]
     if arguments.trials_per_pod is not None:
         size = replace(size, per_pod=arguments.trials_per_pod)
+    # Without it the process would end at once, and leave operator and nodes behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     figures = measure(size)
     print("\n".join(figures.table()))
     for problem in figures.problems[:10]:
         print(f"problem: {problem}", file=sys.stderr)
+    if beyond := figures.beyond_bounds():
+        sys.exit("".join(f"bound does not hold: {bound}\n" for bound in beyond))
 
 
 if __name__ == "__main__":
