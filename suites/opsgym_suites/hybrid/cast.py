@@ -133,7 +133,7 @@ def _people() -> Sequence[Person]:
             open_in=("itsm", "calendar")),
         # customer service
         Person("Isolde Wray", LONDON, "Administration", mercer, {"csm": "admin"}),
-        Person("Ambrose Kettle", NEW_YORK, "Administration", mercer, {"csm": "admin"}),
+        Person("Ambrose Kettle", NEW_YORK, "Administration", mercer, {"csm": "admin", "itsm": "agent"}),
         Person("Venetia Croft", LONDON, "Manager", mercer, {"csm": "manager", "hr": "manager"}),
         Person("Duncan Iredale", SYDNEY, "Administration", storrs, {"csm": "manager"}),
         Person("Lorne Fitch", LONDON, "Administration", "Venetia Croft", {"csm": "manager"}, left="09-18"),
