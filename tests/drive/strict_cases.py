@@ -40,7 +40,7 @@ CASES = (
     StrictCase("PRC-2", "RETENTION", "delete_files", {"fileId": "f-kept"}, {"fileId": "f-open"}, says="2030-01-01"),
     StrictCase("PRC-2", "RETENTION", "empty_files_trash", {}, {"driveId": "d-sales"}, says="f-trash",
                given=insert("file_labels", {"id": "fl-9", "file_id": "f-trash", "label_id": "l-keep",
-                                            "value_date": "2026-11-17"})),
+                                            "value_date": "2026-11-16"})),
     StrictCase("PRC-2", "RETENTION", "delete_revisions", {"fileId": "f-plan", "revisionId": "r-1"}, None,
                given=insert("file_labels", {"id": "fl-9", "file_id": "f-plan", "label_id": "l-keep",
                                             "value_date": "2026-11-17"})),

@@ -35,8 +35,8 @@ async def held(gym: Gym, file_id: str) -> File | None:
 
 
 async def retained(gym: Gym, file_id: str) -> File | None:
-    """A file whose retention has not ended: the file itself or one below it; None if there is none."""
-    return await _first(gym, file_id, labelled(RETENTION, FileLabel.value_date > gym.now().date()))
+    """A file that is kept, today included: the file itself or one below it; None if there is none."""
+    return await _first(gym, file_id, labelled(RETENTION, FileLabel.value_date >= gym.now().date()))
 
 
 async def secret(gym: Gym, file_id: str) -> File | None:
