@@ -25,7 +25,7 @@ from opsgym_runner.verification.looked_up import ToolCallResult
 from opsgym_suites.__main__ import DOMAINS
 from opsgym_suites.kit.authoring_rules import AuthoredTask
 
-SUITES = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "teams-core")
+SUITES = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core")
 
 
 @dataclass(frozen=True)

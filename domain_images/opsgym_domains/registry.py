@@ -23,7 +23,9 @@ DOMAINS = "opsgym.domains"
 """Entry point group of domains: the name of the domain, and its `Domain` object as `module:attribute`."""
 SUITES = "opsgym.suites"
 """Entry point group of suites: the name of the suite, and the package whose folder `data` holds its rows."""
-_COLLECTIONS = {"core": ("calendar-core", "csm-core", "email-core", "hr-core", "itsm-core", "teams-core")}
+_COLLECTIONS = {
+    "core": ("calendar-core", "csm-core", "drive-core", "email-core", "hr-core", "itsm-core", "teams-core"),
+}
 """Suites that consist of the rows of other suites, by name."""
 
 

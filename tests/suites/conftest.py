@@ -29,6 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             domain = next(
-                (name for name in ("csm", "calendar", "email", "hr-core", "teams") if name in item.name), "itsm"
+                (name for name in ("csm", "calendar", "email", "hr-core", "teams", "drive") if name in item.name),
+                "itsm",
             )
             item.add_marker(pytest.mark.xdist_group(f"suites of {domain}"), append=False)

@@ -25,6 +25,8 @@ from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.csm.verification import VERIFIERS as CSM_VERIFIERS
+from opsgym_suites.drive.authored import AUTHORED as DRIVE
+from opsgym_suites.drive.verification import VERIFIERS as DRIVE_VERIFIERS
 from opsgym_suites.email.authored import AUTHORED as EMAIL
 from opsgym_suites.email.verification import VERIFIERS as EMAIL_VERIFIERS
 from opsgym_suites.hr.authored import AUTHORED as HR
@@ -39,7 +41,7 @@ from opsgym_suites.kit.suite import SeedTasks, Suite, Worlds
 from opsgym_suites.teams.authored import AUTHORED as TEAMS
 from opsgym_suites.teams.verification import VERIFIERS as TEAMS_VERIFIERS
 
-AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL, TEAMS)
+AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL, TEAMS, DRIVE)
 BUILDERS = {
     "itsm": ITSM_VERIFIERS,
     "csm": CSM_VERIFIERS,
@@ -47,6 +49,7 @@ BUILDERS = {
     "hr": HR_VERIFIERS,
     "email": EMAIL_VERIFIERS,
     "teams": TEAMS_VERIFIERS,
+    "drive": DRIVE_VERIFIERS,
 }
 LARGE_SEEDS = ("builtin:press",)
 """Seeds of so many rows that a test which reads all of them takes long."""

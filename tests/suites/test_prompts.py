@@ -17,7 +17,7 @@ from opsgym_domains.kit.schema import Kind
 from opsgym_domains.variants.worlds import read_world
 from opsgym_suites.kit.authoring_rules import differing_facts
 
-LARGE = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "teams-core")
+LARGE = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core")
 
 
 @cache

@@ -55,7 +55,8 @@ def sampled(domain: str) -> list[str]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "task_id", [one for domain in ("itsm", "csm", "calendar", "hr", "email", "teams") for one in sampled(domain)]
+    "task_id",
+    [one for domain in ("itsm", "csm", "calendar", "hr", "email", "teams", "drive") for one in sampled(domain)],
 )
 def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: str) -> None:
     case = case_of(task_id)

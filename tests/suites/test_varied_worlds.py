@@ -123,7 +123,7 @@ def test_amounts_are_multiplied_in_rows_calls_and_the_texts_that_state_them() ->
     assert change.pattern(r"\b400\b|(?<!\w)50(?!\w)") == r"\b1200\b|(?<!\w)150(?!\w)"
 
 
-@pytest.mark.parametrize("suite", ["itsm-core", "csm-core", "calendar-core", "hr-core", "teams-core"])
+@pytest.mark.parametrize("suite", ["itsm-core", "csm-core", "calendar-core", "hr-core", "teams-core", "drive-core"])
 def test_prompts_of_a_variant_name_no_site_or_city_of_the_original(suite: str) -> None:
     rows = zip(registry.suite_rows(suite), registry.suite_rows(suite, 5), strict=True)
     offenders = []

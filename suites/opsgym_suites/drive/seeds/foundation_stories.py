@@ -31,6 +31,9 @@ def _folder(world: World, path: str, by: str, when: str) -> File:
 def _leavers(world: World) -> None:
     top = _folder(world, "@rosalind.peck:Grant files", "rosalind.peck", "2025-02-03")
     share(world, top, "group:grants", "writer", "2025-02-03")
+    share(world, top, "hanne.moller", "reader", "11-12")
+    field = _folder(world, "@matteo.galli:Field", "matteo.galli", "2025-07-14")
+    share(world, field, "hanne.moller", "reader", "11-12")
     for name, labels, who in (
         ("Scoring guide", {}, {"florian.weiss": "writer"}), ("Reviewer pool.xlsx", {"sensitivity": "confidential"}, {}),
         ("Appeal Riverschool", {"legal_hold": True}, {"esther.okafor": "reader"}),
