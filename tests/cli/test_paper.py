@@ -37,6 +37,7 @@ def test_every_file_is_an_experiment_listed_in_the_readme() -> None:
     assert all(f"[{name}.yaml]({name}.yaml)" in readme for name in EXPERIMENTS)
 
 
+@pytest.mark.timeout(600)  # the first of them starts the gym servers of all domains
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_domain(
     name: str, tmp_path: Path, gym_servers: Callable[[str], Gym]
