@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 import pytest
-from tests.support.gym import GymDatabase
+from tests.support.gym import Gym, GymDatabase
+from tests.teams.seed import SEED, TOKEN
 
 from opsgym_domains.kit.errors import ToolError
+from opsgym_domains.teams.identity import HEADER
 from opsgym_domains.teams.odata import matches, parse_expand, parse_filter, parse_select
 
 ALL = {"ann", "ben", "cleo", "dora", "eve"}
@@ -123,6 +126,31 @@ def test_users_are_sorted_as_asked_and_cut_into_pages(ann: GymDatabase) -> None:
     last = ann.call("list_users", _orderby="jobTitle asc, displayName desc", _top=2, _skip=4, _select="id").data
     assert [user["id"] for user in last["value"]] == ["ann"]
     assert "@odata.nextLink" not in last
+
+
+def test_users_and_apps_have_the_order_of_the_recorded_lists(teams: Gym) -> None:
+    """By user principal name, and by name: 20 recorded lists of users, one of apps."""
+    renamed = (
+        "UPDATE teams_users SET user_principal_name = 'a.first@acme.test' WHERE user_id = 'eve';\n"
+        "UPDATE teams_apps SET display_name = 'Zebra' WHERE app_id = 'app-notes';\n"
+    )
+    database = teams.database(SEED + renamed, **{HEADER: TOKEN})
+    assert [user["id"] for user in database.call("list_users").data["value"]] == ["eve", "ann", "ben", "cleo", "dora"]
+    by_title = database.call("list_users", _orderby="jobTitle desc", _select="id").data["value"]
+    assert [user["id"] for user in by_title] == ["ann", "ben", "cleo", "dora", "eve"]
+    names = [app["displayName"] for app in database.call("list_teams_apps").data["value"]]
+    assert (names, names[-1]) == (sorted(names), "Zebra")
+    teams.drop(database)
+
+
+def test_pages_after_the_last_row_are_empty(ann: GymDatabase) -> None:
+    page = ann.call("list_users", _skip=10**30, _count=True).data
+    assert (page["value"], page["@odata.count"]) == ([], 5)
+    assert "@odata.nextLink" not in page
+    token = base64.urlsafe_b64encode(b"99999999999999999999").decode()
+    assert ann.call("list_teams", _skiptoken=token, _count=True).data["@odata.count"] == 3
+    too_long = base64.urlsafe_b64encode(b"9" * 5001).decode()
+    assert ann.call("list_teams", _skiptoken=too_long).codes == ["INVALID_SKIP_TOKEN"]
 
 
 def test_pages_of_teams_follow_their_links(ann: GymDatabase) -> None:

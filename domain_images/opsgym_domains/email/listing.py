@@ -12,10 +12,7 @@ from opsgym_domains.email.search import ARRIVED, HIDDEN, has_label_id, matches
 from opsgym_domains.email.tables import Message, User
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.kit.pages import next_page, offset_of
-
-LAST_OFFSET = 10**9
-"""Offset after which no mailbox has a message."""
+from opsgym_domains.kit.pages import LAST_OFFSET, next_page, offset_of
 
 
 async def search_conditions(

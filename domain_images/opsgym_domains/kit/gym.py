@@ -223,17 +223,22 @@ class Gym:
         order: Sequence[ColumnElement[Any]],
         start: int,
         size: int,
+        *,
+        newest_first: bool = True,
     ) -> tuple[Sequence[R], int]:
         """Some of the rows that meet all conditions, and the number of all of them, for a table that can be large.
 
         Args:
             kind: Row class.
             conditions: Conditions.
-            order: Order of the rows; of equal ones the newest row comes first.
+            order: Order of the rows.
             start: Number of rows before the page.
             size: Number of rows of the page.
+            newest_first: Whether of rows of the same place in `order` the newest comes first, or the oldest.
         """
-        ordered = self._select(kind).where(*conditions).order_by(*order, desc(literal_column(_row_order(kind))))
+        inserted: ColumnElement[int] = literal_column(_row_order(kind))
+        last = desc(inserted) if newest_first else inserted
+        ordered = self._select(kind).where(*conditions).order_by(*order, last)
         statement = ordered.add_columns(func.count().over()).offset(start).limit(size)
         rows = (await self._session.execute(statement)).all()
         total = rows[0][1] if rows else await self.count(kind, NO_FILTERS, *conditions)

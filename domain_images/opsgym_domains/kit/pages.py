@@ -9,6 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 
+LAST_OFFSET = 10**9
+"""Largest offset that a database is asked for: no table has as many rows, and larger ones might not fit its type."""
+MOST_DIGITS = 20
+"""Digits that an offset in a token may have; Python does not read numbers of thousands of digits."""
+
 
 def encode(text: str) -> str:
     """The base64 of a text."""
@@ -31,4 +36,4 @@ def next_page(offset: int, size: int, total: int) -> str | None:
 def offset_of(token: str) -> int | None:
     """The offset of a page token; None if the text is not a page token."""
     text = decode(token)
-    return int(text) if text is not None and text.isdecimal() else None
+    return int(text) if text is not None and text.isdecimal() and len(text) <= MOST_DIGITS else None

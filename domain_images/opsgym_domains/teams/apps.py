@@ -37,11 +37,11 @@ async def list_teams_apps(
 ) -> Shown:
     """List the apps of your organisation's catalogue.
 
-    In the order in which they were added. _expand=appDefinitions adds version and developer. Refused with
+    In the order of their names. _expand=appDefinitions adds version and developer. Refused with
     INVALID_FILTER, UNKNOWN_PROPERTY or INVALID_EXPAND where an option cannot be read.
     """
     names, expanded = parse_select(select, APP_PROPERTIES), parse_expand(expand, ("appDefinitions",))
-    apps = await gym.all(App, *filters(filter, APP_COLUMNS))
+    apps = await gym.all(App, *filters(filter, APP_COLUMNS), order=[App.display_name.asc()])
     shown = [_shown(app) | (_definitions(app) if expanded else {}) for app in apps]
     return {
         "@odata.context": context("appCatalogs/teamsApps"),

@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from sqlalchemy import ColumnElement
 
 from opsgym_domains.kit.errors import ToolError, short
+from opsgym_domains.kit.pages import LAST_OFFSET, MOST_DIGITS
 from opsgym_domains.teams import odata
 
 BASE = "https://graph.microsoft.com/v1.0"
@@ -113,7 +114,7 @@ def skip_token(offset: int) -> str:
 
 
 def offset_of(token: str | None) -> int:
-    """Offset of a page; 0 without a token.
+    """Offset of a page, at most `LAST_OFFSET`; 0 without a token.
 
     Raises:
         ToolError: `INVALID_SKIP_TOKEN`.
@@ -124,9 +125,9 @@ def offset_of(token: str | None) -> int:
         text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
-    if not text.isdecimal() or not text.isascii():
+    if not text.isdecimal() or not text.isascii() or len(text) > MOST_DIGITS:
         raise ToolError("INVALID_SKIP_TOKEN", "The skiptoken is not one of an @odata.nextLink.", "_skiptoken")
-    return int(text)
+    return min(int(text), LAST_OFFSET)
 
 
 def next_link(path: str, options: Mapping[str, Any]) -> str:

@@ -187,12 +187,13 @@ async def list_teams(
     Refused with INVALID_FILTER, UNKNOWN_PROPERTY or INVALID_SKIP_TOKEN where an option cannot be read.
     """
     names, start = parse_select(select, PROPERTIES), offset_of(skiptoken)
-    teams, tenant = await gym.all(Team, *filters(filter, COLUMNS)), await tenant_of(gym)
-    shown = [picked(listed_team(team, tenant), names) for team in teams[start : start + top]]
+    teams, total = await gym.page(Team, filters(filter, COLUMNS), (), start, top, newest_first=False)
+    tenant = await tenant_of(gym)
+    shown = [picked(listed_team(team, tenant), names) for team in teams]
     listed: Shown = {"@odata.context": context("teams")}
     if count:
-        listed["@odata.count"] = len(teams)
-    if start + top < len(teams):
+        listed["@odata.count"] = total
+    if start + top < total:
         options = {"top": top, "filter": filter, "select": select, "skiptoken": skip_token(start + top)}
         listed["@odata.nextLink"] = next_link("teams", options)
     return listed | {"value": shown}

@@ -8,6 +8,7 @@ from sqlalchemy import func
 
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
+from opsgym_domains.kit.pages import LAST_OFFSET
 from opsgym_domains.teams.graph import Shown, context, filters, loaded, next_link, picked, shown_time, stored
 from opsgym_domains.teams.odata import Columns, parse_order, parse_select
 from opsgym_domains.teams.people import user_of
@@ -120,19 +121,20 @@ async def list_users(
 ) -> Shown:
     """List the users of your organisation.
 
-    In the order of their creation unless _orderby says otherwise. Deleted users are left out. Further pages are at
-    @odata.nextLink: pass its $skip. Refused with INVALID_FILTER or UNKNOWN_PROPERTY where an option cannot be read.
+    In the order of their user principal names unless _orderby says otherwise. Deleted users are left out. Further
+    pages are at @odata.nextLink: pass its $skip. Refused with INVALID_FILTER or UNKNOWN_PROPERTY where an option cannot
+    be read.
     """
-    names, order = parse_select(select, PROPERTIES), parse_order(orderby, COLUMNS)
-    users = await gym.all(User, *filters(filter, COLUMNS), order=order)
-    page = users[skip : skip + top]
+    names = parse_select(select, PROPERTIES)
+    order = [*parse_order(orderby, COLUMNS), User.user_principal_name.asc()]
+    page, total = await gym.page(User, filters(filter, COLUMNS), order, min(skip, LAST_OFFSET), top)
     listed: Shown = {
         "@odata.context": context("users"),
         "value": [picked(shown_user(user), names) for user in page],
     }
     if count:
-        listed["@odata.count"] = len(users)
-    if skip + top < len(users):
+        listed["@odata.count"] = total
+    if skip + top < total:
         options = {"top": top, "skip": skip + top, "filter": filter, "orderby": orderby, "select": select}
         listed["@odata.nextLink"] = next_link("users", options)
     return listed
