@@ -1,7 +1,8 @@
 """The rows that recorded Teams calls show: of each answer what existed before the first call.
 
 Invariant: a value is taken from the first answer that shows it and that no earlier call could have written. Rows that
-calls made are left out; where a recording does not list a kind of row, those of other recordings stand in.
+calls made are left out; where a recording does not list a kind of row, those of other recordings stand in. Rows of
+lists that the server sorts are inserted in another order than answers show, so that the order is judged too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ Rows = dict[tuple[str, Key], dict[str, Any]]
 TOKEN = "recorded"
 _ADMINISTRATORS = {"techcorp-001": "james.wilson", "globalex-002": "robert.taylor"}
 """Who acts in each organisation, as answers to messages show."""
+_SORTED = ("teams_users", "teams_apps", "call_records", "teams_channel_tabs")
+"""Tables whose lists the server sorts."""
 _LISTS = {"list_channels": "channels", "list_all_channels": "channels", "list_teams_apps": "teams_apps"}
 
 
@@ -70,6 +73,17 @@ def world_of(recording: Recording, all_recordings: Sequence[Recording]) -> Docum
                 names = list(row)[: len(key)]
                 shown = {name: value for name, value in row.items() if name != "incoming_channels"}
                 world.see(table, {name: row[name] for name in names}, shown)
+    return DocumentWorld(_script(_completed(world)), TOKEN)
+
+
+def world_of_others(recording: Recording, all_recordings: Sequence[Recording]) -> DocumentWorld:
+    """The world of a recording as other recordings show it; nothing is taken from its own answers."""
+    world = World(org_of(recording))
+    for other in all_recordings:
+        if other is recording or org_of(other) != world.org:
+            continue
+        for (table, key), row in seen(other).rows.items():
+            world.see(table, dict(zip(row, key, strict=False)), row)
     return DocumentWorld(_script(_completed(world)), TOKEN)
 
 
@@ -349,7 +363,9 @@ def _completed(world: World) -> World:
 
 def _script(world: World) -> str:
     lines = [f"-- {world.org}"]
-    for (table, _), row in world.rows.items():
+    rows = [(table, row) for (table, _), row in world.rows.items() if table not in _SORTED]
+    rows += reversed([(table, row) for (table, _), row in sorted(world.rows.items()) if table in _SORTED])
+    for table, row in rows:
         names, values = ", ".join(f'"{name}"' for name in row), ", ".join(map(_literal, row.values()))
         lines.append(f'INSERT INTO "{table}" ({names}) VALUES ({values});')
     return "\n".join(lines)
