@@ -67,7 +67,8 @@ async def list_drafts(
 async def update_draft(gym: Gym, id: str, message: Mapping[str, Any], user_id: str | None = None) -> Resource:  # noqa: A002 - the published name
     """Replace the message of a draft.
 
-    Give exactly one of raw and payload. The message gets a new id, the draft keeps its own. Returns the draft.
+    message needs exactly one of raw and payload, and an id, whatever it is: the message gets a new one. The draft keeps
+    its own. Returns the draft.
     """
     mailbox = await mailbox_of(gym, user_id)
     draft, replaced = await _owned_draft(gym, mailbox, id)
@@ -95,9 +96,10 @@ async def send_draft(
     message: Mapping[str, Any],
     user_id: str | None = None,
 ) -> Resource:
-    """Send a draft; a message that is given replaces that of the draft.
+    """Send a draft, with a message that replaces the drafted one.
 
-    The draft goes, and its message is stored under SENT. It needs a recipient (NO_RECIPIENT). Returns the sent message.
+    message needs exactly one of raw and payload; with an empty raw the draft is sent as it is. The draft is removed,
+    and the message stored under SENT. It needs a recipient (NO_RECIPIENT). Returns the sent message.
     """
     mailbox = await mailbox_of(gym, user_id)
     _, drafted = await _owned_draft(gym, mailbox, id)
