@@ -1,12 +1,11 @@
 // Mailboxes as an inbox: labels, a search, threads and their messages. Invariant: the threads shown are those that the
 // domain's own search tool lists for the owner of the mailbox, so the page finds what an agent finds.
 
-import { callTool, query } from "./api.js";
+import { callTool, query, quoted } from "./api.js";
 import { h } from "./dom.js";
 import { address, failure, heading, link } from "./view.js";
 
 const SIZE = 50;
-const quoted = (value) => `'${String(value).replaceAll("'", "''")}'`;
 const ask = (sql) => query(sql, "postgres");
 
 /** A mailbox: `mailbox` selects it, `label`, `q` and `page` its threads, `thread` one of them. */
