@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import itertools
 import json
 import subprocess
@@ -35,6 +36,17 @@ DRIVE_USER = {"x-gdrive-user-token": large_drive.TOKEN}
 BARE = "bare endpoint, same query"
 ITSM_USER = "USER_001"
 CSM_USER = "ines.calloway@larkspur.example"
+HR_USER = {"x-hr-user-token": "hr-rosalind-keane"}
+EMAIL_USER = {"x-email-user-token": "QZ3zLds4wc0Yz7sWLdz4rA"}
+EMAIL_FILTER = "filter_60459426-917e-4a87-be8d-df5232d70e9b"
+"""A filter of that user's mailbox."""
+TEAMS_USER = {"x-teams-access-token": "teams_token_inge_lassen"}
+TEAMS_USER_ID = "ac9c88a5-1e08-567e-a98f-b3bf79ff7f58"
+TEAMS_CHANNEL = {
+    "teamId": "68ed8a63-d462-584e-8bb5-d855eea588c5",
+    "channelId": "19:370eec8e575a40e8a5b4bf8f53ef83b4@thread.tacv2",
+}
+"""A channel of one of that user's teams."""
 FILES = 300, 5000
 """Files of a drive for calls, and of one that is searched."""
 
@@ -55,12 +67,12 @@ class Workload:
     databases: Sequence[int] = DATABASES
 
 
-def _workload(domain: str, table: str, key: str, value: str, read: str, **others: Any) -> Workload:
-    """A workload whose tool reads the row that has a value in a column; the column's name unless `argument` differs."""
-    argument = others.pop("argument", key)
+def _workload(domain: str, table: str, key: str, value: str | int, read: str, **others: Any) -> Workload:
+    """A workload whose tool reads the row that has a value in a column; `given` are its arguments if they differ."""
+    given = others.pop("given", {key: value})
     calls = {
         BARE: (read, lambda _: {key: value}),
-        f"read ({read})": (read, lambda _: {argument: value}),
+        f"read ({read})": (read, lambda _: given),
         **others.pop("calls"),
     }
     return Workload(domain, domain, table, key, calls, **others)
@@ -68,6 +80,12 @@ def _workload(domain: str, table: str, key: str, value: str, read: str, **others
 
 def _drive(files: int) -> Origin:
     return Origin(sql=large_drive.seed(files))
+
+
+def _message(number: int) -> str:
+    """A message as drafts are given it."""
+    text = f"To: dag.haugland@skerryline.example\r\nSubject: Note {number}\r\n\r\nSee you."
+    return base64.urlsafe_b64encode(text.encode()).decode()
 
 
 def _searches() -> Workload:
@@ -113,7 +131,7 @@ WORKLOADS = (
         },
     ),
     _workload(
-        "drive", "files", "id", "f1", "get_files", argument="fileId", headers=DRIVE_USER,
+        "drive", "files", "id", "f1", "get_files", given={"fileId": "f1"}, headers=DRIVE_USER,
         origin=lambda: _drive(FILES[0]),
         calls={
             # Writes add files of another type: the listed ones stay the same.
@@ -122,6 +140,39 @@ WORKLOADS = (
             ),
             "write (create_file)": (
                 "create_file", lambda number: {"name": f"note {number}", "mimeType": "text/markdown"},
+            ),
+        },
+    ),
+    _workload(
+        "hr", "user", "user_id", 1, "get_user", given={"user_id": "1"}, headers=HR_USER,
+        origin=lambda: Origin(builtin="hospital"),
+        calls={
+            # Writes add cases in another state: the listed ones stay the same.
+            "filtered list (list_hr_cases)": ("list_hr_cases", lambda _: {"status": "suspended", "limit": 10}),
+            "write (create_new_hr_case)": (
+                "create_new_hr_case",
+                lambda number: {"short_description": f"letter {number}", "coe_type": "Payroll", "status": "draft"},
+            ),
+        },
+    ),
+    _workload(
+        "email", "filters", "id", EMAIL_FILTER, "get_filter", given={"userId": "me", "id": EMAIL_FILTER},
+        headers=EMAIL_USER, origin=lambda: Origin(builtin="ferries"),
+        calls={
+            # Drafts do not have the label of the listed messages.
+            "filtered list (list_messages)": (
+                "list_messages", lambda _: {"userId": "me", "labelIds": ["INBOX"], "q": "is:unread", "maxResults": 10},
+            ),
+            "write (create_draft)": ("create_draft", lambda number: {"message": {"raw": _message(number)}}),
+        },
+    ),
+    _workload(
+        "teams", "teams_users", "user_id", TEAMS_USER_ID, "get_user", given={"userId": TEAMS_USER_ID},
+        headers=TEAMS_USER, origin=lambda: Origin(builtin="bridges"),
+        calls={
+            "filtered list (list_users)": ("list_users", lambda _: {"_filter": "userType eq 'Guest'"}),
+            "write (send_channel_message)": (
+                "send_channel_message", lambda number: {**TEAMS_CHANNEL, "body": {"content": f"note {number}"}},
             ),
         },
     ),

@@ -42,6 +42,9 @@ class Subject:
 SUBJECTS = (
     Subject("itsm", "incident", "quickstart"),
     Subject("drive", "files", "foundation"),
+    Subject("hr", "hr_case", "hospital"),
+    Subject("email", "messages", "ferries"),
+    Subject("teams", "channel_messages", "bridges"),
 )
 
 
