@@ -32,13 +32,13 @@ def search(user: User, query: str, **more: Any) -> ToolCall:
 
 def read(message: Message, world: World, **more: Any) -> ToolCall:
     """Reads a message."""
-    (owner,) = world.owned(User, "id", message.user_id)
+    (owner,) = world.all(User, id=message.user_id)
     return call("get_message", id=message.id, userId=owner.primary_email, **more)
 
 
 def read_thread(message: Message, world: World) -> ToolCall:
     """Reads the thread of a message."""
-    (owner,) = world.owned(User, "id", message.user_id)
+    (owner,) = world.all(User, id=message.user_id)
     return call("get_thread", userId=owner.primary_email, id=message.thread_id)
 
 
@@ -139,7 +139,7 @@ def payload(
 def _named(world: World, address: str) -> str:
     """Name and address of a user; only the address of other people."""
     whole = world.address(address)
-    return named(world, whole) if world.owned(User, "primary_email", whole) else whole
+    return named(world, whole) if world.all(User, primary_email=whole) else whole
 
 
 def send(world: World, user: User, to: Sequence[str], subject: str, text: str, **more: Any) -> ToolCall:

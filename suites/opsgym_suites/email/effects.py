@@ -78,12 +78,12 @@ class Mail(Written[World]):
 
     def label(self, owner: str, name: str) -> str:
         """Key of a label by key or system name."""
-        rows = self.world.owned(Label, "user_id", owner)
+        rows = self.world.all(Label, user_id=owner)
         return next((row.id for row in rows if row.type == "system" and row.name == name), name)
 
     def owner_of(self, message_id: str) -> str:
         """Owner of a message."""
-        return str(self.world.owned(Message, "id", message_id)[0].user_id)
+        return str(self.world.all(Message, id=message_id)[0].user_id)
 
     def relabel(self, tool: str, message_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
         """Labels of a message of the seed."""
@@ -217,7 +217,7 @@ def _subject(subject: str) -> Matches:
 def _thread_of(writes: Mail, owner: str, content: _Content) -> str | None:
     """The thread of a mailbox with the message that a content answers."""
     answered = content.header("In-Reply-To")
-    for message in writes.world.owned(Message, "user_id", owner) if answered else ():
+    for message in writes.world.all(Message, user_id=owner) if answered else ():
         if writes.world.header(message, "Message-ID") == answered:
             return message.thread_id
     return None
@@ -234,7 +234,7 @@ def _sent(writes: Mail, tool: str, owner: User, content: _Content, thread: str |
     if not writes.delivers:
         return
     for address in content.recipients:
-        users = writes.world.owned(User, "primary_email", address)
+        users = writes.world.all(User, primary_email=address)
         if users:
             _store(writes, tool, users[0].id, content.without_bcc(), ["INBOX", "UNREAD"], None)
 
@@ -257,7 +257,7 @@ def _update_draft(writes: Mail, tool: str, given: Arguments) -> None:
 
 def _send_draft(writes: Mail, tool: str, given: Arguments) -> None:
     old = writes.value(Draft, given["id"], "message_id")
-    thread = writes.world.owned(Message, "id", old)[0].thread_id
+    thread = writes.world.all(Message, id=old)[0].thread_id
     _sent(writes, tool, writes.mailbox(given), _content(given["message"]), thread)
     writes.delete_content(tool, old)
     writes.remove(tool, Draft, given["id"])
@@ -273,7 +273,7 @@ def _modify(writes: Mail, tool: str, given: Arguments) -> None:
 
 
 def _modify_thread(writes: Mail, tool: str, given: Arguments) -> None:
-    for row in writes.world.owned(Message, "thread_id", given["id"]):
+    for row in writes.world.all(Message, thread_id=given["id"]):
         writes.relabel(tool, row.id, given.get("addLabelIds", ()), given.get("removeLabelIds", ()))
 
 
@@ -286,7 +286,7 @@ def _untrash(writes: Mail, tool: str, given: Arguments) -> None:
 
 
 def _trash_thread(writes: Mail, tool: str, given: Arguments) -> None:
-    for row in writes.world.owned(Message, "thread_id", given["id"]):
+    for row in writes.world.all(Message, thread_id=given["id"]):
         writes.relabel(tool, row.id, ["TRASH"], ["INBOX"])
 
 

@@ -51,8 +51,7 @@ class ScenarioEvent(Generic[W]):
         where = " AND ".join(f"{_name(name)} = {_literal(value)}" for name, value in key.items())
         statement = f"UPDATE {table_of(type(row))} SET {assignments} WHERE {where}"  # noqa: S608 - our own names
         self.statements.append(statement)
-        for name, value in values.items():
-            setattr(changed, name, value)
+        self.after.change(changed, **values)
         return self
 
     def add(self, row: Row) -> Self:

@@ -2,15 +2,18 @@
 
 Invariant: a row gets its identifier when it is added, in the published form, counted per table. Identifiers
 depend on the order of adding and on nothing else, and every row is found by the names that its company uses. A row's
-number and its identifier cannot be computed from each other.
+number and its identifier cannot be computed from each other. Rows keep their values of primary keys and of `indexed`
+columns once they are added, unless `World.change` sets them.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import MetaData
@@ -43,6 +46,8 @@ class World:
     Attributes:
         metadata: The domain's tables.
         deadlines: What time does to the rows by itself.
+        indexed: Columns by which rows are found without reading their table, in every table that has them. Primary keys
+            are, too.
         now: The time at which databases of the seed stand; no time in the seed is later.
 
     Args:
@@ -52,12 +57,14 @@ class World:
 
     metadata: ClassVar[MetaData]
     deadlines: ClassVar[Sequence[Deadline]] = ()
+    indexed: ClassVar[Collection[str]] = ()
     now: datetime = NOW
 
     def __init__(self, now: datetime | None = None, first_id: int = 1) -> None:
         self.now = now or type(self).now
         self.first_id = first_id
         self._rows: dict[str, list[Row]] = {name: [] for name in self.metadata.tables}
+        self._indexes: defaultdict[type[Row], dict[str, defaultdict[Any, list[Row]]]] = defaultdict(dict)
         self._fixtures: dict[str, Row] = {}
 
     @property
@@ -77,7 +84,15 @@ class World:
         ) is None:
             setattr(row, key_of(kind), self.next_id(kind))
         self._rows[kind.__tablename__].append(row)
+        for column, index in self._indexes[kind].items():
+            index[plain(row).get(column)].append(row)
         return row
+
+    def change(self, row: Row, **values: Any) -> None:
+        """Sets columns of a row of this world."""
+        for column, value in values.items():
+            setattr(row, column, value)
+            self._indexes[type(row)].pop(column, None)
 
     def next_id(self, kind: type[Row], ahead: int = 0) -> Any:
         """The identifier of a table's next row, or of the one `ahead` rows after it: an integer or a string."""
@@ -102,10 +117,23 @@ class World:
 
     def all(self, kind: type[R], **values: Any) -> list[R]:
         """A table's rows with these column values, oldest first."""
-        rows = [row for row in self._rows[kind.__tablename__] if isinstance(row, kind)]
+        indexed = next((name for name in values if name in self.indexed or name in primary_key(kind)), None)
+        all_rows = self._rows[kind.__tablename__]
+        candidates: Sequence[Row] = all_rows if indexed is None else self._index(kind, indexed).get(values[indexed], ())
+        rows = [row for row in candidates if isinstance(row, kind)]
         for name, value in values.items():
-            rows = [row for row in rows if plain(row).get(name) == value]
+            if name != indexed:
+                rows = [row for row in rows if plain(row).get(name) == value]
         return rows
+
+    def _index(self, kind: type[Row], column: str) -> Mapping[Any, Sequence[Row]]:
+        """A table's rows by their value in a column, oldest first; made when it is first asked for."""
+        indexes = self._indexes[kind]
+        if column not in indexes:
+            indexes[column] = defaultdict(list)
+            for row in self._rows[kind.__tablename__]:
+                indexes[column][plain(row).get(column)].append(row)
+        return indexes[column]
 
     def one(self, kind: type[R], **values: Any) -> R:
         """The only row with these column values.
@@ -147,9 +175,15 @@ def plain(row: Row) -> Mapping[str, Any]:
     return vars(row)
 
 
+@cache
+def primary_key(kind: type[Row]) -> tuple[str, ...]:
+    """Names of the columns of a table's primary key."""
+    return tuple(str(column.name) for column in kind.__table__.primary_key)
+
+
 def key_of(kind: type[Row]) -> str:
     """Name of a table's primary key column."""
-    return str(next(iter(kind.__table__.primary_key)).name)
+    return primary_key(kind)[0]
 
 
 def number_column(kind: type[Row]) -> str | None:

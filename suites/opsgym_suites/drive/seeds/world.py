@@ -7,7 +7,6 @@ so equal descriptions give equal worlds, and keys in the order of creation sort 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, TypeVar
@@ -35,12 +34,10 @@ from opsgym_suites.drive.seeds.consultancy import CONSULTANCY
 from opsgym_suites.drive.seeds.description import Company
 from opsgym_suites.drive.seeds.foundation import FOUNDATION
 from opsgym_suites.kit import world
-from opsgym_suites.kit.world import key_of, plain
+from opsgym_suites.kit.world import key_of
 
 R = TypeVar("R", bound=Row)
 WithName = TypeVar("WithName", User, Group, SharedDrive)
-OWNERS = ("id", "file_id", "drive_id", "parent_id", "comment_id", "name", "email")
-"""Columns by which rows are found quickly."""
 
 
 def ulid(time: datetime, bits: int) -> str:
@@ -79,21 +76,15 @@ class World(world.World):
     """All rows of a seed."""
 
     metadata = METADATA
+    indexed = ("file_id", "drive_id", "parent_id", "comment_id", "name", "email")
     company: ClassVar[Company]
     """Whose rows these are."""
-
-    def __init__(self, now: datetime | None = None, first_id: int = 1) -> None:
-        super().__init__(now, first_id)
-        self._owned: dict[tuple[type[Row], str, Any], list[Any]] = defaultdict(list)
 
     def add(self, row: R) -> R:
         """Adds a row; sets its key if the row has none."""
         kind = type(row)
         if kind.has_ulid and getattr(row, key_of(kind)) is None:
             setattr(row, key_of(kind), self._key(row))
-        for name, value in plain(row).items():
-            if name in OWNERS and value is not None:
-                self._owned[kind, name, value].append(row)
         return super().add(row)
 
     def _key(self, row: Row) -> str:
@@ -104,8 +95,8 @@ class World(world.World):
         return ulid(made, bits)
 
     def owned(self, kind: type[R], column: str, value: Any) -> list[R]:
-        """The rows with a value in one of `OWNERS`, oldest first; values that changed later do not count."""
-        return list(self._owned[kind, column, value])
+        """The rows with a value in a column, oldest first."""
+        return self.all(kind, **{column: value})
 
     # --- people ------------------------------------------------------------------------------------------------------
 

@@ -157,12 +157,12 @@ def mail_is_filed(world: World) -> Iterator[Draft]:
 
 
 def _labels(world: World, owner: str) -> list[Any]:
-    return world.owned(Label, "user_id", world.user(owner).id)
+    return world.all(Label, user_id=world.user(owner).id)
 
 
 def _inbox(world: World, owner: str, address: str) -> list[Message]:
     """Messages of a sender in the inbox, oldest first."""
-    rows = world.owned(Message, "user_id", world.user(owner).id)
+    rows = world.all(Message, user_id=world.user(owner).id)
     return [row for row in rows if address in world.header(row, "From") and "INBOX" in world.label_names(row)]
 
 
@@ -220,7 +220,7 @@ def old_mail_goes(world: World) -> Iterator[Draft]:
         acting = world.person(owner)
         user, (sender, _subject) = acting.user, OLD[owner]
         address = sender.partition("<")[2].rstrip(">")
-        rows = [row for row in world.owned(Message, "user_id", user.id) if address in world.header(row, "From")]
+        rows = [row for row in world.all(Message, user_id=user.id) if address in world.header(row, "From")]
         old = [row for row in rows if row.created_at is not None and row.created_at < at(before)]
         staying = [row for row in old if world.label_names(row) & {"STARRED", "Legal hold"}]
         going = [row for row in old if row not in staying]
@@ -423,7 +423,7 @@ def labels_become_one(world: World) -> Iterator[Draft]:
         acting = world.person(owner)
         user = acting.user
         before, after = world.label(user, old), world.label(user, new)
-        rows = [row for row in world.owned(Message, "user_id", user.id) if old in world.label_names(row)]
+        rows = [row for row in world.all(Message, user_id=user.id) if old in world.label_names(row)]
         special = world.mail(owner, sub)
         extra: Any = {"harriet.vance": "Production", "oscar.delgado": "STARRED", "amira.haddad": "Legal hold"}.get(
             owner, "IMPORTANT"

@@ -323,7 +323,7 @@ def add_draft(
 
 def record(world: World, message: Message, event: str, time: datetime, labels: Sequence[str] = ()) -> HistoryEvent:
     """Writes a change to the history of a message's mailbox."""
-    (owner,) = world.owned(User, "id", message.user_id)
+    (owner,) = world.all(User, id=message.user_id)
     rows = [world.label(owner, name).id for name in labels]
     shown: dict[str, Any] = {"id": message.id, "threadId": message.thread_id}
     is_label = event.startswith("label")

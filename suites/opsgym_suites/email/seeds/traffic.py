@@ -130,7 +130,7 @@ class _Traffic:
     def _history(self) -> None:
         """The history of the owner's newest everyday messages."""
         owner = self._world.user(self._company.owner)
-        rows = sorted(self._world.owned(Message, "user_id", owner.id), key=lambda row: int(row.internal_date_ms or 0))
+        rows = sorted(self._world.all(Message, user_id=owner.id), key=lambda row: int(row.internal_date_ms or 0))
         for message in rows[-40:]:
             time = message.created_at
             assert time is not None

@@ -7,7 +7,6 @@ agents name in calls has a random key; parts of messages are counted, since no c
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,13 +36,11 @@ from opsgym_suites.email.seeds.description import Company
 from opsgym_suites.email.seeds.ferries import FERRIES
 from opsgym_suites.email.seeds.press import PRESS
 from opsgym_suites.kit import world
-from opsgym_suites.kit.world import key_of, plain
+from opsgym_suites.kit.world import key_of
 
 R = TypeVar("R", bound=Row)
 COUNTED = {MessagePart: "part", MessageHeader: "header", MessagePartBody: "body"}
 """Tables whose keys are a word and a number."""
-OWNERS = ("id", "user_id", "message_id", "message_part_id", "thread_id", "primary_email")
-"""Columns by which rows are found quickly."""
 
 
 @dataclass(frozen=True)
@@ -78,22 +75,15 @@ class World(world.World):
 
     metadata = METADATA
     deadlines = DEADLINES
+    indexed = ("user_id", "message_id", "message_part_id", "thread_id", "primary_email")
     company: ClassVar[Company]
     """Whose rows these are."""
-
-    def __init__(self, now: datetime | None = None, first_id: int = 1) -> None:
-        super().__init__(now, first_id)
-        self._owned: dict[tuple[type[Row], str, Any], list[Any]] = defaultdict(list)
 
     def add(self, row: R) -> R:
         """Adds a row; sets its key if the row has none."""
         kind = type(row)
         if kind.has_uuid and getattr(row, key_of(kind)) is None:
             setattr(row, key_of(kind), self.next_id(kind))
-        values = plain(row)
-        for name in OWNERS:
-            if values.get(name) is not None:
-                self._owned[kind, name, values[name]].append(row)
         return super().add(row)
 
     def next_id(self, kind: type[Row], ahead: int = 0) -> Any:
@@ -107,10 +97,6 @@ class World(world.World):
         key = str(UUID(int=bits, version=4))
         return f"filter_{key}" if kind is Filter else key
 
-    def owned(self, kind: type[R], column: str, key: Any) -> list[R]:
-        """The rows with a value in one of `OWNERS`, oldest first: those of a user, a message, a part or a thread."""
-        return list(self._owned[kind, column, key])
-
     # --- people ------------------------------------------------------------------------------------------------------
 
     def address(self, name: str) -> str:
@@ -119,7 +105,7 @@ class World(world.World):
 
     def user(self, name: str) -> User:
         """A user by address."""
-        (user,) = self.owned(User, "primary_email", self.address(name))
+        (user,) = self.all(User, primary_email=self.address(name))
         return user
 
     def person(self, name: str) -> Person:
@@ -128,7 +114,7 @@ class World(world.World):
 
     def label(self, user: User, name: str) -> Label:
         """A label of a user by name."""
-        (label,) = (row for row in self.owned(Label, "user_id", user.id) if row.name == name)
+        (label,) = (row for row in self.all(Label, user_id=user.id) if row.name == name)
         return label
 
     # --- messages ----------------------------------------------------------------------------------------------------
@@ -143,29 +129,29 @@ class World(world.World):
 
     def headers(self, message: Message) -> list[MessageHeader]:
         """Headers of a message."""
-        return [row for part in self.parts(message) for row in self.owned(MessageHeader, "message_part_id", part.id)]
+        return [row for part in self.parts(message) for row in self.all(MessageHeader, message_part_id=part.id)]
 
     def parts(self, message: Message) -> list[MessagePart]:
         """Parts of a message, the root first."""
-        return self.owned(MessagePart, "message_id", message.id)
+        return self.all(MessagePart, message_id=message.id)
 
     def text(self, message: Message) -> str:
         """Text of a message."""
-        bodies = self.owned(MessagePartBody, "message_part_id", self.parts(message)[0].id)
+        bodies = self.all(MessagePartBody, message_part_id=self.parts(message)[0].id)
         return str(bodies[0].data)
 
     def files(self, message: Message) -> list[Attachment]:
         """Files that are attached to a message."""
-        return self.owned(Attachment, "message_id", message.id)
+        return self.all(Attachment, message_id=message.id)
 
     def links(self, message: Message) -> list[MessageLabel]:
         """Rows of the labels of a message."""
-        return self.owned(MessageLabel, "message_id", message.id)
+        return self.all(MessageLabel, message_id=message.id)
 
     def label_names(self, message: Message) -> set[str]:
         """Names of the labels of a message."""
         ids = {link.label_id for link in self.links(message)}
-        return {row.name for row in self.owned(Label, "user_id", message.user_id) if row.id in ids}
+        return {row.name for row in self.all(Label, user_id=message.user_id) if row.id in ids}
 
     def mail(self, owner: str, subject: str, sender: str = "") -> Message:
         """The message of a mailbox with a subject and, if given, a part of its sender.
@@ -181,24 +167,24 @@ class World(world.World):
     def mails(self, owner: str, subject: str, sender: str = "") -> list[Message]:
         """The messages of a mailbox with a subject, oldest first."""
         user = self.user(owner)
-        rows = [row for row in self.owned(Message, "user_id", user.id) if self.subject(row) == subject]
+        rows = [row for row in self.all(Message, user_id=user.id) if self.subject(row) == subject]
         return [row for row in rows if sender in self.header(row, "From")]
 
     def thread(self, message: Message) -> list[Message]:
         """The messages of a message's thread, oldest first."""
-        rows = self.owned(Message, "thread_id", message.thread_id)
+        rows = self.all(Message, thread_id=message.thread_id)
         return sorted(rows, key=lambda row: int(row.internal_date_ms or 0))
 
     def conversation(self, message: Message) -> Thread:
         """The thread of a message."""
-        (thread,) = self.owned(Thread, "id", message.thread_id)
+        (thread,) = self.all(Thread, id=message.thread_id)
         return thread
 
     def draft(self, owner: str, subject: str) -> Draft:
         """The draft of a mailbox with a subject."""
-        rows = [row for row in self.mails(owner, subject) if self.owned(Draft, "message_id", row.id)]
+        rows = [row for row in self.mails(owner, subject) if self.all(Draft, message_id=row.id)]
         (message,) = rows
-        return self.owned(Draft, "message_id", message.id)[0]
+        return self.all(Draft, message_id=message.id)[0]
 
     # --- settings ----------------------------------------------------------------------------------------------------
 

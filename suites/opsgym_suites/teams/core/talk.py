@@ -132,8 +132,8 @@ def corrections(world: World, seed: str) -> Iterator[Draft]:
         team = world.team(scene.team)
         channel, place = world.channel(team, scene.channel), world.channel(team, scene.deleted_in)
         wrong, twice = world.post(channel, scene.wrong), world.post(channel, scene.superfluous)
-        gone = next(row for row in world.of(type(wrong), "channel_id", place.channel_id) if row.deleted_datetime)
-        foreign = next(row for row in world.of(type(wrong), "team_id", team.team_id) if has_text(row, scene.others))
+        gone = next(row for row in world.all(type(wrong), channel_id=place.channel_id) if row.deleted_datetime)
+        foreign = next(row for row in world.all(type(wrong), team_id=team.team_id) if has_text(row, scene.others))
         reads = [posts_of(channel), *([posts_of(place)] if place is not channel else [])]
         script = Script(find_team(team), channels_of(team), *reads)
         edit = at_post("update_channel_message", wrong, body=text_of(scene.right))
@@ -421,7 +421,7 @@ def tidyings(world: World, seed: str) -> Iterator[Draft]:
             add_chat_tab(chat, scene.tab[0], app),
         ]
         script.do(*writes)
-        *_, foreign = (row for row in world.of(type(pin), "chat_id", chat.chat_id) if row is not pin)
+        *_, foreign = (row for row in world.all(type(pin), chat_id=chat.chat_id) if row is not pin)
         yield done(
             world,
             script,

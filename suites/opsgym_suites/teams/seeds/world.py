@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
@@ -34,13 +32,10 @@ from opsgym_domains.teams.tables import (
     Webinar,
 )
 from opsgym_suites.kit import world
-from opsgym_suites.kit.world import plain
 
 R = TypeVar("R", bound=Row)
 NAMESPACE = UUID("5b1a1b52-5a3f-4d39-8f0e-6c2d7a9f1e44")
 """Namespace of the keys of users and teams."""
-INDEXED = ("team_id", "channel_id", "chat_id", "user_id", "message_id", "display_name")
-"""Columns by which rows are found quickly."""
 
 
 def user_key(organisation: str, name: str) -> str:
@@ -90,22 +85,7 @@ class World(world.World):
     """All rows of a seed."""
 
     metadata = METADATA
-
-    def __init__(self, now: datetime | None = None, first_id: int = 1) -> None:
-        super().__init__(now, first_id)
-        self._indexed: dict[tuple[type[Row], str, Any], list[Any]] = defaultdict(list)
-
-    def add(self, row: R) -> R:
-        """Adds a row, which has its key."""
-        values = plain(row)
-        for name in INDEXED:
-            if values.get(name) is not None:
-                self._indexed[type(row), name, values[name]].append(row)
-        return super().add(row)
-
-    def of(self, kind: type[R], column: str, value: Any) -> list[R]:
-        """The rows with a value in one of `INDEXED`, oldest first, as they were when they were added."""
-        return list(self._indexed[kind, column, value])
+    indexed = ("team_id", "channel_id", "chat_id", "user_id", "message_id", "display_name")
 
     @property
     def org(self) -> str:
@@ -156,12 +136,12 @@ class World(world.World):
             LookupError: None or several match.
         """
         return _only(
-            text, [row for row in self.of(ChannelMessage, "channel_id", channel.channel_id) if has_text(row, text)]
+            text, [row for row in self.all(ChannelMessage, channel_id=channel.channel_id) if has_text(row, text)]
         )
 
     def replies(self, message: ChannelMessage) -> list[ChannelMessage]:
         """Replies to a message, oldest first."""
-        rows = self.of(ChannelMessage, "channel_id", message.channel_id)
+        rows = self.all(ChannelMessage, channel_id=message.channel_id)
         return [row for row in rows if row.reply_to_id == message.message_id]
 
     def tab(self, channel: Channel, name: str) -> ChannelTab:
@@ -192,7 +172,7 @@ class World(world.World):
 
     def people_in(self, chat: Chat) -> list[str]:
         """Keys of the users in a chat."""
-        return [row.user_id for row in self.of(ChatMember, "chat_id", chat.chat_id)]
+        return [row.user_id for row in self.all(ChatMember, chat_id=chat.chat_id)]
 
     def line(self, chat: Chat, text: str) -> ChatMessage:
         """The message of a chat that has a text.
@@ -200,7 +180,7 @@ class World(world.World):
         Raises:
             LookupError: None or several match.
         """
-        return _only(text, [row for row in self.of(ChatMessage, "chat_id", chat.chat_id) if has_text(row, text)])
+        return _only(text, [row for row in self.all(ChatMessage, chat_id=chat.chat_id) if has_text(row, text)])
 
     # --- events ------------------------------------------------------------------------------------------------------
 

@@ -74,9 +74,7 @@ def access_ends(world: World) -> Iterator[Draft]:
         one, other = world.mail(owner, first), world.mail(owner, then)
         sender = "isla.drever" if owner == "dag.haugland" else "tove.lund@fjordmarine.example"
         rows = [
-            row
-            for row in world.owned(type(one), "user_id", user.id)
-            if world.address(sender) in world.header(row, "From")
+            row for row in world.all(type(one), user_id=user.id) if world.address(sender) in world.header(row, "From")
         ]
         own = max(rows, key=lambda row: int(row.internal_date_ms or 0))
         access = world.one(Delegate, user_id=delegated.id)
