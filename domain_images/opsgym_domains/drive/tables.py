@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar
 
-from sqlalchemy import DDL, JSON, DateTime, Float, ForeignKey, Index, Text, event, text
+from sqlalchemy import JSON, DateTime, Float, ForeignKey, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from opsgym_domains.drive import enums
@@ -22,14 +22,12 @@ class DriveRow(Row):
     """Base class of the domain's rows."""
 
     __abstract__ = True
-    metadata = new_metadata()
+    metadata = new_metadata(functions=FUNCTIONS)
     newest_first = no_op_is_refused = blank_is_null = False
     has_uuid = has_ulid = True
 
 
 METADATA = DriveRow.metadata
-for _function in FUNCTIONS:
-    event.listen(METADATA, "before_create", DDL(_function.replace("%", "%%")))  # type: ignore[no-untyped-call]
 
 
 class TimedRow(DriveRow):

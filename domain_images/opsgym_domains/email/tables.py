@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
-from sqlalchemy import DDL, JSON, ForeignKey, Index, Integer, Text, event, text
+from sqlalchemy import JSON, ForeignKey, Index, Integer, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from opsgym_domains.email import enums
@@ -22,7 +22,7 @@ class EmailRow(Row):
     """Base class of the domain's rows."""
 
     __abstract__ = True
-    metadata = new_metadata()
+    metadata = new_metadata(functions=FUNCTIONS)
     created: ClassVar[str | None] = "created_at"
     updated: ClassVar[str | None] = "updated_at"
     newest_first = no_op_is_refused = blank_is_null = False
@@ -30,8 +30,6 @@ class EmailRow(Row):
 
 
 METADATA = EmailRow.metadata
-for _function in FUNCTIONS:
-    event.listen(METADATA, "before_create", DDL(_function.replace("%", "%%")))  # type: ignore[no-untyped-call]
 
 
 class AuditedRow(EmailRow):

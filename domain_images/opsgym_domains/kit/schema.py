@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, get_args
 
 import apsw
 from sqlalchemy import (
+    DDL,
     Boolean,
     Date,
     DateTime,
@@ -30,6 +31,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import DeclarativeBase, mapped_column
@@ -224,16 +226,23 @@ COMPLETION = "completion of seeds"
 
 
 def new_metadata(
-    *, references_are_enforced: bool = True, complete_seed: Callable[[apsw.Connection], None] | None = None
+    *,
+    references_are_enforced: bool = True,
+    complete_seed: Callable[[apsw.Connection], None] | None = None,
+    functions: Sequence[str] = (),
 ) -> MetaData:
     """Metadata with the constraint names that `constraint_errors` recognises in Postgres' errors.
 
     Args:
         references_are_enforced: Whether Postgres refuses writes that leave a reference without its row.
         complete_seed: Adds what the published server adds to every seed after its script was executed.
+        functions: Statements that create functions in Postgres before the tables, whose indexes may use them.
     """
     info = {UNENFORCED: not references_are_enforced, COMPLETION: complete_seed}
-    return MetaData(naming_convention=NAMING, info=info)
+    metadata = MetaData(naming_convention=NAMING, info=info)
+    for function in functions:
+        event.listen(metadata, "before_create", DDL(function.replace("%", "%%")))  # type: ignore[no-untyped-call]
+    return metadata
 
 
 def table_of(row_class: type[Row]) -> Table:
@@ -243,6 +252,7 @@ def table_of(row_class: type[Row]) -> Table:
     return table
 
 
+@cache
 def is_counted(table: Table) -> bool:
     """Whether a table's keys are counted up, as with SQLite's AUTOINCREMENT."""
     keys = list(table.primary_key)
