@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.support.gym import Gym
+
+from opsgym_domains import registry
 
 Gyms = Callable[[str], Gym]
 
@@ -28,8 +31,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
-            domain = next(
-                (name for name in ("csm", "calendar", "email", "hr-core", "teams", "drive") if name in item.name),
-                "itsm",
-            )
-            item.add_marker(pytest.mark.xdist_group(f"suites of {domain}"), append=False)
+            item.add_marker(pytest.mark.xdist_group(f"suites of {_domain_of(item)}"), append=False)
+
+
+def _domain_of(item: pytest.Item) -> str:
+    """The domain that a test's parameters, its name or its file names first; ITSM if they name none."""
+    names = re.compile(rf"(?<![a-z])({'|'.join([*registry.domains(), 'hybrid'])})(?![a-z])")
+    texts = (item.name.partition("[")[2], item.name, item.path.stem)
+    return next((match[0] for text in texts if (match := names.search(text.replace("_", " ")))), "itsm")

@@ -20,9 +20,9 @@ from tests.suites.rotation import turn
 
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
+from opsgym_domains.variants.companies import rewriting_of
 from opsgym_domains.variants.rewriting import Rewriting
 from opsgym_domains.variants.tasks import for_row
-from opsgym_domains.variants.worlds import rewriting
 
 EVERY = 1 if SOAK else 40
 """One of this many tasks is played in a variant."""
@@ -49,19 +49,13 @@ def _choice(suite: str) -> int:
 def _rewriting(task: Task) -> Rewriting:
     """The rewriting that made a task."""
     seed = (task.gym_servers_config[0].seed_database_file or "").removeprefix("builtin:").partition("@")[0]
-    return for_row(_rewriting_of(task.domain or "", seed, task.variant), _rows()[task.task_id])
+    return for_row(rewriting_of(task.domain or "", seed, task.variant), _rows()[task.task_id])
 
 
 @cache
 def _rows() -> dict[str, dict[str, Any]]:
     """Rows of all suites as they are written, by task."""
     return {row["task_id"]: row for suite in SUITES for row in registry.suite_rows(suite)}
-
-
-@cache
-def _rewriting_of(domain: str, seed: str, variant: int) -> Rewriting:
-    loaded = registry.load(domain)
-    return rewriting(loaded.metadata, loaded.seeds[seed](), variant)
 
 
 def _unproved(url: str, task: Task, change: Rewriting) -> Iterator[str]:

@@ -26,7 +26,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "drive": foundation_world,
     "email-ferries": ferries_world,
     "email-press": press_world,
-    "hr-core": works_world,
+    "hr": works_world,
     "itsm": grid_world,
     "teams": wards_world,
 }

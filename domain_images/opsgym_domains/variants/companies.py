@@ -18,6 +18,7 @@ COMPANIES: Mapping[str, Sequence[str]] = {"fenmoor": ("calendar", "csm", "hr", "
 """Domains of a company, by the name of its seeds."""
 
 
+@lru_cache(maxsize=4)
 def rewriting_of(domain: str, seed: str, variant: int) -> Rewriting:
     """The rewriting of a domain's built-in seed for a variant.
 

@@ -194,8 +194,9 @@ class _Names:
     def __init__(self, world: World, script: str, draw: random.Random, *, cities: bool) -> None:
         self._world = world
         self._cities = cities
-        self._taken = {word.lower() for word in _WORD.findall(script)}
-        lower = {word.capitalize() for word in _WORD.findall(script) if word.islower()}
+        words = {*_WORD.findall(script)}
+        self._taken = {word.lower() for word in words}
+        lower = {word.capitalize() for word in words if word.islower()}
         self._common = lower - _words_of_addresses(world) | {
             word for name in _plain_names(world) for word in name.split()
         }
@@ -319,7 +320,8 @@ def _product_codes(world: World) -> set[str]:
 
 def _codes(world: World, script: str, draw: random.Random) -> dict[str, str]:
     """Replacement by first letter of a code; none makes a word that the seed has."""
-    codes, taken = _product_codes(world), set(re.findall(r"\w+", script))
+    codes = _product_codes(world)
+    taken = {*re.findall(r"\w+", script)} if codes else set()
     letters = sorted({code[0] for code in codes})
     free = sorted(set("ABCDEFGHJKLMNPQRSTVWXYZ") - set(letters))
     free = [initial for initial in free if taken.isdisjoint(initial + code[1:] for code in codes)]
