@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -34,3 +35,11 @@ def visitor(browser: Browser, gym: Gym) -> Iterator[Visitor]:
     """A visitor with a database of their own."""
     with visiting(browser, gym) as one:
         yield one
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests of a module in one process, which has one browser; two processes take turns with the modules."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group(f"explore {item.path.stem}"))

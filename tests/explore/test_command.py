@@ -21,7 +21,6 @@ from opsgym_core.common.net import is_loopback
 from opsgym_domains import registry
 from opsgym_domains.explore.describe import describe
 
-pytestmark = pytest.mark.xdist_group("explore")
 COMMAND = [sys.executable, "-m", "opsgym.main", "gym", "explore"]
 PAGE = re.compile(r"Explore \w+ at (http://\S+)/explore/ ")
 LONGEST_S = 90

@@ -14,8 +14,6 @@ from tests.support.gym import Gym, gym_server
 from tests.teams.seed import SEED, channel_message, chat, chat_message
 from tools.chromium import FLAGS, chromium
 
-pytestmark = pytest.mark.xdist_group("explore")
-
 _GENERAL = ("conversations", "channels", "c-general")
 _MARKUP = "<img src=x onerror=alert(1)>"
 

@@ -19,8 +19,6 @@ from tools.chromium import FLAGS, chromium
 from opsgym_domains.drive.browser import BROWSER
 from opsgym_domains.drive.reach import ROLES
 
-pytestmark = pytest.mark.xdist_group("explore")
-
 
 @pytest.fixture(scope="module")
 def drive_gym() -> Iterator[Gym]:

@@ -15,8 +15,6 @@ from tests.explore.visitor import Visitor, visiting
 from tests.support.gym import Gym, gym_server
 from tools.chromium import FLAGS, chromium
 
-pytestmark = pytest.mark.xdist_group("explore")
-
 
 @pytest.fixture(scope="module")
 def email_gym() -> Iterator[Gym]:

@@ -18,8 +18,6 @@ from opsgym_domains import registry
 from opsgym_runner.verification.comparison import holds
 from opsgym_runner.verification.verifiers import value_of
 
-pytestmark = pytest.mark.xdist_group("explore")
-
 VIEWS = [
     ("tables",),
     ("tables", "incident"),

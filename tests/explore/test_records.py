@@ -14,8 +14,6 @@ from tests.hr.seed import SEED
 from tests.support.gym import Gym, gym_server
 from tools.chromium import FLAGS, chromium
 
-pytestmark = pytest.mark.xdist_group("explore")
-
 
 @pytest.fixture(scope="module")
 def hr_gym() -> Iterator[Gym]:

@@ -13,8 +13,6 @@ from tests.explore.visitor import Visitor, visiting
 from tests.support.gym import Gym, gym_server
 from tools.chromium import FLAGS, chromium
 
-pytestmark = pytest.mark.xdist_group("explore")
-
 
 @pytest.fixture(scope="module")
 def calendar_gym() -> Iterator[Gym]:
