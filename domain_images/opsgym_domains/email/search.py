@@ -216,12 +216,8 @@ def _words(text: str) -> Any:
 def _words_near(near: Near) -> ColumnElement[Any]:
     """Query of Postgres' text search for words at most some words apart."""
     first, second = _words(near.first), _words(near.second)
-    pairs = [(first, second)] if near.is_ordered else [(first, second), (second, first)]
-    near_by = [func.tsquery_phrase(*pair, distance) for pair in pairs for distance in range(1, near.distance + 2)]
-    either: ColumnElement[Any] = near_by[0]
-    for words in near_by[1:]:
-        either = either.op("||")(words)
-    return either
+    before: ColumnElement[Any] = func.email_near(first, second, near.distance + 1)
+    return before if near.is_ordered else before.op("||")(func.email_near(second, first, near.distance + 1))
 
 
 def _contains(words: Any) -> Condition:

@@ -45,6 +45,16 @@ FUNCTIONS = (
             ELSE translate(left(words, {INDEXED}), {_ALL[0]}, {_ALL[1]}) END);
     END $$
     """,
+    """
+    CREATE FUNCTION email_near(first tsquery, second tsquery, distance integer) RETURNS tsquery IMMUTABLE
+        LANGUAGE plpgsql AS $$
+    DECLARE near tsquery := tsquery_phrase(first, second, 1);
+    BEGIN
+        FOR step IN 2..distance LOOP near := near || tsquery_phrase(first, second, step); END LOOP;
+        RETURN near;
+    END $$
+    """,
 )
 """Functions of Postgres by which a search reads a text: `email_text` decodes base64url where the size shows that a body
-is stored so, `email_words` are the words of a text."""
+is stored so, `email_words` are the words of a text, `email_near` is the query for one text at most some words before
+another."""
