@@ -40,6 +40,13 @@ async def count_connections(databases: Databases) -> int:
     return int(str(result.rows[0][0]))
 
 
+async def until_connections_are_at_most(number: int, databases: Databases) -> None:
+    """Waits, since Postgres ends a connection some time after it was closed."""
+    async with asyncio.timeout(60):
+        while await count_connections(databases) > number:  # noqa: ASYNC110 - Postgres signals no end of a connection
+            await asyncio.sleep(0.05)
+
+
 async def test_databases_do_not_see_each_other(databases: Databases) -> None:
     one = await databases.create("one", Origin(sql=SEED))
     await databases.create("two", Origin(builtin="zoo"))
@@ -266,9 +273,9 @@ async def test_a_postgres_query_can_only_read_tables(databases: Databases, query
 
 
 async def test_more_databases_than_connections_work_side_by_side(databases: Databases) -> None:
-    ids = [f"db{n}" for n in range(2 * MAX_OPEN + 60)]
+    ids = [f"db{n}" for n in range(MAX_OPEN + 30)]
     await asyncio.gather(*(databases.create(name, Origin(builtin="zoo")) for name in ids))
     for _ in range(2):
         names_of_each = await asyncio.gather(*(names(databases, name) for name in ids))
         assert names_of_each == [["Rex", "Mia"]] * len(ids)
-        assert await count_connections(databases) <= MAX_OPEN + 10  # those just closed take a moment to go
+        await until_connections_are_at_most(MAX_OPEN + 10, databases)  # a server and its templates have some of theirs
