@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.test_time import COLLECTION, Parts, Timed, parts, read, tables
+from benchmarks.test_time import COLLECTION, Parts, Timed, built_in_tasks, parts, read, tables
 from tests.support import cpu_times
 from tests.support.cpu_times import CpuTimes, cpu_seconds
+
+from opsgym_domains import registry
 
 DOMAINS = ("csm", "itsm")
 TASK = "tests/suites/test_tasks.py::test_a_task_accepts_what_is_right_and_nothing_else"
@@ -27,16 +29,29 @@ def test_the_time_of_a_run_is_divided_by_what_it_grows_with() -> None:
     assert parts(TIMES, DOMAINS) == Parts(11.0, {"csm": 2.0, "itsm": 4.0}, 4.0, 2)
 
 
-def test_more_domains_and_tasks_cost_what_the_mean_ones_do() -> None:
-    assert parts(TIMES, DOMAINS).projected(domains=7, tasks=100) == 11 + 7 * 3 + 100 * 2
+def test_more_tasks_cost_what_the_mean_one_does() -> None:
+    assert parts(TIMES, DOMAINS).projected(tasks=100) == 11 + 2 + 4 + 100 * 2
 
 
-def test_the_tables_name_sum_projection_folders_and_groups() -> None:
-    text = "\n".join(tables(TIMES, DOMAINS))
+def test_the_tables_name_sum_projections_folders_and_groups() -> None:
+    text = "\n".join(tables(TIMES, DOMAINS, tasks=50))
+    assert "| 2 tasks of built-in suites | 4 | 0.0 |" in text
     assert "| sum, 2 domains | 21 | 0.2 |" in text
-    assert "| projected: 7 domains, 1,167 tasks | 2366 | 19.7 |" in text
+    assert "| projected: 2 domains, 50 tasks | 117 | 1.0 |" in text
+    assert "| projected: 2 domains, 1,167 tasks | 2351 | 19.6 |" in text
     assert "| tests/runner | 6.0 | 9.0 |" in text
     assert "| suites of csm | 3.0 | 3.0 |" in text
+
+
+def test_a_run_of_all_tasks_is_not_projected_to_as_many() -> None:
+    assert [line for line in tables(TIMES, DOMAINS, tasks=2) if "projected" in line] == [
+        "| projected: 2 domains, 1,167 tasks | 2351 | 19.6 |"
+    ]
+
+
+def test_the_tasks_of_the_installed_suites_are_counted_once() -> None:
+    suites = [suite for suite in registry.suites() if suite != "core"]
+    assert built_in_tasks() == sum(len(registry.suite_rows(suite)) for suite in suites)
 
 
 def test_a_folder_without_times_is_refused_with_the_command_that_writes_them(tmp_path: Path) -> None:
