@@ -19,7 +19,7 @@ import zstandard
 from tests.domains.declaration import SOAK
 from tests.suites.proofs import Case
 
-PARTS = 5
+PARTS = 10
 """One of so many tasks is proved in full."""
 ROOT = Path(__file__).parents[2]
 BEFORE = "HEAD~1"
