@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,9 @@ from opsgym_domains.calendar.tables import Event
 from opsgym_domains.calendar.tables import User as CalendarUser
 from opsgym_domains.csm.tables import CustomerCase
 from opsgym_domains.csm.tables import User as CsmUser
-from opsgym_domains.hr.tables import HrProfile
+from opsgym_domains.email.tables import Profile, VacationSettings
+from opsgym_domains.email.tables import User as EmailUser
+from opsgym_domains.hr.tables import HrCase, HrProfile
 from opsgym_domains.hr.tables import User as HrUser
 from opsgym_domains.itsm.tables import Incident, Location
 from opsgym_domains.itsm.tables import User as ItsmUser
@@ -21,27 +24,45 @@ from opsgym_domains.kit.sqlite import run_seed
 from opsgym_domains.variants.companies import COMPANIES, rewriting_of, rewritings_of
 from opsgym_domains.variants.worlds import SeedScripts
 from opsgym_suites.hybrid.cast import ABSENCES, PEOPLE, System, accounts, person
-from opsgym_suites.hybrid.seeds import SEED, WORLDS, fenmoor_sql
+from opsgym_suites.hybrid.seeds import SEED, WORLDS, fenmoor_sql, mailboxes
+from opsgym_suites.hybrid.seeds import email as mail
 from opsgym_suites.hybrid.seeds.calendar import calendar_world
 from opsgym_suites.hybrid.seeds.csm import csm_world
+from opsgym_suites.hybrid.seeds.email import email_world
+from opsgym_suites.hybrid.seeds.email_conversations import CONVERSATIONS
 from opsgym_suites.hybrid.seeds.hr import hr_world
 from opsgym_suites.hybrid.seeds.itsm import itsm_world
 from opsgym_suites.kit.authoring_rules import seed_violations
+from opsgym_suites.kit.scenarios import days
 from opsgym_suites.kit.seed_sql import seed_sql
-from opsgym_suites.kit.world import NOW, World
+from opsgym_suites.kit.world import NOW, World, key_of
 
-USERS: dict[System, type[Any]] = {"itsm": ItsmUser, "csm": CsmUser, "hr": HrUser, "calendar": CalendarUser}
-MAKERS: dict[System, Callable[[], World]] = {
-    "itsm": itsm_world, "csm": csm_world, "hr": hr_world, "calendar": calendar_world
+USERS: dict[System, type[Any]] = {
+    "itsm": ItsmUser, "csm": CsmUser, "hr": HrUser, "calendar": CalendarUser, "email": EmailUser
 }  # fmt: skip
+NAMES: dict[System, tuple[str, ...]] = {"calendar": ("given_name", "family_name"), "email": ("name",)}
+"""Columns of a user's name, where they are not first and last name."""
+MAKERS: dict[System, Callable[[], World]] = {
+    "itsm": itsm_world, "csm": csm_world, "hr": hr_world, "calendar": calendar_world, "email": email_world
+}  # fmt: skip
+LEFT = tuple(one.name for one in PEOPLE if one.left is not None)
+TALK: dict[System, int] = {"email": 15}
+"""Systems whose texts name records of others, and how many they name at least."""
 each_system = pytest.mark.parametrize("system", USERS)
 
 
 def user(system: System, name: str) -> Any:
     """The account of a person, found by the name that the system has."""
-    first, _, last = person(name).name_in(system).partition(" ")
-    columns = ("given_name", "family_name") if system == "calendar" else ("first_name", "last_name")
-    return WORLDS[system]().one(USERS[system], **dict(zip(columns, (first, last), strict=True)))
+    whole, columns = person(name).name_in(system), NAMES.get(system, ("first_name", "last_name"))
+    parts = whole.split(" ") if len(columns) == 2 else [whole]
+    return WORLDS[system]().one(USERS[system], **dict(zip(columns, parts, strict=True)))
+
+
+def state(system: System, row: Any) -> tuple[str, bool]:
+    """The address of an account, and whether it is active."""
+    if system == "email":
+        return row.primary_email, bool(mailboxes().one(Profile, user_id=row.id).active)
+    return row.email, row.is_active if system == "calendar" else row.active
 
 
 @each_system
@@ -50,10 +71,9 @@ def test_everybody_has_one_account_with_the_name_the_address_and_the_state_that_
 ) -> None:
     offenders = []
     for one in accounts(system):
-        row = user(system, one.name)
-        active = row.is_active if system == "calendar" else row.active
-        if (row.email, active) != (one.address_in(system), one.active_in(system)):
-            offenders.append((one.name, row.email, active))
+        stored = state(system, user(system, one.name))
+        if stored != (one.address_in(system), one.active_in(system)):
+            offenders.append((one.name, *stored))
     assert offenders == []
 
 
@@ -83,6 +103,7 @@ def test_people_who_have_left_have_a_last_day_in_hr_and_some_an_account_that_is_
         ("calendar", "Nadia Okafor", "Nadia Petrov"),
         ("csm", "Keziah Monroe", "Keziah Lund"),
         ("itsm", "Beatrix Lowell", "Beatrix Harrow"),
+        ("email", "Tamsin Yarwood", "Tamsin Wardle"),
     ],
 )
 def test_a_former_name_is_in_one_system_only(system: System, name: str, differs: str) -> None:
@@ -123,10 +144,89 @@ def test_all_systems_stand_at_the_same_time_and_the_same_cast_gives_the_same_tex
 
 
 @each_system
+def test_keys_are_unique_and_nothing_is_later_than_now(system: System) -> None:
+    world = WORLDS[system]()
+    offenders = []
+    for kind in world.kinds:
+        rows = world.all(kind)
+        if len(list(kind.__table__.primary_key)) == 1 and len({getattr(row, key_of(kind)) for row in rows}) < len(rows):
+            offenders.append(f"{kind.__tablename__}: keys")
+        columns = [name for name in (kind.created, kind.updated) if name is not None]
+        if any(time is not None and time > NOW for row in rows for name in columns for time in (getattr(row, name),)):
+            offenders.append(f"{kind.__tablename__}: times")
+    assert offenders == []
+
+
+@each_system
 def test_the_gym_server_has_the_rows_of_the_world(gyms: Gyms, system: System) -> None:
     database = gyms(system).database(builtin=SEED)
     table = f'"{USERS[system].__tablename__}"'
     assert database.value(f"SELECT count(*) FROM {table}") == len(WORLDS[system]().all(USERS[system]))
+
+
+# --- mail ------------------------------------------------------------------------------------------------------------
+
+
+def has_left(name: str) -> bool:
+    """Whether HR has a last day of a person in the past."""
+    day = WORLDS["hr"]().one(HrProfile, user_id=user("hr", name).user_id).employment_end_date
+    return day is not None and day < NOW
+
+
+def test_mail_goes_on_to_people_who_have_left_and_to_their_private_addresses() -> None:
+    world, private = mailboxes(), {}
+    for name in mail.FORWARDS:
+        row = world.forwarding(name)
+        address = WORLDS["hr"]().one(HrProfile, user_id=user("hr", name).user_id).personal_email
+        private[name] = (row.enabled, row.email_address == address, has_left(name))
+    assert private == {
+        "Philippa Gow": (True, True, True), "Lorne Fitch": (True, True, True), "Juno Castle": (True, True, False),
+        "Giselle Amato": (True, False, False),
+    }  # fmt: skip
+    assert {name for _owner, name, _state in mail.DELEGATES if has_left(name)} == {
+        "Sefton Grady", "Philippa Gow", "Dorothea Blum"
+    }  # fmt: skip
+    assert {name for _owner, _word, name in mail.FILTERS if has_left(name)} == {"Lorne Fitch", "Sefton Grady"}
+    assert [len(world.delegates(owner)) for owner in ("Kirra Dawe", "Honora Quill", "Nadia Okafor")] == [2, 1, 0]
+
+
+def _answers(reply: VacationSettings) -> bool:
+    """Whether an automatic reply is sent now."""
+    first, last = reply.start_time, reply.end_time
+    return bool(reply.enable_auto_reply and first is not None and last is not None and first <= NOW < last)
+
+
+def test_automatic_replies_miss_absences_and_name_people_who_have_left() -> None:
+    world, today = mailboxes(), {one.person for one in ABSENCES if one.first <= NOW < one.first + days(one.days)}
+    answers = {name for name in today if _answers(world.reply(name))}
+    assert today == {"Venetia Croft", "Kirra Dawe", "Giselle Amato"}
+    assert answers == {"Venetia Croft"}
+    assert {one.owner for one in mail.REPLIES if any(has_left(name) and name in one.text for name in LEFT)} == {
+        "Venetia Croft", "Anselm Pryor"
+    }  # fmt: skip
+
+
+def test_a_conversation_is_in_the_mailboxes_of_all_who_take_part() -> None:
+    world = mailboxes()
+    offenders = [
+        (one.key, who)
+        for one in CONVERSATIONS
+        for who in {*one.to, *one.copied, *(author for author, _when, _text in one.turns)}
+        if len(world.thread(world.message(one.key, who))) != len(one.turns)
+    ]
+    assert offenders == []
+    assert world.mailbox("@kelder-charts").primary_email.endswith("@kelderwater.example")
+    with pytest.raises(LookupError):
+        world.mailbox("Ida Unknown")
+
+
+@pytest.mark.parametrize("system", TALK)
+def test_texts_name_records_that_the_other_systems_have(system: System) -> None:
+    kinds: dict[System, type[Any]] = {"itsm": Incident, "csm": CustomerCase, "hr": HrCase}
+    known = {row.number for other, kind in kinds.items() for row in WORLDS[other]().all(kind)}
+    named = set(re.findall(r"\b(?:INC-|CS-|HRC)\d{3,}", fenmoor_sql(system)()))
+    assert named <= known
+    assert len(named) >= TALK[system]
 
 
 @pytest.mark.parametrize("variant", [1, 7, 4711])

@@ -51,7 +51,7 @@ DOMAIN = Domain(
     ),
     response_style=PUBLISHED,
     actors=ACTORS,
-    seeds=packaged_seeds("opsgym_domains.email", "ferries", "press"),
+    seeds=packaged_seeds("opsgym_domains.email", "ferries", "press", "fenmoor"),
     mail=MAIL,
     policy=lambda: files("opsgym_domains.email").joinpath("policy.md").read_text(encoding="utf-8"),
     deadlines=DEADLINES,

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-System = Literal["itsm", "csm", "hr", "calendar"]
+System = Literal["itsm", "csm", "hr", "calendar", "email"]
 """Domains that have a seed of the company."""
 COMPANY, DOMAIN = "Fenmoor Pumps", "fenmoor.example"
 OLD_DOMAIN = "ridgewater.example"
 """Mail domain of the firm in Sydney before Fenmoor bought it."""
+PRIVATE_DOMAIN = "homepost.example"
+"""Mail domain of private addresses, which HR knows."""
 
 
 @dataclass(frozen=True)
@@ -147,18 +149,20 @@ def _people() -> Sequence[Person]:
         Person("Elodie Marsh", LONDON, "Administration", "Venetia Croft", {"csm": "agent"}),
         Person("Gideon Rusk", NEW_YORK, "Administration", mercer, {"csm": "agent"}),
         Person("Winona Tabor", NEW_YORK, "Administration", mercer, {"csm": "agent"}),
-        Person("Lachlan Ord", SYDNEY, "Administration", storrs, {"csm": "agent"}),
+        Person("Lachlan Ord", SYDNEY, "Administration", storrs, {"csm": "agent"}, domains={"email": OLD_DOMAIN}),
         Person("Philippa Gow", LONDON, "Administration", "Venetia Croft", {"csm": "agent"}, left="10-16",
-            open_in=("csm",)),
-        Person("Tamsin Yarwood", LONDON, "Administration", "Venetia Croft", {"csm": "agent"}),
+            open_in=("csm", "email")),
+        Person("Tamsin Yarwood", LONDON, "Administration", "Venetia Croft", {"csm": "agent"},
+            names={"email": "Tamsin Wardle"}),
         Person("Ezra Colby", NEW_YORK, "Administration", mercer, {"csm": "agent"}),
-        Person("Marnie Stroud", SYDNEY, "Administration", storrs, {"csm": "agent"}),
+        Person("Marnie Stroud", SYDNEY, "Administration", storrs, {"csm": "agent"}, closed_in=("email",)),
         # everybody else
         Person("Jocasta Finn", LONDON, "Software Engineer", achebe),
         Person("Anselm Pryor", LONDON, "Software Engineer", achebe),
         Person("Beatrix Lowell", LONDON, "QA", achebe, names={"itsm": "Beatrix Harrow"}),
         Person("Caspian Rowe", LONDON, "QA", achebe),
-        Person("Dorothea Blum", LONDON, "Software Engineer", achebe, left="11-13", open_in=("itsm", "calendar")),
+        Person("Dorothea Blum", LONDON, "Software Engineer", achebe, left="11-13",
+            open_in=("itsm", "calendar", "email")),
         Person("Emrys Vaughan", SYDNEY, "Software Engineer", achebe, domains={"itsm": OLD_DOMAIN}),
         Person("Fenella Stark", SYDNEY, "QA", achebe),
         Person("Giselle Amato", NEW_YORK, "Sales", sloane),

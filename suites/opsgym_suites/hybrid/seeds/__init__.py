@@ -1,6 +1,6 @@
 """The seed `fenmoor` of each domain, drawn from one cast.
 
-Drive, email and Teams have no seed of the company yet; each gets a module beside the others, and a place in `WORLDS`.
+Drive and Teams have no seed of the company yet; each gets a module beside the others, and a place in `WORLDS`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cache
 from opsgym_suites.hybrid.cast import System
 from opsgym_suites.hybrid.seeds.calendar import calendar_world
 from opsgym_suites.hybrid.seeds.csm import csm_world
+from opsgym_suites.hybrid.seeds.email import email_world
 from opsgym_suites.hybrid.seeds.hr import hr_world
 from opsgym_suites.hybrid.seeds.itsm import itsm_world
 from opsgym_suites.kit.seed_sql import seed_sql
@@ -18,8 +19,11 @@ from opsgym_suites.kit.world import World
 
 SEED = "fenmoor"
 """Name of the seeds in all domains."""
+mailboxes = cache(email_world)
+"""The mailboxes of the company, with their look-ups by name."""
 WORLDS: Mapping[System, Callable[[], World]] = {
-    "itsm": cache(itsm_world), "csm": cache(csm_world), "hr": cache(hr_world), "calendar": cache(calendar_world)
+    "itsm": cache(itsm_world), "csm": cache(csm_world), "hr": cache(hr_world), "calendar": cache(calendar_world),
+    "email": mailboxes,
 }  # fmt: skip
 """The rows of the company, by domain."""
 

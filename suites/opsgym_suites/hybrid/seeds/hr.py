@@ -18,7 +18,7 @@ from opsgym_suites.hr.seeds.setting import (
     Team,
 )
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.hybrid.cast import COMPANY, DOMAIN, accounts
+from opsgym_suites.hybrid.cast import COMPANY, DOMAIN, PRIVATE_DOMAIN, accounts
 from opsgym_suites.kit.world import NOW
 
 HEAD = "Aurelio Banks"
@@ -95,7 +95,7 @@ def _setting() -> Setting:
         number=57,
         organisation=COMPANY,
         domain=DOMAIN,
-        private="homepost.example",
+        private=PRIVATE_DOMAIN,
         phone="+44 20 5553",
         founded=datetime(2025, 1, 6, 8, 0),  # noqa: DTZ001 - tables keep UTC without a zone
         staff=[Staff(one.name, one.roles["hr"], one.skills, one.active_in("hr")) for one in staff],
