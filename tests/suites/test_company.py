@@ -14,6 +14,7 @@ from opsgym_domains.calendar.tables import Event
 from opsgym_domains.calendar.tables import User as CalendarUser
 from opsgym_domains.csm.tables import CustomerCase
 from opsgym_domains.csm.tables import User as CsmUser
+from opsgym_domains.drive.tables import User as DriveUser
 from opsgym_domains.email.tables import Profile, VacationSettings
 from opsgym_domains.email.tables import User as EmailUser
 from opsgym_domains.hr.tables import HrCase, HrProfile
@@ -21,32 +22,43 @@ from opsgym_domains.hr.tables import User as HrUser
 from opsgym_domains.itsm.tables import Incident, Location
 from opsgym_domains.itsm.tables import User as ItsmUser
 from opsgym_domains.kit.sqlite import run_seed
+from opsgym_domains.teams.tables import Team
+from opsgym_domains.teams.tables import User as TeamsUser
 from opsgym_domains.variants.companies import COMPANIES, rewriting_of, rewritings_of
 from opsgym_domains.variants.worlds import SeedScripts
 from opsgym_suites.hybrid.cast import ABSENCES, PEOPLE, System, accounts, person
-from opsgym_suites.hybrid.seeds import SEED, WORLDS, fenmoor_sql, mailboxes
+from opsgym_suites.hybrid.seeds import SEED, WORLDS, collaboration, fenmoor_sql, files, mailboxes
 from opsgym_suites.hybrid.seeds import email as mail
 from opsgym_suites.hybrid.seeds.calendar import calendar_world
 from opsgym_suites.hybrid.seeds.csm import csm_world
+from opsgym_suites.hybrid.seeds.drive import drive_world
+from opsgym_suites.hybrid.seeds.drive_files import DOCUMENTS, FITCH
 from opsgym_suites.hybrid.seeds.email import email_world
 from opsgym_suites.hybrid.seeds.email_conversations import CONVERSATIONS
 from opsgym_suites.hybrid.seeds.hr import hr_world
 from opsgym_suites.hybrid.seeds.itsm import itsm_world
+from opsgym_suites.hybrid.seeds.teams import teams_world
+from opsgym_suites.hybrid.seeds.teams_posts import SAID
 from opsgym_suites.kit.authoring_rules import seed_violations
 from opsgym_suites.kit.scenarios import days
 from opsgym_suites.kit.seed_sql import seed_sql
 from opsgym_suites.kit.world import NOW, World, key_of
 
 USERS: dict[System, type[Any]] = {
-    "itsm": ItsmUser, "csm": CsmUser, "hr": HrUser, "calendar": CalendarUser, "email": EmailUser
+    "itsm": ItsmUser, "csm": CsmUser, "hr": HrUser, "calendar": CalendarUser, "email": EmailUser,
+    "drive": DriveUser, "teams": TeamsUser,
 }  # fmt: skip
-NAMES: dict[System, tuple[str, ...]] = {"calendar": ("given_name", "family_name"), "email": ("name",)}
+NAMES: dict[System, tuple[str, ...]] = {
+    "calendar": ("given_name", "family_name"), "email": ("name",), "drive": ("display_name",),
+    "teams": ("given_name", "surname"),
+}  # fmt: skip
 """Columns of a user's name, where they are not first and last name."""
 MAKERS: dict[System, Callable[[], World]] = {
-    "itsm": itsm_world, "csm": csm_world, "hr": hr_world, "calendar": calendar_world, "email": email_world
+    "itsm": itsm_world, "csm": csm_world, "hr": hr_world, "calendar": calendar_world, "email": email_world,
+    "drive": drive_world, "teams": teams_world,
 }  # fmt: skip
 LEFT = tuple(one.name for one in PEOPLE if one.left is not None)
-TALK: dict[System, int] = {"email": 15}
+TALK: dict[System, int] = {"email": 15, "drive": 6, "teams": 8}
 """Systems whose texts name records of others, and how many they name at least."""
 each_system = pytest.mark.parametrize("system", USERS)
 
@@ -62,6 +74,10 @@ def state(system: System, row: Any) -> tuple[str, bool]:
     """The address of an account, and whether it is active."""
     if system == "email":
         return row.primary_email, bool(mailboxes().one(Profile, user_id=row.id).active)
+    if system == "drive":
+        return row.email, row.auth_token is not None
+    if system == "teams":
+        return row.mail, row.account_enabled
     return row.email, row.is_active if system == "calendar" else row.active
 
 
@@ -104,6 +120,8 @@ def test_people_who_have_left_have_a_last_day_in_hr_and_some_an_account_that_is_
         ("csm", "Keziah Monroe", "Keziah Lund"),
         ("itsm", "Beatrix Lowell", "Beatrix Harrow"),
         ("email", "Tamsin Yarwood", "Tamsin Wardle"),
+        ("drive", "Fenella Stark", "Fenella Carrow"),
+        ("teams", "Winona Tabor", "Winona Keel"),
     ],
 )
 def test_a_former_name_is_in_one_system_only(system: System, name: str, differs: str) -> None:
@@ -218,6 +236,71 @@ def test_a_conversation_is_in_the_mailboxes_of_all_who_take_part() -> None:
     assert world.mailbox("@kelder-charts").primary_email.endswith("@kelderwater.example")
     with pytest.raises(LookupError):
         world.mailbox("Ida Unknown")
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_people_who_have_left_own_files_organize_drives_and_are_in_groups() -> None:
+    world = files()
+    owners = {
+        one.path.partition(":")[0][1:]: world.owner(world.document(one.key)).deleted
+        for one in DOCUMENTS if one.path.startswith("@") and has_left(one.path[1:].partition(":")[0])
+    }  # fmt: skip
+    assert owners == {"Sefton Grady": True, "Philippa Gow": True, "Lorne Fitch": True, "Dorothea Blum": False}
+    roles = [("PumpWatch", "Dorothea Blum"), ("Site technicians", "Sefton Grady"), ("Contracts", "Lorne Fitch")]
+    held = {name: world.member(space, world.account(name).email).role for space, name in roles}
+    assert held == {"Dorothea Blum": "organizer", "Sefton Grady": "organizer", "Lorne Fitch": "fileOrganizer"}
+    assert world.account("Sefton Grady") in world.members("drive-admins")
+    assert world.members("engineering")[0] is world.account("Dorothea Blum")
+
+
+def test_groups_of_files_differ_from_managers_sites_and_moves() -> None:
+    world = files()
+    reports = {one.name for one in PEOPLE if one.manager == "Wendell Achebe" and one.left is None}
+    engineers = {one for one in reports if world.account(one) in world.members("engineering")}
+    assert reports - engineers == {"Fenella Stark", "Emrys Vaughan", "Nell Whitcombe"}
+    assert world.account("Piotr Zielin") in world.members("engineering")
+    assert world.account("Juno Castle") in world.members("customer-desk")
+    assert world.account("Juno Castle") not in world.members("sales")
+    away = {"Ruben Castellan", "Horatio Beale"}
+    assert {name for name in away if world.account(name) in world.members("london-house")} == away
+
+
+def test_files_are_shared_with_outsiders_whom_rules_or_other_systems_keep_out() -> None:
+    world = files()
+    assert world.permission(world.document("price-list"), FITCH).role == "reader"
+    assert world.labels(world.document("price-list")) == {"sensitivity": "confidential"}
+    contact = mailboxes().mailbox("@gow-bendigo").primary_email
+    assert world.permission(world.document("bendigo-renewal"), contact).role == "writer"
+    assert world.permission(world.document("charts-article"), "anyone").role == "reader"
+    assert world.labels(world.document("hudson-prices")) == {}
+    subject = mailboxes().subject(mailboxes().message("hudson-quote", "Horatio Beale"))
+    assert subject.startswith("[Confidential]")
+
+
+# --- teams -----------------------------------------------------------------------------------------------------------
+
+
+def test_people_who_have_left_own_teams_alone_or_are_still_members() -> None:
+    world = collaboration()
+    teams = {team.display_name: {user.display_name for user in world.owners(team)} for team in world.all(Team)}
+    assert {name for name, owners in teams.items() if owners <= set(LEFT)} == {"PumpWatch", "Site Technicians"}
+    assert teams["Major Incidents"] == {"Sunniva Hale", "Sefton Grady"}
+    desk = world.names(world.team("Customer Desk"))
+    assert {name for name in desk if name in LEFT} == {"Philippa Gow", "Lorne Fitch"}
+
+
+def test_teams_differ_from_managers_departments_and_houses() -> None:
+    world = collaboration()
+    assert "Wendell Achebe" not in world.names(world.team("PumpWatch"))
+    assert [user.display_name for user in world.owners(world.team("Sales"))] == ["Magnus Orrin"]
+    assert {person(name).manager for name in ("Horatio Beale", "Ingram Tully")} == {"Marguerite Sloane"}
+    assert world.account("Juno Castle").department == "Customer Service"
+    assert "Ruben Castellan" in world.names(world.team("London House"))
+    assert world.account("Ruben Castellan").city == "London"
+    assert world.account("@hudson-start").user_type == "Guest"
+    assert all(world.post_of(key) for key in SAID)
 
 
 @pytest.mark.parametrize("system", TALK)

@@ -59,6 +59,6 @@ DOMAIN = Domain(
     actors=ACTORS,
     files=BROWSER,
     expire=expire,
-    seeds=packaged_seeds("opsgym_domains.drive", "consultancy", "foundation"),
+    seeds=packaged_seeds("opsgym_domains.drive", "consultancy", "foundation", "fenmoor"),
     access=access_rules(TOOLBOX.tools),
 )

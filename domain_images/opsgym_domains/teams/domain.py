@@ -61,7 +61,7 @@ DOMAIN = Domain(
     response_style=GRAPH,
     actors=ACTORS,
     conversations=CONVERSATIONS,
-    seeds=packaged_seeds("opsgym_domains.teams", "bridges", "wards"),
+    seeds=packaged_seeds("opsgym_domains.teams", "bridges", "wards", "fenmoor"),
     timeline=Timeline(table="virtual_event_webinars", key="id", query=WEEK),
     policy=lambda: files("opsgym_domains.teams").joinpath("policy.md").read_text(encoding="utf-8"),
     scope=of_organisation,

@@ -14,7 +14,7 @@ from opsgym_domains.kit.domain import Domain
 from opsgym_domains.variants.rewriting import Rewriting
 from opsgym_domains.variants.worlds import company_rewritings, rewriting
 
-COMPANIES: Mapping[str, Sequence[str]] = {"fenmoor": ("calendar", "csm", "email", "hr", "itsm")}
+COMPANIES: Mapping[str, Sequence[str]] = {"fenmoor": ("calendar", "csm", "drive", "email", "hr", "itsm", "teams")}
 """Domains of a company, by the name of its seeds."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-System = Literal["itsm", "csm", "hr", "calendar", "email"]
+System = Literal["itsm", "csm", "hr", "calendar", "email", "drive", "teams"]
 """Domains that have a seed of the company."""
 COMPANY, DOMAIN = "Fenmoor Pumps", "fenmoor.example"
 OLD_DOMAIN = "ridgewater.example"
@@ -128,11 +128,13 @@ def _people() -> Sequence[Person]:
         Person("Mirabel Stone", NEW_YORK, "Manager", hale, {"itsm": "manager", "hr": "manager"}),
         Person("Nadia Okafor", LONDON, "IT Support", hale, {"itsm": "agent"}, names={"calendar": "Nadia Petrov"}),
         Person("Piotr Zielin", LONDON, "IT Support", hale, {"itsm": "agent"}),
-        Person("Ruben Castellan", NEW_YORK, "IT Support", "Mirabel Stone", {"itsm": "agent"}, sites={"itsm": LONDON}),
+        Person("Ruben Castellan", NEW_YORK, "IT Support", "Mirabel Stone", {"itsm": "agent"},
+            sites={"itsm": LONDON, "teams": LONDON}),
         Person("Yolanda Reyes", NEW_YORK, "IT Support", "Mirabel Stone", {"itsm": "agent"}),
-        Person("Kirra Dawe", SYDNEY, "IT Support", hale, {"itsm": "agent"}, domains={"itsm": OLD_DOMAIN}),
+        Person("Kirra Dawe", SYDNEY, "IT Support", hale, {"itsm": "agent"},
+            domains={"itsm": OLD_DOMAIN, "drive": OLD_DOMAIN}),
         Person("Sefton Grady", LONDON, "IT Support", hale, {"itsm": "agent"}, left="10-30",
-            open_in=("itsm", "calendar")),
+            open_in=("itsm", "calendar", "teams")),
         # customer service
         Person("Isolde Wray", LONDON, "Administration", mercer, {"csm": "admin"}),
         Person("Ambrose Kettle", NEW_YORK, "Administration", mercer, {"csm": "admin", "itsm": "agent"}),
@@ -148,13 +150,14 @@ def _people() -> Sequence[Person]:
         Person("Thora Vance", SYDNEY, "Administration", storrs, {"csm": "agent"}, closed_in=("csm",)),
         Person("Elodie Marsh", LONDON, "Administration", "Venetia Croft", {"csm": "agent"}),
         Person("Gideon Rusk", NEW_YORK, "Administration", mercer, {"csm": "agent"}),
-        Person("Winona Tabor", NEW_YORK, "Administration", mercer, {"csm": "agent"}),
+        Person("Winona Tabor", NEW_YORK, "Administration", mercer, {"csm": "agent"},
+            names={"teams": "Winona Keel"}),
         Person("Lachlan Ord", SYDNEY, "Administration", storrs, {"csm": "agent"}, domains={"email": OLD_DOMAIN}),
         Person("Philippa Gow", LONDON, "Administration", "Venetia Croft", {"csm": "agent"}, left="10-16",
             open_in=("csm", "email")),
         Person("Tamsin Yarwood", LONDON, "Administration", "Venetia Croft", {"csm": "agent"},
             names={"email": "Tamsin Wardle"}),
-        Person("Ezra Colby", NEW_YORK, "Administration", mercer, {"csm": "agent"}),
+        Person("Ezra Colby", NEW_YORK, "Administration", mercer, {"csm": "agent"}, closed_in=("drive",)),
         Person("Marnie Stroud", SYDNEY, "Administration", storrs, {"csm": "agent"}, closed_in=("email",)),
         # everybody else
         Person("Jocasta Finn", LONDON, "Software Engineer", achebe),
@@ -162,12 +165,12 @@ def _people() -> Sequence[Person]:
         Person("Beatrix Lowell", LONDON, "QA", achebe, names={"itsm": "Beatrix Harrow"}),
         Person("Caspian Rowe", LONDON, "QA", achebe),
         Person("Dorothea Blum", LONDON, "Software Engineer", achebe, left="11-13",
-            open_in=("itsm", "calendar", "email")),
+            open_in=("itsm", "calendar", "email", "drive", "teams")),
         Person("Emrys Vaughan", SYDNEY, "Software Engineer", achebe, domains={"itsm": OLD_DOMAIN}),
-        Person("Fenella Stark", SYDNEY, "QA", achebe),
+        Person("Fenella Stark", SYDNEY, "QA", achebe, names={"drive": "Fenella Carrow"}),
         Person("Giselle Amato", NEW_YORK, "Sales", sloane),
         Person("Horatio Beale", NEW_YORK, "Sales", sloane, sites={"itsm": LONDON}),
-        Person("Ingram Tully", NEW_YORK, "Sales", sloane),
+        Person("Ingram Tully", NEW_YORK, "Sales", sloane, closed_in=("teams",)),
         Person("Juno Castle", SYDNEY, "Sales", sloane),
         Person("Kester Dunne", LONDON, "Sales", sloane),
         Person("Lavender Crewe", LONDON, "Administration", quill),

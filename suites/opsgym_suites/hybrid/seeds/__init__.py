@@ -1,6 +1,6 @@
 """The seed `fenmoor` of each domain, drawn from one cast.
 
-Drive and Teams have no seed of the company yet; each gets a module beside the others, and a place in `WORLDS`.
+Invariant: a domain of `cast.System` has a module here and a place in `WORLDS`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from functools import cache
 from opsgym_suites.hybrid.cast import System
 from opsgym_suites.hybrid.seeds.calendar import calendar_world
 from opsgym_suites.hybrid.seeds.csm import csm_world
+from opsgym_suites.hybrid.seeds.drive import drive_world
 from opsgym_suites.hybrid.seeds.email import email_world
 from opsgym_suites.hybrid.seeds.hr import hr_world
 from opsgym_suites.hybrid.seeds.itsm import itsm_world
+from opsgym_suites.hybrid.seeds.teams import teams_world
 from opsgym_suites.kit.seed_sql import seed_sql
 from opsgym_suites.kit.world import World
 
@@ -21,9 +23,13 @@ SEED = "fenmoor"
 """Name of the seeds in all domains."""
 mailboxes = cache(email_world)
 """The mailboxes of the company, with their look-ups by name."""
+files = cache(drive_world)
+"""The files of the company, with their look-ups by name."""
+collaboration = cache(teams_world)
+"""The teams, channels and chats of the company, with their look-ups by name."""
 WORLDS: Mapping[System, Callable[[], World]] = {
     "itsm": cache(itsm_world), "csm": cache(csm_world), "hr": cache(hr_world), "calendar": cache(calendar_world),
-    "email": mailboxes,
+    "email": mailboxes, "drive": files, "teams": collaboration,
 }  # fmt: skip
 """The rows of the company, by domain."""
 

@@ -15,8 +15,9 @@ What disagrees with the other systems, beyond the names and addresses of the cas
 - `FILTERS`: forward to Fitch, Grady and Amato.
 - `ALIASES`: former names from which Okafor, Lowell and Monroe still send by default, and the address of Halloway from
   before the merger.
-- Customers write to people who have left (`ashdown-charts`, `bendigo-shaft`), to a namesake (`warragul-twin`), and get
-  promises against a calendar: Pinto visits on a day of jury duty (`hudson-start`), Dawe swaps a card on a day of leave
+- Customers write to people who have left (`ashdown-charts`, `bendigo-shaft`), to a namesake (`warragul-twin`), and are
+  given days on which colleagues are away: Pinto visits on a day of jury duty (`hudson-start`), Dawe swaps a card on
+  a day of leave
   (`quay-switch`), Pryor speaks during his conference (`release`).
 - `hudson-quote` is confidential in mail, while its sheet on Drive has no label; `legal-ashdown` forbids what
   `tidy-ashdown` asks for; `false-tully` asks for another account than the HR case has.
@@ -50,7 +51,7 @@ from opsgym_suites.hybrid.seeds.records import contacts, filled
 from opsgym_suites.kit.world import NOW, at
 
 PARTNER = Correspondent("ottoline.brand@kelderwater.example", "Ottoline Brand", 0)
-"""A guest of the calendar, who is no contact of customer service."""
+"""A guest of the calendar, whom customer service does not know as a contact."""
 TOPICS: Sequence[Topic] = (
     Topic("Laptop for a new colleague on {day}", (
         ("casper.onslow", "a colleague starts on {day}. Laptop, badge and a desk at {site}, please."),

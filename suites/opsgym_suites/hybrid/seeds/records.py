@@ -31,21 +31,21 @@ class Outsider:
 def numbers() -> dict[str, str]:
     """Numbers of incidents, of customers' cases and of HR cases, by the key of the fixture record."""
     itsm, csm, hr = itsm_world(), csm_world(), hr_world()
-    found = {one.key: itsm.fixture(Incident, one.key).number for one in INCIDENTS}
-    found |= {one.key: csm.fixture(CustomerCase, one.key).number for one in CUSTOMER_CASES}
-    return found | {one.key: hr.fixture(HrCase, one.key).number for one in PEOPLE_CASES}
+    by_key = {one.key: itsm.fixture(Incident, one.key).number for one in INCIDENTS}
+    by_key |= {one.key: csm.fixture(CustomerCase, one.key).number for one in CUSTOMER_CASES}
+    return by_key | {one.key: hr.fixture(HrCase, one.key).number for one in PEOPLE_CASES}
 
 
 @cache
 def contacts() -> dict[str, Outsider]:
     """The customer's contact of each case of customer service, by the key of the fixture record."""
     csm = csm_world()
-    found: dict[str, Outsider] = {}
+    by_case: dict[str, Outsider] = {}
     for one in CUSTOMER_CASES:
         contact = csm.one(Contact, contact_id=csm.fixture(CustomerCase, one.key).contact_id)
         user = csm.one(CustomerUser, user_id=contact.portal_user_id)
-        found[one.key] = Outsider(f"{user.first_name} {user.last_name}", user.email)
-    return found
+        by_case[one.key] = Outsider(f"{user.first_name} {user.last_name}", user.email)
+    return by_case
 
 
 def filled(text: str) -> str:

@@ -353,4 +353,5 @@ BRIDGES = Organisation(
         "Estimating": ("karla.winthereik", ("stine.kirkeby",)),
         "Crane drivers": ("jorn.elmkvist", ("frede.mosegaard", "poul.ravnsborg")),
     },
+    school="Site School",
 )

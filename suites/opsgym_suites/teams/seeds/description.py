@@ -153,3 +153,5 @@ class Organisation:
     """Groups without a team by name: owner and members."""
     calls: int = 40
     """Call records."""
+    school: str = "Ward School"
+    """Provider of courses."""

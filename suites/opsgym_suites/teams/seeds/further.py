@@ -67,7 +67,7 @@ def _courses(plan: Organisation, world: World, people: list[User]) -> None:
         LearningProvider(
             learning_provider_id=provider,
             org_id=plan.key,
-            display_name="Site School" if plan.country[1] == "DK" else "Ward School",
+            display_name=plan.school,
             is_course_activity_sync_enabled=True,
             created_date_time=plan.founded,
             last_modified_date_time=plan.founded,

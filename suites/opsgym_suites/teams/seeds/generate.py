@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from opsgym_domains.teams.access import PERMISSIONS
 from opsgym_domains.teams.graph import MEMBER_TYPE, dumped, shown_time
@@ -84,13 +84,18 @@ SERVICE_PERMISSIONS = ("Calls.Initiate.All", "CallRecords.Read.All", "Team.Creat
 """What applications may do."""
 TEMPLATES = {"standard": "Standard", "retailStore": "Manage a store", "healthcareWard": "Collaborate on a ward"}
 """Templates of the service, by key."""
+W = TypeVar("W", bound=World)
 REACTIONS = ("like", "heart", "laugh", "surprised")
 _FIRST_TAB = 10000100
 
 
 def generate(plan: Organisation) -> World:
     """The rows of an organisation."""
-    world = World(plan.now)
+    return fill(World(plan.now), plan)
+
+
+def fill(world: W, plan: Organisation) -> W:
+    """An empty world with the rows of an organisation added."""
     _Writer(plan, world).write()
     return world
 
