@@ -37,6 +37,7 @@ def visitor(browser: Browser, gym: Gym) -> Iterator[Visitor]:
         yield one
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, also where this file is loaded before xdist
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keeps the tests of a module in one process, which has one browser; two processes take turns with the modules."""
     here = Path(__file__).parent

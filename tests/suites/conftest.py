@@ -26,6 +26,7 @@ def gym(gyms: Gyms) -> Gym:
     return gyms("itsm")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, also where this file is loaded before xdist
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the tests of a domain into one process: building its drafts takes as long as playing many of its tasks."""
     here = Path(__file__).parent
