@@ -28,7 +28,7 @@ from opsgym_domains.drive.reach import (
     shared_widely,
     suffices,
 )
-from opsgym_domains.drive.resources import Resource, file_resource, file_resources
+from opsgym_domains.drive.resources import SHARING, Resource, file_resource, shared_files
 from opsgym_domains.drive.search import FILE_TERMS, depends_on_user, found_files
 from opsgym_domains.drive.tables import DriveMembership, File, Permission, SharedDrive
 from opsgym_domains.drive.toolbox import tool
@@ -139,8 +139,8 @@ async def list_files(
     if gym.is_strict:
         conditions.append(_listed(user, conditions, by_link="drive_id" in filters))
     start, order = offset_of(page_token), order_of(order_by or "modifiedTime desc")
-    rows = await gym.some(File, conditions, order, start, page_size + 1)
-    files, more = await file_resources(gym, rows[:page_size]), next_page(start, page_size, start + len(rows))
+    rows = await gym.some(File, conditions, SHARING, order, start, page_size + 1)
+    files, more = shared_files(gym, rows[:page_size]), next_page(start, page_size, start + len(rows))
     return {"kind": "drive#fileList", "incompleteSearch": False, "files": files, **more}
 
 

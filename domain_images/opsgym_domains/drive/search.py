@@ -17,10 +17,12 @@ from sqlalchemy import (
     Select,
     Text,
     and_,
+    any_,
     cast,
     exists,
     false,
     func,
+    literal_column,
     not_,
     or_,
     select,
@@ -32,6 +34,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from opsgym_domains.drive.query import Condition, Joined, Node, Not, Term, parse
 from opsgym_domains.drive.reach import ROLES, Principal, below, named
 from opsgym_domains.drive.tables import (
+    OTHER_PARENTS,
     Blob,
     DriveMembership,
     File,
@@ -105,28 +108,47 @@ def found_drives(text: str) -> Found:
     Raises:
         ToolError: `INVALID_QUERY`.
     """
-    return _of(parse(text, DRIVE_TERMS), _drive)
+    return _of(parse(text, DRIVE_TERMS), lambda condition: _known(_drive(condition)))
 
 
 def _of(node: Node, condition: Callable[[Condition], Found]) -> Found:
-    """The condition of a tree. An unknown value meets no condition, so that its negation does.
-
-    `coalesce` also keeps Postgres from turning subqueries into joins, which it plans badly without statistics.
-    """
+    """The condition of a tree."""
     if isinstance(node, Not):
         return not_(_of(node.part, condition))
     if isinstance(node, Joined):
         return (and_ if node.operator == "and" else or_)(_of(node.left, condition), _of(node.right, condition))
-    return func.coalesce(condition(node), false())
+    return condition(node)
+
+
+def _known(holds: Found) -> Found:
+    """A condition that an unknown value does not meet, so that its negation does.
+
+    `coalesce` also keeps Postgres from turning subqueries into joins, which it plans badly without statistics.
+    """
+    return func.coalesce(holds, false())
+
+
+def _one_of(*selections: Select[Any]) -> Found:
+    """Whether selections of ids have the file's. With an array Postgres reads the rows of the ids, and no others."""
+    return File.id == any_(func.array(union_all(*selections).scalar_subquery()))
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
 def _file(condition: Condition, user: Principal) -> Found:
-    term, value = condition.term, condition.value
+    term, value = condition.term, str(condition.value)
     if condition.operator == "contains" and term == "name":
-        return _name_has(str(value))
+        return _name_has(value)
+    if term == "fullText":
+        return _full_text(value)
+    if term == "parents" and value != "root":
+        return _in_folder(value)
+    return _known(_other(condition, user))
+
+
+def _other(condition: Condition, user: Principal) -> Found:
+    term, value = condition.term, condition.value
     if term in _COLUMNS:
         return _column(_COLUMNS[term], condition)
     if term == "mimeType":
@@ -141,7 +163,7 @@ def _file(condition: Condition, user: Principal) -> Found:
         return _same(_visible_as(str(value)), condition, value=True)
     if isinstance(value, tuple):
         return _has_property(*value)
-    return _MEMBERS[term](str(value), user)
+    return _in_root(user) if term == "parents" else _has_label(str(value))
 
 
 def _column(column: Any, condition: Condition) -> Found:
@@ -173,10 +195,10 @@ _HOLDERS: Mapping[str, Sequence[str]] = {"owners": ROLES[5:], "writers": ROLES[2
 def _name_has(text: str) -> Found:
     """Whether a word of the name begins with a text; a text without a word is contained in every one."""
     words = words_of(text)
-    return File.id.in_(select(File.id).where(_has_words(File.name, words, begins=True))) if words else true()
+    return _one_of(select(File.id).where(_has_words(File.name, words, begins=True))) if words else true()
 
 
-def _full_text(text: str, _user: Principal) -> Found:
+def _full_text(text: str) -> Found:
     """Whether name, description or content have each of the words; a phrase in double quotes is in one of them."""
     phrases = [words_of(phrase or word) for phrase, word in re.findall(r'"([^"]*)"?|([^\s"]+)', text)[:50]]
     return and_(true(), *(_is_in_text(words) for words in phrases if words))
@@ -190,7 +212,7 @@ def _is_in_text(words: list[str]) -> Found:
         .where(Blob.storage == "DB", _has_words(Blob.key, words, begins=False))
     )
     texts = (select(File.id).where(_has_words(column, words, begins=False)) for column in (File.name, File.description))
-    return File.id.in_(union_all(contents, *texts))
+    return _one_of(contents, *texts)
 
 
 def _has_words(column: Any, words: list[str], *, begins: bool) -> Found:
@@ -234,30 +256,26 @@ def _held_by(name: str, roles: Sequence[str], user: Principal) -> Found:
     return File.id.in_(below(or_(direct, File.drive_id.in_(drives), File.drive_id.in_(shared))))
 
 
-def _in_folder(key: str, user: Principal) -> Found:
-    """Whether a folder holds the file. `root` is the user's own top level; a drive's id is the drive's."""
-    if key == "root":
-        owned = exists().where(
-            Permission.file_id == File.id, Permission.role == "owner", Permission.user_id == user.user_id
-        )
-        return and_(File.parent_id.is_(None), File.drive_id.is_(None), owned)
-    return or_(
-        File.parent_id == key,
-        func.strpos(File.parent_ids, f'"{key}"') > 0,
-        and_(File.parent_id.is_(None), File.drive_id == key),
+def _in_root(user: Principal) -> Found:
+    """Whether the file is at the top level of the user's own files."""
+    owned = exists().where(
+        Permission.file_id == File.id, Permission.role == "owner", Permission.user_id == user.user_id
+    )
+    return and_(File.parent_id.is_(None), File.drive_id.is_(None), owned)
+
+
+def _in_folder(key: str) -> Found:
+    """Whether a folder, or a shared drive at its top level, holds the file."""
+    return _one_of(
+        select(File.id).where(File.parent_id == key),
+        select(File.id).where(literal_column(OTHER_PARENTS), func.strpos(File.parent_ids, f'"{key}"') > 0),
+        select(File.id).where(File.parent_id.is_(None), File.drive_id == key),
     )
 
 
-def _has_label(key: str, _user: Principal) -> Found:
+def _has_label(key: str) -> Found:
     label = key.removeprefix("labels/")
     return exists().where(FileLabel.file_id == File.id, FileLabel.label_id == label)
-
-
-_MEMBERS: Mapping[str, Callable[[str, Principal], Found]] = {
-    "parents": _in_folder,
-    "labels": _has_label,
-    "fullText": _full_text,
-}
 
 
 def _has_property(key: str, value: str) -> Found:

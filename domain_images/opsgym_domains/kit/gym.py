@@ -208,13 +208,24 @@ class Gym:
         self,
         kind: type[R],
         conditions: Sequence[ColumnElement[bool]],
-        order: Sequence[ColumnElement[Any]],
-        start: int,
-        size: int,
-    ) -> Sequence[R]:
-        """Some of the rows that meet all conditions, for a table that can be large; arguments as for `page`."""
+        value: ColumnElement[Any],
+        order: Sequence[ColumnElement[Any]] = (),
+        start: int = 0,
+        size: int | None = None,
+    ) -> Sequence[tuple[R, Any]]:
+        """Some of the rows that meet all conditions, for a table that can be large, each with a value.
+
+        Args:
+            kind: Row class.
+            conditions: Conditions.
+            value: What Postgres computes for each row in the same query, for instance from other tables.
+            order: Order of the rows; of equal ones the newest row comes first.
+            start: Number of rows before the first one.
+            size: Number of rows; None for all from the first one on.
+        """
         ordered = self._select(kind).where(*conditions).order_by(*order, desc(literal_column(_row_order(kind))))
-        return (await self._session.scalars(ordered.offset(start).limit(size))).all()
+        rows = await self._session.execute(ordered.add_columns(value).offset(start).limit(size))
+        return [(row[0], row[1]) for row in rows]
 
     async def page(
         self,
