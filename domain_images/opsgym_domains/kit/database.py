@@ -1,6 +1,7 @@
 """One open Postgres database: its connection, its clock, and a SQLite snapshot of its current state.
 
-Invariant: uses of a database run one after the other, each in its own transaction; a failed use changes nothing.
+Invariant: uses of a database run one after the other, each that writes in its own transaction; a failed use changes
+nothing.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Database:
         self.clock = clock
         self._metadata = metadata
         self._engine = engine
+        self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
+        """The same connection without BEGIN and COMMIT, each of which takes as long as a short query."""
         self._connections = connections
         self._lock = asyncio.Lock()
         self._users = 0
@@ -77,6 +80,8 @@ class Database:
     async def transaction(self, *, writes: bool) -> AsyncIterator[AsyncSession]:
         """A session that is committed when the block ends and rolled back if it raises.
 
+        A block that does not write has no transaction: nothing else uses the database until it ends.
+
         Args:
             writes: Whether the block may change rows.
 
@@ -85,7 +90,8 @@ class Database:
         """
         async with self._exclusive_use():
             with report_lost_server():
-                async with AsyncSession(self._engine, expire_on_commit=False, autoflush=False) as session:
+                engine = self._engine if writes else self._reader
+                async with AsyncSession(engine, expire_on_commit=False, autoflush=False) as session:
                     async with session.begin():
                         yield session
                     if writes:

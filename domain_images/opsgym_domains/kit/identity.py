@@ -10,7 +10,7 @@ import hashlib
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, literal, literal_column, select
+from sqlalchemy import ColumnElement, bindparam, literal, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -60,12 +60,13 @@ def identify_by(
         absent if role is None else role,
         literal(True) if active is None else active,
     )
+    known = statement.where(column == bindparam("identity"))
     first = statement.select_from(user).order_by(literal_column(ROW_ORDER)).limit(1)
 
     async def identify(session: AsyncSession, value: str | None) -> Actor:
         if not value and otherwise is REFUSE:
             raise Unidentified("IDENTITY_REQUIRED", f"the {header} header is required; it identifies the acting user")
-        row = (await session.execute(statement.where(column == value) if value else first)).first()
+        row = (await session.execute(known, {"identity": value}) if value else await session.execute(first)).first()
         if row is not None:
             user_id, org_id, role_name, is_active = row
             return Actor(user_id, org_id, role_name, is_active, anonymous=not value)
