@@ -88,8 +88,8 @@ async def file_resource(gym: Gym, file: File, labels: str | None = None) -> Reso
 async def file_resources(gym: Gym, files: Sequence[File], labels: str | None = None) -> list[Resource]:
     """Files, as `file_resource` shows one."""
     ids = [file.id for file in files]
-    found = await gym.some(File, [File.id == any_(literal(ids, ARRAY(String)))], SHARING) if ids else ()
-    sharing = {file.id: value for file, value in found}
+    rows = await gym.some(File, [File.id == any_(literal(ids, ARRAY(String)))], SHARING) if ids else ()
+    sharing = {file.id: value for file, value in rows}
     shown = shared_files(gym, [(file, sharing[file.id]) for file in files])
     if labels:
         info = await _label_info(gym, ids, {key.strip() for key in labels.split(",")})
