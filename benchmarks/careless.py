@@ -12,20 +12,22 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.suites.episodes import Play, play_all
+from tests.suites.episodes import Play, Servers, play_all, tool_of
 
-from benchmarks.gym import serving
+from benchmarks.gym import Gym, serving
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains.kit.tools import Tool
 from opsgym_runner.verification.looked_up import ToolCallResult
 from opsgym_suites.__main__ import DOMAINS
 from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.suite import Suite
 
-SUITES = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core")
+SUITES = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core", "hybrid-core")
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,6 @@ class Solved:
     """A task with its reference solution, played."""
 
     task: Task
-    tools: Mapping[str, Tool]
-    """Tools of the task's domain."""
     results: Sequence[ToolCallResult] = ()
     """Results of the reference solution's calls, in order."""
     mistakes: Mapping[str, Sequence[ToolCall]] | None = None
@@ -45,9 +45,13 @@ class Solved:
         """Calls of the reference solution."""
         return self.task.gold_actions or []
 
+    def tool(self, call: ToolCall) -> Tool:
+        """The tool of a call."""
+        return tool_of(self.task, call)
+
     def writes(self, call: ToolCall) -> bool:
         """Whether a call's tool writes."""
-        return self.tools[call.name].writes
+        return self.tool(call).writes
 
 
 Careless = Callable[[Solved], Sequence[ToolCall] | None]
@@ -74,7 +78,7 @@ def skips_look_ups(solved: Solved) -> Sequence[ToolCall] | None:
 
 def never_notifies(solved: Solved) -> Sequence[ToolCall] | None:
     """All calls but those that send notifications."""
-    others = [call for call in solved.gold if not _is_notification(solved.tools[call.name])]
+    others = [call for call in solved.gold if not _is_notification(solved.tool(call))]
     return others if len(others) < len(solved.gold) else None
 
 
@@ -86,7 +90,7 @@ def forgets_the_last_write(solved: Solved) -> Sequence[ToolCall] | None:
 
 def does_more(solved: Solved) -> Sequence[ToolCall] | None:
     """All calls, and the last one that adds a row twice."""
-    effects = [(call, solved.tools[call.name].effect) for call in solved.gold]
+    effects = [(call, solved.tool(call).effect) for call in solved.gold]
     adding = [call for call, effect in effects if effect is not None and effect.operation == "adds"]
     return [*solved.gold, adding[-1]] if adding else None
 
@@ -208,7 +212,7 @@ def _replaced(value: Any, old: Any, new: Any) -> Any:
 def measure_arguments(arguments: Sequence[str]) -> list[str]:
     """Lines of the report, for the arguments of the command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks careless", description=__doc__)
-    parser.add_argument("suites", nargs="*", default=SUITES, metavar="SUITE", help="built-in suites of one domain each")
+    parser.add_argument("suites", nargs="*", default=SUITES, metavar="SUITE", help="built-in suites")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N", help="play every Nth task from the Kth on")
     parser.add_argument(
         "--outcomes",
@@ -236,7 +240,7 @@ def measure(suites: Sequence[str] = SUITES, part: tuple[int, int] = (1, 1), outc
     """Lines of the report.
 
     Args:
-        suites: Built-in suites, of one domain each.
+        suites: Built-in suites, no collection of them.
         part: Which part of each suite is played, and the number of parts.
         outcomes: File of outcomes: tasks that it has are not played, those that are played are added. None for none.
     """
@@ -262,14 +266,24 @@ def _play_suite(suite: str, part: tuple[int, int], outcomes: Path | None) -> Cou
     number, parts = part
     known = _read(outcomes)
     counts: Counter[tuple[str, bool]] = Counter()
-    with serving(domain.domain) as gym:
+    with _serving(written) as servers:
         for authored in list(domain.tasks_of(written))[number - 1 :: parts]:
             key = _digest(authored)
-            passed = known[key] if key in known else _outcomes(authored, gym.url)
+            passed = known[key] if key in known else _outcomes(authored, servers)
             if outcomes is not None and key not in known:
                 _add(outcomes, {"task": authored.task.task_id, "digest": key, "passed": passed})
             counts.update(passed.items())
     return counts
+
+
+@contextmanager
+def _serving(suite: Suite) -> Iterator[Servers]:
+    """Serves the domains of a suite while the context is open."""
+    with ExitStack() as stack:
+        gyms: dict[str, Gym] = {
+            server.domain: stack.enter_context(serving(server.domain)) for server in suite.servers.values()
+        }
+        yield gyms.__getitem__
 
 
 def _digest(authored: AuthoredTask) -> str:
@@ -293,15 +307,15 @@ def _add(outcomes: Path, line: Mapping[str, Any]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def _outcomes(authored: AuthoredTask, url: str) -> dict[str, bool]:
+def _outcomes(authored: AuthoredTask, servers: Servers) -> dict[str, bool]:
     """Whether each agent to which the task applies passes. Agents that do the same are played once."""
-    task, tools = authored.task, authored.tools
-    (gold,) = play_all(url, task, [_play(task, "gold", task.gold_actions or [])])
+    task = authored.task
+    (gold,) = play_all(servers, task, [_play(task, "gold", task.gold_actions or [])])
     if gold.failed:
         raise RuntimeError(f"the reference solution of {task.task_id} fails {', '.join(gold.failed)}")
-    plays = careless_plays(Solved(task, tools, gold.calls, authored.draft.mistakes))
+    plays = careless_plays(Solved(task, gold.calls, authored.draft.mistakes))
     distinct = {_calls(play): play for play in plays}
-    endings = dict(zip(distinct, play_all(url, task, list(distinct.values())), strict=True))
+    endings = dict(zip(distinct, play_all(servers, task, list(distinct.values())), strict=True))
     return {play.label: not endings[_calls(play)].failed for play in plays}
 
 

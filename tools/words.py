@@ -29,6 +29,7 @@ LEFT_OUT = (
     "suites/opsgym_suites/drive/core/wordings.md",
     "suites/opsgym_suites/email/core/wordings.md",
     "suites/opsgym_suites/hr/core/wordings.md",
+    "suites/opsgym_suites/hybrid/core/wordings.md",
     "suites/opsgym_suites/itsm/core/wordings.md",
     "suites/opsgym_suites/teams/core/wordings.md",
 )

@@ -17,6 +17,7 @@ from opsgym_suites.drive.authored import AUTHORED as DRIVE
 from opsgym_suites.email.authored import AUTHORED as EMAIL
 from opsgym_suites.hr.authored import AUTHORED as HR
 from opsgym_suites.hybrid.authored import AUTHORED as HYBRID
+from opsgym_suites.hybrid.authored import SEEDS as COMPANY
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.authored import QUICKSTART
 from opsgym_suites.itsm.recording import recording
@@ -26,7 +27,7 @@ from opsgym_suites.kit.data_files import json_lines, stale, write
 from opsgym_suites.kit.difficulty_table import with_table
 from opsgym_suites.teams.authored import AUTHORED as TEAMS
 
-DOMAINS = (ITSM, CSM, CALENDAR, EMAIL, HR, DRIVE, TEAMS, *HYBRID)
+DOMAINS = (ITSM, CSM, CALENDAR, EMAIL, HR, DRIVE, TEAMS, HYBRID, *COMPANY)
 ROOT = Path(__file__).parents[2]
 """The checkout."""
 PAGE = ROOT / "docs" / "domains.md"

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.careless import Solved, careless_plays, measure, measure_arguments
 
 from opsgym_api.tasks.task import Task, ToolCall
-from opsgym_domains import registry
 from opsgym_runner.verification.looked_up import ToolCallResult
 
 FIND = ToolCall(name="find_incident_by_id", arguments={"incident_id": "INC_001"})
@@ -36,7 +35,7 @@ def solved(*gold: ToolCall, results: dict[int, Any] | None = None, refused: int 
         ToolCallResult(call.name, call.arguments, text, place == refused)
         for place, (call, text) in enumerate(zip(gold, texts, strict=True))
     ]
-    return Solved(task, registry.load("itsm").toolbox.tools, calls, {"does it": [RESOLVE], "does more": [NOTIFY]})
+    return Solved(task, calls, {"does it": [RESOLVE], "does more": [NOTIFY]})
 
 
 def agents(made: Solved) -> dict[str, list[ToolCall]]:

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import httpx
-from tests.support.gym import Gym
 
 from opsgym_api.records.attempt import VerifierResult
 from opsgym_api.records.state_difference import StateDifference
@@ -30,7 +30,15 @@ AT_ONCE = 6
 """Databases in use at the same time; the server's Postgres has connections for more."""
 
 
-Servers = str | Callable[[str], Gym]
+class Server(Protocol):
+    """A running gym server."""
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+
+
+Servers = str | Callable[[str], Server]
 """Where gym servers are: the URL of the only one, or the server of each domain."""
 
 

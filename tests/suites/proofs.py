@@ -31,6 +31,7 @@ from opsgym_suites.email.authored import AUTHORED as EMAIL
 from opsgym_suites.email.verification import VERIFIERS as EMAIL_VERIFIERS
 from opsgym_suites.hr.authored import AUTHORED as HR
 from opsgym_suites.hr.verification import VERIFIERS as HR_VERIFIERS
+from opsgym_suites.hybrid.authored import AUTHORED as HYBRID
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
 from opsgym_suites.kit.derived_verifiers import VerifierBuilder
@@ -41,7 +42,7 @@ from opsgym_suites.kit.suite import SeedTasks, Suite, Worlds
 from opsgym_suites.teams.authored import AUTHORED as TEAMS
 from opsgym_suites.teams.verification import VERIFIERS as TEAMS_VERIFIERS
 
-AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL, TEAMS, DRIVE)
+AUTHORED = (ITSM, CSM, CALENDAR, HR, EMAIL, TEAMS, DRIVE, HYBRID)
 BUILDERS = {
     "itsm": ITSM_VERIFIERS,
     "csm": CSM_VERIFIERS,

@@ -17,7 +17,7 @@ from opsgym_domains.kit.schema import Kind
 from opsgym_domains.variants.worlds import read_world
 from opsgym_suites.kit.authoring_rules import differing_facts
 
-LARGE = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core")
+LARGE = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core", "hybrid-core")
 
 
 @cache
@@ -50,9 +50,10 @@ def _words(text: str) -> set[str]:
 
 
 def _names(task: Task) -> frozenset[str]:
-    """Given and family names of the people in a task's seed."""
-    seed = task.gym_servers_config[0].seed_database_file or ""
-    return _names_in(task.domain or "", seed.removeprefix("builtin:"))
+    """Given and family names of the people in a task's seeds."""
+    servers = task.gym_servers_config
+    seeds = ((server.domain, (server.seed_database_file or "").removeprefix("builtin:")) for server in servers)
+    return frozenset().union(*(_names_in(domain, seed) for domain, seed in seeds))
 
 
 @cache

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import Ending, Play, play_all, tools_of
+from tests.suites.episodes import Ending, Play, play_all, tool_of
 from tests.suites.proofs import LARGE_SEEDS, Case, case_of, failing_plays, gold, right_plays, tasks
 
 from opsgym.taskexport.published import Exported, GymSeed, exported, seed_rows
@@ -14,6 +14,7 @@ from opsgym_api.tasks.days import instant
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 
+DOMAINS = ("itsm", "csm", "calendar", "hr", "email", "teams", "drive", "hybrid")
 EVERY = 25
 """One task in so many is played; neighbours are similar."""
 NOW = instant("2026-11-16T10:00:00")
@@ -26,14 +27,16 @@ def seed_of(domain_name: str, name: str) -> GymSeed:
 
 
 def export(task: Task) -> Exported:
-    (server,) = task.gym_servers_config
-    seed = seed_of(server.domain, server.seed_database_file.removeprefix("builtin:"))
-    return exported(task, {server.mcp_server_name: seed})
+    seeds = {
+        server.mcp_server_name: seed_of(server.domain, server.seed_database_file.removeprefix("builtin:"))
+        for server in task.gym_servers_config
+    }
+    return exported(task, seeds)
 
 
 def plays(case: Case) -> list[Play]:
     """Right and wrong endings; among the wrong ones the solution without each of its first writes."""
-    writes = [place for place, call in enumerate(case.draft.gold) if tools_of(case.task)[call.name].writes]
+    writes = [place for place, call in enumerate(case.draft.gold) if tool_of(case.task, call).writes]
     without = [
         Play(f"without call {place}", [*case.draft.gold[:place], *case.draft.gold[place + 1 :]], case.draft.answer)
         for place in writes[:3]
@@ -56,7 +59,7 @@ def sampled(domain: str) -> list[str]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "task_id",
-    [one for domain in ("itsm", "csm", "calendar", "hr", "email", "teams", "drive") for one in sampled(domain)],
+    [one for domain in DOMAINS for one in sampled(domain)],
 )
 def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: str) -> None:
     case = case_of(task_id)
@@ -64,7 +67,7 @@ def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: s
     assert row is not None
     both = [*(verifier.model_dump(mode="json") for verifier in case.task.verifiers), *row["verifiers"]]
     judged = Task.model_validate({**case.task.model_dump(mode="json"), "verifiers": both})
-    endings = play_all(gyms(case.suite.server.domain).url, judged, plays(case))
+    endings = play_all(gyms, judged, plays(case))
     assert [_passed(ending, "database_state") for ending in endings] == [
         _passed(ending, "state_difference") for ending in endings
     ], [ending.label for ending in endings]

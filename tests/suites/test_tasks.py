@@ -25,7 +25,17 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
 from opsgym_domains.difficulty import difficulty_of
 
-SUITES = ("quickstart", "itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "drive-core", "teams-core")
+SUITES = (
+    "quickstart",
+    "itsm-core",
+    "csm-core",
+    "calendar-core",
+    "hr-core",
+    "email-core",
+    "drive-core",
+    "teams-core",
+    "hybrid-core",
+)
 
 
 @pytest.mark.timeout(300)

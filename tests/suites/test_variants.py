@@ -14,15 +14,14 @@ from typing import Any
 import pytest
 from tests.domains.declaration import SOAK
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import Play, play_all
+from tests.suites.episodes import Play, Servers, play_all
 from tests.suites.proofs import SUITES, case_of, failing_plays, gold, right_plays
 from tests.suites.rotation import turn
 
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.variants.companies import rewriting_of
-from opsgym_domains.variants.rewriting import Rewriting
-from opsgym_domains.variants.tasks import for_row
+from opsgym_domains.variants.tasks import RowRewriting, row_rewriting
 
 EVERY = 1 if SOAK else 40
 """One of this many tasks is played in a variant."""
@@ -34,22 +33,20 @@ EVERY = 1 if SOAK else 40
 def test_a_variant_is_proved_by_the_plays_of_the_original(gyms: Gyms, suite: str, number: int) -> None:
     chosen = _choice(suite) + number
     variant = 1 + chosen % 9999
-    url = gyms(SUITES[suite].server.domain).url
     tasks = registry.load_suite(suite, variant)
     played = [task for place, task in enumerate(tasks, start=chosen) if place % EVERY == 0]
-    problems = [problem for task in played for problem in _unproved(url, task, _rewriting(task))]
+    problems = [problem for task in played for problem in _unproved(gyms, task, _rewriting(task))]
     assert not problems, "\n".join([f"variant {variant}", *problems])
 
 
 def _choice(suite: str) -> int:
     """A number that changes with the suite's file, so that equal trees play equal variants."""
-    return turn(f"domain_images/opsgym_domains/{SUITES[suite].server.domain}/data/{suite}.jsonl.zst")
+    return turn(f"domain_images/opsgym_domains/{SUITES[suite].domain}/data/{suite}.jsonl.zst")
 
 
-def _rewriting(task: Task) -> Rewriting:
-    """The rewriting that made a task."""
-    seed = (task.gym_servers_config[0].seed_database_file or "").removeprefix("builtin:").partition("@")[0]
-    return for_row(rewriting_of(task.domain or "", seed, task.variant), _rows()[task.task_id])
+def _rewriting(task: Task) -> RowRewriting:
+    """The rewritings that made a task."""
+    return row_rewriting(_rows()[task.task_id], lambda domain, seed: rewriting_of(domain, seed, task.variant))
 
 
 @cache
@@ -58,11 +55,11 @@ def _rows() -> dict[str, dict[str, Any]]:
     return {row["task_id"]: row for suite in SUITES for row in registry.suite_rows(suite)}
 
 
-def _unproved(url: str, task: Task, change: Rewriting) -> Iterator[str]:
+def _unproved(servers: Servers, task: Task, change: RowRewriting) -> Iterator[str]:
     """Plays of the original that end otherwise in the variant."""
     case = case_of(task.task_id)
     right, wrong = [gold(case), *right_plays(case)], failing_plays(case)
-    endings = play_all(url, task, [_varied(play, change) for play in (*right, *wrong)])
+    endings = play_all(servers, task, [_varied(play, change) for play in (*right, *wrong)])
     for number, ending in enumerate(endings):
         if number < len(right) and ending.failed:
             yield f"{task.task_id}: {ending.label}: {', '.join(ending.failed)}: {ending.refusals}"
@@ -70,10 +67,10 @@ def _unproved(url: str, task: Task, change: Rewriting) -> Iterator[str]:
             yield f"{task.task_id}: passes although the agent {ending.label}"
 
 
-def _varied(play: Play, change: Rewriting) -> Play:
-    calls = [call.model_copy(update={"arguments": change.value(call.arguments)}) for call in play.calls]
-    answers = [change.text(answer) for answer in play.day_answers]
-    return replace(play, calls=calls, answer=change.text(play.answer), day_answers=answers)
+def _varied(play: Play, change: RowRewriting) -> Play:
+    calls = [call.model_copy(update={"arguments": change.on(call.gym).value(call.arguments)}) for call in play.calls]
+    answers = [change.texts.text(answer) for answer in play.day_answers]
+    return replace(play, calls=calls, answer=change.texts.text(play.answer), day_answers=answers)
 
 
 @pytest.mark.parametrize("suite", SUITES)
