@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -270,6 +271,27 @@ async def test_a_postgres_query_can_only_read_tables(databases: Databases, query
         await database.query_postgres(query)
     counted = await database.query_postgres("SELECT count(*) AS n, sum(weight) AS kilograms FROM animal")
     assert (counted.columns, counted.rows) == (("n", "kilograms"), ((2, 16.5),))
+
+
+async def test_databases_of_one_seed_that_are_made_at_once_read_it_as_often_as_one(postgres: EmbeddedPostgres) -> None:
+    reads = {"first": 0, "second": 0}
+
+    def reader(name: str) -> Callable[[], str]:
+        def read() -> str:
+            reads[name] += 1
+            return SEED.replace("datetime('now')", "'2026-01-02 08:00:00'")
+
+        return read
+
+    seeds = {name: reader(name) for name in reads}
+    opened = Databases(PostgresServer(str(postgres.socket_folder)), DOMAIN.name, DOMAIN.metadata, seeds)
+    await opened.start()
+    await opened.create("one", Origin(builtin="first"))
+    await asyncio.gather(*(opened.create(f"of five {n}", Origin(builtin="second")) for n in range(5)))
+    assert reads["second"] == reads["first"]
+    for database_id in opened.ids():
+        await opened.drop(database_id)
+    await opened.stop()
 
 
 async def test_more_databases_than_connections_work_side_by_side(databases: Databases) -> None:

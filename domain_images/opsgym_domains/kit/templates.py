@@ -57,6 +57,7 @@ class Templates:
         self._seeds = seeds
         self._empty = f"template_{domain}"
         self._seeding_lock = asyncio.Lock()
+        self._reading_lock = asyncio.Lock()
         self._copies: OrderedDict[str, int] = OrderedDict()
         """Number of copies by seeded template, least recently copied first."""
         self._start_times: dict[str, datetime | None] = {}
@@ -98,10 +99,16 @@ class Templates:
         if origin.builtin not in self._seeds:
             raise UnknownSeed(origin.builtin)
         if origin.builtin not in self._start_times:
-            # The script of a variant takes most of a second to make; calls of other databases go on meanwhile.
-            script = await asyncio.to_thread(self._seeds[origin.builtin])
-            self._start_times[origin.builtin] = seed_time(script)
+            async with self._reading_lock:
+                await self._read_start_time(origin.builtin)
         return self._start_times[origin.builtin]
+
+    async def _read_start_time(self, builtin: str) -> None:
+        """Reads the time that a seed states, unless another database of the seed has just done so."""
+        if builtin not in self._start_times:
+            # The script of a variant takes up to some seconds to make; calls of other databases go on meanwhile.
+            script = await asyncio.to_thread(self._seeds[builtin])
+            self._start_times[builtin] = seed_time(script)
 
     async def create(self, origin: Origin, now: datetime) -> str:
         """Creates a database with an origin's rows and returns its name.
