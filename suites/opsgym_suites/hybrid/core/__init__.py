@@ -6,10 +6,11 @@ from opsgym_suites.hybrid.core.audits import audits
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
 from opsgym_suites.hybrid.core.meetings import meetings
+from opsgym_suites.hybrid.core.warroom import warroom
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.suite import Worlds
 
 
 def drafts(worlds: Worlds) -> list[Draft]:
     """All tasks, in order."""
-    return [*leavers(worlds), *joiners(worlds), *audits(worlds), *meetings(worlds)]
+    return [*leavers(worlds), *joiners(worlds), *audits(worlds), *meetings(worlds), *warroom(worlds)]

@@ -1,0 +1,172 @@
+"""The company's systems as tasks across them see them: the accounts of a person, and who is free when.
+
+Invariant: people are named as HR names them; the account in each system is found by the name or the address that the
+system has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import cast
+from zoneinfo import ZoneInfo
+
+from opsgym_api.tasks.task import ToolCall
+from opsgym_domains.calendar.event_times import as_utc
+from opsgym_domains.calendar.tables import Calendar, Event
+from opsgym_domains.calendar.tables import User as CalendarUser
+from opsgym_domains.csm.tables import User as CsmUser
+from opsgym_domains.hr.tables import User as HrUser
+from opsgym_domains.itsm.tables import User as ItsmUser
+from opsgym_suites.calendar.calls import blocks, events_of, guest, on, patch
+from opsgym_suites.calendar.seeds.world import World as CalendarWorld
+from opsgym_suites.csm.records import DeskRecords
+from opsgym_suites.csm.seeds.world import World as CsmWorld
+from opsgym_suites.hr.seeds.world import World as HrWorld
+from opsgym_suites.hybrid.cast import COMPANY, person
+from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM
+from opsgym_suites.itsm.records import CompanyRecords
+from opsgym_suites.itsm.seeds.world import World as ItsmWorld
+from opsgym_suites.kit.drafts import Person, call
+from opsgym_suites.kit.suite import GymServer, Worlds
+
+LONDON, NEW_YORK, SYDNEY = "Europe/London", "America/New_York", "Australia/Sydney"
+NOW, OVERNIGHT, MORNING = on("11-16 10:00"), on("11-16 21:00"), on("11-17 09:00")
+"""When tasks begin, when rows change between two days, and when the second day begins, in UTC."""
+STEP = timedelta(minutes=30)
+"""Meetings start at full or at half hours."""
+
+
+@dataclass(frozen=True)
+class Systems:
+    """Look-ups in the seeds of the company's systems."""
+
+    worlds: Worlds
+
+    @cached_property
+    def desk(self) -> CompanyRecords:
+        """The service desk."""
+        return CompanyRecords(cast("ItsmWorld", self.worlds[ITSM.gym]), COMPANY)
+
+    @cached_property
+    def customers(self) -> DeskRecords:
+        """The customer service desk."""
+        return DeskRecords(cast("CsmWorld", self.worlds[CSM.gym]))
+
+    @property
+    def hr(self) -> HrWorld:
+        """The HR department."""
+        return cast("HrWorld", self.worlds[HR.gym])
+
+    @property
+    def calendars(self) -> CalendarWorld:
+        """The calendars."""
+        return cast("CalendarWorld", self.worlds[CALENDAR.gym])
+
+    # --- accounts ----------------------------------------------------------------------------------------------------
+
+    def at_desk(self, name: str) -> ItsmUser:
+        """A person at the service desk."""
+        return self.desk.person(person(name).name_in("itsm"))
+
+    def at_customers(self, name: str) -> CsmUser:
+        """A person at the customer service desk."""
+        return self.customers.world.user(person(name).name_in("csm"))
+
+    def in_hr(self, name: str) -> HrUser:
+        """A person in HR."""
+        return self.hr.user(name)
+
+    def in_calendars(self, name: str) -> CalendarUser:
+        """A person in the calendars; a room by the address before the company's domain."""
+        return self.calendars.person(name if name.startswith("room.") else person(name).address_in("calendar"))
+
+    def actors(self, name: str, *servers: GymServer) -> dict[str, Person]:
+        """The acting user of each of a task's gym servers, in their order."""
+        return {server.gym: self._account(name, server) for server in servers}
+
+    def _account(self, name: str, server: GymServer) -> Person:
+        if server is CALENDAR:
+            return self.calendars.colleague(person(name).address_in("calendar"))
+        if server is CSM:
+            return self.at_customers(name)
+        return self.in_hr(name) if server is HR else self.at_desk(name)
+
+    # --- calendars ---------------------------------------------------------------------------------------------------
+
+    def own(self, name: str) -> Calendar:
+        """The primary calendar of a person, or the calendar of a room."""
+        return self.calendars.primary(self.in_calendars(name)) if not name.startswith("room.") else self.room(name)
+
+    def room(self, name: str) -> Calendar:
+        """The calendar of a room, by the address before the company's domain."""
+        return self.calendars.calendar(f"Room {name.removeprefix('room.').capitalize()}")
+
+    def guests(self, names: Iterable[str]) -> list[dict[str, object]]:
+        """Guests as an argument."""
+        return [guest(self.in_calendars(name)) for name in names]
+
+    def meeting(self, key: str) -> Event:
+        """A meeting of the seed, by its key."""
+        return self.calendars.fixture(Event, key)
+
+    def day_of(self, calendar: str, text: str) -> ToolCall:
+        """Lists the events of a calendar, named by its title, on a day, for instance `11-17`."""
+        return events_of(self.calendars.calendar(calendar), on(text).date())
+
+    def with_guests(self, event: Event, names: Sequence[str]) -> ToolCall:
+        """Replaces the guests of an event; those who stay keep their answers."""
+        answers = {user.user_id: row.responseStatus for row, user in self.calendars.guests(event)}
+        people = [self.in_calendars(name) for name in names]
+        given = [{"responseStatus": answers[one.user_id]} if one.user_id in answers else {} for one in people]
+        return patch(event, attendees=[{"email": one.email, **more} for one, more in zip(people, given, strict=True)])
+
+    def busy(self, names: Sequence[str], first: date, last: date | None = None) -> ToolCall:
+        """Asks when people and rooms are busy, from a day to another."""
+        return call(
+            "query_freebusy",
+            timeMin=f"{first}T00:00:00Z",
+            timeMax=f"{(last or first) + timedelta(days=1)}T00:00:00Z",
+            items=[{"id": self.own(name).calendar_id} for name in names],
+        )
+
+    def is_free(self, name: str, start: datetime, minutes: int, without: Event | None = None) -> bool:
+        """Whether nothing in a person's own calendar overlaps a time in UTC."""
+        end = start + timedelta(minutes=minutes)
+        rows = self.calendars.all(Event, calendar_id=self.own(name).calendar_id)
+        return not any(
+            blocks(row)
+            and row is not without
+            and utc(row.start_datetime, row.start_timezone) < end
+            and utc(row.end_datetime, row.end_timezone) > start
+            for row in rows
+        )
+
+    def first_free(self, names: Sequence[str], start: datetime, minutes: int, last: datetime) -> datetime:
+        """The first full or half hour from a time on, both in UTC, at which all are free; it ends by the last time.
+
+        Raises:
+            LookupError: There is none.
+        """
+        while start + timedelta(minutes=minutes) <= last:
+            if all(self.is_free(name, start, minutes) for name in names):
+                return start
+            start += STEP
+        raise LookupError(f"{', '.join(names)} have no common time until {last}")
+
+
+def utc(text: str, zone: str | None) -> datetime:
+    """A stored time of an event, in UTC without a zone."""
+    return as_utc(text, zone).replace(tzinfo=None)
+
+
+def wall(time: datetime, zone: str) -> datetime:
+    """What the clocks of a zone show at a time in UTC."""
+    return time.replace(tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+
+
+def in_utc(time: datetime, zone: str) -> datetime:
+    """The time in UTC at which the clocks of a zone show a time."""
+    return time.replace(tzinfo=ZoneInfo(zone)).astimezone(ZoneInfo("UTC")).replace(tzinfo=None)
