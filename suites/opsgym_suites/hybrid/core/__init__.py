@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsgym_suites.hybrid.core.audits import audits
+from opsgym_suites.hybrid.core.escalations import escalations
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
 from opsgym_suites.hybrid.core.meetings import meetings
@@ -13,4 +14,11 @@ from opsgym_suites.kit.suite import Worlds
 
 def drafts(worlds: Worlds) -> list[Draft]:
     """All tasks, in order."""
-    return [*leavers(worlds), *joiners(worlds), *audits(worlds), *meetings(worlds), *warroom(worlds)]
+    return [
+        *leavers(worlds),
+        *joiners(worlds),
+        *audits(worlds),
+        *meetings(worlds),
+        *warroom(worlds),
+        *escalations(worlds),
+    ]
