@@ -7,6 +7,7 @@ from opsgym_suites.hybrid.core.escalations import escalations
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
 from opsgym_suites.hybrid.core.meetings import meetings
+from opsgym_suites.hybrid.core.permissions import permissions
 from opsgym_suites.hybrid.core.warroom import warroom
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.suite import Worlds
@@ -21,4 +22,5 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *meetings(worlds),
         *warroom(worlds),
         *escalations(worlds),
+        *permissions(worlds),
     ]
