@@ -19,8 +19,10 @@ from opsgym_domains.calendar.tables import Calendar, Event
 from opsgym_domains.calendar.tables import User as CalendarUser
 from opsgym_domains.csm.tables import User as CsmUser
 from opsgym_domains.hr.tables import User as HrUser
+from opsgym_domains.itsm.tables import ConfigurationItem
 from opsgym_domains.itsm.tables import User as ItsmUser
 from opsgym_suites.calendar.calls import blocks, events_of, guest, on, patch
+from opsgym_suites.calendar.seeds.world import Colleague
 from opsgym_suites.calendar.seeds.world import World as CalendarWorld
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World as CsmWorld
@@ -83,13 +85,29 @@ class Systems:
         """A person in the calendars; a room by the address before the company's domain."""
         return self.calendars.person(name if name.startswith("room.") else person(name).address_in("calendar"))
 
+    def colleague(self, name: str) -> Colleague:
+        """A person in the calendars, with what the calendars know of the person."""
+        return self.calendars.colleague(person(name).address_in("calendar").partition("@")[0])
+
+    def booked_as(self, room: str) -> Colleague:
+        """The account of a room, which is invited to book it."""
+        return self.calendars.colleague(f"room.{room.lower()}")
+
+    def devices(self, name: str) -> list[ConfigurationItem]:
+        """Devices that a person owns, as the service desk has them."""
+        return self.desk.world.all(ConfigurationItem, owner_id=self.at_desk(name).user_id)
+
+    def laptop(self, name: str) -> ConfigurationItem:
+        """A person's laptop."""
+        return next(row for row in self.devices(name) if row.name.startswith("Laptop"))
+
     def actors(self, name: str, *servers: GymServer) -> dict[str, Person]:
         """The acting user of each of a task's gym servers, in their order."""
         return {server.gym: self._account(name, server) for server in servers}
 
     def _account(self, name: str, server: GymServer) -> Person:
         if server is CALENDAR:
-            return self.calendars.colleague(person(name).address_in("calendar"))
+            return self.colleague(name)
         if server is CSM:
             return self.at_customers(name)
         return self.in_hr(name) if server is HR else self.at_desk(name)
@@ -134,14 +152,17 @@ class Systems:
 
     def is_free(self, name: str, start: datetime, minutes: int, without: Event | None = None) -> bool:
         """Whether nothing in a person's own calendar overlaps a time in UTC."""
+        return self.calendar_is_free(self.own(name), start, minutes, without)
+
+    def calendar_is_free(self, calendar: Calendar, start: datetime, minutes: int, without: Event | None = None) -> bool:
+        """Whether nothing in a calendar overlaps a time in UTC, but for an event."""
         end = start + timedelta(minutes=minutes)
-        rows = self.calendars.all(Event, calendar_id=self.own(name).calendar_id)
         return not any(
             blocks(row)
             and row is not without
             and utc(row.start_datetime, row.start_timezone) < end
             and utc(row.end_datetime, row.end_timezone) > start
-            for row in rows
+            for row in self.calendars.all(Event, calendar_id=calendar.calendar_id)
         )
 
     def first_free(self, names: Sequence[str], start: datetime, minutes: int, last: datetime) -> datetime:

@@ -9,8 +9,9 @@ from opsgym_suites.calendar.calls import LIST, find_person, on
 from opsgym_suites.csm import calls as service
 from opsgym_suites.hr import calls as hr
 from opsgym_suites.hybrid.cast import DOMAIN
-from opsgym_suites.hybrid.core.systems import Systems, busy
+from opsgym_suites.hybrid.core.calendars import busy
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
+from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_gym
@@ -36,7 +37,7 @@ def _sites(systems: Systems) -> Draft:
     place = systems.desk.named(Location, "Fenmoor Americas")
     moved = [name for name in names if systems.at_desk(name).location_id != place.location_id]
     owners = [systems.at_desk(name).user_id for name in moved]
-    actors = systems.actors("Mirabel Stone", ITSM.gym, CALENDAR.gym)
+    actors = systems.actors("Mirabel Stone", ITSM, CALENDAR)
     looked = (
         *on_gym(
             ITSM.gym,
@@ -108,7 +109,7 @@ def _sites(systems: Systems) -> Draft:
 def _old_addresses(systems: Systems) -> Draft:
     """Two accounts have the address of the former firm; one of the people is away, and waits."""
     away, here = "Kirra Dawe", "Emrys Vaughan"
-    actors = systems.actors("Osric Bellamy", ITSM.gym, CALENDAR.gym)
+    actors = systems.actors("Osric Bellamy", ITSM, CALENDAR)
     fixed = on_gym(
         ITSM.gym,
         call("update_user_details", user_id=systems.at_desk(here).user_id, email=f"emrys.vaughan@{DOMAIN}"),
@@ -120,7 +121,7 @@ def _old_addresses(systems: Systems) -> Draft:
     looked = (
         *on_gym(ITSM.gym, desk.find_user(systems.at_desk("Osric Bellamy")), call("list_users", active="true")),
         *on_gym(CALENDAR.gym, *(find_person(systems.colleague(name).user) for name in (away, here)), LIST),
-        busy([systems.primary(away), systems.primary(here)], on("11-16").date(), on("11-20").date()),
+        busy([systems.own(away), systems.own(here)], on("11-16").date(), on("11-20").date()),
         *on_gym(
             ITSM.gym,
             call("list_users", email=f"emrys.vaughan@{DOMAIN}"),
@@ -163,11 +164,11 @@ def _old_addresses(systems: Systems) -> Draft:
 
 def _three_accounts(systems: Systems) -> Draft:
     """Of three accounts in customer service HR confirms one, contradicts one that is closed, and one that is open."""
-    thora, philippa, lorne = (systems.at_service(name) for name in ("Thora Vance", "Philippa Gow", "Lorne Fitch"))
-    team = systems.service.world.group("Contracts Office")
-    actors = systems.actors("Isolde Wray", CSM.gym, HR.gym)
+    thora, philippa, lorne = (systems.at_customers(name) for name in ("Thora Vance", "Philippa Gow", "Lorne Fitch"))
+    team = systems.customers.world.group("Contracts Office")
+    actors = systems.actors("Isolde Wray", CSM, HR)
     looked = (
-        *on_gym(CSM.gym, service.find_user(systems.at_service("Isolde Wray"))),
+        *on_gym(CSM.gym, service.find_user(systems.at_customers("Isolde Wray"))),
         *on_gym(CSM.gym, *map(service.find_user, (thora, philippa, lorne))),
         *on_gym(
             HR.gym,
@@ -227,15 +228,15 @@ def _three_accounts(systems: Systems) -> Draft:
 
 def _former_name(systems: Systems) -> Draft:
     """Members of a team by their names in HR; one of them has a name and an address from before a wedding."""
-    world, team = systems.service.world, systems.service.world.group("Telemetry Desk")
-    members = systems.service.members(team)
-    wrong = systems.at_service("Keziah Monroe")
+    world, team = systems.customers.world, systems.customers.world.group("Telemetry Desk")
+    members = systems.customers.members(team)
+    wrong = systems.at_customers("Keziah Monroe")
     boss = systems.in_hr("Tobiah Mercer")
-    actors = systems.actors("Tobiah Mercer", CSM.gym, HR.gym)
+    actors = systems.actors("Tobiah Mercer", CSM, HR)
     looked = (
         *on_gym(
             CSM.gym,
-            service.find_user(systems.at_service("Tobiah Mercer")),
+            service.find_user(systems.at_customers("Tobiah Mercer")),
             service.find_team(team),
             call("list_group_members", group_id=team.group_id),
             *(call("list_users", user_id=user.user_id) for user in members),
@@ -308,8 +309,8 @@ def _callers_away(systems: Systems) -> Draft:
     held = systems.desk.incident("order-prices")
     others = [row for row in cases if row is not held]
     callers = [systems.desk.caller(row) for row in cases]
-    calendars = [systems.primary(full_name(user)) for user in callers]
-    actors = systems.actors("Sunniva Hale", ITSM.gym, CALENDAR.gym)
+    calendars = [systems.own(full_name(user)) for user in callers]
+    actors = systems.actors("Sunniva Hale", ITSM, CALENDAR)
     looked = (
         *on_gym(
             ITSM.gym,
@@ -375,7 +376,7 @@ def _cover(systems: Systems) -> Draft:
     skills = {row.hr_case_id: _skill(systems, row.skills) for row in cases}
     teams = [systems.hr.team_of(row) for row in cases]
     candidates = ("Aurelio Banks", "Delia Fairbanks", "Hamish Corrie")
-    actors = systems.actors("Aurelio Banks", HR.gym, CALENDAR.gym)
+    actors = systems.actors("Aurelio Banks", HR, CALENDAR)
     looked = (
         *on_gym(
             HR.gym,
@@ -386,7 +387,7 @@ def _cover(systems: Systems) -> Draft:
             *(hr.skills_of(systems.in_hr(one)) for one in candidates),
         ),
         *on_gym(CALENDAR.gym, LIST),
-        busy([systems.primary(one) for one in (name, *candidates)], on("11-23").date(), on("11-27").date()),
+        busy([systems.own(one) for one in (name, *candidates)], on("11-23").date(), on("11-27").date()),
     )
     given = on_gym(
         HR.gym, *(hr.update_case(row, assigned_to=heirs[skills[row.hr_case_id]]) for row in cases)
@@ -440,18 +441,18 @@ def _two_brams(systems: Systems) -> Draft:
     """Two people of nearly one name: the desk's caller is one of them, and his cases get a note of the outage."""
     incident = systems.desk.open_incidents(short_description="Telemetry chart stays empty (Fenmoor Pacific)")[0]
     caller = systems.desk.caller(incident)
-    bram, other = systems.at_service("Bram Halloway"), systems.at_service("Bram Hallowell")
-    cases = [row for row in systems.service.open_cases(assigned_to=bram.user_id) if row.priority == "high"]
-    wrong = systems.service.open_cases(assigned_to=other.user_id)[0]
-    heir = systems.at_service("Odalys Pinto")
-    team = systems.service.group_of(cases[0])
-    actors = systems.actors("Tobiah Mercer", CSM.gym, ITSM.gym)
-    members = systems.service.members(team)
+    bram, other = systems.at_customers("Bram Halloway"), systems.at_customers("Bram Hallowell")
+    cases = [row for row in systems.customers.open_cases(assigned_to=bram.user_id) if row.priority == "high"]
+    wrong = systems.customers.open_cases(assigned_to=other.user_id)[0]
+    heir = systems.at_customers("Odalys Pinto")
+    team = systems.customers.group_of(cases[0])
+    actors = systems.actors("Tobiah Mercer", CSM, ITSM)
+    members = systems.customers.members(team)
     looked = (
         *on_gym(ITSM.gym, desk.find_incident(incident), call("get_user", user_id=caller.user_id)),
         *on_gym(
             CSM.gym,
-            service.find_user(systems.at_service("Tobiah Mercer")),
+            service.find_user(systems.at_customers("Tobiah Mercer")),
             service.find_user(bram),
             call("get_cases_assigned_to", assigned_to=bram.user_id),
             service.find_team(team),
@@ -496,7 +497,7 @@ def _two_brams(systems: Systems) -> Draft:
                     *on_gym(
                         CSM.gym,
                         *(
-                            service.update_case(row, assigned_to=systems.at_service("Cyril Nott").user_id)
+                            service.update_case(row, assigned_to=systems.at_customers("Cyril Nott").user_id)
                             for row in cases
                         ),
                     ),

@@ -15,8 +15,9 @@ from opsgym_suites.calendar.calls import LIST, all_day, find_person, on, share
 from opsgym_suites.hr import calls as hr
 from opsgym_suites.hr.verification import NOT_STARTED
 from opsgym_suites.hybrid.cast import DOMAIN
-from opsgym_suites.hybrid.core.systems import Systems, busy, is_free, meet
+from opsgym_suites.hybrid.core.calendars import busy, is_free, meet
 from opsgym_suites.hybrid.servers import CALENDAR, HR, ITSM, VERIFIERS
+from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.kit.answers import all_of, at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
@@ -147,17 +148,17 @@ def _joining(systems: Systems, scene: Joining) -> Draft:
         *(call("create_checklist", checklist_item_description=item, case_task_id=task_id) for item in scene.items),
     )
     welcomed_by = "Perpetua Lyle" if scene.actor == "Aurelio Banks" else scene.helper
-    present = [systems.primary(welcomed_by), systems.calendars.calendar(f"Room {scene.room}")]
+    present = [systems.own(welcomed_by), systems.calendars.calendar(f"Room {scene.room}")]
     if scene.actor == "Aurelio Banks":
-        present.append(systems.primary(scene.actor))
+        present.append(systems.own(scene.actor))
     day = on(scene.first)
     hours = [day + timedelta(hours=hour) for hour in range(*scene.hours)]
     start = next(time for time in hours if all(is_free(systems, one, time, 30, scene.zone) for one in present))
-    own = systems.primary(scene.actor)
+    own = systems.own(scene.actor)
     diary = systems.calendars.calendar(scene.diary)
 
     def welcome(time: object = start) -> ToolCall:
-        guests = [systems.colleague(welcomed_by), systems.room(scene.room)]
+        guests = [systems.colleague(welcomed_by), systems.booked_as(scene.room)]
         return meet(own, "Welcome", time, 30, scene.zone, guests)  # type: ignore[arg-type]
 
     looked = (
@@ -177,7 +178,7 @@ def _joining(systems: Systems, scene: Joining) -> Draft:
     entered = on_gym(CALENDAR.gym, all_day(diary, f"{scene.name} starts", day.date(), "Europe/London"))
     gold = (*looked, *made, *entered, welcome())
     answer = f"{scene.name} starts on {day.day} {day:%B}; the welcome is at {start:%H:%M}."
-    actors = systems.actors(scene.actor, HR.gym, CALENDAR.gym)
+    actors = systems.actors(scene.actor, HR, CALENDAR)
     later = start + timedelta(hours=1)
     draft = Draft(
         slug=scene.slug,
@@ -221,7 +222,7 @@ def _joining(systems: Systems, scene: Joining) -> Draft:
 
 def _technician(systems: Systems) -> Draft:
     """A technician gets the device of who left; HR says who that is, and the team's calendar opens."""
-    actors = systems.actors("Sunniva Hale", ITSM.gym, HR.gym, CALENDAR.gym)
+    actors = systems.actors("Sunniva Hale", ITSM, HR, CALENDAR)
     leaver, world = "Sefton Grady", systems.desk.world
     team, place = systems.desk.team("Site Technicians"), systems.desk.named(Location, "Fenmoor House")
     laptop = systems.laptop(leaver)
@@ -310,7 +311,7 @@ def _new_name(systems: Systems) -> Draft:
     """HR knows the new name, the desk has the old one; the case in HR gets a note, and is left as it is."""
     case = systems.hr.case("name-lowell")
     account = systems.at_desk("Beatrix Lowell")
-    actors = systems.actors("Sunniva Hale", ITSM.gym, HR.gym, CALENDAR.gym)
+    actors = systems.actors("Sunniva Hale", ITSM, HR, CALENDAR)
     open_ones = systems.desk.world.all(type(systems.desk.incident("gateway")), caller_id=account.user_id)
     note = "Renamed at the desk."
     looked = (
@@ -388,19 +389,19 @@ def _new_name(systems: Systems) -> Draft:
 def _promoted(systems: Systems) -> Draft:
     """A technician leads a group from now on: role and manager at the desk, dates in the calendars, nothing in HR."""
     name, hands = "Nadia Okafor", "Ruben Castellan"
-    actors = systems.actors("Osric Bellamy", ITSM.gym, HR.gym, CALENDAR.gym)
+    actors = systems.actors("Osric Bellamy", ITSM, HR, CALENDAR)
     team = systems.desk.team("Core Systems")
     members = systems.desk.members(team)
     case = systems.desk.incident("quay-switch")
     other = systems.desk.incident("gateway")
     day, zone = on("11-19"), "Europe/London"
-    own, room = systems.primary("Osric Bellamy"), systems.calendars.calendar("Room Sluice")
-    needed = [own, room, systems.primary(hands), systems.primary(name)]
+    own, room = systems.own("Osric Bellamy"), systems.calendars.calendar("Room Sluice")
+    needed = [own, room, systems.own(hands), systems.own(name)]
     hours = [day + timedelta(hours=hour) for hour in range(14, 18)]
     start = next(time for time in hours if all(is_free(systems, one, time, 30, zone) for one in needed))
 
     def entered(time: object) -> ToolCall:
-        guests = [systems.colleague(hands), systems.colleague(name), systems.room("Sluice")]
+        guests = [systems.colleague(hands), systems.colleague(name), systems.booked_as("Sluice")]
         return meet(own, "Handover Core Systems", time, 30, zone, guests)  # type: ignore[arg-type]
 
     notes = "Handed over."

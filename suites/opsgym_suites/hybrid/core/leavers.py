@@ -31,8 +31,8 @@ from opsgym_suites.hr import calls as hr_calls
 from opsgym_suites.hr.calls import find_user, read_profile
 from opsgym_suites.hr.seeds.world import World as HrWorld
 from opsgym_suites.hybrid.cast import COMPANY, PEOPLE
-from opsgym_suites.hybrid.core.systems import Systems
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
+from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.calls import find_incident, numbers, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
@@ -180,7 +180,7 @@ def _checklist(systems: Systems) -> Draft:
     items = systems.hr.items(task)
     item = next(one for one in items if not one.checked)
     laptop, keeper = systems.laptop(leaver), systems.at_desk("Osric Bellamy")
-    actors = systems.actors("Sunniva Hale", ITSM.gym, HR.gym)
+    actors = systems.actors("Sunniva Hale", ITSM, HR)
     looked = (
         *on_gym(ITSM.gym, desk.find_user(systems.at_desk("Sunniva Hale")), desk.find_user(systems.at_desk(leaver))),
         *on_gym(HR.gym, call("list_hr_cases", opened_for=leaver), hr_calls.read_subject(case), hr_calls.tasks_of(case)),
@@ -256,7 +256,7 @@ def _place_on_a_calendar(systems: Systems) -> Draft:
     gone = systems.calendars.rule("Releases", systems.colleague(leaver).user)
     busy_writer = systems.calendars.rule("Releases", systems.colleague("Anselm Pryor").user)
     testers = ("Beatrix Lowell", "Caspian Rowe", heir)
-    actors = systems.actors("Wendell Achebe", HR.gym, CALENDAR.gym)
+    actors = systems.actors("Wendell Achebe", HR, CALENDAR)
     looked = (
         *on_gym(
             HR.gym,
@@ -308,15 +308,15 @@ def _place_on_a_calendar(systems: Systems) -> Draft:
 
 def _contracts_clerk(systems: Systems) -> Draft:
     """The account in customer service outlived the employment, and nothing is left to hand over."""
-    leaver = systems.at_service("Philippa Gow")
-    world = systems.service.world
+    leaver = systems.at_customers("Philippa Gow")
+    world = systems.customers.world
     team = world.group("Contracts Office")
     calendar = systems.calendars.calendar("Customer visits")
     rule = systems.calendars.rule("Customer visits", systems.colleague("Philippa Gow").user)
     other = systems.calendars.rule("Customer visits", systems.colleague("Marguerite Sloane").user)
-    actors = systems.actors("Tobiah Mercer", CSM.gym, HR.gym, CALENDAR.gym)
+    actors = systems.actors("Tobiah Mercer", CSM, HR, CALENDAR)
     looked = (
-        *on_gym(CSM.gym, service.find_user(systems.at_service("Tobiah Mercer"))),
+        *on_gym(CSM.gym, service.find_user(systems.at_customers("Tobiah Mercer"))),
         *on_gym(HR.gym, hr_calls.find_user(systems.in_hr("Philippa Gow"))),
         *on_gym(
             CSM.gym,
@@ -367,7 +367,7 @@ def _contracts_clerk(systems: Systems) -> Draft:
                 call(
                     "remove_group_membership",
                     group_id=team.group_id,
-                    user_id=systems.at_service("Tamsin Yarwood").user_id,
+                    user_id=systems.at_customers("Tamsin Yarwood").user_id,
                 ),
             ),
         },
@@ -384,7 +384,7 @@ def _contracts_clerk(systems: Systems) -> Draft:
 
 def _rooms(systems: Systems) -> Draft:
     """Rooms are still booked for people whose accounts HR has closed."""
-    actors = systems.actors("Lavender Crewe", HR.gym, CALENDAR.gym)
+    actors = systems.actors("Lavender Crewe", HR, CALENDAR)
     rooms = [systems.calendars.calendar(f"Room {name}") for name in ("Weir", "Sluice")]
     gone = {systems.colleague(name).user_id for name in LEAVERS}
     days = on("11-17").date(), on("11-27").date()
@@ -436,8 +436,8 @@ def _rooms(systems: Systems) -> Draft:
 def _private_meetings(systems: Systems) -> Draft:
     """A person's own meetings have guests who left; some have no one else, and one is with the leaver's successor."""
     name = "Jocasta Finn"
-    actors = systems.actors(name, HR.gym, CALENDAR.gym)
-    own = systems.primary(name)
+    actors = systems.actors(name, HR, CALENDAR)
+    own = systems.own(name)
     gone = {systems.colleague(one).user_id for one in LEAVERS}
     events = [
         row for row in systems.calendars.all(Event, calendar_id=own.calendar_id) if row.start_datetime > "2026-11-17"
@@ -502,7 +502,7 @@ def _ticked_by_others(systems: Systems) -> Draft:
     case, leaver = systems.hr.case("leaver-blum"), systems.at_desk("Dorothea Blum")
     (task,) = systems.hr.tasks(case)
     item = next(one for one in systems.hr.items(task) if not one.checked)
-    actors = systems.actors("Osric Bellamy", ITSM.gym, HR.gym)
+    actors = systems.actors("Osric Bellamy", ITSM, HR)
     looked = (
         *on_gym(ITSM.gym, desk.find_user(systems.at_desk("Osric Bellamy")), desk.find_user(leaver)),
         *on_gym(

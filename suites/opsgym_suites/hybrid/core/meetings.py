@@ -13,13 +13,14 @@ from opsgym_domains.itsm.tables import ConfigurationItem
 from opsgym_suites.calendar.calls import LIST, find_person, on
 from opsgym_suites.csm import calls as service
 from opsgym_suites.hr import calls as hr
-from opsgym_suites.hybrid.core.systems import Systems, busy, in_hours, is_free, meet
+from opsgym_suites.hybrid.core.calendars import busy, in_hours, is_free, meet
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
+from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.records import OPEN
 from opsgym_suites.kit.answers import all_of, at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
-from opsgym_suites.kit.suite import Worlds
+from opsgym_suites.kit.suite import GymServer, Worlds
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says
 
 RULES = {CALENDAR.gym: {"create_event": "EVT-1, EVT-2, EVT-3, EVT-7"}}
@@ -48,7 +49,7 @@ class Wanted:
 
     slug: str
     actor: str
-    gyms: tuple[str, ...]
+    servers: tuple[GymServer, ...]
     """Gym servers before that of the calendars."""
     prompt: str
     plan: tuple[str, ...]
@@ -84,7 +85,7 @@ def _times(scene: Wanted) -> Iterator[datetime]:
 
 
 def _suits(systems: Systems, scene: Wanted, start: datetime) -> bool:
-    names = [systems.primary(name) for name in (scene.actor, *scene.people)]
+    names = [systems.own(name) for name in (scene.actor, *scene.people)]
     rooms = [systems.calendars.calendar(f"Room {name}") for name in scene.rooms]
     return (
         start + timedelta(minutes=scene.minutes) <= start.replace(hour=scene.hours[1])
@@ -97,11 +98,11 @@ def _met(systems: Systems, scene: Wanted) -> Draft:
     start = next(time for time in _times(scene) if _suits(systems, scene, time))
     early = next(time for time in _times(scene) if time != start)
     guests = [systems.colleague(name) for name in scene.people]
-    rooms = [systems.room(name) for name in scene.rooms]
+    rooms = [systems.booked_as(name) for name in scene.rooms]
     home = systems.calendars.calendar(scene.home)
     free = busy(
         [
-            *(systems.primary(name) for name in (scene.actor, *scene.people)),
+            *(systems.own(name) for name in (scene.actor, *scene.people)),
             *(systems.calendars.calendar(f"Room {name}") for name in scene.rooms),
         ],
         *(on(day).date() for day in scene.days),
@@ -113,7 +114,7 @@ def _met(systems: Systems, scene: Wanted) -> Draft:
 
     looked = (*scene.read, *on_gym(CALENDAR.gym, LIST, *(find_person(one.user) for one in guests)), free)
     answer = f"{scene.title} is on {start.day} {start:%B} at {start:%H:%M} with {', '.join(scene.people)}."
-    actors = systems.actors(scene.actor, *scene.gyms, CALENDAR.gym)
+    actors = systems.actors(scene.actor, *scene.servers, CALENDAR)
     draft = Draft(
         slug=scene.slug,
         actor=next(iter(actors.values())),
@@ -157,7 +158,7 @@ def _those_who_repair(systems: Systems) -> Wanted:
     return Wanted(
         slug="who-repairs-meets",
         actor="Sunniva Hale",
-        gyms=(ITSM.gym,),
+        servers=(ITSM,),
         prompt=(
             f"I want 45 minutes with the people who work on {gateway.number} and {prices.number}, and with the "
             "manager of Business Applications. Between Wednesday 18 and Friday 20 November, first full hour from 13:00 "
@@ -193,7 +194,7 @@ def _help_desk(systems: Systems) -> Wanted:
     return Wanted(
         slug="help-desk-in-two-cities",
         actor="Sunniva Hale",
-        gyms=(ITSM.gym,),
+        servers=(ITSM,),
         prompt=(
             "half an hour with everyone who is in fenmoor help desk, plus their manager if that isn't me. 'Passwords "
             "in December', my own calendar, Room Weir and Room Culvert both booked. tue 17 to thu 19 november, first "
@@ -223,12 +224,12 @@ def _help_desk(systems: Systems) -> Wanted:
 
 def _critical_cases(systems: Systems) -> Wanted:
     """Who works on the critical cases of an account; one of them is at court for a day."""
-    account = systems.service.world.account("Hudson Reservoirs")
-    cases = systems.service.open_cases(account_id=account.account_id, priority="critical")
+    account = systems.customers.world.account("Hudson Reservoirs")
+    cases = systems.customers.open_cases(account_id=account.account_id, priority="critical")
     return Wanted(
         slug="critical-at-the-reservoir",
         actor="Tobiah Mercer",
-        gyms=(CSM.gym,),
+        servers=(CSM,),
         prompt=(
             "Hudson Reservoirs has open cases at critical. Everybody who works on one of those meets me for an hour: "
             "'Reservoir standstill', in Customer visits, with Room Culvert. Thursday 19 or Friday 20 November, the "
@@ -258,13 +259,13 @@ def _critical_cases(systems: Systems) -> Wanted:
 
 def _pump_and_switch(systems: Systems) -> Wanted:
     """The assignee of a case has a near namesake; the owner of a device is on leave for half of the week."""
-    case = systems.service.world.case("warragul-hot")
+    case = systems.customers.world.case("warragul-hot")
     incident = systems.desk.incident("quay-switch")
     switch = systems.desk.world.one(ConfigurationItem, configuration_item_id=incident.configuration_item)
     return Wanted(
         slug="pump-and-switch",
         actor="Linnea Storrs",
-        gyms=(CSM.gym, ITSM.gym),
+        servers=(CSM, ITSM),
         prompt=(
             f"The customer of {case.number} cannot be heard on the phone, which is {incident.number} of IT. Could you "
             "bring together the person who has the case, the person who owns the device of the incident, and me? One "
@@ -305,7 +306,7 @@ def _grievance(systems: Systems) -> Wanted:
     return Wanted(
         slug="private-talk",
         actor="Hamish Corrie",
-        gyms=(HR.gym,),
+        servers=(HR,),
         prompt=(
             f"I have to talk about {case.number} with the person whom it concerns and with the other one who may see "
             "the case by its criteria. 30 minutes, Room Weir, London time: between 8:00 and 10:00 on the mornings of "
@@ -344,7 +345,7 @@ def _testers(systems: Systems) -> Wanted:
     return Wanted(
         slug="testers-on-two-continents",
         actor="Wendell Achebe",
-        gyms=(HR.gym,),
+        servers=(HR,),
         prompt=(
             "My testers, that is everyone HR has as QA under me, ought to see the plan for December. Please enter "
             "'Test plan December' into Releases, 60 minutes, one of the days from Tuesday 17 to Friday 20 November. It "
@@ -382,7 +383,7 @@ def _payroll(systems: Systems) -> Wanted:
     return Wanted(
         slug="those-whom-the-rule-names",
         actor="Aurelio Banks",
-        gyms=(HR.gym,),
+        servers=(HR,),
         prompt=(
             "We shall change the assignment rule Pay. Before that I wish to hear the people whom it names: 45 minutes, "
             "'Rule for pay', entered in People diary, with Room Weir for London and Room Culvert for New York. "
@@ -420,16 +421,16 @@ def _one_by_one(systems: Systems) -> Draft:
     profiles = sorted(systems.hr.people_of(systems.in_hr(actor)), key=lambda row: str(row.employment_start_date))
     people = [f"{user.first_name} {user.last_name}" for user in (_user(systems, row) for row in profiles)]
     room = systems.calendars.calendar("Room Culvert")
-    calendars = [systems.primary(actor), room, *map(systems.primary, people)]
+    calendars = [systems.own(actor), room, *map(systems.own, people)]
 
     def slot(day: datetime, name: str) -> datetime:
         hours = (day + timedelta(hours=hour) for hour in range(9, 17))
-        needed = (systems.primary(actor), room, systems.primary(name))
+        needed = (systems.own(actor), room, systems.own(name))
         return next(hour for hour in hours if all(is_free(systems, one, hour, 30, zone) for one in needed))
 
     def entered(day: datetime, name: str) -> ToolCall:
-        guests = [systems.colleague(name), systems.room("Culvert")]
-        return meet(systems.primary(actor), "Year in review", slot(day, name), 30, zone, guests)
+        guests = [systems.colleague(name), systems.booked_as("Culvert")]
+        return meet(systems.own(actor), "Year in review", slot(day, name), 30, zone, guests)
 
     looked = (
         *on_gym(
@@ -448,7 +449,7 @@ def _one_by_one(systems: Systems) -> Draft:
     answer = "; ".join(
         f"{name} on {time.day} November at {time:%H:%M}" for name, time in zip(people, times, strict=True)
     )
-    actors = systems.actors(actor, HR.gym, CALENDAR.gym)
+    actors = systems.actors(actor, HR, CALENDAR)
     draft = Draft(
         slug="longest-employed-first",
         actor=actors[HR.gym],
@@ -474,7 +475,7 @@ def _one_by_one(systems: Systems) -> Draft:
         ),
         tools=("list_users", "list_events", "patch_event", "get_user_using_name"),
         mistakes={"enters one for both": (
-            meet(systems.primary(actor), "Year in review", times[1] + timedelta(hours=2), 30, zone,
+            meet(systems.own(actor), "Year in review", times[1] + timedelta(hours=2), 30, zone,
                 [systems.colleague(name) for name in people]),
         )},
         negative_trajectories={"takes them the other way round": NegativeTrajectory((*looked, *swapped), answer)},
@@ -491,9 +492,9 @@ def _caller_on_leave(systems: Systems) -> Draft:
     prices = systems.desk.incident("order-prices")
     caller = systems.desk.caller(prices)
     leave = systems.hr.case("parental-amato")
-    actors = systems.actors("Sunniva Hale", ITSM.gym, HR.gym, CALENDAR.gym)
+    actors = systems.actors("Sunniva Hale", ITSM, HR, CALENDAR)
     people = ("Piotr Zielin", "Giselle Amato")
-    calendars = [systems.primary(name) for name in ("Sunniva Hale", *people)]
+    calendars = [systems.own(name) for name in ("Sunniva Hale", *people)]
     looked = (
         *on_gym(
             ITSM.gym,

@@ -1,0 +1,60 @@
+"""Meetings of the company: who is free by the clocks of a zone, and the calls that ask for it and enter a meeting.
+
+Invariant: a time is that of the zone which is named with it; every event counts in its own zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from opsgym_api.tasks.task import ToolCall
+from opsgym_domains.calendar.tables import Calendar
+from opsgym_suites.calendar.calls import create, guest
+from opsgym_suites.calendar.seeds.world import Colleague
+from opsgym_suites.hybrid.servers import CALENDAR
+from opsgym_suites.hybrid.systems import Systems, in_utc
+from opsgym_suites.kit.drafts import call, on_gym
+
+
+def is_free(systems: Systems, calendar: Calendar, start: datetime, minutes: int, zone: str) -> bool:
+    """Whether nothing in a calendar that blocks overlaps a time."""
+    return systems.calendar_is_free(calendar, in_utc(start, zone), minutes)
+
+
+def in_hours(start: datetime, minutes: int, zone: str, other: str, hours: tuple[int, int]) -> bool:
+    """Whether a time in a zone lies within hours of the day in another zone."""
+    first = in_utc(start, zone).replace(tzinfo=UTC).astimezone(ZoneInfo(other))
+    last = first + timedelta(minutes=minutes)
+    return first.hour >= hours[0] and (last.hour, last.minute) <= (hours[1], 0) and first.date() == last.date()
+
+
+def busy(calendars: Sequence[Calendar], first: date, last: date) -> ToolCall:
+    """Asks for the busy times of calendars from one day to another, both included, whatever the zone."""
+    (made,) = on_gym(
+        CALENDAR.gym,
+        call(
+            "query_freebusy",
+            timeMin=f"{first - timedelta(days=1)}T00:00:00Z",
+            timeMax=f"{last + timedelta(days=2)}T00:00:00Z",
+            items=[{"id": calendar.calendar_id} for calendar in calendars],
+        ),
+    )
+    return made
+
+
+def meet(
+    calendar: Calendar,
+    title: str,
+    start: datetime,
+    minutes: int,
+    zone: str,
+    guests: Sequence[Colleague],
+    **more: Any,
+) -> ToolCall:
+    """Enters a meeting with guests, of whom some may be rooms."""
+    attendees = [guest(one.user) for one in guests]
+    (made,) = on_gym(CALENDAR.gym, create(calendar, title, start, minutes, zone, attendees=attendees, **more))
+    return made
