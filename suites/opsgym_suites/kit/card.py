@@ -145,6 +145,6 @@ def _count(those: Iterable[bool]) -> str:
     return str(sum(those))
 
 
-def _world(task: Task) -> tuple[str, ...]:
-    """The seeds of a task's gym servers."""
-    return tuple(server.seed_database_file or "" for server in task.gym_servers_config)
+def _world(task: Task) -> frozenset[str]:
+    """The seeds of a task's gym servers; those of one company have one name."""
+    return frozenset(server.seed_database_file or "" for server in task.gym_servers_config)
