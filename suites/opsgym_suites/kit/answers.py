@@ -12,6 +12,8 @@ from datetime import date, datetime
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _BETWEEN = r"[\s_-]+"
+_BETWEEN_PARTS = re.compile(r"(?:[\s_-](?!(?<=[A-Z]-)\d))+")
+"""What stands between the parts of a name, but for the hyphen of a record number."""
 
 
 def figure(number: int) -> str:
@@ -52,8 +54,11 @@ def at_time(time: datetime) -> str:
 
 
 def term(name: str) -> str:
-    """Pattern for a value of an enumeration or a name: as a word of its own, with blanks or hyphens for underscores."""
-    words = (re.escape(word) for word in re.split(_BETWEEN, name))
+    """Pattern for a value of an enumeration or a name: as a word of its own, with blanks or hyphens for underscores.
+
+    The hyphen of a record number, for instance `INC-004197`, stays: variants know the number by it.
+    """
+    words = (re.escape(word).replace(r"\-", "-") for word in _BETWEEN_PARTS.split(name))
     return rf"(?<!\w){_BETWEEN.join(words)}(?!\w)"
 
 
