@@ -11,7 +11,7 @@ import binascii
 
 LAST_OFFSET = 10**9
 """Largest offset that a database is asked for: no table has as many rows, and larger ones might not fit its type."""
-MOST_DIGITS = 20
+MOST_DIGITS = 100
 """Digits that an offset in a token may have; Python does not read numbers of thousands of digits."""
 
 
