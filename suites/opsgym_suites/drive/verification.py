@@ -131,6 +131,11 @@ VERIFIERS = VerifierBuilder(
 )
 
 
+def of_draft(draft: Draft) -> VerifierBuilder:
+    """The builder for the acting user of a task."""
+    return replace(VERIFIERS, effects=replace(EFFECTS, actor=draft.actor.user_id))
+
+
 def with_verifiers(
     world: World,
     draft: Draft,
@@ -141,5 +146,4 @@ def with_verifiers(
     rules: Mapping[str, str] | None = None,
 ) -> Draft:
     """A draft with derived verifiers; arguments as for `VerifierBuilder.with_verifiers`."""
-    builder = replace(VERIFIERS, effects=replace(EFFECTS, actor=draft.actor.user_id))
-    return builder.with_verifiers(world, draft, event, expect=expect, optional=optional, rules=rules)
+    return of_draft(draft).with_verifiers(world, draft, event, expect=expect, optional=optional, rules=rules)

@@ -390,15 +390,16 @@ def _vacation(writes: Mail, tool: str, given: Arguments) -> None:
         "response_body_html": May(),
         "restrict_to_contacts": given["restrictToContacts"],
         "restrict_to_domain": given["restrictToDomain"],
-        "start_time": _near(datetime.fromisoformat(given["startTime"])),
-        "end_time": _near(datetime.fromisoformat(given["endTime"])),
+        "start_time": _near(datetime.fromisoformat(given["startTime"]), row.start_time),
+        "end_time": _near(datetime.fromisoformat(given["endTime"]), row.end_time),
     }
     writes.change(tool, VacationSettings, row.id, values)
 
 
-def _near(time: datetime) -> Between:
-    """A time with a minute of play: the last minute of a day is its end."""
-    return Between(time - timedelta(minutes=1), time + timedelta(minutes=1))
+def _near(time: datetime, before: datetime | None) -> Between | May:
+    """A time with a minute of play: the last minute of a day is its end. One that the row has may stay."""
+    play = Between(time - timedelta(minutes=1), time + timedelta(minutes=1))
+    return May(play) if before is not None and play.first <= before <= play.last else play
 
 
 def _forwarding(writes: Mail, tool: str, given: Arguments) -> None:

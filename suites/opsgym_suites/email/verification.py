@@ -98,6 +98,25 @@ STRICT = replace(VERIFIERS, effects=STRICT_EFFECTS)
 """For tasks with access `strict`, whose server delivers messages."""
 TEXTS: Mapping[RowType, str] = {MessagePartBody: "data", VacationSettings: "response_body_plain_text"}
 """Columns with the texts that agents write."""
+WRITING = ("send_message", "create_draft", "update_draft", "update_vacation_settings")
+"""Tools with which agents write texts."""
+
+
+def of_draft(draft: TaskDraft) -> VerifierBuilder:
+    """The builder for the server of a task."""
+    return STRICT if draft.access is Access.STRICT else VERIFIERS
+
+
+def stating(says: Mapping[str, Sequence[str]] | None) -> Expected:
+    """Conditions on texts: patterns of what each must state, by a part of the reference solution's text."""
+
+    def states(row: WrittenRow) -> dict[str, Any]:
+        column = TEXTS.get(row.kind)
+        text = str(row.values.get(column)) if column else ""
+        patterns = [pattern for part, of in (says or {}).items() if column and part in text for pattern in of]
+        return {column: Matches(f"(?i){all_of(patterns)}")} if column and patterns else {}
+
+    return dict.fromkeys(WRITING, states) if says else {}
 
 
 def with_verifiers(
@@ -119,14 +138,4 @@ def with_verifiers(
         optional: Further calls that a correct solution may make.
         rules: Rules by tool, in place of the usual ones.
     """
-    builder = STRICT if draft.access is Access.STRICT else VERIFIERS
-    tools = ("send_message", "create_draft", "update_draft", "update_vacation_settings")
-
-    def states(row: WrittenRow) -> dict[str, Any]:
-        column = TEXTS.get(row.kind)
-        text = str(row.values.get(column)) if column else ""
-        patterns = [pattern for part, of in (says or {}).items() if column and part in text for pattern in of]
-        return {column: Matches(f"(?i){all_of(patterns)}")} if column and patterns else {}
-
-    expect: Expected = dict.fromkeys(tools, states) if says else {}
-    return builder.with_verifiers(world, draft, event, rules=rules, expect=expect, optional=optional)
+    return of_draft(draft).with_verifiers(world, draft, event, rules=rules, expect=stating(says), optional=optional)

@@ -6,7 +6,7 @@ system has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -26,13 +26,19 @@ from opsgym_suites.calendar.seeds.world import Colleague
 from opsgym_suites.calendar.seeds.world import World as CalendarWorld
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World as CsmWorld
+from opsgym_suites.drive.seeds.world import Person as FileOwner
+from opsgym_suites.email.seeds.world import Person as MailboxOwner
 from opsgym_suites.hr.seeds.world import World as HrWorld
 from opsgym_suites.hybrid.cast import COMPANY, person
-from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM
+from opsgym_suites.hybrid.seeds.drive import FenmoorWorld as DriveWorld
+from opsgym_suites.hybrid.seeds.email import FenmoorWorld as EmailWorld
+from opsgym_suites.hybrid.seeds.teams import FenmoorWorld as TeamsWorld
+from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World as ItsmWorld
 from opsgym_suites.kit.drafts import Person, call
 from opsgym_suites.kit.suite import GymServer, Worlds
+from opsgym_suites.teams.seeds.world import Actor as TeamMember
 
 LONDON, NEW_YORK, SYDNEY = "Europe/London", "America/New_York", "Australia/Sydney"
 NOW, OVERNIGHT, MORNING = on("11-16 10:00"), on("11-16 21:00"), on("11-17 09:00")
@@ -66,6 +72,21 @@ class Systems:
     def calendars(self) -> CalendarWorld:
         """The calendars."""
         return cast("CalendarWorld", self.worlds[CALENDAR.gym])
+
+    @property
+    def mail(self) -> EmailWorld:
+        """The mailboxes."""
+        return cast("EmailWorld", self.worlds[EMAIL.gym])
+
+    @property
+    def files(self) -> DriveWorld:
+        """The files."""
+        return cast("DriveWorld", self.worlds[DRIVE.gym])
+
+    @property
+    def teams(self) -> TeamsWorld:
+        """The teams, channels and chats."""
+        return cast("TeamsWorld", self.worlds[TEAMS.gym])
 
     # --- accounts ----------------------------------------------------------------------------------------------------
 
@@ -106,11 +127,16 @@ class Systems:
         return {server.gym: self._account(name, server) for server in servers}
 
     def _account(self, name: str, server: GymServer) -> Person:
-        if server is CALENDAR:
-            return self.colleague(name)
-        if server is CSM:
-            return self.at_customers(name)
-        return self.in_hr(name) if server is HR else self.at_desk(name)
+        accounts: dict[str, Callable[[], Person]] = {
+            CALENDAR.gym: lambda: self.colleague(name),
+            CSM.gym: lambda: self.at_customers(name),
+            HR.gym: lambda: self.in_hr(name),
+            ITSM.gym: lambda: self.at_desk(name),
+            EMAIL.gym: lambda: MailboxOwner(self.mail.mailbox(name)),
+            DRIVE.gym: lambda: FileOwner(self.files.account(name)),
+            TEAMS.gym: lambda: TeamMember(self.teams.account(name)),
+        }
+        return accounts[server.gym]()
 
     # --- calendars ---------------------------------------------------------------------------------------------------
 

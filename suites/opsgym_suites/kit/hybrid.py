@@ -7,7 +7,7 @@ each server from the calls and rows of that server, with the rules of that serve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -29,8 +29,8 @@ _CITED = re.compile(r"\[[^\]]+\]$")
 class HybridVerifiers:
     """Builds verifiers of tasks on several gym servers."""
 
-    builders: Mapping[GymServer, VerifierBuilder]
-    """Builders of the domains, by gym server."""
+    builders: Mapping[GymServer, VerifierBuilder | Callable[[Draft], VerifierBuilder]]
+    """Builders of the domains, by gym server; functions of the task as the server sees it, where it depends on that."""
 
     def with_verifiers(
         self,
@@ -61,12 +61,13 @@ class HybridVerifiers:
         read = [row for gym in draft.actors for row in _evidence(draft, worlds[gym])]
         if lost or len(read) != len(draft.evidence):
             raise LookupError(f"{draft.slug}: calls or evidence of gym servers that it does not have: {lost}")
+        seen = {gym: on_one(draft, gym, worlds[gym]) for gym in draft.actors}
         parts = [
             _placed(
                 server,
-                builder.derived(
+                (builder if isinstance(builder, VerifierBuilder) else builder(seen[server.gym])).derived(
                     worlds[server.gym],
-                    on_one(draft, server.gym, worlds[server.gym]),
+                    seen[server.gym],
                     _event(worlds[server.gym], (events or {}).get(server.gym), advance),
                     rules=(rules or {}).get(server.gym),
                     expect=(expect or {}).get(server.gym),

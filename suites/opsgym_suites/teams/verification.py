@@ -78,6 +78,24 @@ VERIFIERS = VerifierBuilder(
 SENDING = ("send_channel_message", "send_chat_message", "update_channel_message", "update_chat_message")
 
 
+def of_draft(draft: Draft) -> VerifierBuilder:
+    """The builder for the acting user of a task."""
+    return replace(VERIFIERS, effects=replace(EFFECTS, actor=str(draft.actor.user_id)))
+
+
+def stating(says: Mapping[str, Sequence[str]] | None) -> Expected:
+    """Conditions on messages: patterns of what each must state, by a part of the reference solution's text."""
+
+    def states(row: WrittenRow) -> dict[str, Any]:
+        text = str(row.values.get("body_json"))
+        patterns = [pattern for part, of in (says or {}).items() if part in text for pattern in of]
+        if isinstance(row.values.get("body_json"), str) and patterns:
+            return {"body_json": Matches(f"(?i){all_of(patterns)}")}
+        return {}
+
+    return dict.fromkeys(SENDING, states) if says else {}
+
+
 def with_verifiers(
     world: World,
     draft: Draft,
@@ -97,14 +115,4 @@ def with_verifiers(
         optional: Further calls that a correct solution may make.
         rules: Rules by tool, in place of the usual ones.
     """
-    builder = replace(VERIFIERS, effects=replace(EFFECTS, actor=str(draft.actor.user_id)))
-
-    def states(row: WrittenRow) -> dict[str, Any]:
-        text = str(row.values.get("body_json"))
-        patterns = [pattern for part, of in (says or {}).items() if part in text for pattern in of]
-        if isinstance(row.values.get("body_json"), str) and patterns:
-            return {"body_json": Matches(f"(?i){all_of(patterns)}")}
-        return {}
-
-    expect: Expected = dict.fromkeys(SENDING, states) if says else {}
-    return builder.with_verifiers(world, draft, event, rules=rules, expect=expect, optional=optional)
+    return of_draft(draft).with_verifiers(world, draft, event, rules=rules, expect=stating(says), optional=optional)

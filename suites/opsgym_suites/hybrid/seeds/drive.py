@@ -206,5 +206,6 @@ def drive_world() -> FenmoorWorld:
         remark(world, world.document(key), _who(author), when, text, *answers)
     finish(world)
     for member in accounts("drive"):
-        world.user(_local(member.name)).email = member.address_in("drive")
+        if (address := member.address_in("drive")) != (before := world.address(_local(member.name))):
+            world.change(world.user(before), email=address)
     return world
