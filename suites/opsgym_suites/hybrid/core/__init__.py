@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsgym_suites.hybrid.core.audits import audits
 from opsgym_suites.hybrid.core.escalations import escalations
+from opsgym_suites.hybrid.core.handing_on import handing_on
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
 from opsgym_suites.hybrid.core.meetings import meetings
@@ -23,4 +24,5 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *warroom(worlds),
         *escalations(worlds),
         *permissions(worlds),
+        *handing_on(worlds),
     ]
