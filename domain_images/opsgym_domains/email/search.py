@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Select, and_, cast, exists, false, func, not_, or_, select, true
@@ -82,6 +83,7 @@ def as_search(criteria: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
+@lru_cache
 def has_label(*names: str) -> Condition:
     """Whether a message has one of some system labels."""
     return Message.id.in_(_labelled(Label.name.in_(names), Label.type == "system"))
