@@ -6,18 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import opsgym_domains
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Category
+from opsgym_domains import registry
 from opsgym_domains.itsm.tables import Incident
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.authoring_rules import AuthoredTask, seed_violations, violations
+from opsgym_suites.kit.authoring_rules import CANARY, AuthoredTask, seed_violations, violations
 from opsgym_suites.kit.drafts import call
 
 
@@ -83,6 +86,7 @@ BROKEN: list[tuple[str, Callable[[AuthoredTask], bool], Callable[[AuthoredTask],
     ("evidence", infeasible, lambda t: draft(t, evidence=()), "names no evidence"),
     ("refusal", infeasible, without(Category.REFUSAL), "no verifier checks the refusal"),
     ("no policy", ordinary, lambda t: task(t, system_prompt="Be kind."), "does not contain the policy"),
+    ("no canary", ordinary, lambda t: task(t, system_prompt="**REF-3**"), "does not contain the canary"),
     ("no rule", ordinary, citing("none"), "no verifier cites a rule"),
     ("unknown rule", ordinary, citing("ZZZ-9"), "not in the system prompt: ZZZ-9"),
     ("strict rules", strict, lambda t: task(t, system_prompt="**REF-3**"), "enforces rules that are not"),
@@ -105,6 +109,19 @@ BROKEN: list[tuple[str, Callable[[AuthoredTask], bool], Callable[[AuthoredTask],
 
 def test_the_shipped_tasks_keep_all_rules() -> None:
     assert violations(tasks()) == []
+
+
+@pytest.mark.parametrize("variant", [0, 7])
+@pytest.mark.parametrize("suite", ["quickstart", "hybrid-core", "email-core"])
+def test_every_row_and_variant_contains_the_canary(suite: str, variant: int) -> None:
+    rows = registry.suite_rows(suite, variant)
+    assert [row["task_id"] for row in rows if CANARY not in row["system_prompt"]] == []
+
+
+def test_every_policy_contains_the_canary() -> None:
+    policies = [*Path(opsgym_domains.__file__).parent.glob("*/policy*.md")]
+    assert len(policies) == 15
+    assert [str(path) for path in policies if CANARY not in path.read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.world import World, key_of, last_digits, number_column
 
+CANARY = "opsgym-canary-3f6b1c52-8d47-4e0a-b9c4-6a2e7d915f08"
+"""Text in every policy, and so in every row: who collects training data can leave out what has it, and a model that
+completes it has read the benchmark."""
 MOST_PROMPT_CHARACTERS = 1200
 """Longest user prompt; a longer one would describe the solution."""
 _ID = re.compile(r"\b[A-Z]+_\d{3}\b|\bid\b")
@@ -179,6 +182,8 @@ def _cited_rules(authored: AuthoredTask) -> Iterator[str]:
     cited = {rule for verifier in authored.task.verifiers for rule in _CITED_RULE.findall(verifier.description)}
     if "REF-3" not in authored.policy_rules:
         yield "the system prompt does not contain the policy"
+    if CANARY not in authored.task.system_prompt:
+        yield "the system prompt does not contain the canary"
     if not cited:
         yield "no verifier cites a rule of the policy"
     if unknown := cited - authored.policy_rules:
