@@ -14,7 +14,7 @@ STORE := results
 PYTEST_ARGS :=
 IMAGES := operator runner domains console
 
-.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench fleet soak images clean
+.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak images clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -75,6 +75,9 @@ generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, wha
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows
 	$(RUN) python -m benchmarks
+
+paper: .venv/.dev ## Runs every experiment of the paper and writes its tables and figures as pages
+	@$(RUN) python -m tools.paper
 
 fleet: .venv/.dev ## Measures the operator with 50,000 trials on simulated nodes (Linux, root; most of an hour)
 	@$(RUN) python -m benchmarks.fleet

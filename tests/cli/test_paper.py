@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
 from tests.cli.world import World
 from tests.support.gym import Gym
+from tools.paper import __main__ as paper
+from tools.paper import pages
+from tools.paper.conditions import Condition, Rate, conditions
 
+from opsgym.exits import Exit
 from opsgym_domains import registry
 
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
@@ -56,3 +62,44 @@ def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_do
         rate = 0.0 if row["model"] == "weak" else 1.0
         columns = (*(f"success_{domain}" for domain in PLAIN), "mean_over_domains")
         assert {float(row[column]) for column in columns} == {rate}
+    cells = world.inline("results", name, "--by", "cell", "--format", "csv")
+    _shows_every_rate_with_its_interval(name, conditions(table.stdout, cells.stdout))
+
+
+def _shows_every_rate_with_its_interval(name: str, shown: list[Condition]) -> None:
+    experiment = next(one for one in pages.EXPERIMENTS if one.name == name)
+    html = pages.page(experiment, shown)
+    assert {(one.model, one.agent, one.mode) for one in shown} == EXPERIMENTS[name]
+    assert html.count("<tr>") == 1 + len(shown)
+    assert html.count("<small>") == (len(PLAIN) + 1) * len(shown)
+    assert html.count("<circle") == (len(shown) if experiment.is_figure else 0)
+
+
+def test_a_figure_places_rates_and_intervals_and_escapes_names() -> None:
+    half = Condition("<a>", "react", "oracle", Rate(0.5, 0.25, 0.75), {"itsm": Rate(0.5, 0.25, 0.75)}, 8, None)
+    full = replace(half, mode="all_tools", success=Rate(1.0, 0.75, 1.0), cost_usd=0.25)
+    overload = next(one for one in pages.EXPERIMENTS if one.name == "tool-overload")
+    svg = ET.fromstring(pages.figure_of(overload, [half, full]))
+    first, second = (float(mark.attrib["cy"]) for mark in svg.iter("{http://www.w3.org/2000/svg}circle"))
+    bottom, top = pages.HEIGHT - pages.BOTTOM, pages.TOP
+    assert (first, second) == ((bottom + top) / 2, top)
+    bars = [
+        line.attrib for line in svg.iter("{http://www.w3.org/2000/svg}line") if line.attrib["x1"] == line.attrib["x2"]
+    ]
+    assert [float(bar["y1"]) - float(bar["y2"]) for bar in bars] == [(bottom - top) / 2, (bottom - top) / 4]
+    assert "&lt;a&gt;" in pages.page(overload, [half, full])
+    assert "<td>–</td>" in pages.page(overload, [half])
+
+
+def test_the_index_links_every_page_with_its_trials() -> None:
+    html = pages.index(dict.fromkeys(pages.EXPERIMENTS, 16))
+    assert all(f'href="{name}.html"' in html and f'href="{name}.csv"' in html for name in EXPERIMENTS)
+    assert html.count("16 trials with a score") == len(EXPERIMENTS)
+
+
+def test_an_experiment_that_fails_ends_the_command_with_its_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paper, "FILES", tmp_path / "none")
+    assert paper.main(["--out", str(tmp_path / "out")]) == Exit.BAD_INPUT
+    assert not (tmp_path / "out" / "index.html").exists()
