@@ -21,7 +21,7 @@ from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, O
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.errors import AgentFailed, NotScored, config_error, infra_error
-from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, build_catalogue
+from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, build_catalogue, names_of
 from opsgym_runner.gyms.client import GymClient, Snapshot
 from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.job import Job
@@ -31,6 +31,7 @@ from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.orchestrators import AgentResult, Orchestrator, find_orchestrator, prompts_of
 from opsgym_runner.plans import PlanStore, prompts_of_source, require_plan
 from opsgym_runner.prompting import Prompts
+from opsgym_runner.replay.scripts import GOLD
 from opsgym_runner.session import EpisodeSession, EpisodeTools
 from opsgym_runner.tracing.spans import EVALUATION, evaluation_attributes
 from opsgym_runner.tracing.tracer import span
@@ -173,6 +174,7 @@ async def run_episode(
         await models.agent.ready()  # before the task's time begins
         catalogue = build_catalogue(servers, job.task, job.mode, job.agent.tool_names, job.agent.tool_schemas)
         _require_tools_fit(job, catalogue)
+        _require_callable_solution(job, catalogue)
         plan = await plans.plan_for(job, models.planner, _plannable(servers, job), agent.prompts, context)
         tools = EpisodeTools(catalogue, gyms, job.agent)
         session = EpisodeSession(job, models, tools, events, context, agent.prompts, plan)
@@ -236,6 +238,28 @@ def _require_tools_fit(job: Job, catalogue: Catalogue) -> None:
     problem = too_many_tools(job.model.model, job.model.endpoints, len(catalogue.tools))
     if problem is not None:
         raise config_error(ConfigReason.TOO_MANY_TOOLS, problem)
+
+
+def _require_callable_solution(job: Job, catalogue: Catalogue) -> None:
+    """Checks that the model that plays the reference solution can call the gym servers that the solution names.
+
+    With published tool names, of several gym servers with a tool of one name the first one gets all calls. Playing the
+    call there would score the wrong solution.
+
+    Raises:
+        NotScored: Another gym server than the named one would get a call.
+    """
+    if job.model.model != GOLD:
+        return
+    getting = {shown: ref.gym for shown, ref in catalogue.refs.items()}
+    for number, call in enumerate(job.task.gold_actions or []):
+        shown = next((name for name in names_of(call, ()) if name in getting), None)
+        if call.gym is not None and shown is not None and getting[shown] != call.gym:
+            message = (
+                f"gold_actions[{number}] calls {call.name} of gym {call.gym}, but gym {getting[shown]} gets calls of "
+                "that name; run the task with toolNames: qualified"
+            )
+            raise config_error(ConfigReason.UNSUPPORTED, message)
 
 
 def _require_all_days(session: EpisodeSession, result: AgentResult, job: Job) -> None:

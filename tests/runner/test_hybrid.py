@@ -185,3 +185,20 @@ async def test_only_calls_of_the_named_gym_count_as_looking_up(
     read = {"gym": ITSM, "name": "get_user", "arguments": {"user_id": "USER_011"}}
     played = await play(store, job_of(urls, [read], check))
     assert (refusals(store, played), played.record.outcome == "passed") == ([], passes)
+
+
+async def test_a_solution_that_published_names_would_play_on_another_gym_is_not_scored(
+    store: MemoryStore, urls: dict[str, str]
+) -> None:
+    read = {"gym": HR, "name": "get_user", "arguments": {"user_id": "1"}}
+    unchanged = state(HR, "SELECT 1", 1)
+
+    played = await play(store, job_of(urls, [READS[0], read], unchanged, tool_names="published"))
+
+    assert (played.record.outcome, played.record.reason) == ("config_error", "unsupported")
+    assert played.record.message == (
+        f"gold_actions[1] calls get_user of gym {HR}, but gym {ITSM} gets calls of that name; "
+        "run the task with toolNames: qualified"
+    )
+    qualified = await play(store, job_of(urls, [READS[0], read], unchanged))
+    assert (qualified.record.outcome, refusals(store, qualified)) == ("passed", [])
