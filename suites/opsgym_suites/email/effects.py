@@ -155,8 +155,9 @@ def _store(
     thread: str | None,
     *,
     sent: bool = True,
+    headers: Mapping[str, Any] | None = None,
 ) -> str:
-    """A new message in a mailbox; returns its key."""
+    """A new message in a mailbox; returns its key. `headers` are conditions on further headers."""
     subject = _subject(content.header("Subject"))
     thread = thread or _thread_of(writes, owner, content)
     if thread is None:
@@ -175,11 +176,12 @@ def _store(
     link = message if writes.links else Present()
     part = writes.add(tool, MessagePart, {"message_id": link, "part_id": "0", "mime_type": ["text/plain", "text/html"]})
     place = part if writes.links else Present()
-    for name, value in _header_conditions(content, sent=sent):
+    further = headers or {}
+    for name, value in (*_header_conditions(content, sent=sent), *further.items()):
         writes.add(tool, MessageHeader, {"message_part_id": place, "name": [name, name.lower()], "value": value})
     answers = content.header("In-Reply-To") or content.header("Subject").startswith("Fwd: ")
     free = (*FREE_HEADERS, *(THREADING if answers else ()), *(() if sent else ("From", "Date", "Message-ID")))
-    for name in free:
+    for name in (name for name in free if name not in further):
         values = {"message_part_id": place, "name": [name, name.lower()], "value": May()}
         writes.add(tool, MessageHeader, values, optional=True)
     writes.add(tool, MessagePartBody, {"message_part_id": place, "size": May(), "data": content.text})
@@ -239,6 +241,18 @@ def _sent(writes: Mail, tool: str, owner: User, content: _Content, thread: str |
             _store(writes, tool, users[0].id, content.without_bcc(), ["INBOX", "UNREAD"], None)
 
 
+def _file(writes: Mail, tool: str, given: Arguments) -> None:
+    """A message that is put into a mailbox without being sent, by whom and when its headers say."""
+    content = _content(given)
+    labels = given.get("labelIds") or (["INBOX", "UNREAD"] if tool == "import_message" else [])
+    headers = {"From": addresses(content.header("From"))} | ({"Date": Present()} if content.header("Date") else {})
+    owner = writes.mailbox(given).id
+    thread = given.get("threadId") or _thread_of(writes, owner, content)
+    _store(writes, tool, owner, content, labels, thread, sent=False, headers=headers)
+    for name in THREADING if given.get("threadId") and not content.header("In-Reply-To") else ():
+        writes.add(tool, MessageHeader, {"message_part_id": Present(), "name": name, "value": May()}, optional=True)
+
+
 def _create_draft(writes: Mail, tool: str, given: Arguments) -> None:
     source = given["message"]
     key = _store(
@@ -273,6 +287,7 @@ def _modify(writes: Mail, tool: str, given: Arguments) -> None:
 
 
 def _modify_thread(writes: Mail, tool: str, given: Arguments) -> None:
+    writes.change(tool, Thread, given["id"], {})
     for row in writes.world.all(Message, thread_id=given["id"]):
         writes.relabel(tool, row.id, given.get("addLabelIds", ()), given.get("removeLabelIds", ()))
 
@@ -286,8 +301,20 @@ def _untrash(writes: Mail, tool: str, given: Arguments) -> None:
 
 
 def _trash_thread(writes: Mail, tool: str, given: Arguments) -> None:
+    writes.change(tool, Thread, given["id"], {})
     for row in writes.world.all(Message, thread_id=given["id"]):
         writes.relabel(tool, row.id, ["TRASH"], ["INBOX"])
+
+
+def _untrash_thread(writes: Mail, tool: str, given: Arguments) -> None:
+    writes.change(tool, Thread, given["id"], {})
+    for row in writes.world.all(Message, thread_id=given["id"]):
+        writes.relabel(tool, row.id, (), ["TRASH"])
+
+
+def _delete_thread(writes: Mail, tool: str, given: Arguments) -> None:
+    for row in writes.world.all(Message, thread_id=given["id"]):
+        writes.delete(tool, row.id)
 
 
 def _delete_messages(writes: Mail, tool: str, given: Arguments) -> None:
@@ -313,6 +340,16 @@ def _create_label(writes: Mail, tool: str, given: Arguments) -> None:
 
 def _change_label(writes: Mail, tool: str, given: Arguments) -> None:
     writes.change(tool, Label, given["id"], {"name": given["name"]} if "name" in given else {})
+
+
+def _update_label(writes: Mail, tool: str, given: Arguments) -> None:
+    values = {
+        "name": given["name"],
+        "message_list_visibility": given["messageListVisibility"],
+        "label_list_visibility": given["labelListVisibility"],
+        "color_json": None,
+    }
+    writes.change(tool, Label, given["id"], values)
 
 
 def _delete_label(writes: Mail, tool: str, given: Arguments) -> None:
@@ -453,7 +490,12 @@ def _alias_key(writes: Mail, given: Arguments) -> str:
     return str(given["sendAsEmail"] if is_new else _alias(writes, given).id)
 
 
-_ALIAS = {"displayName": "display_name", "replyToAddress": "reply_to_address", "signature": "signature"}
+_ALIAS = {
+    "displayName": "display_name",
+    "replyToAddress": "reply_to_address",
+    "signature": "signature",
+    "treatAsAlias": "treat_as_alias",
+}
 
 
 def _create_alias(writes: Mail, tool: str, given: Arguments) -> None:
@@ -476,11 +518,17 @@ def _create_alias(writes: Mail, tool: str, given: Arguments) -> None:
 
 
 def _patch_alias(writes: Mail, tool: str, given: Arguments) -> None:
+    key = _alias_key(writes, given)
     values: dict[str, Any] = {column: given[name] for name, column in _ALIAS.items() if name in given}
+    for row in writes.world.all(SendAsAlias, id=key):
+        values = {column: value for column, value in values.items() if getattr(row, column) != value}
     if given.get("isDefault"):
         values["is_default"] = True
         _other_default(writes, tool, given)
-    writes.change(tool, SendAsAlias, _alias_key(writes, given), values)
+    if server := given.get("smtpMsa"):
+        fields = "".join(rf'(?=.*"{name}":\s*"?{re.escape(str(value))}"?\s*[,}}])' for name, value in server.items())
+        values["smtp_msa"] = Matches(f"^{fields}")
+    writes.change(tool, SendAsAlias, key, values)
 
 
 def _other_default(writes: Mail, tool: str, given: Arguments) -> None:
@@ -513,6 +561,51 @@ def _delete_certificate(writes: Mail, tool: str, given: Arguments) -> None:
     writes.remove(tool, SmimeInfo, given["id"])
 
 
+def _add_certificate(writes: Mail, tool: str, given: Arguments) -> None:
+    alias = _alias(writes, given)
+    others = writes.world.certificates(alias)
+    is_default = given.get("isDefault", False) or not others
+    values = {
+        "send_as_alias_id": alias.id,
+        "user_id": alias.user_id,
+        "send_as_email": alias.send_as_email,
+        "issuer_cn": given["issuerCn"],
+        "expiration": given["expiration"],
+        "is_default": is_default,
+        "pem": _pem(given["pem"]),
+    }
+    writes.add(tool, SmimeInfo, values)
+    for row in others if is_default else ():
+        writes.change(tool, SmimeInfo, row.id, {"is_default": False})
+
+
+def _pem(text: str) -> Matches:
+    """Condition: a text in PEM, with any white space between its lines."""
+    lines = r"\s+".join(map(re.escape, text.split()))
+    return Matches(rf"^\s*{lines}\s*$")
+
+
+def _add_key_pair(writes: Mail, tool: str, given: Arguments) -> None:
+    owner = writes.mailbox(given)
+    values = {
+        "user_id": owner.id,
+        "key_pair_id": Matches("^kp_"),
+        "pkcs7": _pem(given["pkcs7"]),
+        "subject_email_addresses": owner.primary_email,
+        "enablement_state": "enabled",
+    }
+    pair = writes.add(tool, CseKeyPair, values)
+    for metadata in given.get("privateKeyMetadata", ()):
+        words = metadata["hardwareKeyMetadata"]["description"]
+        values = {
+            "private_key_metadata_id": Present(),
+            "key_pair_id": pair,
+            "metadata_type": "HSM",
+            "hardware_description": Matches(rf"(?i)^{re.escape(words)}[.]?$"),
+        }
+        writes.add(tool, CsePrivateKeyMetadata, values)
+
+
 def _key_pair(writes: Mail, given: Arguments) -> CseKeyPair:
     return writes.world.one(CseKeyPair, user_id=writes.mailbox(given).id, key_pair_id=given["keyPairId"])
 
@@ -533,23 +626,26 @@ def _obliterate_key_pair(writes: Mail, tool: str, given: Arguments) -> None:
     writes.remove(tool, CseKeyPair, pair.id)
 
 
-def _keys(given: Arguments) -> dict[str, Any]:
+def _keys(writes: Mail, given: Arguments) -> dict[str, Any]:
     apart = given.get("signAndEncryptKeyPairs", {})
-    return {
+    keys = {
         "primary_key_pair_id": given.get("primaryKeyPairId"),
         "signing_key_pair_id": apart.get("signingKeyPairId"),
         "encryption_key_pair_id": apart.get("encryptionKeyPairId"),
     }
+    known = [row.key_pair_id for row in writes.world.all(CseKeyPair)]
+    new = Matches(rf"^(?!{'|'.join(known)})kp_")
+    return {name: new if key and key not in known else key for name, key in keys.items()}
 
 
 def _create_identity(writes: Mail, tool: str, given: Arguments) -> None:
-    values = {"user_id": writes.mailbox(given).id, "email_address": given["emailAddress"], **_keys(given)}
+    values = {"user_id": writes.mailbox(given).id, "email_address": given["emailAddress"], **_keys(writes, given)}
     writes.add(tool, CseIdentity, values)
 
 
 def _patch_identity(writes: Mail, tool: str, given: Arguments) -> None:
     row = writes.world.one(CseIdentity, user_id=writes.mailbox(given).id, email_address=given["emailAddress"])
-    writes.change(tool, CseIdentity, row.id, _keys(given))
+    writes.change(tool, CseIdentity, row.id, _keys(writes, given))
 
 
 def _delete_identity(writes: Mail, tool: str, given: Arguments) -> None:
@@ -562,8 +658,30 @@ def _stop_watch(writes: Mail, tool: str, given: Arguments) -> None:
         writes.change(tool, WatchSubscription, row.id, {"is_active": False})
 
 
+def _watch(writes: Mail, tool: str, given: Arguments) -> None:
+    owner = writes.mailbox(given)
+    _stop_watch(writes, tool, given)
+    for row in writes.rows.values():
+        if row.kind is WatchSubscription and row.operation == "adds":
+            row.values["is_active"] = False
+    labels = [writes.label(owner.id, name) for name in given["labelIds"]]
+    listed = "".join(rf'(?=.*"{key}")' for key in labels)
+    values = {
+        "user_id": owner.id,
+        "topic_name": given["topicName"],
+        "label_ids": Matches(rf'^{listed}\[(?:\s*"[^"]*"\s*,?){{{len(labels)}}}\s*\]$') if labels else None,
+        "label_filter_behavior": given.get("labelFilterBehavior") or ("include" if labels else May()),
+        "history_id": May(),
+        "expiration": Present(),
+        "is_active": True,
+    }
+    writes.add(tool, WatchSubscription, values)
+
+
 _FOLLOWED: Mapping[str, Callable[[Mail, str, Arguments], None]] = {
     "send_message": _send,
+    "import_message": _file,
+    "insert_message": _file,
     "create_draft": _create_draft,
     "update_draft": _update_draft,
     "send_draft": _send_draft,
@@ -574,17 +692,20 @@ _FOLLOWED: Mapping[str, Callable[[Mail, str, Arguments], None]] = {
     "trash_message": _trash,
     "untrash_message": _untrash,
     "trash_thread": _trash_thread,
+    "untrash_thread": _untrash_thread,
+    "delete_thread": _delete_thread,
     "delete_message": _delete_messages,
     "batch_delete_messages": _delete_messages,
     "create_label": _create_label,
     "patch_label": _change_label,
+    "update_label": _update_label,
     "delete_label": _delete_label,
     "create_filter": _create_filter,
     "delete_filter": _delete_filter,
     "update_vacation_settings": _vacation,
     "update_auto_forwarding": _forwarding,
     "update_imap_settings": _setting(ImapSettings, {"enabled": "enabled"}),
-    "update_pop_settings": _setting(PopSettings, {"accessWindow": "access_window"}),
+    "update_pop_settings": _setting(PopSettings, {"accessWindow": "access_window", "disposition": "disposition"}),
     "update_language_settings": _setting(LanguageSettings, {"displayLanguage": "display_language"}),
     "email_create_delegate": _add_delegate,
     "email_delete_delegate": _end_delegate,
@@ -592,16 +713,20 @@ _FOLLOWED: Mapping[str, Callable[[Mail, str, Arguments], None]] = {
     "delete_forwarding_address": _remove_forwarding,
     "create_send_as_alias": _create_alias,
     "patch_send_as_alias": _patch_alias,
+    "update_send_as_alias": _patch_alias,
     "verify_send_as_alias": _verify_alias,
     "delete_send_as_alias": _delete_alias,
+    "insert_smime_config": _add_certificate,
     "set_default_smime_config": _default_certificate,
     "delete_smime_config": _delete_certificate,
+    "email_create_cse_keypair": _add_key_pair,
     "email_disable_cse_keypair": _disable_key_pair,
     "email_enable_cse_keypair": _enable_key_pair,
     "email_obliterate_cse_keypair": _obliterate_key_pair,
     "create_cse_identity": _create_identity,
     "patch_cse_identity": _patch_identity,
     "delete_cse_identity": _delete_identity,
+    "watch_user_mailbox": _watch,
     "stop_user_watch": _stop_watch,
 }
 

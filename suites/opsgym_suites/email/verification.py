@@ -50,6 +50,8 @@ VERIFIERS = VerifierBuilder(
     EFFECTS,
     rules={
         "send_message": "SND-1, SND-2",
+        "import_message": "ID-4",
+        "insert_message": "ID-4",
         "create_draft": "MSG-5",
         "update_draft": "MSG-5",
         "send_draft": "MSG-5, SND-2",
@@ -60,10 +62,13 @@ VERIFIERS = VerifierBuilder(
         "trash_message": "MSG-2",
         "untrash_message": "MSG-2",
         "trash_thread": "MSG-2, MSG-4",
+        "untrash_thread": "MSG-2, MSG-4",
+        "delete_thread": "MSG-2, MSG-4",
         "delete_message": "MSG-2",
         "batch_delete_messages": "MSG-2",
         "create_label": "MSG-3",
         "patch_label": "MSG-3",
+        "update_label": "MSG-3",
         "delete_label": "MSG-3",
         "create_filter": "SET-3",
         "delete_filter": "SET-3",
@@ -78,27 +83,38 @@ VERIFIERS = VerifierBuilder(
         "delete_forwarding_address": "SET-1",
         "create_send_as_alias": "SND-3",
         "patch_send_as_alias": "SND-3",
+        "update_send_as_alias": "SND-3",
         "verify_send_as_alias": "SND-3",
         "delete_send_as_alias": "SND-3",
+        "insert_smime_config": "ID-4",
         "set_default_smime_config": "ID-4",
         "delete_smime_config": "ID-4",
+        "email_create_cse_keypair": "SET-5",
         "email_disable_cse_keypair": "SET-5",
         "email_enable_cse_keypair": "SET-5",
         "email_obliterate_cse_keypair": "SET-5",
         "create_cse_identity": "SET-5",
         "patch_cse_identity": "SET-5",
         "delete_cse_identity": "SET-5",
+        "watch_user_mailbox": "ID-4",
         "stop_user_watch": "ID-4",
     },
     free_text={"data", "response_body_plain_text", "signature"},
     unjudged=_unjudged(),
-    shown_keys={Message: "id", Thread: "id", Draft: "id", Filter: "id", Label: "id", SmimeInfo: "id"},
+    shown_keys={Message: "id", Thread: "threadId", Draft: "id", Filter: "id", Label: "id", SmimeInfo: "id"},
 )
 STRICT = replace(VERIFIERS, effects=STRICT_EFFECTS)
 """For tasks with access `strict`, whose server delivers messages."""
 TEXTS: Mapping[RowType, str] = {MessagePartBody: "data", VacationSettings: "response_body_plain_text"}
 """Columns with the texts that agents write."""
-WRITING = ("send_message", "create_draft", "update_draft", "update_vacation_settings")
+WRITING = (
+    "send_message",
+    "import_message",
+    "insert_message",
+    "create_draft",
+    "update_draft",
+    "update_vacation_settings",
+)
 """Tools with which agents write texts."""
 
 
