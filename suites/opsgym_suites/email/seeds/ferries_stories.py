@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsgym_suites.email.seeds.ferries import HAMISH, LIV, OWEN, TOVE
+from opsgym_suites.email.seeds.ferries_desk import add_desk_stories
 from opsgym_suites.email.seeds.letters import add_alias, notice
 from opsgym_suites.email.seeds.press_stories import add_delegate, add_filter, add_forwarding, one
 from opsgym_suites.email.seeds.world import FerriesWorld, World
@@ -11,7 +12,7 @@ from opsgym_suites.kit.world import at
 
 def add_ferries_stories(world: FerriesWorld) -> None:
     """All stories."""
-    for add in (_partners, _access, _weeks, _refused):
+    for add in (_partners, _access, _weeks, _refused, add_desk_stories):
         add(world)
 
 
