@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opsgym_suites.email.core.ferries import access, partners, weeks
+from opsgym_suites.email.core.ferries import access, conversations, keys, partners, services, weeks
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
 
-FAMILIES: tuple[Family, ...] = (*partners.FAMILIES, *access.FAMILIES, *weeks.FAMILIES)
+FAMILIES: tuple[Family, ...] = (
+    *partners.FAMILIES,
+    *access.FAMILIES,
+    *weeks.FAMILIES,
+    *keys.FAMILIES,
+    *conversations.FAMILIES,
+    *services.FAMILIES,
+)
 
 
 def drafts(world: World) -> tuple[Draft, ...]:
