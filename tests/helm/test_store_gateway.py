@@ -98,6 +98,25 @@ def test_only_pods_of_runs_reach_it_and_it_reaches_stores_and_the_api_server() -
     assert NAME in _names({**WIDE, "networkPolicy": {"enabled": False}})
 
 
+def test_it_serves_https_with_the_certificate_of_a_secret() -> None:
+    values = {**WIDE, "storeGateway": {"tls": {"secret": "gateway-tls"}}, "caBundle": {"configMap": "trust"}}
+    manifests = rendered(values)
+    gateway = _config(manifests).store_gateway
+    assert gateway is not None
+    assert gateway.url == f"https://{NAME}.evals.svc:8080"
+    spec = one(manifests, "Deployment", NAME)["spec"]["template"]["spec"]
+    container = spec["containers"][0]
+    [mount] = [mount for mount in container["volumeMounts"] if mount["name"] == "tls"]
+    assert (_environment(container)["OPSGYM_GATEWAY_TLS"], "subPath" in mount) == (mount["mountPath"], False)
+    assert {"name": "tls", "secret": {"secretName": "gateway-tls"}} in spec["volumes"]
+    probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
+    assert probes == [{"path": "/healthz", "port": "http", "scheme": "HTTPS"}] * 3
+
+
+def test_https_wants_the_ca_that_pods_trust() -> None:
+    assert "give the CA that issued it in caBundle" in refusal({**WIDE, "storeGateway": {"tls": {"secret": "tls"}}})
+
+
 def test_prometheus_reaches_its_metrics_and_a_value_says_which() -> None:
     monitoring = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
     port = {"ports": [{"protocol": "TCP", "port": 9100}]}

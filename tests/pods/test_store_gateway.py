@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from devcluster.certificates import Authority
 from tests.operator_io.api_server import api_server
 from tests.pods.pod import KEY, RUN, Pod, hosted, job_spec, until
 from tests.pods.s3 import S3, s3_server
@@ -26,6 +27,7 @@ from opsgym_api.records.store_gateway import ENV_STORE_TOKEN, store_url
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.gateway.certificate import ServerCertificate
 
 LONG_AGO = "2000-01-01T00:00:00Z"
 
@@ -125,6 +127,25 @@ def test_a_gateway_that_is_killed_and_started_again_loses_nothing(world: World, 
     assert trial is not None
     assert (trial.outcome, trial.steps) == (Outcome.PASSED, 3)
     assert world.pod.attempt().outcome is Outcome.PASSED
+
+
+def test_a_pod_reaches_the_gateway_by_https_with_the_ca_that_it_is_given(
+    world: World, gym_url: str, tmp_path: Path
+) -> None:
+    world.pod.freeze()
+    authority = Authority(tmp_path / "ca")
+    authority.issue_server("tls", "gateway", dns=(), addresses=("127.0.0.1",))
+    certificate = ServerCertificate(authority.folder)
+    world.admit(job_spec(gym_url))
+    with running(world.pods, world.config, world.stores, tls=certificate.context) as url:
+        world.pod.location = store_url(url, "results")
+        spec = {**job_spec(gym_url), "store": "results"}
+        with world.pod.started("task", spec, JOB_COMPLETION_INDEX="0") as distrusting:
+            distrusting.wait_for("cannot be reached (ConnectError)")
+        assert world.pod.trial() is None
+        ended = world.pod.task(spec, SSL_CERT_FILE=str(authority.folder / "ca.crt"))
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.PASSED)
+    assert world.pod.trial() is not None
 
 
 def test_a_container_without_its_token_file_does_not_start(world: World, gym_url: str) -> None:

@@ -137,6 +137,7 @@ def running(
     time: Time | None = None,
     port: int = 0,
     metrics: GatewayMetrics | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> Iterator[str]:
     """Serves in a thread while the context is open; yields the base URL."""
     clock, measured = time or Time(), metrics or GatewayMetrics()
@@ -148,7 +149,7 @@ def running(
         async with Client(lambda: Credentials(pods.api.url)) as client:
             sessions = Sessions(client, config, AUDIENCE, lambda: clock.monotonic, lambda: clock.now)
             app = Gateway(sessions, stores, measured).app()
-            async with serving_app(app, port) as served:
+            async with serving_app(app, port, tls=tls) as served:
                 started.append((asyncio.get_running_loop(), stop, served))
                 ready.set()
                 await stop.wait()
@@ -158,7 +159,7 @@ def running(
     assert ready.wait(30)
     loop, stop, served = started[0]
     try:
-        yield f"http://127.0.0.1:{served}"
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{served}"
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()

@@ -171,7 +171,10 @@ tracing:
 {{- end }}
 notifications: {{ .Values.notifications | toJson }}
 {{- if include "opsgym.gatewayEnabled" . }}
-storeGateway: {url: "http://{{ include "opsgym.fullname" . }}-store-gateway.{{ .Release.Namespace }}.svc:8080"}
+{{- if and .Values.storeGateway.tls.secret (not (or .Values.caBundle.configMap .Values.caBundle.secret)) }}
+{{- fail "storeGateway.tls.secret: pods of runs do not trust its certificate; give the CA that issued it in caBundle" }}
+{{- end }}
+storeGateway: {url: "{{ ternary "https" "http" (not (empty .Values.storeGateway.tls.secret)) }}://{{ include "opsgym.fullname" . }}-store-gateway.{{ .Release.Namespace }}.svc:8080"}
 {{- end }}
 lease: {namespace: {{ .Release.Namespace }}, name: {{ include "opsgym.fullname" . }}-operator}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}

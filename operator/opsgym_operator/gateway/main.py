@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from opsgym_core.kube.client import Client
 from opsgym_core.kube.login import login
 from opsgym_core.store.mounted import MOUNTED, Stores
 from opsgym_operator.config import CONFIG, OperatorConfig, parse_config
+from opsgym_operator.gateway.certificate import ServerCertificate
 from opsgym_operator.gateway.metrics import GatewayMetrics, metrics_app
 from opsgym_operator.gateway.server import Gateway
 from opsgym_operator.gateway.sessions import Sessions
@@ -43,7 +45,13 @@ class Ports:
     """For Prometheus, so that a NetworkPolicy can keep pods of runs from it."""
 
 
-async def serve(config: OperatorConfig, audience: str, ports: Ports, stores_folder: Path) -> None:
+async def serve(
+    config: OperatorConfig,
+    audience: str,
+    ports: Ports,
+    stores_folder: Path,
+    certificate: ServerCertificate | None = None,
+) -> None:
     """Serves until a signal stops it.
 
     Args:
@@ -51,6 +59,7 @@ async def serve(config: OperatorConfig, audience: str, ports: Ports, stores_fold
         audience: Audience of the pods' tokens.
         ports: Ports to listen on.
         stores_folder: Folder of the stores' credentials.
+        certificate: Certificate for the requests of pods; plain HTTP without one.
     """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -60,7 +69,12 @@ async def serve(config: OperatorConfig, audience: str, ports: Ports, stores_fold
         async with Client(login) as client:
             metrics = GatewayMetrics()
             app = Gateway(Sessions(client, config, audience), stores, metrics).app()
-            async with serving_app(metrics_app(metrics), ports.metrics), serving_app(app, ports.pods, SHUTDOWN_S):
+            async with AsyncExitStack() as serving:
+                await serving.enter_async_context(serving_app(metrics_app(metrics), ports.metrics))
+                tls = None if certificate is None else certificate.context
+                await serving.enter_async_context(serving_app(app, ports.pods, SHUTDOWN_S, tls))
+                if certificate is not None:
+                    serving.callback(asyncio.create_task(certificate.follow()).cancel)
                 log.info("serving", audience=audience)
                 await stop.wait()
     finally:
@@ -76,7 +90,9 @@ def main() -> int:
         ports = Ports(
             int(os.environ.get("OPSGYM_GATEWAY_PORT", PORT)), int(os.environ.get("OPSGYM_METRICS_PORT", METRICS_PORT))
         )
-        asyncio.run(serve(config, audience, ports, stores_folder))
+        folder = os.environ.get("OPSGYM_GATEWAY_TLS")
+        certificate = ServerCertificate(Path(folder)) if folder else None
+        asyncio.run(serve(config, audience, ports, stores_folder, certificate))
     except (InputError, OSError, kopf.LoginError) as error:
         log.error("cannot run", problem=str(error))  # noqa: TRY400 - a user's mistake needs no traceback
         return 1

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from devcluster.certificates import Authority
 from devcluster.cluster import Cluster
 from devcluster.kube import Kube
 from devcluster.places import ADMIN, NODE_IP
@@ -62,10 +64,13 @@ print(json.dumps({
 
 
 class Gateway:
-    """The gateway as a process beside the cluster, with the operator's configuration."""
+    """The gateway as a process beside the cluster, with the operator's configuration and a certificate."""
 
     def __init__(self, port: int, folder: Path) -> None:
-        self.url = f"http://{NODE_IP}:{port}"
+        self.url = f"https://{NODE_IP}:{port}"
+        authority = Authority(folder / "tls")
+        authority.issue_server("tls", "gateway", dns=(), addresses=(NODE_IP,))
+        self.ca = authority.folder / "ca.crt"
         self._port = port
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
@@ -78,6 +83,7 @@ class Gateway:
             "OPSGYM_OPERATOR_CONFIG": str(self._folder / "operator.yaml"),
             "OPSGYM_STORES": str(self._folder / "stores"),
             "OPSGYM_GATEWAY_PORT": str(self._port),
+            "OPSGYM_GATEWAY_TLS": str(self.ca.parent),
             "OPSGYM_METRICS_PORT": "0",
         }
         with (self._folder / "gateway.log").open("ab") as log:
@@ -95,7 +101,8 @@ class Gateway:
 
     def _answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/healthz", timeout=5, trust_env=False).status_code == 200
+            trusted = ssl.create_default_context(cafile=str(self.ca))
+            return httpx.get(f"{self.url}/healthz", timeout=5, trust_env=False, verify=trusted).status_code == 200
         except httpx.TransportError:
             return False
 
@@ -106,8 +113,11 @@ def served(namespace: str, s3: S3, folder: Path, kube: Kube) -> Iterator[tuple[O
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         gateway = Gateway(listener.getsockname()[1], folder)
+    trust = {"metadata": {"name": "trust", "namespace": namespace}, "data": {"ca.crt": gateway.ca.read_text()}}
+    kube.create({"apiVersion": "v1", "kind": "ConfigMap", **trust})
+    settings = {"storeGateway": {"url": gateway.url}, "caBundle": {"configMap": "trust", "key": "ca.crt"}}
     try:
-        with operating(namespace, s3, folder, kube, storeGateway={"url": gateway.url}) as operator:
+        with operating(namespace, s3, folder, kube, **settings) as operator:
             gateway.start()
             yield operator, gateway
     finally:
