@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsgym_suites.hybrid.core.audits import audits
+from opsgym_suites.hybrid.core.correspondence import correspondence
 from opsgym_suites.hybrid.core.escalations import escalations
 from opsgym_suites.hybrid.core.handing_on import handing_on
 from opsgym_suites.hybrid.core.joiners import joiners
@@ -25,4 +26,5 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *escalations(worlds),
         *permissions(worlds),
         *handing_on(worlds),
+        *correspondence(worlds),
     ]
