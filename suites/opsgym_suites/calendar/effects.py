@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date
 from typing import Any
 from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo
 
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.domain import DOMAIN
 from opsgym_domains.calendar.event_times import parse_event_time
+from opsgym_domains.calendar.quick_add import read
 from opsgym_domains.calendar.tables import (
     AclRule,
     Attachment,
@@ -27,13 +29,14 @@ from opsgym_domains.calendar.tables import (
     ExtendedProperties,
     Reminder,
     Scope,
+    WatchChannel,
     WorkingLocation,
 )
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.kit import effects
 from opsgym_suites.kit.drafts import call
 from opsgym_suites.kit.effects import RowType, ToolEffects, WrittenRow
-from opsgym_suites.kit.verifiers import May
+from opsgym_suites.kit.verifiers import Matches, May, Present
 
 NEW_CALENDAR = str(uuid5(UUID("0d4c0c5e-5b1f-4d0c-9a55-0c3f1c6a7e21"), "1"))
 """Key of a calendar that the first call of a solution creates that needs a key: keys are counted in each database."""
@@ -87,6 +90,67 @@ def _change_calendar(writes: Written, tool: str, given: Arguments) -> None:
     if "defaultReminders" in given:
         values["default_reminders"] = json.dumps(given["defaultReminders"])
     writes.change(tool, Calendar, given["calendarId"], values)
+
+
+def _remove_from_list(writes: Written, tool: str, given: Arguments) -> None:
+    writes.change(tool, Calendar, given["calendarId"], {"deleted": True})
+
+
+def _add_to_list(writes: Written, tool: str, given: Arguments) -> None:
+    _change_calendar(writes, tool, {**given, "calendarId": given["id"]})
+    writes.change(tool, Calendar, given["id"], {"deleted": False})
+
+
+def _replace_in_list(writes: Written, tool: str, given: Arguments) -> None:
+    """A whole entry: what is not given is cleared. The server chooses the shades of a colour."""
+    names = ("summary_override", "default_reminders", "notification_settings")
+    cleared = dict.fromkeys(names) | {"hidden": False, "selected": True}
+    shades = {"background_color": May(), "foreground_color": May()}
+    properties = given.get("conferenceProperties")
+    more = {
+        "color_id": given.get("colorId"),
+        "conference_properties": json.dumps(properties) if properties else None,
+    }
+    writes.change(tool, Calendar, given["calendarId"], {**cleared, **shades, **more})
+    _change_calendar(writes, tool, given)
+
+
+def _clear(writes: Written, tool: str, given: Arguments) -> None:
+    """The events that a calendar has at that time, with their parts."""
+    key = given["calendarId"]
+    for event in writes.of(Event, "calendar_id", key):
+        if writes.value(Event, event, "calendar_id") == key:
+            _delete_event(writes, tool, {"eventId": event})
+
+
+def _delete_calendar(writes: Written, tool: str, given: Arguments) -> None:
+    _clear(writes, tool, given)
+    for rule in writes.of(AclRule, "calendar_id", given["calendarId"]):
+        writes.remove(tool, AclRule, rule)
+    writes.remove(tool, Calendar, given["calendarId"])
+
+
+def _watch(kind: str, path: str) -> Callable[[Written, str, Arguments], None]:
+    """Follows a tool that opens a channel for a resource whose address ends in a path."""
+
+    def follow(writes: Written, tool: str, given: Arguments) -> None:
+        key = given.get("calendarId", "")
+        values = {
+            "id": given["id"],
+            "resource_id": Present(),
+            "resource_uri": f"/calendars/{key}/{path}" if key else Matches(f"/{path}$"),
+            "resource_type": kind,
+            "calendar_id": key,
+            "webhook_address": given["address"],
+            "webhook_type": "web_hook",
+            "created_at": Present(),
+            "expires_at": Present(),
+            "is_active": "true",
+            "notification_count": 0,
+        }
+        writes.add(tool, WatchChannel, values, given["id"])
+
+    return follow
 
 
 # --- sharing ---------------------------------------------------------------------------------------------------------
@@ -160,6 +224,20 @@ def _create_event(writes: Written, tool: str, given: Arguments) -> None:
         )
 
 
+def _quick_add(writes: Written, tool: str, given: Arguments) -> None:
+    """An event that a text describes, in access `strict`; the place that it names is part of it."""
+    key = given["calendarId"]
+    zone = str(writes.value(Calendar, key, "time_zone"))
+    now = writes.world.now.replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    event = read(given["text"], now)
+    times = {"start": event.start, "end": event.end}
+    arguments = {name: {"dateTime": f"{time:%Y-%m-%dT%H:%M:%S}", "timeZone": zone} for name, time in times.items()}
+    _create_event(writes, tool, {"calendarId": key, "summary": event.summary, **arguments})
+    for row in writes.rows.values():
+        if row.kind is Event and row.tool == tool:
+            row.values |= dict.fromkeys(("sequence", "source"), May())
+
+
 def _add_guests(writes: Written, tool: str, event_id: str, guests: Sequence[Arguments]) -> None:
     for guest in guests:
         is_room = bool(guest.get("resource"))
@@ -221,15 +299,26 @@ def _remove_parts(writes: Written, tool: str, kind: RowType, event_id: str) -> N
 
 _FOLLOWED: Mapping[str, Callable[[Written, str, Arguments], None]] = {
     "create_calendar": _create_calendar,
+    "clear_calendar": _clear,
+    "delete_calendar": _delete_calendar,
     "patch_calendar": _change_calendar,
     "update_calendar": _change_calendar,
     "update_calendar_in_list": _change_calendar,
+    "replace_calendar_in_list": _replace_in_list,
+    "remove_calendar_from_list": _remove_from_list,
+    "add_calendar_to_list": _add_to_list,
+    "watch_acl": _watch("acl", "acl"),
+    "watch_events": _watch("event", "events"),
+    "watch_settings": _watch("settings", "settings"),
+    "watch_calendar_list": _watch("calendar_list", "me/calendarList"),
     "insert_acl_rule": _insert_acl_rule,
     "patch_acl_rule": _change_acl_rule,
     "update_acl_rule": _change_acl_rule,
     "delete_acl_rule": _delete_acl_rule,
     "create_event": _create_event,
+    "quick_add_event": _quick_add,
     "patch_event": _change_event,
+    "update_event": _change_event,
     "move_event": _move_event,
     "delete_event": _delete_event,
 }
