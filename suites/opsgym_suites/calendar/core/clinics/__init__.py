@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from opsgym_suites.calendar.core.clinics import (
     busy_times,
+    clearing,
     covering,
     drills,
     endings,
     ownership,
     studies,
+    watching,
 )
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.kit.drafts import Draft
@@ -23,6 +25,8 @@ FAMILIES = (
     studies.studies_begin,
     endings.calendars_end,
     busy_times.hours_are_sought,
+    *watching.FAMILIES,
+    *clearing.FAMILIES,
 )
 
 
