@@ -12,6 +12,7 @@ from opsgym_domains.csm.tables import CustomerCase
 from opsgym_suites.csm.seeds.cases import NewCase, add_related_rows, case_of_fixture, random_cases
 from opsgym_suites.csm.seeds.organisation import add_company, add_customer
 from opsgym_suites.csm.seeds.setting import Setting
+from opsgym_suites.csm.seeds.slips import add_slips
 from opsgym_suites.csm.seeds.world import World
 
 
@@ -57,4 +58,6 @@ def generate(scale: Scale, setting: Setting) -> World:
             world.register(one.key, one.case)
     for one in cases:
         add_related_rows(world, one, rng)
+    if scale.stories:
+        add_slips(world, setting)
     return world

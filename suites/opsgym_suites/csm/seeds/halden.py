@@ -11,9 +11,11 @@ from opsgym_suites.csm.seeds.setting import (
     Employee,
     Item,
     KnownIssue,
+    MessageSlip,
     Office,
     Periods,
     Setting,
+    SlaSlip,
     Team,
 )
 from opsgym_suites.kit.world import at
@@ -283,4 +285,15 @@ HALDEN = Setting(
         bought=date(2023, 8, 1),
     ),
     cases=CASES,
+    unsold=(
+        (Item("Wallbox W9", "hardware", 610, "Charger Desk"), "Wallbox W9 at first sight"),
+        (Item("TowerPlan", "software", 700, "Backend Desk"), None),
+        (Item("Canopy Charger C4", "hardware", 2600, "Charger Desk"), None),
+    ),
+    sla_slips=(SlaSlip("Quayside Marina", "Wallbox W22", "in_progress", "Low response", 30),),
+    message_slips=(
+        MessageSlip("Corvid Couriers", "FleetPlan", "pending", "reminder", "Solent Buses"),
+        MessageSlip("Deccan Rickshaws", "Cable Exchange", "pending", "reminder"),
+        MessageSlip("Lumiere Parking", "PaySuite", "pending", "other"),
+    ),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from opsgym_suites.csm.seeds.company import (
 )
 from opsgym_suites.csm.seeds.customers import CUSTOMERS, FIRST_NAMES, LAST_NAMES, SHARED_NAME, SHARED_NAME_ACCOUNTS
 from opsgym_suites.csm.seeds.fixtures import CASE_FIXTURES
-from opsgym_suites.csm.seeds.setting import Article, Office, Periods, Setting
+from opsgym_suites.csm.seeds.setting import Article, Item, MessageSlip, Office, Periods, Setting, SlaSlip
 from opsgym_suites.kit.world import NOW, at
 
 PERIODS = Periods(
@@ -33,6 +33,26 @@ PERIODS = Periods(
     subscription=(date(2026, 1, 1), date(2026, 12, 31)),
     warranty=(date(2027, 1, 1), date(2027, 12, 31)),
     bought=date(2024, 1, 15),
+)
+UNSOLD = (
+    (Item("Door Sensor D5", "hardware", 65, "Sensor Support"), None),
+    (Item("Vibration Probe V3", "hardware", 175, "Sensor Support"), "Mounting of the Vibration Probe V3"),
+    (Item("Route Planner", "software", 990, "Software Support"), None),
+    (Item("Vault Monitor", "software", 1450, "Software Support"), None),
+)
+SLA_SLIPS = (
+    SlaSlip("Tamesis Museum", "Humidity Probe H2", "in_progress", "Moderate resolution", 130),
+    SlaSlip("Harbour Ice Cream", "ColdView Cloud", "in_progress", "Low resolution", 45),
+    SlaSlip("Kestrel Freight", "Route Audit", "in_progress", "Moderate resolution", 200),
+    SlaSlip("Riverside Bakery", "Frost Sensor F1", "in_progress", "Low resolution", 60),
+    SlaSlip("Riverside Bakery", "Frost Sensor F1", "in_progress", "Low response", 60),
+)
+MESSAGE_SLIPS = (
+    MessageSlip("Riverside Bakery", "Frost Sensor F1", "pending", "reminder"),
+    MessageSlip("Bronx Food Bank", "Gateway G100", "in_progress", "alert", "Kenji Morita"),
+    MessageSlip("Tamesis Museum", "ColdView Cloud", "in_progress", "other"),
+    MessageSlip("Deccan Biologics", "ColdView Cloud", "pending", "other"),
+    MessageSlip("Malabar Spices", "Gateway G100", "pending", "reminder", "Anand Dairy"),
 )
 LARKSPUR = Setting(
     now=NOW,
@@ -56,4 +76,7 @@ LARKSPUR = Setting(
     shared_by=SHARED_NAME_ACCOUNTS,
     periods=PERIODS,
     cases=CASE_FIXTURES,
+    unsold=UNSOLD,
+    sla_slips=SLA_SLIPS,
+    message_slips=MESSAGE_SLIPS,
 )

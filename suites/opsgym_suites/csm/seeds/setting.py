@@ -147,6 +147,32 @@ class Periods:
 
 
 @dataclass(frozen=True)
+class SlaSlip:
+    """An SLA that was started on a case although it should not run there."""
+
+    account: str
+    product: str
+    state: str
+    """State of the case: the account's newest one on the product."""
+    definition: str
+    """Name of the SLA definition."""
+    minutes: int
+    """Minutes from the registration of the case to the start of the SLA."""
+
+
+@dataclass(frozen=True)
+class MessageSlip:
+    """A notification that should not be there, or not in this form; its case is chosen as for `SlaSlip`."""
+
+    account: str
+    product: str
+    state: str
+    type: str
+    to: str | None = None
+    """Name of the employee, or of the account whose primary contact got it; the contact of the case if None."""
+
+
+@dataclass(frozen=True)
 class Setting:
     """A company at a moment."""
 
@@ -184,3 +210,7 @@ class Setting:
     periods: Periods
     cases: Sequence[CaseFixture]
     """Cases that tasks are about."""
+    unsold: Sequence[tuple[Item, str | None]] = ()
+    """Products that were entered and never sold, with the title of a draft article about it, if there is one."""
+    sla_slips: Sequence[SlaSlip] = ()
+    message_slips: Sequence[MessageSlip] = ()
