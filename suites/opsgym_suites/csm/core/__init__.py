@@ -13,7 +13,10 @@ from opsgym_suites.csm.core import (
     case_lifecycle,
     changing_permissions,
     contacts_and_agents,
+    corrections,
+    declined,
     events,
+    figures,
     infeasible_requests,
     knowledge_and_messages,
     products_and_contracts,
@@ -36,6 +39,9 @@ FAMILIES: tuple[Family, ...] = (
     *several_days.FAMILIES,
     *changing_permissions.FAMILIES,
     *infeasible_requests.FAMILIES,
+    *figures.FAMILIES,
+    *corrections.FAMILIES,
+    *declined.FAMILIES,
 )
 
 
