@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opsgym_suites.csm.charging import customers, desk, people
+from opsgym_suites.csm.charging import customers, desk, figures, people
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
-FAMILIES: tuple[Callable[[World], Iterable[Draft]], ...] = (*desk.FAMILIES, *customers.FAMILIES, *people.FAMILIES)
+FAMILIES: tuple[Callable[[World], Iterable[Draft]], ...] = (
+    *desk.FAMILIES,
+    *customers.FAMILIES,
+    *people.FAMILIES,
+    *figures.FAMILIES,
+)
 
 
 def drafts(world: World) -> tuple[Draft, ...]:

@@ -12,6 +12,7 @@ from opsgym_suites.csm.core import (
     case_intake,
     case_lifecycle,
     changing_permissions,
+    closures,
     contacts_and_agents,
     corrections,
     declined,
@@ -19,9 +20,11 @@ from opsgym_suites.csm.core import (
     figures,
     infeasible_requests,
     knowledge_and_messages,
+    over_the_week,
     products_and_contracts,
     several_days,
     strict_access,
+    thresholds,
 )
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
@@ -42,6 +45,9 @@ FAMILIES: tuple[Family, ...] = (
     *figures.FAMILIES,
     *corrections.FAMILIES,
     *declined.FAMILIES,
+    *thresholds.FAMILIES,
+    *closures.FAMILIES,
+    *over_the_week.FAMILIES,
 )
 
 

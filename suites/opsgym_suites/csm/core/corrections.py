@@ -127,7 +127,7 @@ def surplus_slas(world: World) -> Iterator[Draft]:
         slug="resolution-runs-twice-at-the-museum",
         actor="Rohan Mehta",
         prompt=(
-            "My case with the humidity probe that shows no humidity, at the Tamesis Museum: somebody clicked twice, "
+            "My case with the humidity probe that shows no humidity, at the Tamesis Museum: a colleague clicked twice, "
             "the resolution SLA runs two times on it. The one that counts from when the case came in is the right one. "
             "Delete the other, please, and touch nothing else there."
         ),
@@ -355,7 +355,7 @@ def _wrong_type(world: World) -> Draft:
         actor="Jonas Ekberg",
         prompt=(
             "Our books have messages of the type other; there should be none. Give each the type that it ought to have "
-            "had: what went out about a case in work told of progress, what went out about a case that waits for the "
+            "had: what went out about a case in work was about progress, what went out about a case that waits for the "
             "customer said what the customer has to do. How many were there?"
         ),
         plan=(
@@ -444,7 +444,7 @@ def _failed_ones_go(world: World) -> Draft:
         actor="Grace Holloway",
         prompt=(
             "Clean up after the mail trouble at Kestrel Freight, please: whatever failed about their cases. If the "
-            "case is resolved or closed, the entry can be deleted, nobody needs that any more. If we still wait for "
+            "case is resolved or closed, the entry can be deleted, we do not need that any more. If we still wait for "
             "them, send the same thing again to the same person and leave the old entry, so that one can see it."
         ),
         plan=(
@@ -509,9 +509,9 @@ def never_sold(world: World) -> Iterator[Draft]:
 def catalogue(world: World, scene: NeverSold) -> Draft:
     """A task of products that were never sold."""
     products = [world.product(name) for name in scene.names]
-    kept = [row for row in products if world.all(Knowledge, product_id=row.product_id)]
-    gone = [row for row in products if row not in kept]
-    article = world.one(Knowledge, product_id=kept[0].product_id)
+    used = [row for row in products if world.all(Knowledge, product_id=row.product_id)]
+    gone = [row for row in products if row not in used]
+    article = world.one(Knowledge, product_id=used[0].product_id)
     return corrected(
         world,
         slug=scene.slug,
@@ -534,9 +534,9 @@ def catalogue(world: World, scene: NeverSold) -> Draft:
         ),
         writes=(
             *(call("delete_products", product_id=row.product_id) for row in gone),
-            *(call("update_product", product_id=row.product_id, lifecycle_state="retired") for row in kept),
+            *(call("update_product", product_id=row.product_id, lifecycle_state="retired") for row in used),
         ),
-        answer=f"Deleted: {', '.join(row.name for row in gone)}. Retired, for it has an article: {kept[0].name}.",
+        answer=f"Deleted: {', '.join(row.name for row in gone)}. Retired, for it has an article: {used[0].name}.",
         named=tuple(row.name for row in products),
         wrong={
             "retires the article too": (call("update_knowledge", knowledge_id=article.knowledge_id, state="retired"),),

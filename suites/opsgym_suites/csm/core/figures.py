@@ -69,9 +69,9 @@ def oldest_new(world: World, **values: object) -> CustomerCase:
 def new_members(world: World, group: UserGroup, names: Sequence[str]) -> Work:
     """People join a group in which they are not yet."""
     people = [world.user(name) for name in names]
-    there = {row.user_id for row in world.all(UserGroupMember, group_id=group.group_id)}
-    joining = [user for user in people if user.user_id not in there]
-    others = [user for user in world.all(User, role="agent", active=True) if user.user_id not in there]
+    members = {row.user_id for row in world.all(UserGroupMember, group_id=group.group_id)}
+    joining = [user for user in people if user.user_id not in members]
+    others = [user for user in world.all(User, role="agent", active=True) if user.user_id not in members]
     another = next(user for user in others if user not in joining)
     return Work(
         "Add those who are not a member yet.",
@@ -87,7 +87,7 @@ def new_members(world: World, group: UserGroup, names: Sequence[str]) -> Work:
 def retired(world: World, name: str) -> Work:
     """A product is retired, with its devices in stock."""
     product, records = world.product(name), DeskRecords(world)
-    stock, kept = records.devices(product, status="in_stock"), records.devices(product, status="in_use")
+    stock, used = records.devices(product, status="in_stock"), records.devices(product, status="in_use")
     return Work(
         "Retire that product and its devices in stock; the others stay as they are (PRD-2).",
         (find_product(product), call("retrieve_installed_products", product_id=product.product_id)),
@@ -109,7 +109,7 @@ def retired(world: World, name: str) -> Work:
             "retires one in use": (
                 call(
                     "update_installed_product_details",
-                    installed_product_id=kept[0].installed_product_id,
+                    installed_product_id=used[0].installed_product_id,
                     status="retired",
                 ),
             )
@@ -122,6 +122,8 @@ def made_primary(records: DeskRecords, contact: Contact) -> Work:
     world = records.world
     before = world.one(Contact, account_id=contact.account_id, is_primary=True)
     user = records.user_of(contact)
+    if contact is before:
+        raise ValueError(f"{full_name(user)} is the primary contact already")
     return Work(
         "Set the previous primary contact to not primary first, then the other one to primary (ACC-1).",
         (call("find_contacts", account_id=contact.account_id),),
@@ -141,7 +143,7 @@ def checked(records: DeskRecords, firm: Account, product_name: str, summary: str
     world = records.world
     product, contact, made = world.product(product_name), records.primary_contact(firm), world.next_id(CustomerCase)
     return Work(
-        "Register the case for its primary contact: new, not assigned, low as it is no trouble (CAS-1, CAS-2).",
+        "Register the case for its primary contact: new, not assigned, low as no trouble is reported (CAS-1, CAS-2).",
         (find_product(product), find_account(firm), find_contacts(firm)),
         (
             call(
@@ -195,7 +197,7 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
     Comparison(
         "quieter-channel-gets-a-manager", "Ines Calloway",
         "Web or chat: over which of the two have fewer cases reached us, counting everything we ever had? There the "
-        "oldest one that nobody has begun goes to the manager of its group, who takes it up today. SLAs and all.",
+        "oldest one that no one has begun goes to the manager of its group, who takes it up today. SLAs and all.",
         "Count the cases of both channels, and list the new ones of the lower.",
         lambda _world: ("web", "chat"),
         lambda world, channel: len(world.all(CustomerCase, channel=channel)),
@@ -223,7 +225,7 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
     Comparison(
         "group-that-reopens-most-gets-help", "Jonas Ekberg",
         "Sensor, Gateway and Software Support: the one whose cases are reopened most often on average gets help. Owen "
-        "Pryce and Noor Siddiqui belong to it from today, as far as they do not already. Nobody leaves any group.",
+        "Pryce and Noor Siddiqui belong to it from today, as far as they do not already. No one leaves any group.",
         "Compare the groups by average reopen count, and see who is a member of the worst.",
         lambda world: tuple(world.group(f"{name} Support") for name in ("Sensor", "Gateway", "Software")),
         lambda world, group: mean_reopen(world.all(CustomerCase, assignment_group_id=group.group_id)),
@@ -238,7 +240,7 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
     ),
     Comparison(
         "lightest-hand-takes-the-hub", "Jonas Ekberg",
-        "Sakura has a new case, half of the sensors missing on their gateway. Callum, Grace or Maya: whoever has the "
+        "Sakura has a new case, half of the sensors missing on their gateway. Callum, Grace or Maya: the one with the "
         "fewest cases on their hands, in progress and pending together, takes it up now. In full, please.",
         "Count the cases of the three by state.",
         lambda world: tuple(map(world.user, ("Callum Reid", "Grace Holloway", "Maya Torres"))),
@@ -277,7 +279,7 @@ _SECOND_HALF: tuple[Comparison[Any], ...] = (
     ),
     Comparison(
         "who-talks-to-us-most-becomes-primary", "Marek Doyle",
-        "Calder asks us to name as their primary contact whoever of their active contacts has had the most "
+        "Calder asks us to name as their primary contact the one of their active contacts who has had the most "
         "conversations with us, over all channels and whatever came of them. Please enter that person.",
         "Count the conversations of each active contact.",
         lambda world: DeskRecords(world).contacts(world.account("Calder Pharmacies")),
@@ -293,7 +295,7 @@ _SECOND_HALF: tuple[Comparison[Any], ...] = (
     Comparison(
         "most-first-sensors-get-a-check", "Ruth Abara",
         "Who has the most Frost Sensors F1 in use? That customer gets a case from us, by mail, for its primary "
-        'contact: "Yearly check of all your Frost Sensors F1". It is an offer, no trouble, and nobody starts on it.',
+        'contact: "Yearly check of all your Frost Sensors F1". It is an offer, no trouble, and no one starts on it.',
         "Count the product's devices by account and status.",
         lambda world: [
             account for account in world.all(Account)
@@ -315,7 +317,8 @@ _SECOND_HALF: tuple[Comparison[Any], ...] = (
     ),
     Comparison(
         "most-devices-out-of-warranty", "Helen Osei",
-        "Harbour Ice Cream, Sakura Logistics or Ferro Seafood - one of them gets our warranty offer first: whoever "
+        "Harbour Ice Cream, Sakura Logistics or Ferro Seafood - one of them gets our warranty offer first: the one "
+        "that "
         "has the most devices whose warranty will be over by 31 December 2027, whatever state these are in. Enter a "
         "warranty contract for them, not signed, 1 January 2028 to 31 December 2028; the price follows.",
         "Count each account's devices whose warranty has ended by then.",
