@@ -113,7 +113,8 @@ class _Names:
             yield values
         elif tool == "update_hr_profile":
             by = {name: values.pop(name) for name in ("hr_profile_id", "number", "user_id") if name in values}
-            yield {"hr_profile_id": self._world.one(HrProfile, **by).hr_profile_id, **values}
+            key = by["hr_profile_id"] if "hr_profile_id" in by else self._id(HrProfile, **by)
+            yield {"hr_profile_id": key, **values}
         else:
             today = f"{self._world.now:%Y-%m-%d}"
             for row in self._world.all(HrProfile, **values):
