@@ -56,7 +56,7 @@ class Work:
 
 def carried_out(
     world: World,
-    asked: Asked,
+    request: Asked,
     work: Work,
     event: ScenarioEvent[World] | None = None,
     *,
@@ -72,9 +72,9 @@ def carried_out(
     paths = {label: (*work.reads, *calls) for label, calls in work.instead.items()}
     paths |= {label: only(gold, *calls) for label, calls in work.left_out.items()}
     draft = Draft(
-        slug=asked.slug,
-        actor=world.user(asked.actor),
-        prompt=asked.prompt.format(**(numbers or {})),
+        slug=request.slug,
+        actor=world.user(request.actor),
+        prompt=request.prompt.format(**(numbers or {})),
         plan=work.plan,
         gold=gold,
         answer=answer,
@@ -83,7 +83,7 @@ def carried_out(
             *more_checks,
         ),
         tools=work.tools,
-        access=asked.access,
+        access=request.access,
         mistakes=work.mistakes,
         negative_trajectories={
             **{label: NegativeTrajectory(calls, answer, work.refused.get(label)) for label, calls in paths.items()},
@@ -114,15 +114,15 @@ class Refusal:
     tools: tuple[str, ...] = ("update_hr_case", "send_notification")
 
 
-def turned_down(world: World, asked: Asked, why: Refusal, numbers: Mapping[str, str] | None = None) -> Draft:
+def turned_down(world: World, request: Asked, why: Refusal, numbers: Mapping[str, str] | None = None) -> Draft:
     """The task of a request that a rule forbids [REF-1]."""
-    strict = asked.access is Access.STRICT
+    strict = request.access is Access.STRICT
     return with_verifiers(
         world,
         Draft(
-            slug=asked.slug,
-            actor=world.user(asked.actor),
-            prompt=asked.prompt.format(**(numbers or {})),
+            slug=request.slug,
+            actor=world.user(request.actor),
+            prompt=request.prompt.format(**(numbers or {})),
             plan=(
                 "Look up the acting user, and the records that the request is about.",
                 f"{why.rule} forbids what is asked. Change nothing, and say why (REF-1).",
@@ -130,9 +130,9 @@ def turned_down(world: World, asked: Asked, why: Refusal, numbers: Mapping[str, 
             gold=why.reads,
             answer=why.answer,
             verifiers=answer_refuses(why.reason, subject_pattern=why.subject),
-            tools=(*why.tools, *{call.name for call in (*why.requested, why.mistake)}),
+            tools=(*why.tools, *dict.fromkeys(call.name for call in (*why.requested, why.mistake))),
             feasible=False,
-            access=asked.access,
+            access=request.access,
             mistakes={"does something else": (why.mistake,)},
             negative_trajectories={
                 "does it": NegativeTrajectory(

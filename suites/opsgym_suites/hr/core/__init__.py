@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from opsgym_suites.hr.core import (
+    amendments,
     answers,
     casework,
     catalogue,
     leaving,
     messages,
     people,
+    persons,
     privacy,
+    reforms,
+    refusals,
     routing,
     rules,
 )
@@ -35,6 +39,10 @@ FAMILIES: tuple[Family, ...] = (
     *leaving.FAMILIES,
     *messages.FAMILIES,
     *answers.FAMILIES,
+    *refusals.FAMILIES,
+    *amendments.FAMILIES,
+    *persons.FAMILIES,
+    *reforms.FAMILIES,
 )
 
 
