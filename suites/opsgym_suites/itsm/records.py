@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opsgym_domains.itsm.tables import (
+    ChildIncident,
     ConfigurationItem,
     Incident,
     IncidentTemplate,
     Knowledge,
     Location,
+    Notification,
     Service,
     ServiceOffering,
     SlaDefinition,
@@ -18,7 +20,9 @@ from opsgym_domains.itsm.tables import (
     UserGroup,
     UserGroupMember,
 )
-from opsgym_suites.itsm.seeds.world import World
+
+if TYPE_CHECKING:  # seeds use these look-ups, too
+    from opsgym_suites.itsm.seeds.world import World
 
 Named = TypeVar("Named", ConfigurationItem, IncidentTemplate, Location, Service, ServiceOffering)
 
@@ -68,6 +72,33 @@ class CompanyRecords:
     def incident(self, key: str) -> Incident:
         """An incident by the key of its fixture record."""
         return self.world.fixture(Incident, key)
+
+    def open_reports(self, summary: str) -> list[Incident]:
+        """The company's open incidents whose summary begins so, oldest first."""
+        return [incident for incident in self.open_incidents() if incident.short_description.startswith(summary)]
+
+    def report(self, summary: str, caller: str) -> Incident:
+        """A caller's oldest incident whose summary begins so and that is neither closed nor canceled."""
+        rows = self.world.all(Incident, org_id=self.org_id, caller_id=self.person(caller).user_id)
+        return next(
+            row
+            for row in rows
+            if row.short_description.startswith(summary) and row.status not in {"closed", "canceled"}
+        )
+
+    def messages(self, *incidents: Incident, **values: Any) -> list[Notification]:
+        """The notifications about incidents with these values, oldest first."""
+        return [
+            row for case in incidents for row in self.world.all(Notification, incident_id=case.incident_id, **values)
+        ]
+
+    def link(self, child: Incident) -> ChildIncident:
+        """The link from a child to its parent."""
+        return self.world.one(ChildIncident, child_incident=child.incident_id)
+
+    def offering(self, name: str) -> ServiceOffering:
+        """A service offering by name."""
+        return self.named(ServiceOffering, name)
 
     def caller(self, incident: Incident) -> User:
         """The person affected by an incident."""

@@ -16,6 +16,7 @@ from opsgym_suites.itsm.core import (
     events_time,
     infeasible_requests,
     major_incidents,
+    messages,
     offboarding,
     several_days,
     strict_access,
@@ -53,6 +54,7 @@ FAMILIES: tuple[Family, ...] = (
     *events_time.FAMILIES,
     *several_days.FAMILIES,
     *infeasible_requests.FAMILIES,
+    *messages.FAMILIES,
 )
 
 

@@ -25,6 +25,7 @@ from opsgym_suites.itsm.seeds.fixture_rows import change_row, incident_row, prob
 from opsgym_suites.itsm.seeds.fixtures import ChangeFixture, IncidentFixture, ProblemFixture
 from opsgym_suites.itsm.seeds.grid_companies import GRID_COMPANIES
 from opsgym_suites.itsm.seeds.grid_routine import ROUTINE
+from opsgym_suites.itsm.seeds.leftovers import add_desk_leftovers
 from opsgym_suites.itsm.seeds.organisations import add_company, add_roles
 from opsgym_suites.itsm.seeds.related_rows import add_related_rows
 from opsgym_suites.itsm.seeds.routine_records import ARTICLES, KINDS, TEMPLATES, IncidentKind, Routine
@@ -67,6 +68,11 @@ class Setting:
     first_id: int = 1
 
 
+def _finish_desk(world: World) -> None:
+    desk_random_records.fail_some_messages(world)
+    add_desk_leftovers(world)
+
+
 SMALL = Setting(
     COMPANIES,
     Routine(KINDS, ARTICLES, TEMPLATES),
@@ -87,7 +93,7 @@ LARGE = Setting(
     add_random_records=desk_random_records.add_random_records,
     draw=desk_random_records.incidents,
     recurrence=lambda incident: reported(incident).isocalendar().week,
-    finish=desk_random_records.fail_some_messages,
+    finish=_finish_desk,
 )
 GRID_SETTING = Setting(
     GRID_COMPANIES,

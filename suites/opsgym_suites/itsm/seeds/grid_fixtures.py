@@ -13,6 +13,7 @@ from typing import Any
 from opsgym_domains.itsm.tables import Incident, IncidentSla, Notification, SlaDefinition, User
 from opsgym_suites.itsm.seeds.desk_random_records import fail_some_messages
 from opsgym_suites.itsm.seeds.fixtures import ChangeFixture, IncidentFixture, ProblemFixture
+from opsgym_suites.itsm.seeds.leftovers import add_grid_leftovers
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.kit.world import at
 
@@ -213,6 +214,7 @@ def finish(world: World) -> None:
     for key, text in (("hopa-open", "Which mailbox is it?"), ("hopa-over", "Your badge is at the front desk.")):
         incident = world.fixture(Incident, key)
         world.add(_failed(world, incident, text))
+    add_grid_leftovers(world)
 
 
 def _track_by_unused_definition(world: World, incident: Incident) -> None:
