@@ -18,8 +18,11 @@ from opsgym_suites.itsm.core import (
     major_incidents,
     messages,
     offboarding,
+    offerings,
+    parents,
     several_days,
     strict_access,
+    targets,
     user_requests,
 )
 from opsgym_suites.itsm.seeds.world import World
@@ -55,6 +58,9 @@ FAMILIES: tuple[Family, ...] = (
     *several_days.FAMILIES,
     *infeasible_requests.FAMILIES,
     *messages.FAMILIES,
+    *targets.FAMILIES,
+    *parents.FAMILIES,
+    *offerings.FAMILIES,
 )
 
 

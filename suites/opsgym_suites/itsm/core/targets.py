@@ -143,7 +143,7 @@ def _at_the_average(world: World, records: CompanyRecords) -> Draft:
         answer=f"Moderate was above 750; its response is 60 minutes now. The average of critical is {mean}.",
         verifiers=(
             answer_says(
-                "states_the_average_of_critical", "The answer states it [REF-3]", rf"(?<![\d.]){mean:g}0?(?![\d]|\.\d)"
+                "states_the_average_of_critical", "The answer states it [REF-3]", rf"(?<![\d.]){mean:g}(?:\.0+)?(?!\d)"
             ),
         ),
         tools=("find_sla_definition_by_name", "add_new_sla_definition", "update_incident_sla_details"),
@@ -186,8 +186,7 @@ def _impossible_average(world: World, records: CompanyRecords) -> Draft:
                 "resolution below zero, which is not possible."
             ),
             verifiers=answer_refuses(
-                r"\b(negative|below (0|zero|nothing)|less than (0|zero)|impossible|not possible|cannot|no resolution)\b",
-                r"[-−]\s?5\b",  # noqa: RUF001 - people write it
+                r"\b(negative|below (0|zero|nothing)|less than (0|zero)|impossible|not possible|no resolution)\b",
                 subject_pattern=rf"\b{response.target_mins}\b",
             ),
             feasible=False,
@@ -302,9 +301,7 @@ def late_work(world: World, late: Late) -> Draft:
     done = f"I assigned {numbers(overdue)} to you." if much else "The manager has the report; nothing is reassigned."
     mistakes = {"does the other as well": instead}
     if much and fine is not None:
-        mistakes["takes what is not late"] = (
-            update_incident(fine, assigned_to=actor.user_id, status="in_progress"),
-        )
+        mistakes["takes what is not late"] = (update_incident(fine, assigned_to=actor.user_id, status="in_progress"),)
     return with_verifiers(
         world,
         Draft(
