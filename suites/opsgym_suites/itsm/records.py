@@ -79,12 +79,11 @@ class CompanyRecords:
 
     def report(self, summary: str, caller: str) -> Incident:
         """A caller's oldest incident whose summary begins so and that is neither closed nor canceled."""
-        rows = self.world.all(Incident, org_id=self.org_id, caller_id=self.person(caller).user_id)
-        return next(
-            row
-            for row in rows
-            if row.short_description.startswith(summary) and row.status not in {"closed", "canceled"}
-        )
+        key = self.person(caller).user_id
+        for row in self.world.all(Incident, org_id=self.org_id, caller_id=key):
+            if row.short_description.startswith(summary) and row.status not in {"closed", "canceled"}:
+                return row
+        raise LookupError(f"{caller} has no incident {summary!r} that is not over")
 
     def messages(self, *incidents: Incident, **values: Any) -> list[Notification]:
         """The notifications about incidents with these values, oldest first."""

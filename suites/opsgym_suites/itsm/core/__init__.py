@@ -24,6 +24,7 @@ from opsgym_suites.itsm.core import (
     strict_access,
     targets,
     user_requests,
+    weeks,
 )
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
@@ -61,6 +62,7 @@ FAMILIES: tuple[Family, ...] = (
     *targets.FAMILIES,
     *parents.FAMILIES,
     *offerings.FAMILIES,
+    *weeks.FAMILIES,
 )
 
 

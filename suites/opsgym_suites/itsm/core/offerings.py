@@ -231,7 +231,7 @@ def _redirected(world: World, records: CompanyRecords) -> Draft:
             "Change nothing, and say why.",
         ),
         gold=(find_user(actor), find_incident(incident), messages_about(incident), find_user(gone)),
-        answer="I left the message as it is: Jonas Wiik's account is inactive, and only active users get messages.",
+        answer="I did not redirect the message: Jonas Wiik's account is inactive, and only active users get messages.",
         verifiers=answer_refuses(INACTIVE, subject_pattern=r"\b(Jonas|Wiik)\b"),
         evidence=(gone, message),
         access=Access.STRICT,

@@ -6,11 +6,18 @@ time or a count, and not in the request.
 
 from __future__ import annotations
 
-from opsgym_suites.itsm.grid import assets, outages, people, process, refusals
+from opsgym_suites.itsm.grid import assets, messages, outages, people, process, refusals
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
-FAMILIES = (*outages.FAMILIES, *assets.FAMILIES, *people.FAMILIES, *process.FAMILIES, *refusals.FAMILIES)
+FAMILIES = (
+    *outages.FAMILIES,
+    *assets.FAMILIES,
+    *people.FAMILIES,
+    *process.FAMILIES,
+    *refusals.FAMILIES,
+    *messages.FAMILIES,
+)
 
 
 def drafts(world: World) -> tuple[Draft, ...]:

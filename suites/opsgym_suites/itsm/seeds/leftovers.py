@@ -1,12 +1,12 @@
 """What earlier work left behind at the desks of the large seeds: messages that have not gone out, links of children.
 
-Invariant: these rows come after all others of their tables, so what is drawn at random does not depend on them. What is
-wrong with a message shows only beside the incident that it is about.
+Invariant: these rows come after all others of their tables, so what is drawn at random does not depend on them. They
+are about drawn incidents; another draw has fewer of them. What is wrong with a message shows only beside its incident.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -71,10 +71,10 @@ def add_desk_leftovers(world: World) -> None:
     """Adds those of the seed `desk`."""
     _add_messages(world, DESK)
     halden, mirelle = CompanyRecords(world, "Halden Freight"), CompanyRecords(world, "Mirelle Botanics")
-    _, parent, *children = halden.open_reports("Signal lamp of a dock stays red")
-    _add_children(world, parent, children[:-1])
-    working = [row for row in mirelle.open_reports("Card is not found at the till") if row.status != "on_hold"]
-    _add_children(world, working[0], [row for row in working[1:] if row.status == "in_progress"])
+    lamps = halden.open_reports("Signal lamp of a dock stays red")[1:-1]
+    _add_children(world, lamps[:1], lamps[1:])
+    cards = [row for row in mirelle.open_reports("Card is not found at the till") if row.status != "on_hold"]
+    _add_children(world, cards[:1], [row for row in cards[1:] if row.status == "in_progress"])
 
 
 def add_grid_leftovers(world: World) -> None:
@@ -83,31 +83,32 @@ def add_grid_leftovers(world: World) -> None:
 
 
 def _add_messages(world: World, messages: tuple[Message, ...]) -> None:
-    for row in _rows(world, messages):
-        world.add(row)
-
-
-def _rows(world: World, messages: tuple[Message, ...]) -> Iterator[Notification]:
     for message in messages:
-        records = CompanyRecords(world, message.company)
-        incident = records.report(message.summary, message.caller)
-        subject = message.subject.format(number=incident.number, summary=incident.short_description)
-        yield Notification(
-            incident_id=incident.incident_id,
-            org_id=records.org_id,
-            email=records.person(message.to or message.caller).email,
-            subject=subject,
-            message=message.text,
-            type=message.kind,
-            status=message.status,
-            created_on=world.now - WRITTEN,
-            updated_on=world.now - WRITTEN,
-        )
+        with suppress(LookupError):
+            world.add(_row(world, message))
 
 
-def _add_children(world: World, parent: Incident, children: list[Incident]) -> None:
-    for child in children:
-        child.parent_incident = parent.incident_id
-        link = ChildIncident(parent_incident=parent.incident_id, child_incident=child.incident_id)
-        link.created_at = link.updated_at = world.now - WRITTEN
-        world.add(link)
+def _row(world: World, message: Message) -> Notification:
+    records = CompanyRecords(world, message.company)
+    incident = records.report(message.summary, message.caller)
+    subject = message.subject.format(number=incident.number, summary=incident.short_description)
+    return Notification(
+        incident_id=incident.incident_id,
+        org_id=records.org_id,
+        email=records.person(message.to or message.caller).email,
+        subject=subject,
+        message=message.text,
+        type=message.kind,
+        status=message.status,
+        created_on=world.now - WRITTEN,
+        updated_on=world.now - WRITTEN,
+    )
+
+
+def _add_children(world: World, parents: list[Incident], children: list[Incident]) -> None:
+    for parent in parents:
+        for child in children:
+            child.parent_incident = parent.incident_id
+            link = ChildIncident(parent_incident=parent.incident_id, child_incident=child.incident_id)
+            link.created_at = link.updated_at = world.now - WRITTEN
+            world.add(link)
