@@ -39,7 +39,6 @@ def two_days(
     message: str,
     first_answer: str,
     careless: Sequence[ToolCall],
-    morning: datetime = MORNING,
     events: tuple[Event, ...] = (),
     night: datetime | None = NIGHT,
     rules: dict[str, str] | None = None,
@@ -56,7 +55,6 @@ def two_days(
         message: Message of the second day.
         first_answer: Answer of the first day.
         careless: Calls of the second day of an agent that does not look again.
-        morning: When the second day begins.
         events: Further events.
         night: When the rows of `event` change; None if only time passes.
         rules: As for `with_verifiers`.
@@ -68,7 +66,7 @@ def two_days(
     draft = Draft(
         gold=(*on_day(1, *first), *on_day(2, *second)),
         day_answers=(first_answer,),
-        days=(Day(message=message, begins_at=morning.isoformat()),),
+        days=(Day(message=message, begins_at=MORNING.isoformat()),),
         events=happening,
         negative_trajectories={
             "does not look again": NegativeTrajectory((*on_day(1, *first), *on_day(2, *careless)), answer),

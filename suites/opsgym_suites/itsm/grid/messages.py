@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.itsm.tables import Incident, Notification, Problem
-from opsgym_suites.itsm.calls import find_incident, find_problem, find_user, notify, numbers, update_incident
+from opsgym_domains.itsm.tables import Incident, Notification
+from opsgym_suites.itsm.calls import find_incident, find_user, notify, numbers, update_incident
 from opsgym_suites.itsm.core.messages import drop, messages_about, rewrite
 from opsgym_suites.itsm.core.offerings import declined
 from opsgym_suites.itsm.core.parents import children_of, unlink
 from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.targets import Late, late_work
-from opsgym_suites.itsm.core.weeks import two_days
-from opsgym_suites.itsm.grid.outages import CLINICS, LINES, users, waits
+from opsgym_suites.itsm.grid.outages import CLINICS, LINES, users
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.itsm.verification import with_scenario_verifiers, with_verifiers
+from opsgym_suites.itsm.verification import with_verifiers
 from opsgym_suites.kit.answers import all_of, number
-from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day
-from opsgym_suites.kit.scenarios import FIRST_LOOK, answer_admits
+from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
+from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import Has, answer_refuses, answer_says
-from opsgym_suites.kit.world import at
 
 VAN, BADGE = "Van charger gives no power", "Forgot the code of the badge"
-NIGHT, MORNING = at("2027-03-10 11:00"), at("2027-03-10 20:00")
 
 
 def sent_to(address: str) -> ToolCall:
@@ -267,150 +263,6 @@ def lines_late_work(world: World) -> Draft:
     )
 
 
-# --- two days --------------------------------------------------------------------------------------------------------
-
-
-def workaround_over_night(world: World) -> Draft:
-    """A third incident waits for the problem; over night there is a workaround, and one goes on without it."""
-    records = CompanyRecords(world, LINES)
-    actor, problem = records.person("Priya Raman"), world.fixture(Problem, "dispatch-queue")
-    first, second, third = (records.incident(f"queue-{n}") for n in (1, 2, 3))
-    text = "Jobs can be called off by radio until the queue is repaired."
-    event = ScenarioEvent(world, MORNING - world.now)
-    event.change(problem, workaround=text, status="fix_in_progress").change(first, status="in_progress")
-
-    def told(*cases: Incident) -> list[ToolCall]:
-        return [notify(case, records.caller(case), "update", f"{case.number}: workaround", text) for case in cases]
-
-    return two_days(
-        world,
-        event,
-        slug="queue-gets-a-workaround-over-night",
-        actor=actor,
-        prompt=(
-            "Jobs that stay in the dispatch queue are a problem on our file. All three reports that name it should "
-            "wait for it, one does not yet; do that with all that our rules attach to it. Which one was it?"
-        ),
-        message=(
-            "Anything new on the problem? In case somebody has recorded a workaround, get it to the people for whom "
-            "our rules mean it, as things stand now, and tell me how many they are."
-        ),
-        plan=(
-            "Look up Priya Raman, the problems in root cause, and the incidents that name the one about the queue.",
-            "Put the third on hold for it, and tell its caller (INC-6).",
-            "Second day: the problem has a workaround, and one of the incidents is not on hold any more.",
-            "Send the workaround to the callers of the other two (PRB-4).",
-        ),
-        first=[
-            find_user(actor),
-            call("list_problems", status="root_cause"),
-            call("list_incidents", problem=problem.problem_id),
-            *users([third]),
-            waits(third, "Problem"),
-            notify(
-                third,
-                records.caller(third),
-                "update",
-                f"{third.number} waits for {problem.number}",
-                f"Your incident waits for {problem.number}.",
-            ),
-        ],
-        second=[
-            find_problem(problem),
-            call("list_incidents", problem=problem.problem_id),
-            *users([second, third]),
-            *told(second, third),
-        ],
-        careless=told(first, second, third),
-        morning=MORNING,
-        night=NIGHT,
-        first_answer=f"It was {third.number}, which waits for {problem.number} now.",
-        answer=f"There is a workaround; two callers got it: {numbers([second, third])}.",
-        verifiers=(
-            answer_says("names_the_third", "The first answer names it [REF-3]", third.number, day=1),
-            answer_says("says_how_many", "The answer says how many [REF-3]", number(2)),
-        ),
-        tools=("update_problem", "create_problem", "get_problems_assigned_to", "find_notifications"),
-        mistakes={"tells the one in progress": on_day(2, *told(first))},
-        rules={"update_incident": "INC-6", "send_notification": "INC-6, PRB-4, KB-1"},
-        expect={
-            "update_incident": lambda row: {"status": "in_progress"} if row.key == first.incident_id else {},
-            "send_notification": lambda row: (
-                {"message": Has(text)} if text in row.values["message"] else {"message": Has(problem.number)}
-            ),
-        },
-    )
-
-
-def right_is_lost(world: World) -> Draft:
-    """On the second day agents may no longer write notifications."""
-    records = CompanyRecords(world, LINES)
-    actor, quirk, kemp = (
-        records.person("Josh Abbott"),
-        records.report(VAN, "Manu Quirk"),
-        records.report(VAN, "Tasi Kemp"),
-    )
-    wrong, good = records.messages(quirk, status="queued")[0], records.messages(kemp, status="queued")[0]
-    event = ScenarioEvent(world, MORNING - world.now).revoke("agent", "notifications")
-    first = (
-        find_user(actor),
-        call("find_notifications", status="queued"),
-        call("find_incident_by_id", incident_id=quirk.incident_id),
-        call("find_incident_by_id", incident_id=kemp.incident_id),
-        rewrite(wrong, type="update"),
-    )
-    noted = update_incident(kemp, worknotes="Charger was replaced.")
-    gold = (*on_day(1, *first), *on_day(2, find_incident(kemp), drop(good), noted))
-    return with_scenario_verifiers(
-        Draft(
-            slug="messages-when-the-right-is-lost",
-            actor=actor,
-            prompt=(
-                "The queued messages about vans' chargers: does one have a type that our rules do not provide for what "
-                "it says? Manu Quirk's or Tasi Kemp's, those are mine. Put that right and leave the rest alone."
-            ),
-            plan=(
-                "Look up Josh Abbott, the queued notifications and the two incidents.",
-                "The one about an incident on hold is no solution proposal: make it an update (NTF-3).",
-                "Second day: deleting the other one is refused, agents may not write notifications any more.",
-                "Append the note, and say what was not done.",
-            ),
-            gold=gold,
-            answer=(
-                f"{kemp.number} has the note, but I could not delete the message to Tasi Kemp: agents have no "
-                "permission to write notifications any more."
-            ),
-            verifiers=answer_admits(
-                r"\b(permission|permitted|allowed|may not|access|rights?|authori[sz]\w*)\b", "ID-3"
-            ),
-            tools=("find_notifications_for_email", "send_notification", "list_incidents"),
-            access=Access.STRICT,
-            days=(
-                two_days_message(
-                    f"Tasi Kemp has her charger, so append 'Charger was replaced.' to the work notes of {kemp.number} "
-                    "and delete the message to her that is still queued. Should one of the two not work, do the other "
-                    "all the same and tell me why."
-                ),
-            ),
-            day_answers=(f"The message about {quirk.number} is an update now.",),
-            events=(event.happens_at(NIGHT),),
-            refused={len(gold) - 2: "ID-3"},
-            negative_trajectories={
-                "says that it is deleted": NegativeTrajectory(gold, "It is noted, and the message is deleted.", "ID-3"),
-                "leaves the note": NegativeTrajectory(gold[:-1], "I may not do that: no permission.", "ID-3"),
-            },
-        ),
-        event,
-        world=world,
-        rules={"update_notification": "NTF-3", "update_incident": "ID-4"},
-    )
-
-
-def two_days_message(text: str) -> Day:
-    """The second day's message."""
-    return Day(message=text, begins_at=MORNING.isoformat())
-
-
 # --- declined ------------------------------------------------------------------------------------------------------
 
 
@@ -509,8 +361,6 @@ FAMILIES = (
     codes_that_leave,
     own_causes,
     lines_late_work,
-    workaround_over_night,
-    right_is_lost,
     a_token,
     a_reporter,
     a_promise,
