@@ -116,8 +116,8 @@ def _taken_back(
     world: World, records: CompanyRecords, cases: dict[str, Incident], queued: dict[str, Notification]
 ) -> Draft:
     actor, notes = records.person("Ravi Menon"), "The report was rebuilt on a faster table."
-    mine = [case for case in cases.values() if case.status != "resolved" and case.assigned_to == actor.user_id]
-    rest = next(case for case in cases.values() if case.status != "resolved" and case not in mine)
+    assigned = [case for case in cases.values() if case.status != "resolved" and case.assigned_to == actor.user_id]
+    rest = next(case for case in cases.values() if case.status != "resolved" and case not in assigned)
     code = {"resolution_code": "Solution Provided", "resolution_notes": notes, "resolved_by": actor.user_id}
     solved = "solution_proposal"
 
@@ -145,7 +145,7 @@ def _taken_back(
             find_user(actor),
             call("find_notifications", status="queued"),
             *reports_of(cases.values(), SLOW),
-            *(update_incident(case, status="resolved", **code) for case in mine),
+            *(update_incident(case, status="resolved", **code) for case in assigned),
             *(
                 rewrite(
                     records.messages(case, status="queued")[0],
@@ -154,17 +154,19 @@ def _taken_back(
                     message=notes,
                     email=records.caller(case).email,
                 )
-                for case in mine
+                for case in assigned
             ),
             *(drop(queued[name]) for name in ("Sofie Friis", "Sofie Strand")),
         ),
-        answer=f"{numbers(mine)} are resolved and their callers get the solution; two messages are deleted.",
-        verifiers=(answer_says("names_them", "The answer names them [REF-3]", all_of(case.number for case in mine)),),
+        answer=f"{numbers(assigned)} are resolved and their callers get the solution; two messages are deleted.",
+        verifiers=(
+            answer_says("names_them", "The answer names them [REF-3]", all_of(case.number for case in assigned)),
+        ),
         tools=("find_notifications_sent_for_incident", "send_notification", "get_incidents_assigned_to"),
         mistakes={
             "resolves Ebba's too": (update_incident(rest, status="resolved", **code),),
             "sends a second message": (
-                notify(mine[0], records.caller(mine[0]), solved, f"{mine[0].number} is solved", notes),
+                notify(assigned[0], records.caller(assigned[0]), solved, f"{assigned[0].number} is solved", notes),
             ),
         },
     )
@@ -187,7 +189,7 @@ def _not_marked(world: World, records: CompanyRecords, queued: dict[str, Notific
         slug="refuse-to-mark-a-message-as-delivered",
         actor=actor,
         prompt=(
-            "Sofie Friis has read my message about her slow declaration report, she told me so at lunch. But the list "
+            "Sofie Friis has read my message about her slow declaration report, she said so at lunch. But the list "
             "still has one to her as queued. Please set it to delivered, I do not want it to go out again."
         ),
         plan=(
@@ -209,59 +211,59 @@ def _not_marked(world: World, records: CompanyRecords, queued: dict[str, Notific
     return with_verifiers(world, draft)
 
 
-# --- a promise that must not go out --------------------------------------------------------------------------------
+# --- a guarantee that must not go out --------------------------------------------------------------------------------
 
-READER, PROMISED = "Card reader of the till restarts", "A new reader will be there by Friday."
+READER, GUARANTEED = "Card reader of the till restarts", "A new reader will be there by Friday."
 
 
-def promised_readers(world: World) -> Iterable[Draft]:
-    """Messages that promise a day: those that wait lose the promise, who has it is told; who heard too little."""
+def guaranteed_readers(world: World) -> Iterable[Draft]:
+    """Messages that guarantee a day: those that wait lose it, callers who have it are informed."""
     records = CompanyRecords(world, "Mirelle Botanics")
-    yield _without_promise(world, records, records.open_reports(READER))
+    yield _without_guarantee(world, records, records.open_reports(READER))
     yield _below_average(world, records, records.open_reports(READER))
 
 
-def _without_promise(world: World, records: CompanyRecords, cases: list[Incident]) -> Draft:
+def _without_guarantee(world: World, records: CompanyRecords, cases: list[Incident]) -> Draft:
     actor, words = records.person("Bruno Keller"), "The reader is to be exchanged; no date is set yet."
-    waiting = records.messages(*cases, status="queued", message=PROMISED)
-    told = [case for case in cases if records.messages(case, status="sent", message=PROMISED)]
+    waiting = records.messages(*cases, status="queued", message=GUARANTEED)
+    informed = [case for case in cases if records.messages(case, status="sent", message=GUARANTEED)]
     fine = next(row for row in records.messages(*cases, status="queued") if row not in waiting)
     draft = Draft(
-        slug="readers-without-a-promise",
+        slug="readers-without-a-guarantee",
         actor=actor,
         prompt=(
-            "Someone promised a day to callers whose card reader restarts. We are not allowed to do that and the "
-            f"supplier says nothing. Wherever such a message has not left yet, its words become '{words}' Whoever "
-            "already has the promise on an open report gets an update with the same words. What does not promise "
+            "Someone guaranteed a day to callers whose card reader restarts. We are not allowed to do that and the "
+            f"supplier says nothing. Wherever such a message has not left yet, its words become '{words}' A caller who "
+            "already has the guarantee on an open report gets an update with the same words. What does not guarantee "
             "anything stays. Who had it already?"
         ),
         plan=(
             "Look up Bruno Keller and the open reports of the card reader.",
-            "List the notifications about each: two that wait promise Friday, one that waits does not; one was sent.",
+            "List the notifications about each: two that wait guarantee Friday, one that waits does not; one was sent.",
             "Change the text of the two (NTF-2).",
-            "Send an update to the caller who has the promise.",
+            "Send an update to the caller who has the guarantee.",
         ),
         gold=(
             find_user(actor),
             call("list_incidents", short_description=READER),
             *(messages_about(case) for case in cases),
-            *(call("get_user", user_id=case.caller_id) for case in told),
+            *(call("get_user", user_id=case.caller_id) for case in informed),
             *(rewrite(row, message=words) for row in waiting),
-            *(notify(case, records.caller(case), "update", f"{case.number}: no date yet", words) for case in told),
+            *(notify(case, records.caller(case), "update", f"{case.number}: no date yet", words) for case in informed),
         ),
-        answer=f"{' and '.join(records.caller(case).last_name for case in told)} had the promise already.",
+        answer=f"{' and '.join(records.caller(case).last_name for case in informed)} had the guarantee already.",
         verifiers=(
             answer_says(
                 "names_who_had_it",
-                "The answer names who had the promise [REF-3]",
-                all_of(rf"{records.caller(case).last_name}|{case.number}" for case in told),
+                "The answer names who had the guarantee [REF-3]",
+                all_of(rf"{records.caller(case).last_name}|{case.number}" for case in informed),
             ),
         ),
         tools=("find_notifications", "delete_notifications", "find_notifications_for_email", "update_incident"),
         mistakes={
-            "rewrites one without a promise": (rewrite(fine, message=words),),
+            "rewrites one without a guarantee": (rewrite(fine, message=words),),
             "rewrites what was sent": (
-                rewrite(records.messages(*told, status="sent", message=PROMISED)[0], message=words),
+                rewrite(records.messages(*informed, status="sent", message=GUARANTEED)[0], message=words),
             ),
         },
     )
@@ -287,7 +289,7 @@ def _below_average(world: World, records: CompanyRecords, cases: list[Incident])
             "About the restarting card readers some callers hear from us every day and others nothing at all. See how "
             "many messages there are on average about the open reports, as our tools count it, and send an update to "
             f"those callers only whose report has fewer than that: '{words}' Then give those reports to me as far as "
-            "nobody has them. State the average too."
+            "no one has them. State the average too."
         ),
         plan=(
             "Look up Bruno Keller and the open reports of the card reader.",
@@ -329,24 +331,24 @@ def _below_average(world: World, records: CompanyRecords, cases: list[Incident])
     )
 
 
-# --- messages that the policy asks for and nobody sent -------------------------------------------------------------
+# --- messages that the policy asks for and no one sent -------------------------------------------------------------
 
 
 def never_told(world: World) -> Iterable[Draft]:
     """Waiting and critical incidents whose messages are missing."""
-    yield _nobody_said_why(world)
+    yield _no_one_said_why(world)
     yield _critical_without_alerts(world)
 
 
-def _nobody_said_why(world: World) -> Draft:
+def _no_one_said_why(world: World) -> Draft:
     """A message on hold is missing for some; one caller has left."""
     records = CompanyRecords(world, "Halden Freight")
     actor, team = records.person("Ravi Menon"), records.team("Network and Databases")
     held = records.open_incidents(assigned_to=actor.user_id, status="on_hold")
     waiting = [case for case in held if case.on_hold_reason != "Awaiting Caller"]
     silent = [case for case in waiting if not records.messages(case)]
-    told = [case for case in silent if records.caller(case).active]
-    gone = next(case for case in silent if case not in told)
+    informed = [case for case in silent if records.caller(case).active]
+    gone = next(case for case in silent if case not in informed)
     note = "Caller has left, no message."
 
     def awaited(case: Incident) -> str:
@@ -354,7 +356,7 @@ def _nobody_said_why(world: World) -> Draft:
         return (change or world.one(Problem, problem_id=case.problem)).number
 
     draft = Draft(
-        slug="nobody-said-why-it-waits",
+        slug="no-one-said-why-it-waits",
         actor=actor,
         prompt=(
             "Audit found that I put things on hold for problems and changes without telling anyone. Go through mine: "
@@ -377,18 +379,20 @@ def _nobody_said_why(world: World) -> Draft:
             call("list_changes", assignment_group=team.group_id),
             *(
                 notify(case, records.caller(case), "update", f"{case.number} waits", f"It waits for {awaited(case)}.")
-                for case in told
+                for case in informed
             ),
             update_incident(gone, worknotes=f"{gone.worknotes} {note}" if gone.worknotes else note),
         ),
-        answer=f"{len(told)} messages: {numbers(told)}. The caller of {gone.number} has left, so it has the note.",
-        verifiers=(answer_says("says_how_many", "The answer says how many [REF-3]", number(len(told))),),
+        answer=(
+            f"{len(informed)} messages: {numbers(informed)}. The caller of {gone.number} has left, so it has the note."
+        ),
+        verifiers=(answer_says("says_how_many", "The answer says how many [REF-3]", number(len(informed))),),
         tools=("find_notifications_sent_for_incident", "find_problem_by_number", "find_change_by_number"),
         mistakes={
-            "writes to one who was told": (
+            "writes to one who was informed": (
                 notify(waiting[0], records.caller(waiting[0]), "update", f"{waiting[0].number} waits", "It waits."),
             ),
-            "takes it off hold": (update_incident(told[0], status="in_progress"),),
+            "takes it off hold": (update_incident(informed[0], status="in_progress"),),
         },
     )
     return with_verifiers(
@@ -438,9 +442,9 @@ def _critical_without_alerts(world: World) -> Draft:
         slug="critical-without-alerts",
         actor=actor,
         prompt=(
-            "Two things are critical since this morning, and I am afraid nobody did the formalities. Do we have a "
+            "Two things are critical since this morning, and I am afraid no one did the formalities. Do we have a "
             "single alert on file? Please make up for all that the rules ask for on these two, clocks and messages; "
-            "what somebody was already sent they should not get twice."
+            "what someone was already sent they should not get twice."
         ),
         plan=(
             "Look up Sana Qureshi and the open critical incidents.",
@@ -479,4 +483,4 @@ def _critical_without_alerts(world: World) -> Draft:
     )
 
 
-FAMILIES = (customs_batch, promised_readers, never_told)
+FAMILIES = (customs_batch, guaranteed_readers, never_told)

@@ -53,8 +53,8 @@ def _by_site(world: World) -> Draft:
     near = {site.location_id, records.named(Location, "Harbour Terminal").location_id}
     cases = records.open_incidents(service=quay.business_service)
     callers = {case.incident_id: records.caller(case) for case in cases}
-    there = [case for case in cases if callers[case.incident_id].location_id in near]
-    elsewhere = next(case for case in cases if case not in there)
+    nearby = [case for case in cases if callers[case.incident_id].location_id in near]
+    elsewhere = next(case for case in cases if case not in nearby)
     text = "Trucks at both harbour terminals"
     draft = Draft(
         slug="weighbridge-reports-of-the-quay",
@@ -79,11 +79,11 @@ def _by_site(world: World) -> Draft:
             call("find_locations", active=True),
             *(call("get_user", user_id=key) for key in dict.fromkeys(user.user_id for user in callers.values())),
             change_offering(quay, short_description=text),
-            *(update_incident(case, service_offering=quay.service_offering_id) for case in there),
+            *(update_incident(case, service_offering=quay.service_offering_id) for case in nearby),
         ),
-        answer=f"{numbers(there)} belong to Weighbridge - Quay now.",
+        answer=f"{numbers(nearby)} belong to Weighbridge - Quay now.",
         verifiers=(
-            answer_says("names_the_reports", "The answer names them [REF-3]", all_of(case.number for case in there)),
+            answer_says("names_the_reports", "The answer names them [REF-3]", all_of(case.number for case in nearby)),
         ),
         tools=("find_service_by_name", "list_users", "find_location_by_given_name", "find_service_offerings"),
         mistakes={
@@ -102,14 +102,14 @@ def _under_another_service(world: World) -> Draft:
         records.incident("label-shift-4"),
         records.incident("label-shift-1"),
     )
-    there = {"service": picking.service_id, "service_offering": cartons.service_offering_id}
+    target = {"service": picking.service_id, "service_offering": cartons.service_offering_id}
     owner = records.person("Amara Diallo")
     draft = Draft(
         slug="carton-labels-go-to-picking",
         actor=actor,
         prompt=(
             "Labels on cartons are made in the warehouse since last week: the offering for them goes from Batch Labels "
-            "to Warehouse Picking and belongs to whoever owns that service. If one of the open reports about labels is "
+            "to Warehouse Picking and belongs to the owner of that service. If one of the open reports about labels is "
             "about cartons and not about jars, it goes along, with service and offering; group and levels are right "
             "as they are. What is that report's number?"
         ),
@@ -124,13 +124,13 @@ def _under_another_service(world: World) -> Draft:
             call("find_service_by_name", name=picking.name),
             call("list_incidents", service=first.service),
             change_offering(cartons, parent=picking.service_id, owned_by=picking.owned_by),
-            update_incident(moving, **there),
+            update_incident(moving, **target),
         ),
         answer=f"The offering is one of Warehouse Picking now, and {moving.number} belongs to it.",
         verifiers=(answer_says("names_the_report", "The answer names it [REF-3]", moving.number),),
         tools=("find_services", "find_service_offerings", "register_new_service_offering", "update_service"),
         mistakes={
-            "takes one about jars along": (update_incident(first, **there),),
+            "takes one about jars along": (update_incident(first, **target),),
             "gives it to another manager": (
                 change_offering(cartons, owned_by=(actor if picking.owned_by == owner.user_id else owner).user_id),
             ),
@@ -160,7 +160,7 @@ def _offering_by_an_agent(world: World, records: CompanyRecords) -> Draft:
         slug="refuse-an-offering-by-an-agent",
         actor=actor,
         prompt=(
-            "Nobody uses Airway Bills - Import, I have not seen one report in a year. Could you set it to retired? "
+            "No one uses Airway Bills - Import, I have not seen one report in a year. Could you set it to retired? "
             "Maren is on leave and would not mind."
         ),
         plan=(

@@ -175,7 +175,7 @@ def _first_of_its_own(world: World, records: CompanyRecords, parent: Incident, c
             f"Look up Pauline Rey, {caller.last_name}, the report, and what it hangs under.",
             "Remove the link and clear the parent.",
             "A team cannot work: impact medium, urgency high, priority high (INC-1, INC-2).",
-            "Start both SLAs for high from the report (SLA-1); only critical ones are told to anyone (NTF-4).",
+            "Start both SLAs for high from the report (SLA-1); only critical ones are reported to anyone (NTF-4).",
         ),
         gold=(
             find_user(actor),
@@ -232,7 +232,7 @@ def _withdrawn_parent(world: World, records: CompanyRecords) -> Draft:
         slug="parent-of-the-red-lamps-is-withdrawn",
         actor=actor,
         prompt=(
-            f"{parent.number} was withdrawn by its caller, somebody had hung a jacket over the sensor. Cancel it, "
+            f"{parent.number} was withdrawn by its caller, someone had hung a jacket over the sensor. Cancel it, "
             f"close note '{notes}' The red lamps under it are real, though: they must not hang on a canceled one, so "
             "take the next to be their parent, as our rules choose one, and tie the rest to that. What was never "
             "among them is not to be drawn in now."
@@ -335,7 +335,7 @@ def _final_child(world: World, records: CompanyRecords) -> Draft:
     )
 
 
-# --- problems that nobody tied their reports to --------------------------------------------------------------------
+# --- problems that no one tied their reports to --------------------------------------------------------------------
 
 
 def untied(world: World) -> Iterable[Draft]:
@@ -402,7 +402,7 @@ def _order_lists(world: World) -> Draft:
     actor, problem = records.person("Yara Haidar"), world.fixture(Problem, "tablet-order-list")
     cases = records.open_reports("Order list loads slowly")
     begun = [case for case in cases if case.status == "in_progress"]
-    asked = next(case for case in cases if case not in begun)
+    unbegun = next(case for case in cases if case not in begun)
     moved = {name: value for name, value in _levels(cases).items() if getattr(problem, name) != value}
     text = problem.workaround or ""
     draft = Draft(
@@ -453,9 +453,9 @@ def _order_lists(world: World) -> Draft:
         tools=("find_problem_by_number", "get_problems_assigned_to", "create_problem", "find_notifications"),
         mistakes={
             "tells one that waits for its caller": (
-                notify(asked, records.caller(asked), "update", f"{asked.number}: workaround", text),
+                notify(unbegun, records.caller(unbegun), "update", f"{unbegun.number}: workaround", text),
             ),
-            "lets that wait for the problem too": (update_incident(asked, on_hold_reason="Awaiting Problem"),),
+            "lets that wait for the problem too": (update_incident(unbegun, on_hold_reason="Awaiting Problem"),),
         },
         also={
             "in two calls": Solution(

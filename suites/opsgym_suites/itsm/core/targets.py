@@ -341,7 +341,7 @@ LATE = (
         "late-work-is-only-reported",
         2,
         "Count the company's breached SLAs by stage for me, please. If those that still run (stage breached) are more "
-        "than twice as many as those completed late, I take what is new in Network and Databases, has nobody and has "
+        "than twice as many as those completed late, I take what is new in Network and Databases, has no one and has "
         "breached. If they are not, no one takes anything: then the group's manager gets both numbers as a report, on "
         "the oldest of these incidents. Give me both numbers too.",
     ),

@@ -15,7 +15,7 @@ from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ChildIncident, Incident, IncidentSla, Notification
 from opsgym_suites.itsm.calls import find_incident, find_team, find_user, notify, numbers, start_sla, update_incident
-from opsgym_suites.itsm.core.messages import PROMISED, READER, drop, messages_about, rewrite
+from opsgym_suites.itsm.core.messages import GUARANTEED, READER, drop, messages_about, rewrite
 from opsgym_suites.itsm.core.parents import children_of
 from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.targets import BREACHES, breaches_by_stage
@@ -81,11 +81,11 @@ def two_days(
 
 
 def bounced(world: World) -> Iterable[Draft]:
-    """Messages are corrected and go out over night; of those that fail one has a new address, one nobody to read it."""
+    """Messages are corrected and go out over night; of those that fail one has a new address, one no one to read it."""
     records = CompanyRecords(world, "Mirelle Botanics")
     actor, words = records.person("Bruno Keller"), "The reader is to be exchanged; no date is set yet."
     cases = records.open_reports(READER)
-    waiting = records.messages(*cases, status="queued", message=PROMISED)
+    waiting = records.messages(*cases, status="queued", message=GUARANTEED)
     fine = next(row for row in records.messages(*cases, status="queued") if row not in waiting)
     moved, left = (world.one(Incident, incident_id=row.incident_id) for row in waiting)
     address, note = "irene.hamon-blanc@mirelle-botanics.example", "Caller has left, message was not read."
@@ -112,16 +112,16 @@ def bounced(world: World) -> Iterable[Draft]:
         actor=actor,
         prompt=(
             "Messages about restarting card readers that are still queued must not name a day, we have no right to "
-            f"promise one. Where one does, its text becomes '{words}' They go out to night. How many did you change?"
+            f"guarantee one. Where one does, its text becomes '{words}' They go out to night. How many did you change?"
         ),
         message=(
             "Morning! Which of yesterday's texts did not arrive? If the person is reachable at another address by now, "
-            "correct the recipient. If nobody is there to read it any more, leave the message alone and append "
+            "correct the recipient. If no one is there to read it any more, leave the message alone and append "
             f"'{note}' to the work notes of the report. What arrived is done."
         ),
         plan=(
             "Look up Bruno Keller, the open reports, and the notifications about each.",
-            "Change the text of the queued ones that promise a day (NTF-2).",
+            "Change the text of the queued ones that guarantee a day (NTF-2).",
             "Second day: list the notifications that failed; two of them are those.",
             "Look up both callers: one has a new address, one account is inactive (NTF-1).",
             "Correct the recipient of the first; append the note to the report of the other.",
@@ -155,7 +155,7 @@ def _queue_is_empty(world: World) -> Draft:
         event.change(row, status="failed" if row is queue[1] else "sent")
     caller, text = records.caller(incident), "The stamp of airway bills is being put right."
     held = update_incident(incident, assigned_to=actor.user_id, status="in_progress")
-    told = notify(incident, caller, "update", f"{incident.number}: stamp", text)
+    informed = notify(incident, caller, "update", f"{incident.number}: stamp", text)
     levels = update_incident(incident, impact="medium", urgency="medium", priority="moderate")
     return two_days(
         world,
@@ -168,7 +168,7 @@ def _queue_is_empty(world: World) -> Draft:
         ),
         message=(
             "Same two numbers again, please. If the queue has become shorter, mail works again: then the caller of "
-            f"that incident gets an update, '{text}' If it has not, nobody is written to, and the incident goes down "
+            f"that incident gets an update, '{text}' If it has not, no one is written to, and the incident goes down "
             "to urgency medium instead. And the messages that have failed since yesterday: who were they for?"
         ),
         plan=(
@@ -187,7 +187,7 @@ def _queue_is_empty(world: World) -> Draft:
             call("count_notifications_by_status", status=["queued", "failed"]),
             call("find_notifications", status="failed"),
             call("get_user", user_id=caller.user_id),
-            told,
+            informed,
         ],
         careless=[levels],
         first_answer=f"{len(queue)} are queued and {failed} failed; the incident is yours.",
@@ -246,12 +246,12 @@ def _taken_in_the_morning(world: World) -> Draft:
         actor=actor,
         prompt=(
             "Before I go: how many breached SLAs do we have that still run, that is, in stage breached? Please also "
-            f"note 'Night watch: Ebba Nyholm.' in the oldest incident of {team.name} that is new and has nobody."
+            f"note 'Night watch: Ebba Nyholm.' in the oldest incident of {team.name} that is new and has no one."
         ),
         message=(
             "I am back. What is that number now? If it rose by more than five, I take those of the new incidents "
             "without assignee in my group whose resolution clock has run out since yesterday; a missed response alone "
-            "is no reason. If it rose by five or less I leave them all. By how much did it rise?"
+            "does not count. If it rose by five or less I leave them all. By how much did it rise?"
         ),
         plan=(
             "Look up Ebba Nyholm and the breached SLAs by stage; note it in the oldest new incident of the group.",

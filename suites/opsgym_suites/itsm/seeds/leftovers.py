@@ -18,7 +18,7 @@ WRITTEN = timedelta(minutes=50)
 """How long ago the messages that wait were written."""
 SLOW_REPORT = "The declaration report is being rebuilt; until then it is slow."
 TARIFFS = "The tariff codes are being checked with the customs office."
-PROMISE = "A new reader will be there by Friday."
+GUARANTEE = "A new reader will be there by Friday."
 CHARGER = "The charger of your van is on the list for this week's round."
 CODE = "Your new code is on a slip at the front desk."
 
@@ -50,10 +50,10 @@ DESK = (
     Message("Halden Freight", SLOW, "Aksel Dahl", SLOW_REPORT, subject="Your declaration report"),
     Message("Halden Freight", SLOW, "Sofie Strand", SLOW_REPORT),
     Message("Halden Freight", "Customs form rejects the new tariff codes", "Mette Krog", TARIFFS),
-    Message("Mirelle Botanics", READER, "Denis Fabre", PROMISE, status="sent"),
-    Message("Mirelle Botanics", READER, "Irene Hamon", PROMISE),
+    Message("Mirelle Botanics", READER, "Denis Fabre", GUARANTEE, status="sent"),
+    Message("Mirelle Botanics", READER, "Irene Hamon", GUARANTEE),
     Message("Mirelle Botanics", READER, "Remi Carre", "The reader has been ordered."),
-    Message("Mirelle Botanics", READER, "Quentin Perrin", PROMISE),
+    Message("Mirelle Botanics", READER, "Quentin Perrin", GUARANTEE),
 )
 GRID = (
     Message(R, VAN, "Zoe Sefo", CHARGER, to="Zoe Kemp"),
