@@ -125,10 +125,14 @@ def test_tasks_of_a_large_suite_run_into_many_different_rules(suite: str) -> Non
     assert len(refused) >= 10
 
 
-def test_a_third_of_csm_core_needs_four_writing_tools_and_twenty_tasks_play_in_the_second_world() -> None:
-    rows = [case.task for case in cases_of("csm-core")]
+@pytest.mark.parametrize("suite", ["itsm-core", "csm-core"])
+def test_a_third_of_a_large_suite_needs_four_writing_tools(suite: str) -> None:
+    rows = [case.task for case in cases_of(suite)]
     estimates = [difficulty_of(task, tools_of(task)) for task in rows]
     many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
     assert len(many) * 3 >= len(rows)
-    seeds = Counter(task.gym_servers_config[0].seed_database_file for task in rows)
+
+
+def test_twenty_tasks_of_csm_core_play_in_the_second_world() -> None:
+    seeds = Counter(case.task.gym_servers_config[0].seed_database_file for case in cases_of("csm-core"))
     assert seeds["builtin:charging"] >= 20

@@ -10,7 +10,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.itsm.tables import Incident, Problem, SlaDefinition, User, UserGroup
+from opsgym_domains.itsm.tables import (
+    ConfigurationItem,
+    Incident,
+    IncidentKnowledge,
+    Knowledge,
+    Problem,
+    SlaDefinition,
+    User,
+    UserGroup,
+)
 from opsgym_suites.kit.drafts import call
 
 
@@ -66,6 +75,35 @@ def start_sla(incident: Incident, definition: SlaDefinition, start: datetime) ->
         stage="in_progress",
         breach_time=breach_time(definition, start).isoformat(),
     )
+
+
+def suggest(incident: Incident, article: Knowledge) -> ToolCall:
+    """Links an article to an incident as suggested."""
+    return call(
+        "link_knowledge_to_incident",
+        incident_id=incident.incident_id,
+        knowledge_id=article.knowledge_id,
+        used_as="suggested",
+    )
+
+
+def affects(incident: Incident, item: ConfigurationItem) -> ToolCall:
+    """Adds a device to those that an incident affects."""
+    return call(
+        "link_affected_ci_to_incident",
+        configuration_item=item.configuration_item_id,
+        incident_id=incident.incident_id,
+    )
+
+
+def articles_of(incident: Incident) -> ToolCall:
+    """Lists the articles linked to an incident."""
+    return call("find_incident_knowledge_links", incident_id=incident.incident_id)
+
+
+def unlink_article(link: IncidentKnowledge) -> ToolCall:
+    """Removes an article from an incident."""
+    return call("remove_knowledge_link_to_incident", incident_id=link.incident_id, knowledge_id=link.knowledge_id)
 
 
 def breach_time(definition: SlaDefinition, start: datetime) -> datetime:

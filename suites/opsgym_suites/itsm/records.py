@@ -9,6 +9,7 @@ from opsgym_domains.itsm.tables import (
     ChildIncident,
     ConfigurationItem,
     Incident,
+    IncidentKnowledge,
     IncidentTemplate,
     Knowledge,
     Location,
@@ -90,6 +91,10 @@ class CompanyRecords:
         return [
             row for case in incidents for row in self.world.all(Notification, incident_id=case.incident_id, **values)
         ]
+
+    def articles(self, *incidents: Incident) -> list[IncidentKnowledge]:
+        """The links from incidents to articles."""
+        return [row for case in incidents for row in self.world.all(IncidentKnowledge, incident_id=case.incident_id)]
 
     def link(self, child: Incident) -> ChildIncident:
         """The link from a child to its parent."""

@@ -16,7 +16,7 @@ from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
 from opsgym_suites.kit.answers import all_of, number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
-from opsgym_suites.kit.verifiers import Has, Matches, May, answer_refuses, answer_says
+from opsgym_suites.kit.verifiers import Has, Matches, May, answer_refuses, answer_says, figures
 
 
 def messages_about(incident: Incident) -> ToolCall:
@@ -119,7 +119,7 @@ def _taken_back(
     assigned = [case for case in cases.values() if case.status != "resolved" and case.assigned_to == actor.user_id]
     rest = next(case for case in cases.values() if case.status != "resolved" and case not in assigned)
     code = {"resolution_code": "Solution Provided", "resolution_notes": notes, "resolved_by": actor.user_id}
-    solved = "solution_proposal"
+    solved, ebba = "solution_proposal", records.person("Ebba Nyholm")
 
     def subject(key: str) -> Matches | May:
         case = world.one(Incident, incident_id=world.one(Notification, notification_id=key).incident_id)
@@ -133,16 +133,19 @@ def _taken_back(
             f"Declaration reports are fast again: '{notes}' So what is queued about them is out of date and must not "
             "go out, to anyone. My open incidents about it are solved, by me, in those words; a queued message, if "
             "there is one about such an incident, does not have to be deleted and written again, turn it into the "
-            "one that the caller gets now. Ebba checks hers herself, hands off her incidents."
+            "one that the caller gets now. Ebba checks hers herself, hands off her incidents. All she gets is a "
+            "report, on the one that she has open: how many of mine are solved by this, as a figure."
         ),
         plan=(
             "Look up Ravi Menon, the queued notifications, the reports and their callers.",
             "Resolve those of his that are open, also the one that waits for its caller (INC-7).",
             "Turn the queued message about each into the solution proposal: recipient, type, subject and text.",
             "Delete the queued ones about Ebba's incident and about the resolved one.",
+            "Send Ebba a report with the number on her open incident (NTF-3).",
         ),
         gold=(
             find_user(actor),
+            find_user(ebba),
             call("find_notifications", status="queued"),
             *reports_of(cases.values(), SLOW),
             *(update_incident(case, status="resolved", **code) for case in assigned),
@@ -157,12 +160,15 @@ def _taken_back(
                 for case in assigned
             ),
             *(drop(queued[name]) for name in ("Sofie Friis", "Sofie Strand")),
+            notify(
+                rest, ebba, "report", f"{rest.number}: reports are fast again", f"{len(assigned)} are solved by it."
+            ),
         ),
         answer=f"{numbers(assigned)} are resolved and their callers get the solution; two messages are deleted.",
         verifiers=(
             answer_says("names_them", "The answer names them [REF-3]", all_of(case.number for case in assigned)),
         ),
-        tools=("find_notifications_sent_for_incident", "send_notification", "get_incidents_assigned_to"),
+        tools=("find_notifications_sent_for_incident", "find_notifications_for_email", "get_incidents_assigned_to"),
         mistakes={
             "resolves Ebba's too": (update_incident(rest, status="resolved", **code),),
             "sends a second message": (
@@ -177,8 +183,12 @@ def _taken_back(
             "update_incident": "INC-7, INC-8",
             "update_notification": "INC-7, NTF-1",
             "delete_notifications": "ID-4",
+            "send_notification": "NTF-2, NTF-3",
         },
-        expect={"update_notification": lambda row: {"message": Has(notes), "subject": subject(row.key)}},
+        expect={
+            "update_notification": lambda row: {"message": Has(notes), "subject": subject(row.key)},
+            "send_notification": {"message": figures(len(assigned))},
+        },
     )
 
 

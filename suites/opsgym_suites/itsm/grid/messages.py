@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.itsm.tables import Incident, Notification
-from opsgym_suites.itsm.calls import find_incident, find_user, notify, numbers, update_incident
+from opsgym_domains.itsm.tables import ConfigurationItem, Incident, Notification
+from opsgym_suites.itsm.calls import (
+    affects,
+    articles_of,
+    find_incident,
+    find_user,
+    notify,
+    numbers,
+    suggest,
+    update_incident,
+)
 from opsgym_suites.itsm.core.messages import drop, messages_about, rewrite
 from opsgym_suites.itsm.core.offerings import declined
 from opsgym_suites.itsm.core.parents import children_of, unlink
@@ -100,11 +109,18 @@ def _codes(world: World, *, leaves: bool) -> Draft:
     held = [case for case in waiting if case not in gone]
     fine = records.messages(records.report(BADGE, "Rangi Aitken"), status="queued")[0]
     text, new = "Your new code is on a slip at the front desk.", "The code that we sent you is void."
+    article, known = records.article("Resetting a forgotten PIN"), {row.incident_id for row in records.articles(*gone)}
     coded = {case.incident_id: records.messages(case)[-1] for case in (*waiting, over)}
     event = ScenarioEvent(world).change(coded[waiting[1].incident_id], status="sent") if leaves else None
     reads = (call("find_incident_by_id", incident_id=case.incident_id) for case in (*waiting, over))
-    looked = (find_user(actor), call("find_notifications", subject="code of the badge"), *reads)
+    looked = (
+        find_user(actor),
+        call("find_notifications", subject="code of the badge"),
+        call("retrieve_knowledge_articles", title=article.title),
+        *reads,
+    )
     again = tuple(messages_about(case) for case in (*waiting, over)) if leaves else ()
+    linked = tuple(articles_of(case) for case in gone)
 
     def written(held: Sequence[Incident], gone: Sequence[Incident]) -> tuple[ToolCall, ...]:
         return (
@@ -112,6 +128,7 @@ def _codes(world: World, *, leaves: bool) -> Draft:
             *(rewrite(coded[case.incident_id], message=text) for case in held),
             *(update_incident(case, status="in_progress") for case in gone),
             *(notify(case, records.caller(case), "update", f"{case.number}: code is void", new) for case in gone),
+            *(suggest(case, article) for case in gone if case.incident_id not in known),
         )
 
     return with_verifiers(
@@ -125,10 +142,12 @@ def _codes(world: World, *, leaves: bool) -> Draft:
                 f"the report, whether it waits or is solved, is in progress again, and the caller hears '{new}' by an "
                 "update. Messages without a code are none of this. "
                 + (
-                    "Mail leaves every few minutes, also while you read, so look at each once more right before you "
-                    "change anything."
+                    "Our article about a forgotten PIN has to be linked as suggested to every report that is reopened; "
+                    "some may have it. Mail leaves every few minutes, also while you read, so look at each once more "
+                    "right before you change anything."
                     if leaves
-                    else "How many codes are void?"
+                    else "For the desk, link our article on forgotten PINs to each report with a void code, as "
+                    "suggested. How many codes are void?"
                 )
             ),
             plan=(
@@ -136,8 +155,9 @@ def _codes(world: World, *, leaves: bool) -> Draft:
                 *(("Read them again before writing: one of them has left meanwhile.",) if leaves else ()),
                 "Replace the text of those in the queue that contain a code.",
                 "Where a code was sent, set the incident to in_progress and send the caller an update.",
+                "Link the article to these incidents, unless it is linked already.",
             ),
-            gold=(*looked, *again, *written(held, gone)),
+            gold=(*looked, *again, *linked, *written(held, gone)),
             answer=(
                 f"The code of {numbers(gone)} is void, {len(gone)} in all; the queued messages of {numbers(held)} "
                 "contain none now."
@@ -152,7 +172,10 @@ def _codes(world: World, *, leaves: bool) -> Draft:
             ),
             tools=("find_notifications_for_email", "delete_notifications", "list_incidents", "list_users"),
             events=(event.happens_after(FIRST_LOOK),) if event else (),
-            mistakes={"rewrites one without a code": (rewrite(fine, message=new),)},
+            mistakes={
+                "rewrites one without a code": (rewrite(fine, message=new),),
+                "suggests it where the code never left": (suggest(held[0], article),),
+            },
             negative_trajectories={
                 "rewrites a message that has left": NegativeTrajectory(
                     (*looked, *written([*held, *gone[1:]], [over])), f"The code of {over.number} is void."
@@ -162,7 +185,12 @@ def _codes(world: World, *, leaves: bool) -> Draft:
             else {},
         ),
         event,
-        rules={"update_notification": "NTF-2", "update_incident": "ID-4", "send_notification": "NTF-1, NTF-3"},
+        rules={
+            "update_notification": "NTF-2",
+            "update_incident": "ID-4",
+            "send_notification": "NTF-1, NTF-3",
+            "link_knowledge_to_incident": "KB-1",
+        },
         expect={"send_notification": {"message": Has(new)}},
     )
 
@@ -175,6 +203,10 @@ def own_causes(world: World) -> Draft:
     records = CompanyRecords(world, LINES)
     actor, parent = records.person("Mei Tan"), records.incident("offline")
     sim, plane, staying = (records.incident(f"offline-{n}") for n in (1, 3, 2))
+    behind, (right, near) = (
+        [staying, records.incident("offline-4")],
+        [records.named(ConfigurationItem, name) for name in ("Gateway H3", "Gateway H8")],
+    )
     outcomes = {
         sim.incident_id: ("Solution Provided", "New SIM card put in."),
         plane.incident_id: ("User error", "Aeroplane mode switched off."),
@@ -189,19 +221,22 @@ def own_causes(world: World) -> Draft:
                 f"Not all that hangs under {parent.number} is one fault, two of the reports have a cause of their own "
                 "in their notes: a card and a setting. Both tablets work again, so get the two out of there and "
                 f"resolve them for me, with '{outcomes[sim.incident_id][1]}' or '{outcomes[plane.incident_id][1]}' and "
-                "the code that our rules have for each. The usual message to the callers."
+                "the code that our rules have for each. The usual message to the callers. Whatever stays under it was "
+                "traced to a gateway: add that one to the devices affected, in each of them."
             ),
             plan=(
                 "Look up Mei Tan, the parent, its links and the children with their notes.",
                 "Two have a cause of their own; those behind the gateway stay.",
                 "Remove their links and parents; resolve one as solved and one as an error of the user (INC-8).",
                 "Send both callers the solution proposal (INC-7).",
+                "Link the gateway that the notes of those that stay name, as affected.",
             ),
             gold=(
                 find_user(actor),
                 find_incident(parent),
                 children_of(parent),
-                *(call("find_incident_by_id", incident_id=case.incident_id) for case in (*cases, staying)),
+                *(call("find_incident_by_id", incident_id=case.incident_id) for case in (*cases, *behind)),
+                call("find_configuration_items", location_id=right.location_id),
                 *users(cases),
                 *(unlink(parent, case) for case in cases),
                 *(
@@ -226,18 +261,23 @@ def own_causes(world: World) -> Draft:
                     )
                     for case in cases
                 ),
+                *(affects(case, right) for case in behind),
             ),
             answer=f"{numbers(cases)} are resolved and stand alone; the rest stays under {parent.number}.",
             verifiers=(
                 answer_says("names_them", "The answer names both [REF-3]", all_of(case.number for case in cases)),
             ),
             tools=("find_parent_incident", "update_child_incident", "list_incidents", "find_notifications"),
-            mistakes={"takes out one behind the gateway": (unlink(parent, staying),)},
+            mistakes={
+                "takes out one behind the gateway": (unlink(parent, staying),),
+                "names a gateway that is only near": (affects(plane, near),),
+            },
         ),
         rules={
             "remove_child_incident": "INC-11",
             "update_incident": "INC-7, INC-8",
             "send_notification": "INC-7, NTF-3, KB-1",
+            "link_affected_ci_to_incident": "ID-4",
         },
         expect={
             "send_notification": lambda row: {"message": Has(outcomes[row.values["incident_id"]][1])},
