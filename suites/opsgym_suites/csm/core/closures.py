@@ -22,7 +22,8 @@ from opsgym_suites.csm.calls import (
     stage,
     update_case,
 )
-from opsgym_suites.csm.core.procedures import Work, decided
+from opsgym_suites.csm.core.contact_work import talked_with_firm
+from opsgym_suites.csm.core.procedures import Work, decided, joined
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft, call
@@ -37,6 +38,8 @@ class Closure:
     firm: str
     prompt: str
     access: Access = Access.PUBLISHED
+    channel: str = ""
+    """Channel on which its primary contact has talked to the acting user just now, if it has to be recorded."""
 
 
 CLOSURES = (
@@ -45,19 +48,26 @@ CLOSURES = (
         "Wharf Butchers have shut their shop for good, and they take back whatever we have not finished for them. "
         "Close everything down on our side the way our rules describe the end of an account. What is resolved or over "
         "stays "
-        "as it is. Give me the numbers of the cases that ended with it.",
+        "as it is. Their primary contact said so on the phone just now, and that is settled: log my call, about no "
+        "case in particular, while that is still a contact. Give me the numbers of the cases that ended with it.",
+        channel="phone",
     ),
     Closure(
         "mizu-ends-the-partnership", "Kenji Morita", "Mizu Repairs",
         "Mizu Repairs and we part as friends. They withdraw all that they have open with us, in writing, and after "
-        "that their account can go out of use, with what goes along. I need the withdrawn case numbers for my letter.",
-        Access.STRICT,
+        "that their account can go out of use, with what goes along. The mail came from their primary contact this "
+        "minute, and I have answered it; record that as a conversation with me, it belongs to no single case. I need "
+        "the withdrawn case numbers for my letter.",
+        Access.STRICT, "email",
     ),
     Closure(
         "monsoon-will-not-come-back", "Priya Venkat", "Monsoon Fresh",
         "We suspended Monsoon Fresh, and they will not come back: bankrupt, says the receiver, who withdraws what is "
         "still open. Contracts remain as they are, he needs these. See whether our rules let us deactivate the "
-        "account in this situation, and if so do all of it. Which cases did it concern?",
+        "account in this situation, and if so do all of it. Their primary contact has just said good-bye to me in the "
+        "chat; nothing is left to answer there, but I want it among our conversations, without a case. Which cases did "
+        "the end concern?",
+        channel="chat",
     ),
 )  # fmt: skip
 
@@ -100,8 +110,10 @@ def closure(world: World, scene: Closure) -> Draft:
         {"deactivates a user": (user,)},
     )
     only_account = Work("", work.reads, (*(update_case(case, state="canceled") for case in cases), off), work.says, ())
+    acting = world.user(scene.actor)
+    whole = joined(talked_with_firm(records, firm, acting, scene.channel), work) if scene.channel else work
     too_much = Work(
-        "", work.reads, (*work.writes, *(update_case(case, state="closed") for case in resolved[:1])), work.says, ()
+        "", whole.reads, (*whole.writes, *(update_case(case, state="closed") for case in resolved[:1])), work.says, ()
     )
     return decided(
         world,
@@ -114,7 +126,7 @@ def closure(world: World, scene: Closure) -> Draft:
             call("count_contract_by_status", account_id=firm.account_id),
             call("count_case_by_state", account_id=firm.account_id),
         ),
-        work=work,
+        work=whole,
         instead={"forgets the contacts": only_account}
         | ({"closes what is resolved": too_much} if resolved and scene.access is Access.PUBLISHED else {}),
         access=scene.access,

@@ -21,11 +21,13 @@ from opsgym_domains.csm.tables import (
     UserGroupMember,
 )
 from opsgym_suites.csm.calls import find_account, find_contacts, find_product, find_team, find_user
+from opsgym_suites.csm.core.contact_work import messaged, suggested, talked
 from opsgym_suites.csm.core.procedures import (
     Comparison,
     Work,
     compared,
     escalated,
+    joined,
     taken_up,
 )
 from opsgym_suites.csm.records import DeskRecords
@@ -187,6 +189,19 @@ def warranty_drafted(records: DeskRecords, firm: Account, start: str, end: str) 
     )  # fmt: skip
 
 
+_SENSOR_LIMIT = "Sensor limit of Gateway G200"
+
+
+def _with_a_hint(records: DeskRecords, case: CustomerCase) -> Work:
+    hint = suggested(records, case, _SENSOR_LIMIT)
+    return joined(taken_up(records, case), messaged(records, case, "next_steps"), hint)
+
+
+def _after_a_call(records: DeskRecords, case: CustomerCase, hand: User) -> Work:
+    called = talked(records, case, records.world.user("Jonas Ekberg"))
+    return joined(taken_up(records, case, hand), called, suggested(records, case, _SENSOR_LIMIT))
+
+
 def _read_accounts(world: World, names: Sequence[str]) -> list[Account]:
     return [world.account(name) for name in names]
 
@@ -197,7 +212,9 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
     Comparison(
         "quieter-channel-gets-a-manager", "Ines Calloway",
         "Web or chat: over which of the two have fewer cases reached us, counting everything we ever had? There the "
-        "oldest one that no one has begun goes to the manager of its group, who takes it up today. SLAs and all.",
+        "oldest one that no one has begun goes to the manager of its group, who takes it up today. SLAs and all. "
+        "Tell its contact what happens next, and suggest for the case the published article about that product that "
+        "fits the trouble.",
         "Count the cases of both channels, and list the new ones of the lower.",
         lambda _world: ("web", "chat"),
         lambda world, channel: len(world.all(CustomerCase, channel=channel)),
@@ -205,7 +222,7 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
             *(call("get_channel_wise_case_count", channel=channel) for channel in channels),
             call("search_cases", state="new"),
         ),
-        lambda records, channel: taken_up(records, oldest_new(records.world, channel=channel)),
+        lambda records, channel: _with_a_hint(records, oldest_new(records.world, channel=channel)),
         lowest=True,
     ),
     Comparison(
@@ -241,7 +258,9 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
     Comparison(
         "lightest-hand-takes-the-hub", "Jonas Ekberg",
         "Sakura has a new case, half of the sensors missing on their gateway. Callum, Grace or Maya: the one with the "
-        "fewest cases on their hands, in progress and pending together, takes it up now. In full, please.",
+        "fewest cases on their hands, in progress and pending together, takes it up now. In full, please. The contact "
+        "of the case has described the trouble to me on the phone just now, no question is left: record the call as "
+        "mine. Link our article on how many sensors that gateway can bear, for the colleague to try.",
         "Count the cases of the three by state.",
         lambda world: tuple(map(world.user, ("Callum Reid", "Grace Holloway", "Maya Torres"))),
         load,
@@ -251,7 +270,7 @@ _FIRST_HALF: tuple[Comparison[Any], ...] = (
             *map(find_user, people),
             *(call("count_case_by_state", assigned_to=user.user_id) for user in people),
         ),
-        lambda records, user: taken_up(
+        lambda records, user: _after_a_call(
             records,
             oldest_new(records.world, account_id=records.world.account("Sakura Logistics").account_id),
             user,

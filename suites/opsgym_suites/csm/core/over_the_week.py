@@ -26,6 +26,7 @@ from opsgym_suites.csm.calls import (
     timestamp,
     update_case,
 )
+from opsgym_suites.csm.core.contact_work import suggested, talked
 from opsgym_suites.csm.core.procedures import Work, decided, escalated, joined, parked, reprioritised, taken_up
 from opsgym_suites.csm.core.several_days import morning, until
 from opsgym_suites.csm.records import DeskRecords
@@ -281,6 +282,9 @@ def _sick_colleague(world: World) -> Draft:
     firm = world.account("Ferro Seafood")
     case = world.all(CustomerCase, account_id=firm.account_id, state="new")[0]
     people = [world.user(name) for name in names]
+    further = joined(
+        talked(records, case, world.user("Jonas Ekberg")), suggested(records, case, "Double trips in Route Audit")
+    )
     draft = decided(
         world,
         slug="first-choice-is-ill",
@@ -289,7 +293,9 @@ def _sick_colleague(world: World) -> Draft:
             "Ferro Seafood has a new case about trips that the audit shows twice. Dwight Larson, Emi Kondo or Owen "
             "Pryce takes it up, the one with the fewest cases in progress and pending. I am on the phone about the "
             "shifts, so "
-            "I may write again. Everything that belongs to a start, please."
+            "I may write again. Everything that belongs to a start, please. Before the shifts I had the contact of "
+            "that case on the line, just now; we are through with it, but no one has recorded the call. And link what "
+            "has been published about that product as a suggestion."
         ),
         question="Count the cases of the three by state; one of them turns out to be ill.",
         reads=(
@@ -298,10 +304,10 @@ def _sick_colleague(world: World) -> Draft:
             *map(find_user, people),
             *(call("count_case_by_state", assigned_to=user.user_id) for user in people),
         ),
-        work=taken_up(records, case, world.user(ranked[1])),
+        work=joined(taken_up(records, case, world.user(ranked[1])), further),
         instead={
-            "takes the one who is ill": taken_up(records, case, world.user(ranked[0])),
-            "takes the last one": taken_up(records, case, world.user(ranked[2])),
+            "takes the one who is ill": joined(taken_up(records, case, world.user(ranked[0])), further),
+            "takes the last one": joined(taken_up(records, case, world.user(ranked[2])), further),
         },
     )
     return _after_a_look(draft, tell=f"I hear that {ranked[0]} is ill today, so that is not an option for Ferro.")
@@ -312,6 +318,9 @@ def _limit_rises(world: World) -> Draft:
     case = world.all(CustomerCase, account_id=firm.account_id, state="in_progress", priority="moderate")[0]
     breached = len(world.all(CaseSla, stage="in_progress", has_breached=True))
     assert 40 < breached <= 70
+    further = joined(
+        talked(records, case, world.user("Ruth Abara")), suggested(records, case, "Handling of goods at risk")
+    )
     draft = decided(
         world,
         slug="limit-of-breaches-is-raised",
@@ -320,7 +329,8 @@ def _limit_rises(world: World) -> Draft:
             "With more than forty breached SLAs in progress there is no escalation any more; that is the number I "
             "remember, wait a moment, I ask. Count them. Up to the limit, please escalate the oldest of the moderate "
             "cases that Anand Dairy has in progress, at our own wish. Beyond it that case becomes high instead. Either "
-            "way complete."
+            "way complete. What the house has published on goods at risk shall be suggested for the case as well, and "
+            "the call that its contact and I have just finished shall be on record."
         ),
         question="Count the breached SLAs by stage, and find the case; the limit turns out to be another.",
         reads=(
@@ -328,8 +338,8 @@ def _limit_rises(world: World) -> Draft:
             find_account(firm),
             call("search_cases", account_id=firm.account_id, state="in_progress"),
         ),
-        work=escalated(records, case, "urgency"),
-        instead={"goes by the first number": reprioritised(records, case, "high")},
+        work=joined(escalated(records, case, "urgency"), further),
+        instead={"goes by the first number": joined(reprioritised(records, case, "high"), further)},
     )
     return _after_a_look(draft, tell="I have asked: the limit is seventy, not forty. The rest of what I wrote stands.")
 
@@ -346,6 +356,7 @@ def _contacts_hear_of_escalations(world: World) -> Draft:
         writes=(*work.writes, update),
         mistakes={"raises it too": (update_case(case, priority="high"),)},
     )
+    further = joined(talked(records, case, world.user("Asha Nair")), suggested(records, case, "How to write to us"))
     draft = decided(
         world,
         slug="escalated-under-a-new-rule",
@@ -353,12 +364,13 @@ def _contacts_hear_of_escalations(world: World) -> Draft:
         prompt=(
             "Southern Cross Wines asks for an escalation of their moderate case that is in progress, the humidity that "
             "is stuck. Please do it by the rules. They are being revised this morning, so mind how they read when you "
-            "do it."
+            "do it. The wish reached me by phone just now, from the contact of the case, and I said yes: that call has "
+            "to be in our records. As they keep posting in the forum, also suggest our article about writing to us."
         ),
         question="Find the case; the rule about escalations is amended.",
         reads=(find_account(firm), call("search_cases", account_id=firm.account_id, state="in_progress")),
-        work=new,
-        instead={"goes by the old rule": work},
+        work=joined(new, further),
+        instead={"goes by the old rule": joined(work, further)},
     )
     return _after_a_look(draft, amend=Amendment(rule="ESC-3", text=_ESC_3))
 
@@ -369,6 +381,7 @@ def _other_message_for_a_wait(world: World) -> Draft:
     work, contact = parked(records, case), records.user_of(records.contact_of(case))
     hint = notify(case, contact, "next_steps")
     reminder = notify(case, contact, "reminder")
+    called = talked(records, case, world.user("Lena Fischer"))
     new = replace(work, writes=(*work.writes[:-1], hint), mistakes={"reminds too": (reminder,)})
     draft = decided(
         world,
@@ -377,12 +390,13 @@ def _other_message_for_a_wait(world: World) -> Draft:
         prompt=(
             "The humidity of Ginza Flowers that is stuck at 99 percent, mine: they must dry the cap before I can go "
             "on. Please set the case accordingly. Today the office revises some rules, so go by what is in force when "
-            "you write."
+            "you write. Their contact and I agreed on the cap on the phone a moment ago; put this call on record, it "
+            "needs no answer."
         ),
         question="Find the case; the rule about waiting is amended.",
         reads=(find_account(firm), call("search_cases", account_id=firm.account_id, state="in_progress")),
-        work=new,
-        instead={"goes by the old rule": work},
+        work=joined(new, called),
+        instead={"goes by the old rule": joined(work, called)},
     )
     return _after_a_look(draft, amend=Amendment(rule="CAS-6", text=_CAS_6))
 

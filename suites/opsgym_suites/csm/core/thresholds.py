@@ -22,8 +22,9 @@ from opsgym_domains.csm.tables import (
     UserGroup,
 )
 from opsgym_suites.csm.calls import find_account, find_product
+from opsgym_suites.csm.core.contact_work import suggested, talked
 from opsgym_suites.csm.core.figures import new_members
-from opsgym_suites.csm.core.procedures import Work, decided, escalated, parked, reminded, reprioritised
+from opsgym_suites.csm.core.procedures import Work, decided, escalated, joined, parked, reminded, reprioritised
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft, call
@@ -94,7 +95,11 @@ def _breaches(world: World) -> Draft:
     records, firm = DeskRecords(world), world.account("Northgate Clinics")
     case = world.all(CustomerCase, account_id=firm.account_id, state="in_progress", short_description=_FROZEN)[0]
     breached = len(world.all(CaseSla, stage="in_progress", has_breached=True))
-    works = reprioritised(records, case, "high"), escalated(records, case, "urgency")
+    call_on_record = talked(records, case, world.user("Priya Venkat"))
+    works = [
+        joined(one, call_on_record)
+        for one in (reprioritised(records, case, "high"), escalated(records, case, "urgency"))
+    ]
     work, other = works if breached > MOST_BREACHED else works[::-1]
     return decided(
         world,
@@ -104,7 +109,8 @@ def _breaches(world: World) -> Draft:
             "Northgate's probe cable that froze through takes too long. How many SLAs that are still in progress have "
             "been breached by now? With more than fifty of these I cannot escalate yet another one: then the case "
             "goes up to high priority, no escalation. With fifty or fewer escalate it and leave the priority; no "
-            "customer asked for it, nothing stands still. Either way with everything that goes with it."
+            "customer asked for it, nothing stands still. Either way with everything that goes with it. The contact of "
+            "the case rang me just now to hear how far we are, and got an answer: that call belongs on record too."
         ),
         question="Count the breached SLAs by stage, and find Northgate's case.",
         reads=(
@@ -221,7 +227,8 @@ def _conversations(world: World) -> Draft:
     records, firm = DeskRecords(world), world.account("Coral Bay Fisheries")
     case = world.all(CustomerCase, account_id=firm.account_id, state="in_progress")[0]
     talks = world.all(Interaction, account_id=firm.account_id, status="handled")
-    works = escalated(records, case, "urgency"), parked(records, case)
+    call_on_record = talked(records, case, world.user("Asha Nair"), status="open")
+    works = [joined(one, call_on_record) for one in (escalated(records, case, "urgency"), parked(records, case))]
     work, other = works if len(talks) > len({row.case_id for row in talks}) else works[::-1]
     return decided(
         world,
@@ -230,7 +237,8 @@ def _conversations(world: World) -> Draft:
         prompt=(
             "Coral Bay Fisheries: do our handled conversations with them come to more than one per case on average? If "
             "so, we have talked enough, and their oldest case in progress is escalated; it is our own wish. If not, it "
-            "is their turn: that case has to wait for them, as our rules describe waiting."
+            "is their turn: that case has to wait for them, as our rules describe waiting. When you have the figure "
+            "and not before, also log for that case that its contact phoned me a moment ago; I still owe an answer."
         ),
         question="Read the average number of conversations per case by status.",
         reads=(
@@ -275,7 +283,11 @@ def _reminders_and_alerts(world: World) -> Draft:
     records, firm = DeskRecords(world), world.account("Sakura Logistics")
     case = world.all(CustomerCase, account_id=firm.account_id, state="pending", priority="high")[0]
     counts = {kind: len(world.all(Notification, type=kind)) for kind in ("reminder", "alert")}
-    works = reminded(records, [case]), escalated(records, case, "urgency")
+    further = joined(
+        talked(records, case, world.user("Jonas Ekberg"), "chat"),
+        suggested(records, case, "Transport Logger T5 stops on trips"),
+    )
+    works = [joined(one, further) for one in (reminded(records, [case]), escalated(records, case, "urgency"))]
     work, other = works if counts["reminder"] > 3 * counts["alert"] else works[::-1]
     return decided(
         world,
@@ -285,7 +297,9 @@ def _reminders_and_alerts(world: World) -> Draft:
             "Sakura's case with high priority that waits for them, the empty trip report. As long as we have sent more "
             "than three times as many reminders as alerts, all customers taken together, another reminder to its "
             "contact will do. If it is three times or less, escalate it instead, on our own account: no one there "
-            "asked for that, and nothing stands still. It goes on waiting either way."
+            "asked for that, and nothing stands still. It goes on waiting either way. Its contact has just thanked me "
+            "in the chat, a conversation that is over and has to be on record for the case. And suggest for the case "
+            "the published article that we have about its product."
         ),
         question="Count the messages of both types, and find Sakura's case.",
         reads=(
