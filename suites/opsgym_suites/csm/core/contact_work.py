@@ -52,7 +52,7 @@ def _on_record(
 ) -> Work:
     other = next(row for row in records.world.all(Contact, account_id=contact.account_id, active=True)
                  if row is not contact)  # fmt: skip
-    about = {} if case is None else {"case_id": case.case_id}
+    case_key = {} if case is None else {"case_id": case.case_id}
 
     def registered(speaker: Contact) -> ToolCall:
         return call(
@@ -62,7 +62,7 @@ def _on_record(
             contact_id=speaker.contact_id,
             interacted_user=handler.user_id,
             status=status,
-            **about,
+            **case_key,
         )
 
     return Work(
