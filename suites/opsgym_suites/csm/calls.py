@@ -129,6 +129,19 @@ def link(case: CustomerCase | int, article: Knowledge, use: str) -> ToolCall:
     return call("link_case_knowledge", case_id=_id(case), knowledge_id=article.knowledge_id, used_as=use)
 
 
+def conversation(case: CustomerCase, user: User, channel: str, *, made: int | None = None) -> ToolCall:
+    """Records a conversation with a case's contact that is over; for this case, or the one that was made from it."""
+    return call(
+        "register_new_interaction",
+        channel=channel,
+        account_id=case.account_id,
+        contact_id=case.contact_id,
+        case_id=made or case.case_id,
+        interacted_user=user.user_id,
+        status="handled",
+    )
+
+
 def _id(case: CustomerCase | int) -> int:
     return case if isinstance(case, int) else case.case_id
 

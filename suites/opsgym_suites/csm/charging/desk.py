@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import CustomerCase, Product
 from opsgym_suites.csm.calls import (
     complete_sla,
+    conversation,
     find_article,
     find_case,
     find_case_slas,
@@ -225,18 +225,6 @@ def _newest_closed(world: World, firm: str) -> CustomerCase:
     return [case for case in cases if case.contact_id in active and records.covered(case)][-1]
 
 
-def _conversation(case: CustomerCase, key: int, acting: int, channel: str) -> ToolCall:
-    return call(
-        "register_new_interaction",
-        channel=channel,
-        account_id=case.account_id,
-        contact_id=case.contact_id,
-        case_id=key,
-        interacted_user=acting,
-        status="handled",
-    )
-
-
 def _reported_again(world: World, scene: ReportedAgain) -> Draft:
     records, acting = DeskRecords(world), world.user(scene.actor)
     cases, old, made = (
@@ -286,8 +274,8 @@ def _reported_again(world: World, scene: ReportedAgain) -> Draft:
             *again,
             *alerts,
             new,
-            *(_conversation(case, case.case_id, acting.user_id, scene.channel) for case in cases),
-            _conversation(old, made, acting.user_id, scene.channel),
+            *(conversation(case, acting, scene.channel) for case in cases),
+            conversation(old, acting, scene.channel, made=made),
         ),
         answer=(
             f"In progress again: {numbers(cases)}; escalated: {numbers(third)}. {old.number} is closed, so the trouble "

@@ -11,6 +11,7 @@ from typing import Any
 from opsgym_api.kinds.evalrun import Access
 from opsgym_domains.csm.tables import CustomerCase, InstalledProduct, Interaction, Notification, User
 from opsgym_suites.csm.calls import (
+    conversation,
     find_account,
     find_case,
     find_case_slas,
@@ -225,19 +226,21 @@ def _twice_and_answered(world: World) -> Draft:
     case = case_of(world, "Deccan Rickshaws", "Cable Exchange", "pending")
     older, newer = world.all(Notification, case_id=case.case_id, type="reminder")
     paused = DeskRecords(world).pausable_slas(case, "paused")
+    chat = conversation(case, world.user("Wes Kincaid"), "chat")
     return corrected(
         world,
         slug="rickshaws-answered-the-second-time",
         actor="Wes Kincaid",
         prompt=(
             "Deccan Rickshaws has answered about the wrong cable, my case, so it is on me again to work on; put it "
-            "back "
-            "to that with all it takes. Our books hold two reminders about it, minutes apart. The later was a slip of "
+            "back to that with all it takes. The contact of the case did that in the chat, which is over: on file with "
+            "it, please. Our books hold two reminders about it, minutes apart. The later was a slip of "
             "mine and goes, the first one stays."
         ),
         plan=(
             "Find the case, its SLAs and the messages about it.",
             "Set it in progress, and its paused SLA too (SLA-4); delete the later reminder by its own key (NTF-2).",
+            "Record the chat with its contact, handled (INT-1).",
         ),
         reads=(
             find_account(world.account("Deccan Rickshaws")),
@@ -250,17 +253,19 @@ def _twice_and_answered(world: World) -> Draft:
             update_case(case, state="in_progress"),
             *(stage(sla, "in_progress") for sla in paused),
             drop_message(newer),
+            chat,
         ),
         answer=f"{case.number} is in progress, its SLA runs again, and the later reminder is deleted.",
         named=(case.number,),
         wrong={"deletes the first as well": (drop_message(older),)},
         rules={**MESSAGE_CLEAN_UP, "update_case": "SLA-4", "update_case_sla_details": "SLA-4"},
         instead={
-            "leaves the SLA paused": (update_case(case, state="in_progress"), drop_message(newer)),
+            "leaves the SLA paused": (update_case(case, state="in_progress"), drop_message(newer), chat),
             "deletes all reminders": (
                 update_case(case, state="in_progress"),
                 *(stage(sla, "in_progress") for sla in paused),
                 call("delete_notifications", case_id=case.case_id, type="reminder"),
+                chat,
             ),
         },
         access=Access.STRICT,

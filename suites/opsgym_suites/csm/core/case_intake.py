@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.csm.tables import CustomerCase, SlaDefinition
+from opsgym_domains.csm.tables import CustomerCase, SlaDefinition, User
 from opsgym_suites.csm.calls import (
+    conversation,
     find_account,
     find_case,
     find_case_slas,
@@ -190,13 +191,15 @@ def _taken_up_at_once(world: World) -> Draft:
             f"{full_name(records.user_of(writer))} of Liberty Labs wrote a mail about a Gateway G200, serial number "
             "not "
             f'given: "{summary}". Several people are held up, and the customer asks that we escalate it. Please '
-            "register it in these words for Gateway Support; I take it up right now."
+            "register it in these words for Gateway Support; I take it up right now. I have answered the mail; it "
+            "goes on record with the case."
         ),
         plan=(
             "Look up Maya, the account, its contacts, the product and the group.",
             "Check the cover (CAS-4): an entitlement for the product, on an active contract.",
             "Register it in progress, assigned to Maya, escalated for customer_request (CAS-5, ESC-1, ESC-2).",
             "Link both SLAs for high, starting now (SLA-1), and alert the group's manager (ESC-3).",
+            "Record the mail with the case, handled (INT-1).",
         ),
         gold=(
             find_user(acting),
@@ -226,10 +229,19 @@ def _taken_up_at_once(world: World) -> Draft:
             ),
             *(track(made, definition, world.now) for definition in records.sla_definitions("high")),
             notify(made, manager, "alert"),
+            call(
+                "register_new_interaction",
+                channel="email",
+                account_id=firm.account_id,
+                contact_id=writer.contact_id,
+                case_id=made,
+                interacted_user=acting.user_id,
+                status="handled",
+            ),
         ),
         answer=f"CS-{made:07d} is yours and escalated; its SLAs run, and {full_name(manager)} has been alerted.",
         verifiers=(answer_says("names_the_case", "The answer names the new case [REF-3]", rf"CS-{made:07d}"),),
-        tools=("register_new_interaction", "check_user_membership", "find_sla_definitions", "update_case"),
+        tools=("update_interaction", "check_user_membership", "find_sla_definitions", "update_case"),
         mistakes={
             "makes it critical": (call("update_case", case_id=made, priority="critical"),),
             "alerts the contact too": (notify(made, records.user_of(writer), "alert"),),
@@ -537,8 +549,10 @@ def priorities(world: World) -> Iterator[Draft]:
         priority="high",
         prompt=(
             "{number}: the archive of the museum cannot be opened to its staff as long as the probe shows nonsense, so "
-            "several people are hindered. Please raise it to what that means, and adjust the SLAs."
+            "several people are hindered. Please raise it to what that means, and adjust the SLAs. The contact of the "
+            "case said so to me in a call, which is over; file it with the case."
         ),
+        phoned=True,
     )
     yield reprioritise(
         world,
@@ -561,19 +575,44 @@ def priorities(world: World) -> Iterator[Draft]:
         priority="moderate",
         prompt=(
             "Liberty Labs has moved its samples elsewhere; {number} holds no one up any more. I want it at "
-            "moderate from now on, with the SLAs that belong to that."
+            "moderate from now on, with the SLAs that belong to that. Send an update on it to its assignee and "
+            "one to the case's contact."
         ),
+        informed=True,
     )
 
 
 def reprioritise(
-    world: World, *, slug: str, actor: str, key: str, priority: str, prompt: str, reason: str | None = None
+    world: World,
+    *,
+    slug: str,
+    actor: str,
+    key: str,
+    priority: str,
+    prompt: str,
+    reason: str | None = None,
+    phoned: bool = False,
+    informed: bool = False,
 ) -> Draft:
-    """A case gets another priority, with the SLAs that belong to it; escalated if there is a reason."""
+    """A case gets another priority, with the SLAs that belong to it; escalated if there is a reason.
+
+    Args:
+        world: The seed's rows.
+        slug: Last part of the task id.
+        actor: Name of the acting user.
+        key: Key of the fixture record.
+        priority: The new one.
+        prompt: What the user says.
+        reason: Of an escalation.
+        phoned: Whether the contact phoned, so that a call goes on record.
+        informed: Whether assignee and contact get an update.
+    """
     records, acting, case = DeskRecords(world), world.user(actor), world.case(key)
     old, new = records.running_slas(case), records.sla_definitions(priority)
     more = {} if reason is None else {"escalation": True, "escalation_reason": reason}
     notifications = records.managers(case) if reason else []
+    contact, hand = records.contact_of(case), world.one(User, user_id=case.assigned_to)
+    recipients = [hand, records.user_of(contact)] if informed else []
     draft = Draft(
         slug=slug,
         actor=acting,
@@ -583,6 +622,8 @@ def reprioritise(
             f"Set the priority to {priority}" + (", escalated for impact (ESC-1, ESC-2)." if reason else "."),
             "Cancel earlier SLAs that are not over; link both new ones from now on (SLA-1, SLA-3).",
             *(["Alert every active manager of the group (ESC-3)."] if reason else []),
+            *(["Record the call of the case's contact, handled (INT-1)."] if phoned else []),
+            *(["Send assignee and contact an update each (NTF-1, NTF-2)."] if informed else []),
         ),
         gold=(
             find_user(acting),
@@ -592,10 +633,13 @@ def reprioritise(
             call("find_contracts", account_id=case.account_id, status="active"),
             find_sla_definitions(priority),
             *([call("list_group_members", group_id=case.assignment_group_id)] if reason else []),
+            *(call("list_users", user_id=user.user_id) for user in recipients),
             update_case(case, priority=priority, **more),
             *(stage(sla, "canceled") for sla in old),
             *(track(case, definition, world.now) for definition in new),
             *(notify(case, user, "alert") for user in notifications),
+            *([conversation(case, acting, "phone")] if phoned else []),
+            *(notify(case, user, "update") for user in recipients),
         ),
         answer=f"{case.number} is {priority} now; the earlier SLAs are canceled and the new ones run.",
         verifiers=(answer_says("names_the_priority", "The answer names the priority [REF-3]", rf"\b{priority}\b"),),
@@ -613,7 +657,7 @@ def reprioritise(
         rules={
             "update_case": "CAS-2, ESC-1, ESC-2" if reason else "CAS-2",
             "update_case_sla_details": "SLA-3",
-            "send_notification": "ESC-3",
+            "send_notification": "ESC-3" if reason else "NTF-1, NTF-2, NTF-3",
         },
     )
 

@@ -9,6 +9,7 @@ from opsgym_domains.csm.rules import QUIET_BEFORE_CLOSING
 from opsgym_domains.csm.tables import CustomerCase, Knowledge, User
 from opsgym_suites.csm.calls import (
     complete_sla,
+    conversation,
     find_article,
     find_case,
     find_case_slas,
@@ -54,7 +55,8 @@ def waiting(world: World) -> Iterator[Draft]:
         prompt=(
             "For everything that I have in progress about the Frost Sensor F2 and the Humidity Probe H2, I have asked "
             "the customers for photos and cannot go on without them. Please have all of these cases wait, with all "
-            "that it brings along. What I have about other products goes on."
+            "that it brings along. I asked by phone, the contact of each case in a call of its own. These calls are "
+            "over, so enter them for me as well. What I have about other products goes on."
         ),
     )
     yield _go_on(
@@ -87,6 +89,7 @@ def _wait(
             "Set each case to pending (CAS-6).",
             "Pause the SLAs in progress whose definition pauses on pending, no others (SLA-4).",
             "Send the contact of each case a reminder (CAS-6, NTF-2).",
+            "Record a call with the contact of each case, handled (INT-1).",
         ),
         gold=(
             find_user(acting),
@@ -97,12 +100,14 @@ def _wait(
             *(update_case(case, state="pending") for case in chosen),
             *(stage(sla, "paused") for sla in slas),
             *(notify(case, records.user_of(records.contact_of(case)), "reminder") for case in chosen),
+            *(conversation(case, acting, "phone") for case in chosen),
         ),
         answer=f"Pending, with a reminder to each contact: {numbers(chosen)}.",
         verifiers=(answer_says("names_the_cases", "The answer names the cases [REF-3]", names_all(chosen)),),
         tools=("search_cases", "find_products", "find_contacts", "find_notifications"),
         mistakes={
             "has another one wait": (update_case(other, state="pending"),),
+            "records a call about another one": (conversation(other, acting, "phone"),),
             "resolves one": (update_case(chosen[0], state="resolved"),),
         },
     )

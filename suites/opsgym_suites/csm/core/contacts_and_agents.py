@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_domains.csm.tables import (
+    Contact,
     CustomerCase,
     Location,
     User,
@@ -42,8 +43,10 @@ def leaving_contacts(world: World) -> Iterator[Draft]:
         leaver="Isla Denham",
         prompt=(
             "Isla Denham has left Brightwater Foods on Friday. Please do all that has to be done with us when a "
-            "contact leaves, and tell me which cases have moved to whom."
+            "contact leaves, and tell me which cases have moved to whom. I have it from their primary contact, by "
+            "phone; that call is over and about no single case. Put it on record for me."
         ),
+        heard_by="phone",
     )
     yield _contact_leaves(
         world,
@@ -52,9 +55,11 @@ def leaving_contacts(world: World) -> Iterator[Draft]:
         account="Anand Dairy",
         leaver="Anil Menon",
         successor="Farhan Menon",
+        informed=True,
         prompt=(
             "Anil Menon of Anand Dairy retires today. Farhan Menon is the primary contact there from now on. Please "
-            "put that on record and take Anil out of everything that is still open."
+            "put that on record and take Anil out of everything that is still open. An update for Farhan on each case "
+            "that he did not have before, so that he finds them."
         ),
     )
     yield _contact_leaves(
@@ -81,6 +86,7 @@ def _contact_leaves(
     prompt: str,
     successor: str | None = None,
     informed: bool = False,
+    heard_by: str = "",
 ) -> Draft:
     records, acting, firm = DeskRecords(world), world.user(actor), world.account(account)
     going = world.contact(firm, leaver)
@@ -88,6 +94,14 @@ def _contact_leaves(
     cases = records.open_cases(contact_id=going.contact_id)
     over = [case for case in world.all(CustomerCase, contact_id=going.contact_id) if case not in cases]
     stands_back = {"is_primary": False} if successor else {}
+    conversation = call(
+        "register_new_interaction",
+        channel=heard_by,
+        account_id=firm.account_id,
+        contact_id=heir.contact_id,
+        interacted_user=acting.user_id,
+        status="handled",
+    )
     gold = (
         find_user(acting),
         find_account(firm),
@@ -103,6 +117,7 @@ def _contact_leaves(
         call("update_user_details", user_id=going.portal_user_id, active=False),
         *(update_case(case, contact_id=heir.contact_id) for case in cases),
         *(notify(case, records.user_of(heir), "update") for case in cases if informed),
+        *([conversation] if heard_by else []),
     )
     draft = Draft(
         slug=slug,
@@ -113,6 +128,8 @@ def _contact_leaves(
             "List the contact's cases that are open.",
             "Deactivate contact and user, with a new primary contact in the same work (ACC-1, ACC-3).",
             "Give each open case the account's primary contact; leave the others.",
+            *(["Record the call of the primary contact, handled and without a case (INT-1)."] if heard_by else []),
+            *(["Send the new contact of each of these cases an update (NTF-1, NTF-2)."] if informed else []),
         ),
         gold=gold,
         answer=f"{leaver} is deactivated; {numbers(cases)} went to {full_name(records.user_of(heir))}.",
@@ -153,7 +170,8 @@ def new_contacts(world: World) -> Iterator[Draft]:
         primary="Saskia Boyd",
         prompt=(
             "Harbour Ice Cream has a new head of quality: Saskia Boyd, at the Harbour Factory, +61 2 5550 7701. She is "
-            "to be their primary contact from today; the present one remains an ordinary contact."
+            "to be their primary contact from today; the present one remains an ordinary contact, but all that he "
+            "has open with us is hers as of now."
         ),
     )
 
@@ -197,6 +215,9 @@ def _contacts_join(
         for place, (first, last, _) in enumerate(names)
     ]
     stands_back = [call("update_contact", contact_id=before.contact_id, is_primary=False)] if primary else []
+    coming = records.open_cases(contact_id=before.contact_id) if primary else []
+    over = [case for case in world.all(CustomerCase, contact_id=before.contact_id) if case not in coming]
+    heir = world.next_id(Contact)
     draft = Draft(
         slug=slug,
         actor=acting,
@@ -205,6 +226,7 @@ def _contacts_join(
             f"Look up {actor}, the account with its email domain, its contacts, and the site.",
             "Make sure that the addresses are not in use, which are first.last at the domain (ACC-2).",
             "Create the users with the role customer, then the contacts; one contact is primary (ACC-1).",
+            *(["Give her the open cases of the one before; those that are over stay as they are."] if primary else []),
         ),
         gold=(
             find_user(acting),
@@ -212,11 +234,14 @@ def _contacts_join(
             find_contacts(firm),
             call("find_location", name=site.name),
             *(call("find_user_by_email", email=mail) for mail in mails),
+            *([call("search_cases", contact_id=before.contact_id)] if primary else []),
             *users,
             *stands_back,
             *contacts,
+            *(update_case(case, contact_id=heir) for case in coming),
         ),
-        answer=f"{', '.join(mails)} can use the portal and are contacts of {firm.name}.",
+        answer=f"{', '.join(mails)} can use the portal and are contacts of {firm.name}."
+        + (f" Moved: {numbers(coming)}." if coming else ""),
         verifiers=(answer_says("names_addresses", "The answer names the new addresses [REF-3]", *mails[:1]),),
         tools=("list_users", "find_locations", "update_account_details", "send_notification"),
         mistakes={
@@ -224,6 +249,7 @@ def _contacts_join(
             "switches a contact off": (
                 call("update_contact", contact_id=records.contacts(firm)[-1].contact_id, active=False),
             ),
+            **({"moves a case that is over": (update_case(over[-1], contact_id=heir),)} if primary else {}),
         },
     )
     return with_verifiers(world, draft)
@@ -241,8 +267,8 @@ def leaving_agents(world: World) -> Iterator[Draft]:
         leaver="Owen Pryce",
         heir="Emi Kondo",
         prompt=(
-            "Owen Pryce stops working for us today. Emi Kondo takes over what he has open. Please do the rest that is "
-            "due when one of our people leaves, and list what she has got."
+            "Owen Pryce stops working for us today. Emi Kondo takes over what he has open, and gets an update on each "
+            "of these from us. Please do the rest that is due when one of our people leaves, and list what she has got."
         ),
     )
     yield _agent_leaves(
@@ -253,17 +279,23 @@ def leaving_agents(world: World) -> Iterator[Draft]:
         heir="Grace Holloway",
         prompt=(
             "Callum Reid's last day was Friday. His open cases are Grace Holloway's from now on; she is in Gateway "
-            "Support as he was. Take him out of his groups and switch his account off. I need the numbers of the cases."
+            "Support as he was. Take him out of his groups and switch his account off. The customers should hear of "
+            "it: for every one of those cases, an update to its contact. I need the numbers of the cases."
         ),
+        customers=True,
     )
 
 
-def _agent_leaves(world: World, *, slug: str, actor: str, leaver: str, heir: str, prompt: str) -> Draft:
+def _agent_leaves(
+    world: World, *, slug: str, actor: str, leaver: str, heir: str, prompt: str, customers: bool = False
+) -> Draft:
     records, acting, going, taking = DeskRecords(world), world.user(actor), world.user(leaver), world.user(heir)
     cases = records.open_cases(assigned_to=going.user_id)
     settled = next(case for case in world.all(CustomerCase, assigned_to=going.user_id) if case.state == "resolved")
     links = world.all(UserGroupMember, user_id=going.user_id)
     groups = sorted({case.assignment_group_id or 0 for case in cases})
+    contacts = [records.contact_of(case) for case in cases]
+    recipients = [records.user_of(contact) for contact in contacts] if customers else [taking for _ in cases]
     gold = (
         find_user(acting),
         find_user(going),
@@ -271,9 +303,11 @@ def _agent_leaves(world: World, *, slug: str, actor: str, leaver: str, heir: str
         call("get_cases_assigned_to", assigned_to=going.user_id),
         call("list_group_members", user_id=going.user_id),
         *(call("check_user_membership", user_id=taking.user_id, group_id=group) for group in groups),
+        *(find_contact_user(contact) for contact in contacts if customers),
         *(call("assign_case_to_user", case_id=case.case_id, assigned_to_user_id=taking.user_id) for case in cases),
         *(call("remove_group_membership", member_id=row.member_id) for row in links),
         call("update_user_details", user_id=going.user_id, active=False),
+        *(notify(case, user, "update") for case, user in zip(cases, recipients, strict=True)),
     )
     by_update = tuple(one for made in gold for one in [*EFFECTS.equivalents(made), made][:1])
     draft = Draft(
@@ -285,6 +319,7 @@ def _agent_leaves(world: World, *, slug: str, actor: str, leaver: str, heir: str
             "See that the successor is a member of each case's group (ACC-5, CAS-5).",
             "Hand over the cases that are open, not those that are resolved or over.",
             "Remove the memberships and deactivate the account.",
+            f"Send {'the contact of each case' if customers else heir} an update on it (NTF-1, NTF-2).",
         ),
         gold=gold,
         answer=f"{heir} has {numbers(cases)} now. {leaver} is in no group any more, and the account is inactive.",
@@ -298,6 +333,7 @@ def _agent_leaves(world: World, *, slug: str, actor: str, leaver: str, heir: str
             "adds the successor to a group": (
                 call("add_new_group_member", group_id=world.group("Sensor Support").group_id, user_id=taking.user_id),
             ),
+            "informs the leaver": (notify(cases[0], going, "update"),),
         },
     )
     return with_verifiers(world, draft, rules={"assign_case_to_user": "ACC-5, CAS-5", "update_user_details": "ACC-5"})
@@ -320,18 +356,21 @@ def _new_team(world: World) -> Draft:
     cases = world.all(CustomerCase, product_id=product.product_id, state="new")
     other = next(case for case in records.open_cases(product_id=product.product_id) if case.state != "new")
     made = world.next_id(UserGroup)
+    contacts = [records.contact_of(case) for case in cases]
     draft = Draft(
         slug="new-team-for-coldview-cloud",
         actor=acting,
         prompt=(
             'ColdView Cloud gets a team of its own: a support group called "ColdView Cloud Support", with Owen Pryce, '
             "Emi Kondo and me. Please set it up and give it all cases about that product that no one has started on. "
-            "Cases that are being worked on stay with Software Support."
+            "Cases that are being worked on stay with Software Support. The contact of each case that moves gets a "
+            "message about the next steps with it."
         ),
         plan=(
             "Look up Jonas, Owen and Emi, the product, and its new cases.",
             "Create the group, active, of type support; add the three members.",
             "Move the new cases to the group, nothing else about them.",
+            "Send the contact of each of them next_steps (NTF-1, NTF-3).",
         ),
         gold=(
             find_user(acting),
@@ -339,9 +378,14 @@ def _new_team(world: World) -> Draft:
             call("find_product", name=product.name),
             call("find_user_group", name="Software Support"),
             call("search_cases", product_id=product.product_id, state="new"),
+            *map(find_contact_user, contacts),
             call("add_new_user_group", name="ColdView Cloud Support", type="support", active=True),
             *(call("add_new_group_member", group_id=made, user_id=world.user(name).user_id) for name in names),
             *(call("set_case_assignment_group", case_id=case.case_id, assignment_group_id=made) for case in cases),
+            *(
+                notify(case, records.user_of(contact), "next_steps")
+                for case, contact in zip(cases, contacts, strict=True)
+            ),
         ),
         answer=f"ColdView Cloud Support has three members and {numbers(cases)}.",
         verifiers=(answer_says("names_the_cases", "The answer names the cases that moved [REF-3]", names_all(cases)),),

@@ -39,8 +39,10 @@ def withdrawn(world: World) -> Iterator[Draft]:
         summary="Recall of the Alarm Beacon B1: battery may leak",
         prompt=(
             "The Alarm Beacon B1 has to come back, all of them that are in use: the battery may leak. Please carry out "
-            'the recall as our policy describes it. The cases are called "{summary}".'
+            'the recall as our policy describes it. The cases are called "{summary}". Nor will we sell it again: it '
+            "is retired as of now, with what our rules attach to that."
         ),
+        retired=True,
     )
     yield _recall(
         world,
@@ -71,14 +73,18 @@ def withdrawn(world: World) -> Iterator[Draft]:
         article="Transport Logger T5 stops on trips",
         prompt=(
             "The Transport Logger T5 leaves our catalogue today, with what belongs to that. Its successor works in "
-            'another way, so retire the article "{article}" along with it, as the rules have it.'
+            'another way, so retire the article "{article}" along with it, as the rules have it. And the contact of '
+            "each case about that logger that is open is to get an update."
         ),
     )
 
 
-def _recall(world: World, *, slug: str, actor: str, product: str, summary: str, prompt: str) -> Draft:
+def _recall(
+    world: World, *, slug: str, actor: str, product: str, summary: str, prompt: str, retired: bool = False
+) -> Draft:
     records, acting, item = DeskRecords(world), world.user(actor), world.product(product)
     devices = records.devices(item, status="in_use")
+    stock = records.devices(item, status="in_stock") if retired else []
     accounts = [world.one(Account, account_id=key) for key in dict.fromkeys(row.account_id for row in devices)]
     contacts = [records.primary_contact(account) for account in accounts]
     first = world.next_id(CustomerCase)
@@ -113,20 +119,28 @@ def _recall(world: World, *, slug: str, actor: str, product: str, summary: str, 
             "Set each of these devices to repair (PRD-3).",
             "Register one case an account: alert, high, escalated for impact, primary contact, product.",
             "Send each of these contacts an alert about their case.",
+            *(["Retire the product, and its devices in stock with it (PRD-2)."] if retired else []),
         ),
         gold=(
             find_user(acting),
             find_product(item),
             call("retrieve_installed_products", product_id=item.product_id, status="in_use"),
+            *([call("retrieve_installed_products", product_id=item.product_id, status="in_stock")] if stock else []),
             *(find_contacts(account) for account in accounts),
             *(find_contact_user(contact) for contact in contacts),
             *(_device(row, status="repair") for row in devices),
             *cases,
             *(notify(first + place, records.user_of(contact), "alert") for place, contact in enumerate(contacts)),
+            *([call("update_product", product_id=item.product_id, lifecycle_state="retired")] if retired else []),
+            *(_device(row, status="retired") for row in stock),
         ),
         answer=f"{len(devices)} devices are in repair; {len(cases)} cases are registered, from CS-{first:07d} on.",
         verifiers=(answer_says("names_a_case", "The answer names a case [REF-3]", *numbers),),
-        tools=("find_installed_product_by_serial", "update_product", "count_installed_product_by_status"),
+        tools=(
+            "find_installed_product_by_serial",
+            "delete_products" if retired else "update_product",
+            "count_installed_product_by_status",
+        ),
         mistakes=wrong,
     )
     return with_verifiers(
@@ -154,6 +168,8 @@ def _retire(world: World, *, slug: str, actor: str, product: str, prompt: str, a
         for link in records.linked_articles(case)
         if text and link.knowledge_id == text.knowledge_id and link.used_as == "suggested"
     ]
+    cases = records.open_cases(product_id=item.product_id) if text else []
+    contacts = [records.contact_of(case) for case in cases]
     draft = Draft(
         slug=slug,
         actor=acting,
@@ -162,6 +178,7 @@ def _retire(world: World, *, slug: str, actor: str, product: str, prompt: str, a
             f"Look up {actor}, the product, and its devices in stock.",
             "Retire the product, and the devices in stock with it; others stay as they are (PRD-2).",
             *(["Retire the article, and remove links that only suggest it from open cases (KB-4)."] if text else []),
+            *(["Send the contact of each open case about the product an update (NTF-1)."] if text else []),
         ),
         gold=(
             find_user(acting),
@@ -176,10 +193,12 @@ def _retire(world: World, *, slug: str, actor: str, product: str, prompt: str, a
                 if text
                 else []
             ),
+            *map(find_contact_user, contacts),
             call("update_product", product_id=item.product_id, lifecycle_state="retired"),
             *(_device(row, status="retired") for row in stock),
             *([call("update_knowledge", knowledge_id=text.knowledge_id, state="retired")] if text else []),
             *(call("delete_case_knowledge_linkages", case_kb_id=link.case_kb_id) for link in hints),
+            *(notify(case, records.user_of(contact), "update") for case, contact in zip(cases, contacts, strict=True)),
         ),
         answer=f"The {product} is retired, and with it {len(stock)} devices that were in stock.",
         verifiers=(answer_says("counts_devices", "The answer says how many devices [REF-3]", number(len(stock))),),
@@ -483,7 +502,7 @@ def _site_moves(world: World) -> Draft:
     product, old = world.product("Gateway G200"), world.one(Location, name="Hudson Donor Centre")
     moving = [row for row in records.devices(product, account_id=firm.account_id) if row.location_id == old.location_id]
     moving = [row for row in moving if row.status == "in_use"]
-    site = world.next_id(Location)
+    site, contact = world.next_id(Location), records.primary_contact(firm)
     stays = next(
         row
         for row in world.all(InstalledProduct, account_id=firm.account_id, location_id=old.location_id)
@@ -495,18 +514,22 @@ def _site_moves(world: World) -> Draft:
         prompt=(
             "Hudson Blood Services opens Hudson Riverside in New York, 18 Pier Road. All Gateways G200 that they have "
             "in use at the Hudson Donor Centre move there; other devices stay. And the Donor Centre is called "
-            '"Hudson Donor Centre East" from now on. Please bring our records up to date.'
+            '"Hudson Donor Centre East" from now on. Their primary contact has the office at Riverside now, the '
+            "other contacts have not. Please bring our records up to date."
         ),
         plan=(
             "Look up Ruth, the account, the product, the old site, and the devices there.",
             "Add the new site; move the gateways in use to it.",
             "Rename the old site.",
+            "Give the user who is the primary contact the new site.",
         ),
         gold=(
             find_user(acting),
             find_account(firm),
             find_product(product),
             call("find_location", name=old.name),
+            find_contacts(firm),
+            find_contact_user(contact),
             call("retrieve_installed_products", account_id=firm.account_id, location_id=old.location_id),
             call(
                 "add_location",
@@ -519,16 +542,22 @@ def _site_moves(world: World) -> Draft:
             ),
             *(_device(row, location_id=site) for row in moving),
             call("update_location", location_id=old.location_id, name="Hudson Donor Centre East"),
+            call("update_user_details", user_id=contact.portal_user_id, location_id=site),
         ),
         answer=f"{', '.join(row.serial_number for row in moving)} are at Hudson Riverside; the old site is renamed.",
         verifiers=(answer_says("names_devices", "The answer names what moved [REF-3]", moving[0].serial_number),),
-        tools=("find_locations", "find_installed_product_by_serial", "update_user_details"),
+        tools=("find_locations", "find_installed_product_by_serial", "update_contact"),
         mistakes={
+            "moves another contact": (
+                call("update_user_details", user_id=records.contacts(firm)[1].portal_user_id, location_id=site),
+            ),
             "moves another device": (_device(stays, location_id=site),),
             "closes the old site": (call("update_location", location_id=old.location_id, active=False),),
         },
     )
-    return with_verifiers(world, draft, rules={"update_installed_product_details": "ID-4"})
+    return with_verifiers(
+        world, draft, rules={"update_installed_product_details": "ID-4", "update_user_details": "ID-4"}
+    )
 
 
 # --- catalogue -----------------------------------------------------------------------------------------------------
