@@ -5,6 +5,7 @@ from __future__ import annotations
 from opsgym_suites.hybrid.core.audits import audits
 from opsgym_suites.hybrid.core.correspondence import correspondence
 from opsgym_suites.hybrid.core.escalations import escalations
+from opsgym_suites.hybrid.core.governing import governing
 from opsgym_suites.hybrid.core.handing_on import handing_on
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
@@ -27,4 +28,5 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *permissions(worlds),
         *handing_on(worlds),
         *correspondence(worlds),
+        *governing(worlds),
     ]

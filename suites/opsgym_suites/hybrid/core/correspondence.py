@@ -10,6 +10,7 @@ from opsgym_suites.calendar.calls import LIST, create
 from opsgym_suites.calendar.calls import on as on_wall
 from opsgym_suites.csm import calls as service
 from opsgym_suites.drive.calls import (
+    comments_on,
     deny,
     labels_of,
     named,
@@ -34,7 +35,7 @@ from opsgym_suites.hybrid.core.jobs import (
     written,
 )
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import LONDON, Systems
+from opsgym_suites.hybrid.systems import LONDON, SYDNEY, Systems, in_utc
 from opsgym_suites.itsm.calls import find_incident, update_incident
 from opsgym_suites.kit.answers import at_time, number, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
@@ -48,7 +49,7 @@ BACK = date(2026, 11, 23)
 def correspondence(worlds: Worlds) -> Iterator[Draft]:
     """Tasks about mail that other systems answer."""
     systems = Systems(worlds)
-    for scene in (_outages, _ashdown, _hudson, _mistaken):
+    for scene in (_outages, _ashdown, _hudson, _visits, _mistaken):
         for job in scene(systems):
             yield written(systems, job)
 
@@ -64,7 +65,7 @@ def _channel(systems: Systems, place: str) -> Calls:
 
 
 def _outages(systems: Systems) -> Iterator[Job]:
-    """What the board may know of an outage."""
+    """What the board may know; when the one who swaps a card is back."""
     mail = systems.mail
     incident = systems.desk.incident("gateway")
     sunniva = mail.mailbox("Sunniva Hale")
@@ -128,6 +129,60 @@ def _outages(systems: Systems) -> Iterator[Job]:
                 r"^(?!.*(dorothea|blum|ruben|castellan|nadia|okafor))",
             )
         },
+    )
+    nadia, kirra = mail.mailbox("Nadia Okafor"), "Kirra Dawe"
+    thread = mail.message("quay-switch", "Nadia Okafor")
+    plan = systems.files.document("quay-plan")
+    room = systems.teams.room("Major Incidents:Quay switch")
+    own = systems.own("Nadia Okafor")
+    leave = systems.hr.case("extended-dawe")
+    looked = (
+        *in_hr(call("list_hr_cases", opened_for=kirra)),
+        *in_mail(search(nadia, "subject:quay"), read_thread(thread, mail)),
+        *in_drive(named("Plan of the swap"), read_text(plan), comments_on(plan)),
+        *_channel(systems, "Major Incidents:Quay switch"),
+        *in_calendar(LIST, systems.busy((kirra,), date(2026, 11, 22), BACK)),
+    )
+
+    def swap(day: str) -> tuple[ToolCall, ...]:
+        start = on_wall(f"{day} 07:00")
+        return in_calendar(create(own, "Swap of the line card", start, 60, SYDNEY, attendees=systems.guests([kirra])))
+
+    def news(day: str) -> tuple[ToolCall, ...]:
+        return (
+            *in_mail(answer(mail, nadia, thread, f"Kirra swaps the line card on {day}, 07:00 in Sydney.")),
+            *in_teams(post(room, f"Kirra swaps the line card of the quay on {day}, 07:00 in Sydney.")),
+        )
+
+    yield Job(
+        "line-card-after-the-leave",
+        "Nadia Okafor",
+        (HR, EMAIL, DRIVE, CALENDAR, TEAMS),
+        "Kirra can't swap the line card tomorrow, she is on leave, and everybody names another day. HR knows how "
+        "long, also if it was extended. The swap is at 7:00 in Sydney on the first working day after that: an "
+        "hour, 'Swap of the line card', in my own calendar, with Kirra as the guest. Write the day to Juno in the "
+        "thread "
+        "of her mail and post it in the channel Quay switch. Which day is it?",
+        (
+            "Read Kirra's cases in HR: the leave was extended; mail, plan, channel and calendar have other days.",
+            "Enter the event for the Monday after it, answer Juno alone, and post the day.",
+        ),
+        (*looked, *swap("11-23"), *news("23 November")),
+        "The swap is on Monday 23 November at 07:00 in Sydney; Juno Castle has a mail, and the channel Quay "
+        "switch a post.",
+        (on_date(BACK),),
+        ("create_comments", "patch_event", "update_hr_case"),
+        {
+            "comments on the plan": in_drive(call("create_comments", fileId=plan.id, content="23 November.")),
+            "enters tomorrow too": swap("11-17"),
+        },
+        {
+            "believes the calendar": ((*looked, *swap("11-19"), *news("19 November")), "19 November, not 23 November."),
+            "says nothing": ((*looked, *swap("11-23")), "It is on 23 November."),
+        },
+        evidence=(leave,),
+        in_mails={"line card": (on_date(BACK),)},
+        in_posts={"line card": (on_date(BACK),)},
     )
 
 
@@ -336,6 +391,60 @@ def _hudson(systems: Systems) -> Iterator[Job]:
         evidence=(case,),
         in_mails={"Thursday": (r"\bkeziah\b",)},
         in_posts={"19 November": (r"\bkeziah\b",)},
+    )
+
+
+# --- visits ----------------------------------------------------------------------------------------------------------
+
+
+def _visits(systems: Systems) -> Iterator[Job]:
+    mail = systems.mail
+    keziah = mail.mailbox("Keziah Monroe")
+    last = mail.message("kelder-visit", "Keziah Monroe", 2)
+    room = systems.teams.room("Customer Desk:Kelder Water")
+    own = systems.own("Keziah Monroe")
+    start = on_wall("11-25 13:00")
+    fit = next(
+        name for name in ("Sluice",) if systems.calendar_is_free(systems.room("room.sluice"), in_utc(start, LONDON), 45)
+    )
+    looked = (
+        *in_mail(search(keziah, "subject:Kelder"), read_thread(last, mail)),
+        *in_calendar(LIST, systems.busy(("room.weir", "room.sluice", "Kester Dunne"), start.date())),
+        *_channel(systems, "Customer Desk:Kelder Water"),
+    )
+
+    def booked(name: str) -> tuple[ToolCall, ...]:
+        guests = systems.guests(["Kester Dunne", f"room.{name.lower()}"])
+        return in_calendar(create(own, "Kelder Water in the house", start, 45, LONDON, attendees=guests))
+
+    news = (
+        *in_mail(answer(mail, keziah, last, f"We meet at 13:00 in Room {fit}, Tanner Row.")),
+        *in_teams(post(room, f"On 25 November at 13:00 Kester Dunne and I, Keziah, meet Kelder Water in Room {fit}.")),
+    )
+    yield Job(
+        "room-for-the-guests-of-kelder",
+        "Keziah Monroe",
+        (EMAIL, CALENDAR, TEAMS),
+        "Book the room for Kelder's visit that Tobiah offered in the thread, please. Day, hour and house are as "
+        "Ottoline Brand wrote last, the size as he wrote: 'Kelder Water in the house', 45 minutes, in my "
+        "calendar, with the room and the colleague from sales whom the thread names. Then tell Ottoline, only her, "
+        "which room it is, and post day, hour and room in the Kelder channel of Customer Desk. Which room?",
+        (
+            "Read the thread: four of them, 25 November, 13:00 in London, a room for twelve.",
+            "Book Sluice, the room of that size, with Kester Dunne; answer Ottoline alone and post it.",
+        ),
+        (*looked, *booked(fit), *news),
+        f"Room {fit}, on 25 November at 13:00.",
+        (term(fit),),
+        ("query_freebusy", "patch_event", "send_chat_message"),
+        {"books the small one too": booked("Weir")},
+        {
+            "takes the small one": ((*looked, *booked("Weir"), *news), f"Weir, not {fit}."),
+            "writes to no one": ((*looked, *booked(fit)), f"Room {fit}."),
+        },
+        evidence=(last,),
+        in_mails={"We meet": (term(fit),)},
+        in_posts={"Kelder": (term(fit), on_date(start.date()))},
     )
 
 
