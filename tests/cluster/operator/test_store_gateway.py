@@ -99,10 +99,13 @@ class Gateway:
             self._process.wait(30)
             self._process = None
 
+    def trust(self) -> ssl.SSLContext:
+        """Trusts the gateway's CA and no other."""
+        return ssl.create_default_context(cafile=str(self.ca))
+
     def _answers(self) -> bool:
         try:
-            trusted = ssl.create_default_context(cafile=str(self.ca))
-            return httpx.get(f"{self.url}/healthz", timeout=5, trust_env=False, verify=trusted).status_code == 200
+            return httpx.get(f"{self.url}/healthz", timeout=5, trust_env=False, verify=self.trust()).status_code == 200
         except httpx.TransportError:
             return False
 
@@ -181,6 +184,7 @@ def test_the_token_of_a_trials_pod_gets_nothing_but_its_trial(
             params={"key": keys.control_json},
             headers={"Authorization": f"Bearer {token}"},
             trust_env=False,
+            verify=gateway.trust(),
         )
     assert report.pop("own control") in (200, 404), "the attack has a token that is taken"
     assert report.pop("credentials") == []
