@@ -129,8 +129,9 @@ def test_a_budget_is_kept_and_the_rest_is_skipped(operator: Operator, model: Hel
     spent = sum(attempt.cost_usd or 0 for attempt in results.attempts)
     assert 0.2 <= spent <= 0.25 + 2 * 0.1 + 1e-9
     assert condition_of(run, "Succeeded")["status"] == "True"
-    # A pod that was created before the budget was spent may skip a trial, too, so a trial may have two such attempts.
-    skipped = {attempt.task_id for attempt in results.attempts if attempt.outcome is Outcome.BUDGET_SKIPPED}
-    assert len(skipped) + len(results.trials) == len(skipped | {trial.task_id for trial in results.trials}) == 8
+    # A pod that starts while the rest of the budget is reserved skips its trial, which may run later and be scored.
+    scored = {trial.task_id for trial in results.trials}
+    skipped = {attempt.task_id for attempt in results.attempts if attempt.outcome is Outcome.BUDGET_SKIPPED} - scored
+    assert len(skipped) + len(scored) == 8
     assert len(skipped) >= 4
     assert operator.metrics()["opsgym_run_cost_usd"] == pytest.approx(spent)
