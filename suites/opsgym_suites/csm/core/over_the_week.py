@@ -326,7 +326,7 @@ def _limit_rises(world: World) -> Draft:
         slug="limit-of-breaches-is-raised",
         actor="Ruth Abara",
         prompt=(
-            "With more than forty breached SLAs in progress there is no escalation any more; that is the number I "
+            "With more than forty breached SLAs in progress we do not escalate further cases; that is the number I "
             "remember, wait a moment, I ask. Count them. Up to the limit, please escalate the oldest of the moderate "
             "cases that Anand Dairy has in progress, at our own wish. Beyond it that case becomes high instead. Either "
             "way complete. What the house has published on goods at risk shall be suggested for the case as well, and "
