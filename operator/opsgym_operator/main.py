@@ -33,6 +33,7 @@ from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.kube.leadership import Leadership, LostLeaseError
 from opsgym_operator.kube.settings import kopf_settings, register_login
 from opsgym_operator.kube.watch_check import WatchCheck
+from opsgym_operator.memory import share_arenas, shrink_tls_buffers
 from opsgym_operator.observability import webhooks
 from opsgym_operator.observability.health import Health, hung_reconciles
 from opsgym_operator.observability.server import serving
@@ -200,6 +201,8 @@ async def _list_once_served(client: Client, namespace: str | None, sleep: Callab
 def main() -> int:
     """Runs the operator as its environment variables configure it; returns the exit code."""
     configure_logs(os.environ)
+    share_arenas()
+    shrink_tls_buffers()
     path = Path(os.environ.get("OPSGYM_OPERATOR_CONFIG", CONFIG))
     stores_folder = Path(os.environ.get("OPSGYM_STORES", MOUNTED))
     webhooks_folder = Path(os.environ.get("OPSGYM_WEBHOOKS", webhooks.MOUNTED))

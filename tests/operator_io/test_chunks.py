@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.operator_io.material import CELL, RUN, TRIALS_BY_JOB, ended, job, pod, record, score, summary
 
 from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_api.records.attempt import NO_USAGE, Timings, Usage
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -146,6 +148,18 @@ def test_a_restart_reads_what_chunks_hold_from_them_and_the_rest_from_records(st
         (0, "infra_error"),
         (1, "passed"),
     ]
+
+
+def test_a_restart_keeps_the_usage_of_those_attempts_that_its_metrics_count(store: Store) -> None:
+    used = Usage(model_calls=3)
+    for index, began in ((0, "2026-11-20T12:00:00Z"), (2, "2026-11-22T12:00:00Z")):
+        timings = Timings(started_at=began, model_s=5.0, total_s=6.0)
+        put(store, replace(score(index), usage=used, timings=timings))
+    stored = read_stored_run(store, RUN, datetime(2026, 11, 22, tzinfo=UTC))
+    read = {item.task_id: item for item in stored.attempts if item.outcome is Outcome.PASSED}
+    assert (read["task-0"].usage, read["task-0"].timings.model_s) == (NO_USAGE, 0.0)
+    assert read["task-0"].timings.total_s == 6.0
+    assert (read["task-2"].usage, read["task-2"].timings.model_s) == (used, 5.0)
 
 
 def test_a_restarted_operator_writes_no_chunk_twice(

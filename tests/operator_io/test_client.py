@@ -97,6 +97,15 @@ def test_lists_are_read_page_by_page(server: ApiServer) -> None:
     assert "labelSelector=a%3Db" in server.received[1][1]
 
 
+def test_a_list_of_metadata_holds_nothing_of_who_wrote_which_field(server: ApiServer) -> None:
+    kept = {"name": "p", "uid": "1", "resourceVersion": "5"}
+    fields = [{"manager": "kubelet", "fieldsV1": {"f:status": {"f:phase": {}}}}]
+    answer = {"items": [{"metadata": {**kept, "managedFields": fields}}], "metadata": {}}
+    server.answer("GET", "/api/v1/namespaces/team/pods", 200, answer)
+    assert with_client(lambda client: client.list(PODS, "team", metadata_only=True)) == [{"metadata": kept}]
+    assert with_client(lambda client: client.list(PODS, "team")) == answer["items"]
+
+
 def test_deleting_a_missing_object_succeeds(server: ApiServer) -> None:
     with_client(lambda client: client.delete(JOBS, "team", "gone"))
     assert server.received[0][2] == {"propagationPolicy": "Background"}

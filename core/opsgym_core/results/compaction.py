@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -151,7 +151,11 @@ def final_rows(cell: CellRows, scored_before: Iterable[tuple[str, int]] = ()) ->
 
 
 def gather(
-    store: Store, run: str, record: RunRecord | None, *, verifiers: bool = True
+    store: Store,
+    run: str,
+    record: RunRecord | None,
+    *,
+    kept: Callable[[ScoredAttempt], ScoredAttempt] | None = None,
 ) -> tuple[RowCollection, RowCollection]:
     """Rows of a run from its chunks, and the rows that only single records have.
 
@@ -161,7 +165,7 @@ def gather(
         store: The store.
         run: Id of the run.
         record: Record of the run, with the number of trials of each cell; None before the run is frozen.
-        verifiers: Whether scored trials keep their verifier results, which are half of a row.
+        kept: What is kept of the row of a scored trial; all of it by default.
 
     Raises:
         StoreError: The store cannot be read.
@@ -169,13 +173,15 @@ def gather(
     keys = RunKeys(run)
     chunked, loose = RowCollection(), RowCollection()
     with _no_garbage_collection(), ThreadPoolExecutor(READERS) as pool:
-        for cells in pool.map(partial(_cells, store, verifiers=verifiers), store.keys(keys.chunks)):
+        for cells in pool.map(partial(_cells, store, kept=kept), store.keys(keys.chunks)):
             for cell in cells:
                 chunked.add(cell)
         unread = _unread(store, keys, record, chunked, pool)
         while batch := list(islice(unread, CHUNK_ROWS)):
             for rows in filter(None, pool.map(partial(_readable_row, store, record), batch)):
-                loose.add(rows if verifiers else _without_verifiers(rows))
+                loose.add(_kept(rows, kept))
+            # boto3 leaves reference cycles with each object that it reads: 30 MB with ten thousand.
+            gc.collect(0)
     return chunked, loose
 
 
@@ -197,7 +203,7 @@ def gather_new(store: Store, record: RunRecord, known: RowCollection, chunks: se
     new, unsettled = RowCollection(), RowCollection()
     with _no_garbage_collection(), ThreadPoolExecutor(READERS) as pool:
         fresh = [key for key in store.keys(keys.chunks) if key not in chunks]
-        for cell in chain.from_iterable(pool.map(partial(_cells, store, verifiers=True), fresh)):
+        for cell in chain.from_iterable(pool.map(partial(_cells, store), fresh)):
             known.add(cell)
         chunks.update(fresh)
         unread = _unread(store, keys, record, known, pool)
@@ -227,22 +233,21 @@ def compact(store: Store, record: RunRecord) -> int:
     return written
 
 
-def _cells(store: Store, key: str, *, verifiers: bool) -> Sequence[CellRows]:
+def _cells(store: Store, key: str, kept: Callable[[ScoredAttempt], ScoredAttempt] | None = None) -> Sequence[CellRows]:
     try:
-        cells = read_chunk(store, key)
+        return [_kept(cell, kept) for cell in read_chunk(store, key)]
     except InputError:  # the single records that it repeats are read instead
         return ()
-    return cells if verifiers else [_without_verifiers(cell) for cell in cells]
 
 
-def _without_verifiers(cell: CellRows) -> CellRows:
-    return replace(cell, trials=tuple(replace(row, verifiers=()) for row in cell.trials))
+def _kept(cell: CellRows, kept: Callable[[ScoredAttempt], ScoredAttempt] | None) -> CellRows:
+    return cell if kept is None else replace(cell, trials=tuple(map(kept, cell.trials)))
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
     """Disables the search for reference cycles: a large run is a million objects without one, and the search would take
-    half of the time.
+    half of the time. Its own search with `gc.collect(0)` looks at the objects that are new since the last one.
     """
     enabled = gc.isenabled()
     gc.disable()

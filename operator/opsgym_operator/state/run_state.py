@@ -264,7 +264,7 @@ class RunState:
         # A store that hangs is known before it could keep other runs from being read.
         await self._first_answer()
         async with self.reading:
-            stored = await self.stores.call(self.store, read_stored_run, self.id)
+            stored = await self.stores.call(self.store, read_stored_run, self.id, self.since)
             if stored.record is not None:
                 self.metrics.add_cells(planned_trials(stored.record))
             # Recording 50,000 attempts takes seconds, in which watches and probes must be answered.
@@ -303,7 +303,7 @@ class RunState:
             self._ended_figures = await self._call(read_figures, self.id, self.finished_at)
         if self._ended_figures is None:
             async with self.reading:
-                stored = await self.stores.call(self.store, read_stored_run, self.id)
+                stored = await self.stores.call(self.store, read_stored_run, self.id, self.since)
                 # Only the figures stay in memory, because there may be many runs that have ended.
                 self._ended_figures = await asyncio.to_thread(_figures_of, stored, self.spec)
             self._keep_figures()

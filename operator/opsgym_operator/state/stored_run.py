@@ -10,13 +10,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from opsgym_api.base import adapter
 from opsgym_api.errors import InputError
-from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, Timings, TrialRecord
+from opsgym_api.records.attempt import (
+    NO_FINISHES,
+    NO_USAGE,
+    Attempt,
+    AttemptRecord,
+    Cell,
+    ScoredAttempt,
+    Timings,
+    TrialRecord,
+)
 from opsgym_api.records.gate import GateRecord, LookRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control, RunRecord
@@ -106,8 +116,14 @@ def read_reported(store: Store, report: ReportedAttempt) -> Attempt | None:
     return record if record is not None and record.outcome is not None and not record.outcome.scored else None
 
 
-def read_stored_run(store: Store, run: str) -> StoredRun:
+def read_stored_run(store: Store, run: str, since: datetime | None = None) -> StoredRun:
     """The run of that name.
+
+    Args:
+        store: The result store.
+        run: Name of the run in it.
+        since: Scored attempts that ended before have neither usage nor phases: half of what a row takes. None for the
+            usage of all.
 
     Raises:
         StoreError: The store cannot be read, or an object under the run's keys is not valid.
@@ -116,7 +132,7 @@ def read_stored_run(store: Store, run: str) -> StoredRun:
     record = _get(store, keys.run_json, RunRecord)
     if record is not None:
         record = _with_looks(store, record)
-    rows, loose = gather(store, run, record, verifiers=False)
+    rows, loose = gather(store, run, record, kept=partial(_without_details, since=since))
     for cell in loose.rows():
         rows.add(cell)
     return StoredRun(
@@ -126,6 +142,21 @@ def read_stored_run(store: Store, run: str) -> StoredRun:
         gate=read_gate(store, run),
         attempts=_by_end(run, rows.rows()),
         chunks=frozenset(key.removeprefix(keys.chunks).partition(".json")[0] for key in store.keys(keys.chunks)),
+    )
+
+
+def _without_details(row: ScoredAttempt, since: datetime | None) -> ScoredAttempt:
+    """A row without what only the metrics of attempts count, if it ended earlier, and without its verifiers."""
+    if since is None or ended_at(row) >= since:
+        return replace(row, verifiers=())
+    return replace(
+        row,
+        verifiers=(),
+        usage=NO_USAGE,
+        planner_usage=NO_USAGE,
+        judge_usage=NO_USAGE,
+        finish_reasons=NO_FINISHES,
+        timings=Timings(started_at=row.timings.started_at, total_s=row.timings.total_s),
     )
 
 
