@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from opsgym_suites.hybrid.core.accounts import accounts
 from opsgym_suites.hybrid.core.audits import audits
+from opsgym_suites.hybrid.core.commitments import commitments
 from opsgym_suites.hybrid.core.correspondence import correspondence
+from opsgym_suites.hybrid.core.declined import declined
 from opsgym_suites.hybrid.core.escalations import escalations
 from opsgym_suites.hybrid.core.governing import governing
 from opsgym_suites.hybrid.core.handing_on import handing_on
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
 from opsgym_suites.hybrid.core.meetings import meetings
+from opsgym_suites.hybrid.core.outages import outages
 from opsgym_suites.hybrid.core.permissions import permissions
+from opsgym_suites.hybrid.core.repairs import repairs
 from opsgym_suites.hybrid.core.warroom import warroom
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.suite import Worlds
@@ -29,4 +34,9 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *handing_on(worlds),
         *correspondence(worlds),
         *governing(worlds),
+        *commitments(worlds),
+        *repairs(worlds),
+        *outages(worlds),
+        *accounts(worlds),
+        *declined(worlds),
     ]

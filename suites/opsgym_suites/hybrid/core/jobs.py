@@ -16,10 +16,12 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
+from opsgym_suites.csm.verification import CURRENT_TIMES
 from opsgym_suites.email.verification import stating as stating_in_mail
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS, VERIFIERS
 from opsgym_suites.hybrid.systems import MORNING, NOW, Systems
 from opsgym_suites.kit.answers import all_of
+from opsgym_suites.kit.derived_verifiers import Expected
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, on_day, on_gym
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.suite import GymServer
@@ -64,6 +66,8 @@ class Job:
     happenings: tuple[Event, ...] = ()
     changes: Mapping[str, ScenarioEvent[Any]] = field(default_factory=dict)
     """What `happenings` change, by gym server."""
+    expect: Mapping[str, Expected] = field(default_factory=dict)
+    """Conditions on columns by tool, by gym server, besides those of texts and of current times."""
     day_two: tuple[str, Calls] | None = None
     """The message of the second day and its calls; those of `gold` are made on the first day."""
     first_answer: str = ""
@@ -103,7 +107,12 @@ def written(systems: Systems, job: Job) -> Draft:
         draft,
         job.changes,
         advance=MORNING - NOW if days else timedelta(),
-        expect={EMAIL.gym: stating_in_mail(job.in_mails), TEAMS.gym: stating_in_teams(job.in_posts)},
+        expect={
+            EMAIL.gym: stating_in_mail(job.in_mails),
+            TEAMS.gym: stating_in_teams(job.in_posts),
+            CSM.gym: CURRENT_TIMES,
+            **job.expect,
+        },
         optional=job.optional,
     )
 
