@@ -393,6 +393,7 @@ def _meter(systems: Systems, one: Overnight) -> Job:
                 else {}
             ),
         },
+        access=Access.STRICT,
         changes={CSM.gym: changes},
         happenings=(event_on(CSM.gym, changes.happens_at(OVERNIGHT)),),
         day_two=(one.message, (*again, *right)),

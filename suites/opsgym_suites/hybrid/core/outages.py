@@ -288,7 +288,7 @@ def _channel(systems: Systems, one: Overnight) -> Job:
     if one.over:
         changes.change(incident, status="resolved", resolved=OVERNIGHT, resolution_notes="New certificate.")
     else:
-        changes.change(incident, status="on_hold", on_hold_reason="Awaiting Vendor", worknotes="Nearly resolved.")
+        changes.change(incident, status="on_hold", on_hold_reason="Awaiting Vendor")
     first = (
         *in_itsm(find_user(systems.at_desk("Sunniva Hale")), find_incident(incident)),
         *in_drive(named("Notice to customers"), permissions_of(notice), call("list_comments", fileId=notice.id)),
@@ -336,9 +336,15 @@ def _channel(systems: Systems, one: Overnight) -> Job:
                 "It is not on hold and not resolved, or both.",
             ),
             "does not look again": (on(1, *first), f"It is {one.says}."),
-            "lets the contact write": (
-                (*on(1, *first[:-2], first[-1]), *on(2, *again, *right)),
-                f"It is {one.says}.",
+            **(
+                {}
+                if one.over
+                else {
+                    "lets the contact write": (
+                        (*on(1, *first[:-2], first[-1]), *on(2, *again, *right)),
+                        f"It is {one.says}.",
+                    )
+                }
             ),
         },
         changes={ITSM.gym: changes},
@@ -346,7 +352,7 @@ def _channel(systems: Systems, one: Overnight) -> Job:
         day_two=(one.message.format(incident=incident.number), (*again, *right)),
         first_answer=f"It was {full_name(outsider)} of Kelder Water; {incident.number} has the note.",
         first_says=(term(outsider.last_name),),
-        expect={ITSM.gym: {"update_incident": {"worknotes": Has("Keziah")}} if one.over else {}},
+        expect={ITSM.gym: {"update_incident": {"worknotes": Has("Keziah")}}},
         in_posts={"Sunniva": (incident.number, term(one.says) if not one.over else r"\b(resolved|over|ended)\b")},
     )  # fmt: skip
 
@@ -415,18 +421,14 @@ def _withdrawn(systems: Systems) -> Iterator[Job]:
         ("link_new_case_sla", "assign_case_to_user", "update_case_sla_details", "patch_event"),
         {"escalates for another reason": in_csm(service.update_case(kelder, escalation_reason="urgency"))},
         {
-            "does not look again": (
-                (*looked, *noted, *raised, *begun, *called),
-                "Kelder is escalated, vip; Ashdown is Elodie's, not canceled.",
-            ),
-            "revives it": (
-                (*looked, *noted, *again, *raised, *begun, *called),
-                "Kelder is escalated, vip; Ashdown was canceled and is Elodie's.",
-            ),
             "leaves the manager out": (
                 (*looked, *noted, *again, *raised[:1], *called),
                 "Kelder is escalated, vip; Ashdown is canceled.",
             ),
+        },
+        refused={
+            "does not look again": ((*looked, *noted, *raised, *begun, *called), "CSM-CAS-9"),
+            "revives it": ((*looked, *noted, *again, *raised, *begun, *called), "CSM-CAS-9"),
         },
         access=Access.STRICT,
         changes={CSM.gym: changes},

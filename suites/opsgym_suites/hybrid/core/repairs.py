@@ -253,7 +253,7 @@ def _second_pump(systems: Systems) -> Iterator[Job]:
         (term("resolved"),),
         ("link_new_case_sla", "delete_event", "update_files", "assign_case_to_user"),
         {
-            "deletes the document's mark": in_drive(call("create_comments", fileId=visit.id, content="Over.")),
+            "comments once more": in_drive(call("create_comments", fileId=visit.id, content="Over.")),
             "lowers the priority": in_csm(service.update_case(case, priority="high")),
         },
         {
