@@ -388,7 +388,7 @@ def _silence(systems: Systems) -> Iterator[Job]:
     contact = desk.contact_of(case)
     user, group = desk.user_of(contact), desk.group_of(case)
     people = (actor, "Linnea Storrs")
-    first, latest = (in_utc(on_wall(f"11-18 {hour}"), SYDNEY) for hour in ("11:00", "17:00"))
+    first, latest = (in_utc(on_wall(f"11-18 {hour}"), SYDNEY) for hour in ("10:30", "17:00"))
     start = systems.first_free(people, first, 30, latest)
     local = wall(start, SYDNEY)
     room = systems.teams.room("Customer Desk:Bendigo Mines")
@@ -427,7 +427,7 @@ def _silence(systems: Systems) -> Iterator[Job]:
         f"{case.number}: they've been writing to Philippa Gow for weeks, who has left. So: escalate it properly, "
         "reason and alerts as per policy (no matter who's on holiday). Write to its contact, subject: the number "
         "of the case, that Philippa Gow has left and that I have the case now. Half an hour with Linnea Storrs "
-        "in my own calendar, 'Shaft of Bendigo', wednesday 18 November, first full or half hour from 11:00 in "
+        "in my own calendar, 'Shaft of Bendigo', wednesday 18 November, first full or half hour from 10:30 in "
         "Sydney when we're both free, done by 17:00. And post in our channel Bendigo Mines that it's escalated "
         "and that I've written to the contact, with number and my name. Reason, and time with Linnea?",
         (

@@ -280,20 +280,6 @@ OVERNIGHTS = (
         turned=True,
         says=(term("resolved"),),
     ),
-    Overnight(
-        "meter-cannot-be-turned",
-        "Meter of the cellar shows zero, the arrow cannot be turned",
-        "{case}: their last mail says they will turn the meter themselves. so we wait, and all that goes with waiting "
-        "by our rules please. in Customer Desk, channel General, post the number with 'Pelham turns its meter.'. "
-        "what's the state then?",
-        "read the short description of the case again, Pelham may have changed it. it counts -> resolved by the rules "
-        "with our article on meters as the solution, and a thank-you in their thread. it can't be turned -> the case "
-        "goes to Field Visits, to the one of them in London, work goes on and so does the SLA; next steps to the "
-        "contact; and 'Visit to Pelham' in Customer visits, 18 November 11:00 London time, an hour, with that "
-        "person. which one, and who?",
-        turned=False,
-        says=(r"\bhallowell\b",),
-    ),
 )
 
 
@@ -393,7 +379,6 @@ def _meter(systems: Systems, one: Overnight) -> Job:
                 else {}
             ),
         },
-        access=Access.STRICT,
         changes={CSM.gym: changes},
         happenings=(event_on(CSM.gym, changes.happens_at(OVERNIGHT)),),
         day_two=(one.message, (*again, *right)),
