@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.drive.tables import DriveMembership, File, Permission
-from opsgym_domains.teams.tables import Team
 from opsgym_suites.drive.calls import (
     find_drive,
     hand_over,
@@ -21,8 +19,9 @@ from opsgym_suites.drive.calls import (
 )
 from opsgym_suites.email.calls import create_filter, end_delegate, read_thread, search, vacation, with_mailbox
 from opsgym_suites.hr.calls import find_user as find_in_hr
-from opsgym_suites.hr.calls import read_profile, read_user
-from opsgym_suites.hybrid.core.jobs import Calls, Job, in_drive, in_hr, in_itsm, in_mail, in_teams, written
+from opsgym_suites.hr.calls import read_user
+from opsgym_suites.hybrid.core.jobs import Job, in_drive, in_hr, in_itsm, in_mail, in_teams, written
+from opsgym_suites.hybrid.core.people import employment, granted, handed_over, member, seat
 from opsgym_suites.hybrid.seeds.drive_files import FITCH
 from opsgym_suites.hybrid.servers import DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import Systems
@@ -45,40 +44,6 @@ def handing_on(worlds: Worlds) -> Iterator[Draft]:
         yield written(systems, job)
 
 
-def _employment(systems: Systems, *names: str) -> Calls:
-    """Reads the profiles of people in HR."""
-    users = [systems.in_hr(name) for name in names]
-    return in_hr(*(made for user in users for made in (find_in_hr(user), read_profile(user))))
-
-
-def _seat(systems: Systems, team: Team, name: str) -> str:
-    """Key of a person's membership of a team."""
-    return systems.teams.membership(team, systems.teams.account(name))
-
-
-def _member(systems: Systems, drive: str, name: str) -> DriveMembership:
-    """A person's place on a shared drive."""
-    return systems.files.member(drive, systems.files.account(name).email)
-
-
-def _granted(systems: Systems, file: File, name: str) -> Permission:
-    """A person's permission on a file."""
-    return systems.files.permission(file, systems.files.account(name).email)
-
-
-def _given(systems: Systems, files: list[File], leaver: str, heir: str) -> list[ToolCall]:
-    """Makes a colleague the owner of files, on which the leaver keeps no role."""
-    to = systems.files.account(heir).email
-    return [
-        made
-        for file in files
-        for made in (
-            hand_over(systems.files, file, to, admin=True),
-            unshare(file, _granted(systems, file, leaver)),
-        )
-    ]
-
-
 # --- the engineer ----------------------------------------------------------------------------------------------------
 
 
@@ -89,16 +54,16 @@ def _of_the_engineer(systems: Systems) -> Iterator[Job]:
     team, drive = teams.team("PumpWatch"), files.drive("PumpWatch")
     new = files.account(heir)
     looked = (
-        *_employment(systems, leaver),
+        *employment(systems, leaver),
         *in_teams(find_team(team), channels_of(team), posts_of(teams.room("PumpWatch:General"), replies=True)),
         *in_teams(members_of(team)),
     )
     on_drive = in_drive(find_drive("PumpWatch"), permissions_of(drive))
-    promoted = in_teams(set_team_role(team, _seat(systems, team, heir), "owner"))
-    gone = in_teams(leave(team, _seat(systems, team, leaver)))
+    promoted = in_teams(set_team_role(team, seat(systems, team, heir), "owner"))
+    gone = in_teams(leave(team, seat(systems, team, leaver)))
     organized = in_drive(
         share(files, drive, new.email, "organizer", useDomainAdminAccess=True),
-        unshare(drive, _member(systems, "PumpWatch", leaver)),
+        unshare(drive, member(systems, "PumpWatch", leaver)),
     )
     manager = teams.account("Wendell Achebe")
     yield Job(
@@ -133,13 +98,15 @@ def _of_the_engineer(systems: Systems) -> Iterator[Job]:
     three = [files.document(key) for key in ("certificates", "release-checklist", "station-keys")]
     open_ones, locked = three[:2], three[2]
     read = (
-        *_employment(systems, leaver),
+        *employment(systems, leaver),
         *in_hr(read_user(systems.in_hr("Wendell Achebe"))),
         *in_teams(find_team(team), channels_of(team), posts_of(teams.room("PumpWatch:General"), replies=True)),
         *in_drive(named("Handover"), inside(folder)),
         *in_drive(*(made for one in three for made in (labels_of(one), permissions_of(one)))),
     )
-    handed = in_drive(*_given(systems, open_ones, leaver, heir), *_given(systems, [locked], leaver, "Wendell Achebe"))
+    handed = in_drive(
+        *handed_over(systems, open_ones, leaver, heir), *handed_over(systems, [locked], leaver, "Wendell Achebe")
+    )
     yield Job(
         "handover-by-sensitivity",
         "Osric Bellamy",
@@ -160,11 +127,11 @@ def _of_the_engineer(systems: Systems) -> Iterator[Job]:
         ("update_permission", "update_files", "get_files"),
         {
             "takes the folder too": in_drive(hand_over(files, folder, new.email, admin=True)),
-            "takes away a reader": in_drive(unshare(locked, _granted(systems, locked, "Piotr Zielin"))),
+            "takes away a reader": in_drive(unshare(locked, granted(systems, locked, "Piotr Zielin"))),
         },
         {
             "gives all to the successor": (
-                (*read, *in_drive(*_given(systems, three, leaver, heir))),
+                (*read, *in_drive(*handed_over(systems, three, leaver, heir))),
                 "Jocasta Finn, not Wendell Achebe, owns all with Keys of test stations.",
             ),
             "leaves her a writer": (
@@ -192,10 +159,10 @@ def _of_the_technician(systems: Systems) -> Iterator[Job]:
         *in_teams(find_team(teams.team("Major Incidents")), members_of(teams.team("Major Incidents"))),
     )
     moved = (
-        *in_teams(join(team, teams.account(lead), "owner"), leave(team, _seat(systems, team, leaver))),
+        *in_teams(join(team, teams.account(lead), "owner"), leave(team, seat(systems, team, leaver))),
         *in_drive(
             share(files, drive, files.account(lead).email, "organizer", useDomainAdminAccess=True),
-            unshare(drive, _member(systems, "Site technicians", leaver)),
+            unshare(drive, member(systems, "Site technicians", leaver)),
         ),
     )
     yield Job(
@@ -217,16 +184,14 @@ def _of_the_technician(systems: Systems) -> Iterator[Job]:
         (term("Hale"),),
         ("update_team_member", "find_configuration_items", "update_permission"),
         {
-            "makes a technician an owner": in_teams(
-                set_team_role(team, _seat(systems, team, "Yolanda Reyes"), "owner")
-            ),
+            "makes a technician an owner": in_teams(set_team_role(team, seat(systems, team, "Yolanda Reyes"), "owner")),
         },
         {
             "takes the technician who asks": (
                 (
                     *read,
-                    *in_teams(set_team_role(team, _seat(systems, team, "Yolanda Reyes"), "owner")),
-                    *in_teams(leave(team, _seat(systems, team, leaver))),
+                    *in_teams(set_team_role(team, seat(systems, team, "Yolanda Reyes"), "owner")),
+                    *in_teams(leave(team, seat(systems, team, leaver))),
                 ),
                 "It is Yolanda now, not Sunniva Hale.",
             ),
@@ -236,7 +201,7 @@ def _of_the_technician(systems: Systems) -> Iterator[Job]:
     kirra, quay = files.account("Kirra Dawe"), systems.desk.incident("quay-switch")
     noted = in_itsm(update_incident(quay, worknotes="Kirra has the keys."))
     looked = (
-        *_employment(systems, leaver),
+        *employment(systems, leaver),
         *in_drive(named("Keys of cabinets"), labels_of(keys), permissions_of(keys)),
         *in_itsm(find_incident(quay)),
     )
@@ -284,7 +249,7 @@ def _of_the_clerks(systems: Systems) -> Iterator[Job]:
     calls = files.document("ashdown-calls")
     outside = next(row for row in files.permissions(bendigo[0]) if files.one(type(row), id=row.id).role == "writer")
     look = (
-        *_employment(systems, leaver),
+        *employment(systems, leaver),
         *in_teams(find_team(desk), channels_of(desk), members_of(desk)),
         *in_teams(posts_of(teams.room("Customer Desk:Bendigo Mines"), replies=True)),
         *in_drive(named("Bendigo"), inside(files.file("@philippa.gow:Bendigo")), named("Ashdown")),
@@ -292,10 +257,10 @@ def _of_the_clerks(systems: Systems) -> Iterator[Job]:
         *in_drive(*(made for one in (*bendigo, calls) for made in (labels_of(one), permissions_of(one)))),
     )
     given = in_drive(
-        *_given(systems, bendigo, leaver, "Lachlan Ord"), *_given(systems, [calls], leaver, "Elodie Marsh")
+        *handed_over(systems, bendigo, leaver, "Lachlan Ord"), *handed_over(systems, [calls], leaver, "Elodie Marsh")
     )
     cut = in_drive(unshare(bendigo[0], outside))
-    off = in_teams(leave(desk, _seat(systems, desk, leaver)))
+    off = in_teams(leave(desk, seat(systems, desk, leaver)))
     yield Job(
         "philippas-customers-on-drive",
         "Osric Bellamy",
@@ -336,18 +301,18 @@ def _of_the_clerks(systems: Systems) -> Iterator[Job]:
     contracts = files.drive("Contracts")
     heir = files.account("Fabian Trask")
     find = (
-        *_employment(systems, leaver),
+        *employment(systems, leaver),
         *in_drive(find_drive("Contracts"), permissions_of(contracts), named("Discounts agreed"), named("Price list")),
         *in_drive(*(made for one in (discounts, prices) for made in (labels_of(one), permissions_of(one)))),
         *in_teams(find_team(desk), members_of(desk)),
     )
     cleared = (
-        *in_drive(*_given(systems, [discounts], leaver, "Fabian Trask")),
+        *in_drive(*handed_over(systems, [discounts], leaver, "Fabian Trask")),
         *in_drive(unshare(discounts, files.permission(discounts, FITCH))),
         *in_drive(unshare(prices, files.permission(prices, FITCH))),
-        *in_drive(unshare(contracts, _member(systems, "Contracts", leaver))),
+        *in_drive(unshare(contracts, member(systems, "Contracts", leaver))),
     )
-    left = in_teams(leave(desk, _seat(systems, desk, leaver)))
+    left = in_teams(leave(desk, seat(systems, desk, leaver)))
     yield Job(
         "two-addresses-of-one-leaver",
         "Osric Bellamy",
@@ -369,17 +334,15 @@ def _of_the_clerks(systems: Systems) -> Iterator[Job]:
         (r"\bdiscounts\b", r"\bprice list\b"),
         ("update_permission", "list_files_labels", "delete_files"),
         {
-            "takes a colleague off the price list": in_drive(
-                unshare(prices, _granted(systems, prices, "Kester Dunne"))
-            ),
+            "takes a colleague off the price list": in_drive(unshare(prices, granted(systems, prices, "Kester Dunne"))),
             "gives the price list away": in_drive(share(files, prices, heir.email, "writer")),
         },
         {
             "forgets the private address": (
                 (
                     *find,
-                    *in_drive(*_given(systems, [discounts], leaver, "Fabian Trask")),
-                    *in_drive(unshare(contracts, _member(systems, "Contracts", leaver))),
+                    *in_drive(*handed_over(systems, [discounts], leaver, "Fabian Trask")),
+                    *in_drive(unshare(contracts, member(systems, "Contracts", leaver))),
                     *left,
                 ),
                 "Only Discounts agreed, not the price list.",
@@ -506,7 +469,7 @@ def _replies(systems: Systems) -> Iterator[Job]:
     read = (
         *in_mail(with_mailbox("get_vacation_settings", croft), search(croft, "in:sent subject:week")),
         *in_mail(read_thread(sent, mail)),
-        *_employment(systems, "Lorne Fitch", "Keziah Monroe", "Fabian Trask"),
+        *employment(systems, "Lorne Fitch", "Keziah Monroe", "Fabian Trask"),
     )
     yield Job(
         "reply-names-who-has-left",
@@ -547,7 +510,7 @@ def _replies(systems: Systems) -> Iterator[Job]:
     target = mail.mailbox("Duncan Iredale").primary_email
     look = (
         *in_mail(with_mailbox("list_filters", trask)),
-        *_employment(systems, "Lorne Fitch"),
+        *employment(systems, "Lorne Fitch"),
         *in_drive(find_drive("Contracts"), permissions_of(drive)),
     )
     switched = in_mail(
@@ -575,7 +538,7 @@ def _replies(systems: Systems) -> Iterator[Job]:
         (term("Iredale"),),
         ("list_forwarding_addresses", "update_permission", "get_auto_forwarding"),
         {
-            "takes him off the drive": in_drive(unshare(drive, _member(systems, "Contracts", "Lorne Fitch"))),
+            "takes him off the drive": in_drive(unshare(drive, member(systems, "Contracts", "Lorne Fitch"))),
         },
         {
             "leaves the address": ((*look, *switched), "Duncan Iredale gets them."),
