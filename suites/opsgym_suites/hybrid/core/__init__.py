@@ -13,6 +13,7 @@ from opsgym_suites.hybrid.core.handing_on import handing_on
 from opsgym_suites.hybrid.core.joiners import joiners
 from opsgym_suites.hybrid.core.leavers import leavers
 from opsgym_suites.hybrid.core.meetings import meetings
+from opsgym_suites.hybrid.core.movers import movers
 from opsgym_suites.hybrid.core.outages import outages
 from opsgym_suites.hybrid.core.permissions import permissions
 from opsgym_suites.hybrid.core.repairs import repairs
@@ -39,4 +40,5 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *outages(worlds),
         *accounts(worlds),
         *declined(worlds),
+        *movers(worlds),
     ]

@@ -18,6 +18,7 @@ from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.csm.verification import CURRENT_TIMES
 from opsgym_suites.email.verification import stating as stating_in_mail
+from opsgym_suites.hr.verification import NOT_STARTED
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS, VERIFIERS
 from opsgym_suites.hybrid.systems import MORNING, NOW, Systems
 from opsgym_suites.kit.answers import all_of
@@ -32,6 +33,8 @@ in_itsm, in_csm, in_hr = partial(on_gym, ITSM.gym), partial(on_gym, CSM.gym), pa
 in_calendar, in_mail = partial(on_gym, CALENDAR.gym), partial(on_gym, EMAIL.gym)
 in_drive, in_teams = partial(on_gym, DRIVE.gym), partial(on_gym, TEAMS.gym)
 Calls = Sequence[ToolCall]
+AT_THE_DESK = {"update_configuration_item": "ID-4"}
+"""Rules of the service desk by tool, for tools that its own tasks do not use."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,14 @@ def written(systems: Systems, job: Job) -> Draft:
         systems.worlds,
         draft,
         job.changes,
+        rules={ITSM.gym: AT_THE_DESK} if ITSM in job.servers else None,
         advance=MORNING - NOW if days else timedelta(),
         expect={
-            EMAIL.gym: stating_in_mail(job.in_mails),
+            EMAIL.gym: {**stating_in_mail(job.in_mails), **job.expect.get(EMAIL.gym, {})},
             TEAMS.gym: stating_in_teams(job.in_posts),
             CSM.gym: CURRENT_TIMES,
-            **job.expect,
+            HR.gym: NOT_STARTED,
+            **{gym: conditions for gym, conditions in job.expect.items() if gym != EMAIL.gym},
         },
         optional=job.optional,
     )
