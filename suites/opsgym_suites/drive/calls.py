@@ -97,14 +97,15 @@ def revisions_of(file: File) -> ToolCall:
 # --- sharing ---------------------------------------------------------------------------------------------------------
 
 
-def share(world: World, holder: Holder, who: str, role: str, **more: Any) -> ToolCall:
+def share(world: World, holder: Holder | str, who: str, role: str, **more: Any) -> ToolCall:
     """Gives a role to a user, to a group (`group:` before the address), to `domain` or to `anyone`."""
     if who in ("domain", "anyone"):
         to = {"type": who} | ({"domain": world.company.host} if who == "domain" else {})
     else:
         kind, address = ("group", who.removeprefix("group:")) if who.startswith("group:") else ("user", who)
         to = {"type": kind, "emailAddress": world.address(address)}
-    return call("create_permission", fileId=holder.id, role=role, **to, **more)
+    key = holder if isinstance(holder, str) else holder.id
+    return call("create_permission", fileId=key, role=role, **to, **more)
 
 
 def set_role(holder: Holder, row: Permission | DriveMembership, role: str, **more: Any) -> ToolCall:
@@ -217,6 +218,11 @@ def read_text(file: File) -> ToolCall:
 def reply(comment: Comment, text: str) -> ToolCall:
     """Answers a comment."""
     return call("create_replies", fileId=comment.file_id, commentId=comment.id, content=text)
+
+
+def remark_on(file: File | str, text: str) -> ToolCall:
+    """Comments on a file."""
+    return call("create_comments", fileId=file if isinstance(file, str) else file.id, content=text)
 
 
 def change_reply(comment: Comment, row: Reply, text: str) -> ToolCall:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opsgym_suites.drive.core import asking, clients, keeping, leavers, spaces
+from opsgym_suites.drive.core import asking, clients, estates, holds, keeping, leavers, spaces
 from opsgym_suites.drive.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
@@ -20,6 +20,8 @@ FAMILIES: tuple[Family, ...] = (
     *keeping.FAMILIES,
     *asking.FAMILIES,
     *spaces.FAMILIES,
+    *holds.FAMILIES,
+    *estates.FAMILIES,
 )
 
 

@@ -9,6 +9,7 @@ from opsgym_domains.drive.tables import AccessProposal, File
 from opsgym_suites.drive.calls import (
     accept,
     change_comment,
+    change_file,
     change_reply,
     comments_on,
     delete_comment,
@@ -20,8 +21,10 @@ from opsgym_suites.drive.calls import (
     named,
     permissions_of,
     read_text,
+    remark_on,
     reply,
     requests_for,
+    set_labels,
     set_role,
     share,
 )
@@ -189,10 +192,12 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
         "joanna.prentice",
         "My remarks on the method statement of the Northgate footbridge need tidying. My note to self goes. Where I"
         " wrote that I'll ask Lukas, it should read 'Lukas Brandt agreed on 27 October.' And answer Viktor's remark"
-        " on the night lift: 'The fee sheet has it now, line 14.'",
+        " on the night lift: 'The fee sheet has it now, line 14.'"
+        " If the file has no owning team yet, that is 'Tender office' from now on.",
         (
             "Find the file and read its comments with the replies (LKP-1).",
             "Delete the own comment, change the own reply, and reply to Viktor's comment (ID-4).",
+            "The file has no label of its team: set it (ID-4).",
         ),
         (
             named("Method statement"),
@@ -203,6 +208,8 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
             delete_comment(note),
             change_reply(lifting, plan_to_ask, "Lukas Brandt agreed on 27 October."),
             reply(fee, "The fee sheet has it now, line 14."),
+            labels_of(method),
+            set_labels(world, method, owner_team="Tender office"),
         ),
         "Your note to self is deleted, the reply about the lifting supervisor is changed, and Viktor has an answer on"
         " the night lift.",
@@ -242,10 +249,12 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
         "Joanna liked my swans! So please replace my remark on the method statement (Northgate footbridge) by"
         " 'Section 3 should mention the nesting season, March to June.', add a new comment on the team page that says"
         " 'Planning: Aoife Brennan, until December only.', and whatever Lukas said about the lifting, answer it with"
-        " 'Thank you, Lukas!'",
+        " 'Thank you, Lukas!'"
+        " A star goes on the file under which Lukas answered.",
         (
             "Read the comments on both files (LKP-1).",
             "Change the own comment, add one on the team page, and reply in the thread on the lifting (ID-4).",
+            "Put a star on that file (ID-4).",
         ),
         (
             named("Method statement"),
@@ -256,11 +265,12 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
             change_comment(swans, "Section 3 should mention the nesting season, March to June."),
             call("create_comments", fileId=team.id, content="Planning: Aoife Brennan, until December only."),
             reply(lifting, "Thank you, Lukas!"),
+            change_file(method, starred=True),
         ),
         "Your remark is about the nesting season now, the team page has a comment on the planning, and Lukas has your"
         " thanks under the lifting supervisor.",
         [term("Lukas"), r"nesting|section 3", "planning|team page"],
-        mistakes={"answers the fee": (reply(fee, "Thank you!"),)},
+        mistakes={"answers the fee": (reply(fee, "Thank you!"),), "stars the page": (change_file(team, starred=True),)},
     )
     yield done(
         world,
@@ -268,10 +278,12 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
         "viktor.novak",
         "The method statement of the Northgate footbridge. If it states a licence for the river now, answer Yusuf's"
         " remark with 'Stated.', otherwise with 'Not stated yet.' In the second case Yusuf gets the role writer on"
-        " that file and on the programme beside it, so that he can state it himself.",
+        " that file and on the programme beside it, so that he can state it himself."
+        " Either way the statement is due for review on 4 December 2026.",
         (
             "Read the text of the file and the remark (LKP-1).",
             "The text has no licence: answer so, and share both files as writer, directly (SHR-1).",
+            "Set the date of the review (ID-4).",
         ),
         (
             named("Method statement"),
@@ -283,6 +295,8 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
             reply(river, "Not stated yet."),
             share(world, method, "yusuf.demir", "writer"),
             share(world, world.file("Tenders:Live/Northgate footbridge/Programme.xlsx"), "yusuf.demir", "writer"),
+            labels_of(method),
+            set_labels(world, method, review_due="2026-12-04"),
         ),
         "The licence is not stated yet, and the answer to Yusuf's remark says so. Yusuf Demir is writer of the method"
         " statement and the programme.",
@@ -354,10 +368,13 @@ def roles_that_surprise(world: World) -> Iterator[Draft]:
         "henrik.dahl",
         "Ostrasurvey is to read only one of my lessons from now on: Face collapse 2012. So Mona Abbas's role on the"
         " folder Lessons goes, and she gets the lowest role on that file. The graduates keep theirs; Zofia may"
-        " comment on the talk for graduates as well, as she may on the collapse.",
+        " comment on the talk for graduates as well, as she may on the collapse."
+        " The file that Ostrasurvey keeps has no level, so make it internal, and remark on it 'The only "
+        "lesson for Ostrasurvey.'",
         (
             "Read the roles on the folder and the files (LKP-1, SHR-5).",
             "Remove Mona's above, share the one file as reader, and give Zofia commenter on the talk (SHR-1).",
+            "Label and comment on the file (ID-4).",
         ),
         (
             named("Lessons"),
@@ -371,6 +388,8 @@ def roles_that_surprise(world: World) -> Iterator[Draft]:
             call("delete_permission", fileId=lessons.id, permissionId=mona.id),
             share(world, collapse, "mona.abbas@ostrasurvey.example", "reader"),
             share(world, talk, "zofia.baran", "commenter"),
+            set_labels(world, collapse, sensitivity="internal"),
+            remark_on(collapse, "The only lesson for Ostrasurvey."),
         ),
         "Mona Abbas has no role on Lessons any more and reads Face collapse 2012 only. Zofia Baran comments on the"
         " talk.",
@@ -389,10 +408,13 @@ def roles_that_surprise(world: World) -> Iterator[Draft]:
         "chiara.conti",
         "Sort out my folder Handouts, per favore. The graduates as a group comment on both files, and no single"
         " graduate needs a role of their own, unless it is a higher one: that becomes the only exception, and it"
-        " stays.",
+        " stays."
+        " Neither file has a level, or has it? Without one it becomes internal. And under the file on which "
+        "Zofia keeps the higher role write 'Zofia Baran writes here until spring.'",
         (
             "Read the roles on both files (LKP-1).",
             "Give the group commenter where it is missing, and remove single roles that are not higher (SHR-1, SHR-6).",
+            "Label both files, which have no level, and comment on the one that Zofia writes (ID-4).",
         ),
         (
             named("Handouts"),
@@ -403,6 +425,10 @@ def roles_that_surprise(world: World) -> Iterator[Draft]:
             call("delete_permission", fileId=grouting.id, permissionId=world.permission(grouting, "tariq.aziz").id),
             share(world, lining, "group:graduates", "commenter"),
             permissions_of(lining),
+            labels_of(grouting),
+            labels_of(lining),
+            *[set_labels(world, one, sensitivity="internal") for one in (grouting, lining)],
+            remark_on(grouting, "Zofia Baran writes here until spring."),
         ),
         "The graduates comment on both files. Tariq Aziz's role on Grouting basics is removed; Zofia Baran stays"
         " writer there, and Tariq stays writer of Segment lining.",
@@ -414,6 +440,7 @@ def roles_that_surprise(world: World) -> Iterator[Draft]:
                 ),
             ),
             "lowers Tariq": (set_role(lining, world.permission(lining, "tariq.aziz"), "commenter"),),
+            "comments on both": (remark_on(lining, "Zofia Baran writes here until spring."),),
         },
     )
 

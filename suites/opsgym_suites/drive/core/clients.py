@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_suites.drive.calls import (
+    change_revision,
     each,
     inside,
     labels_of,
     named,
     permissions_of,
+    remark_on,
+    revisions_of,
     set_labels,
     set_role,
     share,
@@ -123,13 +126,15 @@ def exchange_folder(world: World) -> Iterator[Draft]:
         "The temporary works note in Exchange (Halyard) is confidential, but Calderrail reads it because the folder"
         " is shared. Please keep their access to the other three files there with the role that the folder gives each"
         " of them today (at most what the policy allows outside), so that the note is ours alone. The direct roles"
-        " that exist stay if they are not lower.",
+        " that exist stay if they are not lower."
+        " And let the review of the note be due on 1 February 2027.",
         (
             "Read labels and roles of folder and files (LKP-1, SHR-4).",
             (
                 "Remove the two roles on the folder, and give them on each of the other files, at most commenter"
                 " (SHR-3, SHR-6)."
             ),
+            "Set the date of the review on the note (ID-4).",
         ),
         each(
             [
@@ -145,6 +150,7 @@ def exchange_folder(world: World) -> Iterator[Draft]:
                 set_role(register, world.permission(register, SYLVIE), "commenter"),
                 share(world, crane, JUN, "reader"),
                 share(world, register, JUN, "reader"),
+                set_labels(world, note, review_due="2027-02-01"),
             ]
         ),
         "Calderrail has no role on the folder any more, so the temporary works note is closed to it. Sylvie Ferrand"
@@ -166,10 +172,14 @@ def exchange_folder(world: World) -> Iterator[Draft]:
                     share(world, crane, SYLVIE, "commenter"),
                     unshare(top, world.permission(top, JUN)),
                     unshare(top, world.permission(top, SYLVIE)),
+                    set_labels(world, note, review_due="2027-02-01"),
                 ]
             )
         },
-        mistakes={"shares the note": (share(world, note, JUN, "reader"),)},
+        mistakes={
+            "shares the note": (share(world, note, JUN, "reader"),),
+            "dates another file": (set_labels(world, crane, review_due="2027-02-01"),),
+        },
     )
 
 
@@ -221,23 +231,32 @@ def survey_files(world: World) -> Iterator[Draft]:
         "aoife.brennan",
         "Hugo Leclerc of Ostrasurvey (hugo.leclerc, he has no account with us) has to comment on everything in Survey"
         " (Corbel) that is labelled public or internal. Mona Abbas writes in one of the files: she gets the same role"
-        " as Hugo instead, and Hugo gets it there too unless the file has no label.",
+        " as Hugo instead, and Hugo gets it there too unless the file has no label."
+        " Under the one that is public, put the remark 'Comments by 4 December, please.', and its newest "
+        "state is kept forever.",
         (
             "Read labels and roles of the files (LKP-1).",
             "Share the labelled ones with Hugo as commenter (SHR-3) and lower Mona's role (SHR-6).",
+            "Comment on the public file and keep its head (ID-4).",
         ),
         each(
             [
                 look,
                 *[share(world, one, HUGO, "commenter") for one in (brief, results, holes)],
                 set_role(level, world.permission(level, MONA), "commenter"),
+                revisions_of(holes),
+                remark_on(holes, "Comments by 4 December, please."),
+                change_revision(world.revisions(holes)[-1], keepForever=True),
             ]
         ),
         "Hugo Leclerc comments on the brief, the results and the borehole locations. Mona Abbas is commenter of the"
         " level book, which has no label and is not shared with Hugo.",
         [term("Leclerc"), term("Abbas"), "borehole"],
         evidence=(invoice, level),
-        mistakes={"shares the level book": (share(world, level, HUGO, "commenter"),)},
+        mistakes={
+            "shares the level book": (share(world, level, HUGO, "commenter"),),
+            "comments on the brief": (remark_on(brief, "Comments by 4 December, please."),),
+        },
     )
     plan = world.file("Tunnels:Project Stollen/Possession plan")
     shifts, agreement, radio, emergency = (
@@ -250,10 +269,13 @@ def survey_files(world: World) -> Iterator[Draft]:
         "henrik.dahl",
         "Sylvie Ferrand has a role on the whole folder Possession plan (Stollen). Wrong: two of the files must not"
         " leave the house. Take the role on the folder away and give Sylvie the same one on those files that may be"
-        " shared.",
+        " shared."
+        " The two that stay in the house are due for review on 7 June 2027, and each gets the remark 'For "
+        "colleagues only.'",
         (
             "Read the labels of the files and the role on the folder (LKP-1, SHR-4).",
             "Remove it there and give it on the two internal files (SHR-1, SHR-2).",
+            "Label both secret files with the date and comment on them (ID-4).",
         ),
         each(
             [
@@ -264,6 +286,8 @@ def survey_files(world: World) -> Iterator[Draft]:
                 unshare(plan, world.permission(plan, SYLVIE)),
                 share(world, shifts, SYLVIE, "commenter"),
                 share(world, radio, SYLVIE, "commenter"),
+                *[set_labels(world, one, review_due="2027-06-07") for one in (agreement, emergency)],
+                *[remark_on(one, "For colleagues only.") for one in (agreement, emergency)],
             ]
         ),
         "Sylvie Ferrand has no role on Possession plan any more and is commenter of Night shifts and Radio channels."
@@ -273,6 +297,7 @@ def survey_files(world: World) -> Iterator[Draft]:
         mistakes={
             "shares the contacts": (share(world, emergency, SYLVIE, "commenter"),),
             "gives more": (share(world, shifts, SYLVIE, "writer"),),
+            "comments on the shifts": (remark_on(shifts, "For colleagues only."),),
         },
     )
     yield declined(

@@ -16,6 +16,7 @@ from opsgym_suites.drive.calls import (
     labels_of,
     move,
     named,
+    remark_on,
     set_labels,
     to_trash,
 )
@@ -153,10 +154,13 @@ def what_lies_in_the_trash(world: World) -> Iterator[Draft]:
         "beatriz-empties-the-trash",
         "beatriz.fonseca",
         "I'd like my trash emptied. Should something in it still have to be kept, take it out of the trash first,"
-        " move it to the shared drive Finance, into the folder Frameworks, and then empty the rest. What was it?",
+        " move it to the shared drive Finance, into the folder Frameworks, and then empty the rest. What was it?"
+        " What came out gets the remark 'Found in the trash, must be kept.', and if it has no type of "
+        "document yet, label it as a contract.",
         (
             "Look at the labels of everything in the trash (RET-3).",
             "Take the retained contract out, move it, and empty the trash (RET-2).",
+            "Comment on the contract and label its type, which is not set (ID-4).",
         ),
         each(
             [
@@ -166,6 +170,8 @@ def what_lies_in_the_trash(world: World) -> Iterator[Draft]:
                 from_trash(lease),
                 move(lease, world.file("Finance:Frameworks")),
                 empty_trash(),
+                remark_on(lease, "Found in the trash, must be kept."),
+                set_labels(world, lease, document_type="contract"),
             ]
         ),
         "The leasing contract for the copier is retained until 31 January 2027; it is in Frameworks now. The other"
@@ -201,10 +207,13 @@ def what_lies_in_the_trash(world: World) -> Iterator[Draft]:
         "tunnels-trash",
         "henrik.dahl",
         "Empty the trash of the shared drive Tunnels. If something in it is retained, out with it first, and into the"
-        " folder Shift books of Project Stollen.",
+        " folder Shift books of Project Stollen."
+        " What you take out gets the remark 'Was in the trash by mistake.' and the owning team 'Tunnel "
+        "engineers'.",
         (
             "Find the drive and look at the labels of everything in its trash (RET-3).",
             "Take the blast record out, move it, and empty the trash of the drive (RET-2).",
+            "Comment on it and label its team (ID-4).",
         ),
         each(
             [
@@ -215,6 +224,8 @@ def what_lies_in_the_trash(world: World) -> Iterator[Draft]:
                 from_trash(blast),
                 move(blast, world.file("Tunnels:Project Stollen/Shift books")),
                 empty_trash(tunnels),
+                remark_on(blast, "Was in the trash by mistake."),
+                set_labels(world, blast, owner_team="Tunnel engineers"),
             ]
         ),
         "The trash of Tunnels is empty: three rotas are gone. Blast record 14 is retained until 31 May 2031 and is in"
@@ -230,10 +241,12 @@ def what_lies_in_the_trash(world: World) -> Iterator[Draft]:
         "kenji-wants-the-key-list",
         "kenji.mori",
         "I threw away the wrong key list. The current one comes back, the old one is deleted for good. Nothing else"
-        " in the trash is touched. Then star the one that came back.",
+        " in the trash is touched. Then star the one that came back."
+        " It also gets the remark 'This is the current list.' and a review on 1 December 2026.",
         (
             "Look at what is in the trash and at its labels (RET-3, LKP-2).",
             "Restore the current list, delete the old one, and star the first (ID-4).",
+            "Comment on it and set its review (ID-4).",
         ),
         each(
             [
@@ -242,6 +255,8 @@ def what_lies_in_the_trash(world: World) -> Iterator[Draft]:
                 from_trash(keys),
                 delete(old_keys),
                 change_file(keys, starred=True),
+                remark_on(keys, "This is the current list."),
+                set_labels(world, keys, review_due="2026-12-01"),
             ]
         ),
         "Key list is back and has a star, Key list (old) is deleted. The alarm codes stay in the trash.",

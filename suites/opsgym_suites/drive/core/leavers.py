@@ -12,6 +12,8 @@ from opsgym_suites.drive.calls import (
     labels_of,
     named,
     permissions_of,
+    remark_on,
+    set_labels,
     share,
     to_trash,
     unshare,
@@ -33,10 +35,13 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         "gregors-handover",
         "oskar.lindqvist",
         "Gregor Haas is no longer with us. Marta Kowal becomes the owner of the three files in Gregor's folder"
-        " Handover, and Gregor keeps no role on them. Leave the folder itself and Gregor's other files alone for now.",
+        " Handover, and Gregor keeps no role on them. Leave the folder itself and Gregor's other files alone for now."
+        " The bridge engineers may comment on one of the three: remark on that one 'Please comment by 30 "
+        "November.', and label all three with the owning team 'Bridge engineers'.",
         (
             "Find the folder and its files, and read who has a role on them (LKP-1).",
             "Transfer each as administrator (OWN-1), then remove Gregor's permission (OWN-3).",
+            "Comment on the file of the group, and label the three (ID-4).",
         ),
         each(
             [
@@ -50,6 +55,9 @@ def orphaned_files(world: World) -> Iterator[Draft]:
                     )
                     for one in files
                 ],
+                *map(labels_of, files),
+                remark_on(files[2], "Please comment by 30 November."),
+                *[set_labels(world, one, owner_team="Bridge engineers") for one in files],
             ]
         ),
         "Marta Kowal now owns Bearing schedule, Pier settlement log and Load test plan; Gregor Haas has no role on"
@@ -58,6 +66,7 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         mistakes={
             "takes the folder too": (hand_over(world, top, "marta.kowal", admin=True),),
             "takes a private file": (hand_over(world, private, "marta.kowal", admin=True),),
+            "comments on another file": (remark_on(files[0], "Please comment by 30 November."),),
         },
     )
     fans, fire, smoke = (
@@ -70,13 +79,15 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         "nadia.rahimi",
         "Lidia Petrova has left. Please make Chiara Conti the owner of the three files in the folder Ventilation, and"
         " put 'Bourdon - ' before the name of each, so that people find them. If something must keep its name, tell"
-        " me which and why.",
+        " me which and why."
+        " One that keeps its name gets the remark 'Keeps its name for now.' and a review on 1 March 2027.",
         (
             "Read labels and roles of the files in the folder (LKP-1).",
             (
                 "Transfer all three (OWN-1), rename those that are not under legal hold (RET-1), and report the other"
                 " (REF-2)."
             ),
+            "Comment on the held file and label it (ID-4).",
         ),
         each(
             [
@@ -85,6 +96,8 @@ def orphaned_files(world: World) -> Iterator[Draft]:
                 *[(labels_of(one), permissions_of(one)) for one in (fans, fire, smoke)],
                 *[hand_over(world, one, "chiara.conti", admin=True) for one in (fans, fire, smoke)],
                 *[change_file(one, name=f"Bourdon - {one.name}") for one in (fans, smoke)],
+                remark_on(fire, "Keeps its name for now."),
+                set_labels(world, fire, review_due="2027-03-01"),
             ]
         ),
         "Chiara Conti owns all three. Fan curves and Smoke test notes are renamed. Fire strategy draft was not: it is"
@@ -95,6 +108,7 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         mistakes={
             "renames the held one": (change_file(fire, name="Bourdon - Fire strategy draft"),),
             "trashes one": (to_trash(smoke),),
+            "comments on the fans": (remark_on(fans, "Keeps its name for now."),),
         },
     )
     answers, halyard, rates, corbel = (
@@ -117,10 +131,13 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         "edwins-bid-library",
         "oskar.lindqvist",
         "edwin tuller is gone. bid library: joanna prentice takes over everything except the confidential file, that"
-        " one goes to viktor novak. after that edwin has no role on any of the four. no one else's role changes",
+        " one goes to viktor novak. after that edwin has no role on any of the four. no one else's role changes"
+        ". last thing: the confidential one is due for review on 29 January 2027 and gets the remark 'Viktor "
+        "Novak decides who sees this.'",
         (
             "Read labels and roles of the four files (LKP-1).",
             "Transfer each to the person whom its label decides (OWN-1), then remove Edwin's permissions (OWN-3).",
+            "Label the confidential file with the date and comment on it (ID-4).",
         ),
         each(
             [
@@ -131,6 +148,8 @@ def orphaned_files(world: World) -> Iterator[Draft]:
                     (permissions_of(one), hand_over(world, one, who, admin=True), unshare(one, world.owner(one)))
                     for one, who in shares
                 ],
+                set_labels(world, rates, review_due="2027-01-29"),
+                remark_on(rates, "Viktor Novak decides who sees this."),
             ]
         ),
         "Joanna Prentice owns the answers and both reference sheets, Viktor Novak owns Rates 2026. Edwin Tuller has"
@@ -140,6 +159,7 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         mistakes={
             "takes the client's role": (unshare(corbel, world.permission(corbel, "peter.lowell@northgate.example")),),
             "gives the board a role": (share(world, rates, "group:board", "reader"),),
+            "comments on the answers": (remark_on(answers, "Viktor Novak decides who sees this."),),
         },
     )
     abutments, joints = (
@@ -150,10 +170,13 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         "gregors-roles-for-lukas",
         "aoife.brennan",
         "In my folder Checklists Gregor Haas still has roles, although he left. Lukas Brandt takes his place: on each"
-        " file the role that Gregor had, and Gregor has none any more. Priya's stay as they are.",
+        " file the role that Gregor had, and Gregor has none any more. Priya's stay as they are."
+        " On the one that Lukas may write in, put the remark 'Lukas Brandt looks after this list.', and let "
+        "its review be due on 15 February 2027.",
         (
             "List the files of the folder and who has which role (LKP-1).",
             "Give Lukas the role that Gregor has on each file, and remove Gregor's permission (OWN-3, SHR-1).",
+            "Comment on the list that Lukas writes, and label it (ID-4).",
         ),
         each(
             [
@@ -165,12 +188,18 @@ def orphaned_files(world: World) -> Iterator[Draft]:
                 ],
                 share(world, abutments, "lukas.brandt", "writer"),
                 share(world, joints, "lukas.brandt", "commenter"),
+                labels_of(abutments),
+                remark_on(abutments, "Lukas Brandt looks after this list."),
+                set_labels(world, abutments, review_due="2027-02-15"),
             ]
         ),
         "Lukas Brandt is writer of the checklist for abutments and commenter of the one for expansion joints; Gregor"
         " has no role on them.",
         [term("Lukas"), term("writer"), term("commenter")],
-        mistakes={"removes Priya": (unshare(joints, world.permission(joints, "priya.raman")),)},
+        mistakes={
+            "removes Priya": (unshare(joints, world.permission(joints, "priya.raman")),),
+            "dates the other": (set_labels(world, joints, review_due="2027-02-15"),),
+        },
     )
     yield declined(
         world,

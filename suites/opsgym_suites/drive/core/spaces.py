@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.drive.tables import App, Channel, File, Operation, Permission, SharedDrive
+from opsgym_domains.drive.tables import App, Channel, Comment, File, Operation, Permission, SharedDrive
 from opsgym_suites.drive.calls import (
     change_file,
     change_revision,
@@ -24,6 +24,7 @@ from opsgym_suites.drive.calls import (
     named,
     new_key,
     permissions_of,
+    remark_on,
     revisions_of,
     set_labels,
     set_role,
@@ -35,6 +36,7 @@ from opsgym_suites.drive.core.writing import HOLD, declined, done
 from opsgym_suites.drive.seeds.world import World
 from opsgym_suites.kit.answers import number, term
 from opsgym_suites.kit.drafts import Draft, call
+from opsgym_suites.kit.verifiers import Matches
 
 
 def drive_call(tool: str, drive: SharedDrive | str, **more: object) -> ToolCall:
@@ -88,10 +90,12 @@ def shared_drives(world: World) -> Iterator[Draft]:
         "nadia.rahimi",
         "new team drive 'Scans' for the office please, colour #0b8043, if there isn't one called that. kenji mori"
         " organizer like me, the graduates (group) upload so they write. at its top a shortcut 'House rules' to the"
-        " visitor guide of the handbook",
+        " visitor guide of the handbook"
+        ". only people of our domain get in",
         (
             "See that the team drive does not exist (LKP-2), and find the guide.",
             "Create it, add both members, and make the shortcut (SHR-1).",
+            "Restrict the drive to the domain (ID-4).",
         ),
         (
             call("list_teamdrives", q="name = 'Scans'"),
@@ -108,6 +112,7 @@ def shared_drives(world: World) -> Iterator[Draft]:
                 "create_permission", fileId=made, role="writer", type="group", emailAddress=world.address("graduates")
             ),
             make_shortcut("House rules", guide, made),
+            drive_call("update_drives", made, restrictions={"domainUsersOnly": True}),
         ),
         "The team drive Scans is there: Kenji Mori is organizer, the graduates write. A shortcut to the visitor guide"
         " is at its top.",
@@ -182,10 +187,12 @@ def shared_drives(world: World) -> Iterator[Draft]:
         "yusuf.demir",
         "Shared drive Bridges. Gregor's membership ends. Lukas has one of his own besides the group's, same role:"
         " away with it. Priya becomes organizer, I leave nothing to chance. Readers must not download any more, and"
-        " folders are shared by organizers only.",
+        " folders are shared by organizers only."
+        " And a folder 'Handover' at the top, for what Gregor left.",
         (
             "Find the drive and read its members (LKP-1).",
             "Remove two memberships, raise one, and set both restrictions (OWN-3, SHR-1).",
+            "Make the folder at the top of the drive (ID-4).",
         ),
         (
             find_drive("Bridges"),
@@ -200,6 +207,8 @@ def shared_drives(world: World) -> Iterator[Draft]:
                 downloadRestrictedForReaders=True,
                 sharingFoldersRequiresOrganizerPermission=True,
             ),
+            inside(bridges),
+            make_folder("Handover", bridges),
         ),
         "Gregor Haas and Lukas Brandt have no membership of their own in Bridges any more, Priya Raman is organizer."
         " Readers cannot download, and only organizers share folders.",
@@ -254,10 +263,12 @@ def kits(world: World) -> Iterator[Draft]:
         "joanna.prentice",
         "A new bid: please make a folder 'Calderrail depot' in Live and put copies of the four current templates into"
         " it, under their names with ' - Calderrail depot' behind. A shortcut 'Brief' to the depot brief goes there"
-        " as well. The retired cover letter is not meant.",
+        " as well. The retired cover letter is not meant."
+        " The depot brief itself gets the remark 'The bid is in Live.' and a review on 20 November 2026.",
         (
             "Find the templates, the folder Live and the brief (LKP-2).",
             "Make the folder, copy the four templates, and add the shortcut (ID-4).",
+            "Comment on the brief and label it (ID-4).",
         ),
         each(
             [
@@ -268,6 +279,9 @@ def kits(world: World) -> Iterator[Draft]:
                 make_folder("Calderrail depot", live),
                 *[copy(one, f"{one.name} - Calderrail depot", folder) for one in (cover, method, team, fee)],
                 make_shortcut("Brief", depot, folder),
+                labels_of(depot),
+                remark_on(depot, "The bid is in Live."),
+                set_labels(world, depot, review_due="2026-11-20"),
             ]
         ),
         "The folder Calderrail depot in Live has copies of the cover letter, the method statement, the team page and"
@@ -366,10 +380,13 @@ def kits(world: World) -> Iterator[Draft]:
         "press folder in studio, links for everybody: what a search finds loses its link altogether, that's policy."
         " interview notes: no link either, they are internal. fact sheet is fine. logo pack gets a link to read that"
         " searches don't find, and joanna prentice, who made it, stays out of this. which ones have a link in the"
-        " end?",
+        " end?"
+        " the notes also get the remark 'Off the record, no links.', and the logo pack, which has no level, "
+        "becomes public",
         (
             "Read the roles on every file of the folder (LKP-1).",
             "Remove two links that searches find and that of the internal notes (SHR-3), and add one (SHR-1).",
+            "Comment on the notes and label the pack (ID-4).",
         ),
         each(
             [
@@ -378,6 +395,8 @@ def kits(world: World) -> Iterator[Draft]:
                 *map(permissions_of, press),
                 *[unshare(one, world.permission(one, "anyone")) for one in (opening, programme, notes)],
                 share(world, logo, "anyone", "reader"),
+                remark_on(notes, "Off the record, no links."),
+                set_labels(world, logo, sensitivity="public"),
             ]
         ),
         "The fact sheet and the logo pack have a link to read that searches do not find. The picture of the opening,"
@@ -391,6 +410,8 @@ def kits(world: World) -> Iterator[Draft]:
                     *map(permissions_of, press),
                     share(world, logo, "anyone", "reader", allowFileDiscovery=False),
                     *[unshare(one, world.permission(one, "anyone")) for one in (notes, opening, programme)],
+                    remark_on(notes, "Off the record, no links."),
+                    set_labels(world, logo, sensitivity="public"),
                 ]
             )
         },
@@ -411,10 +432,12 @@ def revisions(world: World) -> Iterator[Draft]:
         "marta.kowal",
         "The load assessment of Halyard (folder Issued) has five revisions. Those that say they were checked, and the"
         " one issued to Northgate, are kept forever; the draft is deleted. The very first one stays as it is. You'll"
-        " have to read them...",
+        " have to read them..."
+        " Then a remark on the file: 'Valid:' and the rating that was issued.",
         (
             "List the revisions and read the content of each (LKP-1).",
             "Keep the second checked one and the issued one, and delete the draft (ID-4).",
+            "Comment on the file with the rating of the issued revision (ID-4).",
         ),
         (
             named("Load assessment"),
@@ -427,13 +450,18 @@ def revisions(world: World) -> Iterator[Draft]:
             change_revision(second, keepForever=True),
             change_revision(issued, keepForever=True),
             delete_revision(draft),
+            remark_on(report, "Valid: 36 t"),
         ),
         "The revisions with 32 t (kept before), 36 t checked and 36 t issued are kept forever, and the draft with 38"
         " t is deleted. The first one is as it was.",
         [r"\b38\b|\bdraft\b", r"\b36\b|\bissued\b"],
         mistakes={
             "keeps the first": (change_revision(first, keepForever=True),),
+            "notes the draft": (remark_on(report, "Valid: 38 t"),),
             "releases the other": (change_revision(checked, keepForever=False),),
+        },
+        expect={
+            "create_comments": lambda row: {"content": Matches(r"(?i)valid\W+36\b")} if row.kind is Comment else {}
         },
     )
     guide, pay = world.file("Handbook:Public/Visitor guide"), world.file("Handbook:Public/Pay bands")
@@ -523,10 +551,12 @@ def services(world: World) -> Iterator[Draft]:
         "nadia.rahimi",
         f"Please have changes of the Northgate weir brief sent to {address}, by a channel called 'weir-brief', and"
         f" all changes in"
-        " the shared drive Bridges from now on by a channel called 'bridges-all', to the same address.",
+        " the shared drive Bridges from now on by a channel called 'bridges-all', to the same address."
+        " On the brief also leave the remark 'Changes are watched.', and set its review to 27 November 2026.",
         (
             "Find the file, the drive and the newest token of the log (LKP-1).",
             "Open one channel for the file and one for the changes (ID-4).",
+            "Comment on the brief and label it (ID-4).",
         ),
         (
             named("weir brief"),
@@ -544,6 +574,9 @@ def services(world: World) -> Iterator[Draft]:
             call(
                 "watch_changes", pageToken=world.newest_change(), driveId=bridges.id, id="bridges-all", address=address
             ),
+            labels_of(brief),
+            remark_on(brief, "Changes are watched."),
+            set_labels(world, brief, review_due="2026-11-27"),
         ),
         "Two channels are open to the address: weir-brief for the brief, and bridges-all for the changes in Bridges.",
         ["weir-brief", "bridges-all"],
@@ -617,10 +650,12 @@ def services(world: World) -> Iterator[Draft]:
         "oskar.lindqvist",
         "Is the operation download_03 done, and which file was it? If it is done, describe the file as 'Downloaded"
         " for the audit' and set its label for the team that owns it to Legal. The same for the fact sheet in the"
-        " press folder of Studio after you have downloaded that one yourself.",
+        " press folder of Studio after you have downloaded that one yourself."
+        " Under each of the two, once it is downloaded, the remark 'Audited in November.'",
         (
             "Look up the operation and its file; download the fact sheet (LKP-1).",
             "Describe and label both files (ID-4).",
+            "Comment on both files (ID-4).",
         ),
         (
             call("get_operations", name="operations/download_03"),
@@ -633,6 +668,8 @@ def services(world: World) -> Iterator[Draft]:
             set_labels(world, loaded_file, owner_team="Legal"),
             change_file(fact_sheet(world), description="Downloaded for the audit"),
             set_labels(world, fact_sheet(world), owner_team="Legal"),
+            remark_on(loaded_file, "Audited in November."),
+            remark_on(fact_sheet(world), "Audited in November."),
         ),
         f"The download is done; it was {loaded_file.name}. Both files are described and labelled.",
         [r"\bdone\b|\bcomplete\w*|\bfinished\b", first_words(loaded_file)],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from opsgym_suites.drive.seeds.consultancy_dossiers import add_consultancy_dossiers
 from opsgym_suites.drive.seeds.consultancy_stories import add_consultancy_stories
+from opsgym_suites.drive.seeds.foundation_dossiers import add_foundation_dossiers
 from opsgym_suites.drive.seeds.foundation_stories import add_foundation_stories
 from opsgym_suites.drive.seeds.routine import Routine, finish
 from opsgym_suites.drive.seeds.rows import add_people
@@ -18,6 +20,7 @@ def generate_consultancy() -> ConsultancyWorld:
     add_people(world)
     Routine(world).add()
     add_consultancy_stories(world)
+    add_consultancy_dossiers(world)
     finish(world)
     return world
 
@@ -28,6 +31,7 @@ def generate_foundation() -> FoundationWorld:
     add_people(world)
     Routine(world).add()
     add_foundation_stories(world)
+    add_foundation_dossiers(world)
     finish(world)
     return world
 

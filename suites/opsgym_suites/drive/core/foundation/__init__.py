@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opsgym_suites.drive.core.foundation import changing, guarded, weeks
+from opsgym_suites.drive.core.foundation import bursaries, changing, guarded, weeks
 from opsgym_suites.drive.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
 
-FAMILIES: tuple[Family, ...] = (*guarded.FAMILIES, *changing.FAMILIES, *weeks.FAMILIES)
+FAMILIES: tuple[Family, ...] = (*guarded.FAMILIES, *changing.FAMILIES, *weeks.FAMILIES, *bursaries.FAMILIES)
 
 
 def drafts(world: World) -> tuple[Draft, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from opsgym_api.kinds.evalrun import Access
 from opsgym_suites.drive.calls import (
     accept,
+    change_revision,
     copy,
     deny,
     each,
@@ -20,7 +21,9 @@ from opsgym_suites.drive.calls import (
     named,
     new_key,
     permissions_of,
+    remark_on,
     requests_for,
+    revisions_of,
     set_labels,
     set_role,
     share,
@@ -161,13 +164,16 @@ def left_behind(world: World) -> Iterator[Draft]:
         "kofi.mensah",
         "I'm handing over my folder Trips! Arjun Patel becomes the owner of the folder and of both files in it."
         " Matteo has left, so away with his roles before that. I'd love to stay on as a reader everywhere, if Arjun's"
-        " becoming owner leaves me more than that, let it be...",
+        " becoming owner leaves me more than that, let it be..."
+        " On the packing list, leave the remark 'Arjun Patel keeps this list.', and the first aid sheet is "
+        "due for review on 1 March 2027!",
         (
             "Read the roles on folder and files (LKP-1).",
             (
                 "Remove Matteo while you own the files (OWN-3), then transfer all three; what the transfer leaves is"
                 " writer."
             ),
+            "Comment on the list and label the sheet (ID-4).",
         ),
         each(
             [
@@ -176,6 +182,9 @@ def left_behind(world: World) -> Iterator[Draft]:
                 *map(permissions_of, (trips, packing, first_aid)),
                 *[unshare(one, world.permission(one, "matteo.galli")) for one in (packing, first_aid)],
                 *[hand_over(world, one, "arjun.patel") for one in (packing, first_aid, trips)],
+                labels_of(first_aid),
+                remark_on(packing, "Arjun Patel keeps this list."),
+                set_labels(world, first_aid, review_due="2027-03-01"),
             ]
         ),
         "Arjun Patel owns Trips, the packing list and the first aid sheet. Matteo Galli has no role any more; you are"
@@ -309,10 +318,13 @@ def holds(world: World) -> Iterator[Draft]:
         "celine.moreau",
         "Would you please put the contents of my folder Hall into the trash? If one of the files must not go, leave"
         " that one and the folder, remove the others, and share the one that stays with Esther Okafor as a reader, so"
-        " that she can tell me how long.",
+        " that she can tell me how long."
+        " Put the remark 'Esther, how long must this stay?' on that one too, and set its review to 1 December"
+        " 2026.",
         (
             "Read the labels in the folder (LKP-1).",
             "Trash the two without hold, and share the held one with Esther (RET-1, SHR-1).",
+            "Comment on the held file and label it (ID-4).",
         ),
         each(
             [
@@ -323,6 +335,8 @@ def holds(world: World) -> Iterator[Draft]:
                 to_trash(plaque),
                 to_trash(guests),
                 share(world, pledge, "esther.okafor", "reader"),
+                remark_on(pledge, "Esther, how long must this stay?"),
+                set_labels(world, pledge, review_due="2026-12-01"),
             ]
         ),
         "The plaque text and the guest list are in the trash. The pledge of Lindenbank was not removed: it is under"
@@ -377,10 +391,12 @@ def outside_the_house(world: World) -> Iterator[Draft]:
         "kofi.mensah",
         "Carla Moniz would love to see what we keep in Internal (Escolaviva). Move everything that she may see into"
         " For the partner, where she has a role already, and leave the rest where it is! And Ravi Nair of Riverschool"
-        " has a role on the building permit there, which must be a mistake: remove it. What stayed behind, and why?",
+        " has a role on the building permit there, which must be a mistake: remove it. What stayed behind, and why?"
+        " What stays gets the remark 'Not for partners.' and a review on 1 July 2027, please.",
         (
             "Read the labels in Internal and the roles on the folder of the partner (LKP-1, SHR-4).",
             "Move the two files that may go outside, and remove Ravi's role (PRC-3, REF-2).",
+            "Comment on the two that stay and label them (ID-4).",
         ),
         each(
             [
@@ -394,6 +410,8 @@ def outside_the_house(world: World) -> Iterator[Draft]:
                 move(books, partner),
                 move(kitchen, partner),
                 unshare(permit, world.permission(permit, RAVI)),
+                *[remark_on(one, "Not for partners.") for one in (contracts, protection)],
+                *[set_labels(world, one, review_due="2027-07-01") for one in (contracts, protection)],
             ]
         ),
         "The book list and the kitchen rota are in For the partner, and Ravi Nair has no role on the permit any more."
@@ -423,10 +441,13 @@ def outside_the_house(world: World) -> Iterator[Draft]:
         "soledad.rivas",
         "Sabine Koch, our auditor, reads the agreement with Riverschool. She asks for the right to comment on it, and"
         " on the boat timetable as well. Ravi Nair should be able to comment in the whole folder Shared instead of"
-        " only reading. Please see to it, with one role for each of them in each place.",
+        " only reading. Please see to it, with one role for each of them in each place."
+        " The agreement gets the remark 'Comments by 11 December, please.', and whichever of the two files,"
+        " agreement or timetable, has no type of document is a form.",
         (
             "Read the roles on the folder and both files (LKP-1).",
             "Raise the existing roles and share the timetable; commenter is the most outside (SHR-3, SHR-6).",
+            "Comment on the agreement, and label the timetable, which has no type (ID-4).",
         ),
         (
             named("Riverschool"),
@@ -440,6 +461,9 @@ def outside_the_house(world: World) -> Iterator[Draft]:
             set_role(agreement, world.permission(agreement, SABINE), "commenter"),
             share(world, boat, SABINE, "commenter"),
             set_role(shared, world.permission(shared, RAVI), "commenter"),
+            labels_of(boat),
+            remark_on(agreement, "Comments by 11 December, please."),
+            set_labels(world, boat, document_type="form"),
         ),
         "Sabine Koch comments on the agreement and the boat timetable, Ravi Nair in the whole folder Shared.",
         [term("Koch"), term("Nair")],
@@ -523,10 +547,12 @@ def outside_the_house(world: World) -> Iterator[Draft]:
         "noemi.toth",
         "Winter campaign! Wanda Pryce of Tidenews (wanda.pryce, she has no account with us) may read the appeal and"
         " the picture list, by name and not by a link. The link on the donor quotes goes, the donors never agreed. In"
-        " the picture list our people only comment from now on... and no one new sees the addresses, of course",
+        " the picture list our people only comment from now on... and no one new sees the addresses, of course"
+        " And write 'Not agreed by the donors.' as a remark under the quotes.",
         (
             "Read labels and roles in the folder (LKP-1).",
             "Share two files by name, remove one link, and lower the domain's role (SHR-1, SHR-6).",
+            "Comment on the quotes (ID-4).",
         ),
         each(
             [
@@ -538,6 +564,7 @@ def outside_the_house(world: World) -> Iterator[Draft]:
                 share(world, pictures, WANDA, "reader"),
                 unshare(quotes, world.permission(quotes, "anyone")),
                 set_role(pictures, world.permission(pictures, "domain"), "commenter"),
+                remark_on(quotes, "Not agreed by the donors."),
             ]
         ),
         "Wanda Pryce reads the winter appeal and the picture list. The donor quotes have no link any more, and our"
@@ -695,10 +722,13 @@ def levels(world: World) -> Iterator[Draft]:
         "florian.weiss",
         "four people asked for my files in visits. decide: as little as each needs. outsiders never above what the"
         " rules give outsiders. travel costs must get the level confidential first, that changes what you may do with"
-        " one of them",
+        " one of them"
+        ". then the remark 'Decided in November.' on the diary, and keep the newest state of the travel costs "
+        "forever",
         (
             "Read labels and requests (LKP-1).",
             "Raise the level, then accept three and deny the outsider's for the confidential file (REQ-2, SHR-3).",
+            "Comment on the diary and keep the head of the costs (ID-4).",
         ),
         (
             named("Visits"),
@@ -713,6 +743,9 @@ def levels(world: World) -> Iterator[Draft]:
             accept(carla, "commenter"),
             accept(celine, "writer"),
             deny(ravi),
+            revisions_of(costs),
+            remark_on(diary, "Decided in November."),
+            change_revision(world.revisions(costs)[-1], keepForever=True),
         ),
         "Travel costs is confidential. Noemi Toth reads and Carla Moniz comments on the diary, Celine Moreau writes"
         " in the costs, Ravi Nair was denied.",

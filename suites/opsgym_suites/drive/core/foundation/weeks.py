@@ -12,6 +12,7 @@ from opsgym_domains.drive.tables import AccessProposal, DriveMembership
 from opsgym_suites.drive.calls import (
     accept,
     change_file,
+    comments_on,
     delete,
     delete_revision,
     deny,
@@ -25,6 +26,7 @@ from opsgym_suites.drive.calls import (
     named,
     new_key,
     permissions_of,
+    reply,
     requests_for,
     revisions_of,
     set_labels,
@@ -194,6 +196,7 @@ def retention_ends(world: World) -> Iterator[Draft]:
         (
             "On the first day set the retention and read the roles (LKP-1).",
             "On the second day extend it, raise one role and remove another (SHR-6).",
+            "On the second day answer the remark that asks for two pages (ID-4).",
         ),
         two_days(
             (
@@ -208,6 +211,8 @@ def retention_ends(world: World) -> Iterator[Draft]:
                 set_labels(world, strategy, retention_until="2040-12-31", sensitivity="confidential"),
                 set_role(strategy, world.permission(strategy, "margaret.ainsley"), "writer"),
                 unshare(strategy, world.permission(strategy, "soledad.rivas")),
+                comments_on(strategy),
+                reply(world.comment(strategy, "Two pages"), "Two pages by Friday."),
             ),
         ),
         "Strategy 2030 is retained until 31 December 2040 and confidential. Margaret Ainsley writes in it, and"
@@ -217,6 +222,7 @@ def retention_ends(world: World) -> Iterator[Draft]:
         days=second_day(
             "They do: 31 December 2040 instead. It becomes confidential, Margaret writes in it from now on, and those"
             " who are only readers lose the role."
+            " Answer Margaret's remark with 'Two pages by Friday.'"
         ),
         verifiers=(
             answer_says(
@@ -653,6 +659,7 @@ def people_come_and_go(world: World) -> Iterator[Draft]:
                 "On the second day remove the roles of Dmitri, whose permission is marked as deleted, and hand the"
                 " file over (OWN-3)."
             ),
+            "On the second day label the team of the evaluation (ID-4).",
         ),
         two_days(
             (
@@ -670,6 +677,8 @@ def people_come_and_go(world: World) -> Iterator[Draft]:
                 unshare(top, of_dmitri),
                 call("delete_permission", fileId=evaluation.id, permissionId=new_key(1)),
                 hand_over(world, evaluation, "florian.weiss"),
+                labels_of(evaluation),
+                set_labels(world, evaluation, owner_team="Grants"),
             ),
         ),
         "Dmitri Orlov has no role on Workshops and the evaluation any more. Florian Weiss owns the evaluation.",
@@ -678,6 +687,7 @@ def people_come_and_go(world: World) -> Iterator[Draft]:
         days=second_day(
             "Dmitri has left, just like that... Take all his roles in Workshops and its files away, and Florian Weiss"
             " becomes the owner of the evaluation"
+            ". Its owning team is 'Grants' then, it has none"
         ),
         event=event,
         events=(event.happens_at(NIGHT),),
