@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from opsgym_suites.hr.core import (
     amendments,
     answers,
+    between_days,
     casework,
     catalogue,
+    cover,
     leaving,
     messages,
     people,
@@ -20,6 +22,7 @@ from opsgym_suites.hr.core import (
     privacy,
     reforms,
     refusals,
+    returns,
     routing,
     rules,
 )
@@ -43,6 +46,9 @@ FAMILIES: tuple[Family, ...] = (
     *amendments.FAMILIES,
     *persons.FAMILIES,
     *reforms.FAMILIES,
+    *returns.FAMILIES,
+    *cover.FAMILIES,
+    *between_days.FAMILIES,
 )
 
 
