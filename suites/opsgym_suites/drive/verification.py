@@ -26,10 +26,12 @@ from opsgym_domains.drive.tables import (
 )
 from opsgym_suites.drive.effects import EFFECTS
 from opsgym_suites.drive.seeds.world import World
+from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.derived_verifiers import Expected, OfActor, VerifierBuilder
 from opsgym_suites.kit.drafts import Draft
-from opsgym_suites.kit.effects import RowType
+from opsgym_suites.kit.effects import RowType, WrittenRow
 from opsgym_suites.kit.scenarios import ScenarioEvent
+from opsgym_suites.kit.verifiers import Matches
 
 _FOLLOWS = (
     "parent_ids",
@@ -129,6 +131,21 @@ VERIFIERS = VerifierBuilder(
         AccessProposal: "proposalId",
     },
 )
+
+
+WRITING = ("create_comments", "update_comments", "create_replies", "update_replies")
+"""Tools with which agents write texts."""
+
+
+def stating(says: Mapping[str, Sequence[str]] | None) -> Expected:
+    """Conditions on comments and replies: patterns of what each must state, by a part of the solution's text."""
+
+    def states(row: WrittenRow) -> dict[str, Any]:
+        text = str(row.values.get("content"))
+        patterns = [pattern for part, of in (says or {}).items() if part in text for pattern in of]
+        return {"content": Matches(f"(?i){all_of(patterns)}")} if row.kind in (Comment, Reply) and patterns else {}
+
+    return dict.fromkeys(WRITING, states) if says else {}
 
 
 def of_draft(draft: Draft) -> VerifierBuilder:

@@ -5,7 +5,7 @@ Invariant: a time is that of the zone which is named with it; every event counts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -58,3 +58,38 @@ def meet(
     attendees = [guest(one.user) for one in guests]
     (made,) = on_gym(CALENDAR.gym, create(calendar, title, start, minutes, zone, attendees=attendees, **more))
     return made
+
+
+def first_hour(
+    systems: Systems,
+    calendars: Sequence[Calendar],
+    days: tuple[date, date],
+    hours: tuple[int, int],
+    minutes: int,
+    zone: str,
+    elsewhere: Mapping[str, tuple[int, int]] | None = None,
+) -> datetime:
+    """The first full hour at which all calendars are free, in the zone.
+
+    Args:
+        systems: The seeds.
+        calendars: Calendars of people and rooms.
+        days: The first and the last day.
+        hours: When it may begin and must have ended, in the zone.
+        minutes: Its length.
+        zone: The zone.
+        elsewhere: Hours in other zones within which it must lie.
+
+    Raises:
+        LookupError: No hour suits.
+    """
+    for number in range((days[1] - days[0]).days + 1):
+        for hour in range(*hours):
+            start = datetime.combine(days[0], datetime.min.time()) + timedelta(days=number, hours=hour)
+            if (
+                start + timedelta(minutes=minutes) <= start.replace(hour=hours[1])
+                and all(is_free(systems, one, start, minutes, zone) for one in calendars)
+                and all(in_hours(start, minutes, zone, *limits) for limits in (elsewhere or {}).items())
+            ):
+                return start
+    raise LookupError(f"no hour suits from {days[0]} to {days[1]}")

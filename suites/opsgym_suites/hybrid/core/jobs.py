@@ -17,6 +17,7 @@ from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.csm.verification import CURRENT_TIMES
+from opsgym_suites.drive.verification import stating as stating_in_drive
 from opsgym_suites.email.verification import stating as stating_in_mail
 from opsgym_suites.hr.verification import NOT_STARTED
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS, VERIFIERS
@@ -63,6 +64,8 @@ class Job:
     """Patterns of what a mail or an automatic reply must state, by a part of the solution's text."""
     in_posts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The same for messages in Teams."""
+    in_comments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The same for comments and replies on Drive."""
     subject: str = ""
     """Pattern of what a request that is declined is about; empty for those that are carried out."""
     access: Access = Access.PUBLISHED
@@ -115,6 +118,7 @@ def written(systems: Systems, job: Job) -> Draft:
             EMAIL.gym: {**stating_in_mail(job.in_mails), **job.expect.get(EMAIL.gym, {})},
             TEAMS.gym: stating_in_teams(job.in_posts),
             CSM.gym: CURRENT_TIMES,
+            DRIVE.gym: stating_in_drive(job.in_comments),
             HR.gym: NOT_STARTED,
             **{gym: conditions for gym, conditions in job.expect.items() if gym != EMAIL.gym},
         },
