@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsgym_suites.hybrid.core.accounts import accounts
 from opsgym_suites.hybrid.core.audits import audits
+from opsgym_suites.hybrid.core.boards import boards
 from opsgym_suites.hybrid.core.commitments import commitments
 from opsgym_suites.hybrid.core.correspondence import correspondence
 from opsgym_suites.hybrid.core.declined import declined
@@ -16,7 +17,11 @@ from opsgym_suites.hybrid.core.meetings import meetings
 from opsgym_suites.hybrid.core.movers import movers
 from opsgym_suites.hybrid.core.outages import outages
 from opsgym_suites.hybrid.core.permissions import permissions
+from opsgym_suites.hybrid.core.reconciling import reconciling
+from opsgym_suites.hybrid.core.records_requests import records_requests
+from opsgym_suites.hybrid.core.records_withheld import records_withheld
 from opsgym_suites.hybrid.core.repairs import repairs
+from opsgym_suites.hybrid.core.rooms import rooms
 from opsgym_suites.hybrid.core.warroom import warroom
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.suite import Worlds
@@ -41,4 +46,9 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *accounts(worlds),
         *declined(worlds),
         *movers(worlds),
+        *boards(worlds),
+        *rooms(worlds),
+        *records_requests(worlds),
+        *records_withheld(worlds),
+        *reconciling(worlds),
     ]
