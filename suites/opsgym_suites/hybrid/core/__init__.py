@@ -21,6 +21,8 @@ from opsgym_suites.hybrid.core.reconciling import reconciling
 from opsgym_suites.hybrid.core.records_requests import records_requests
 from opsgym_suites.hybrid.core.records_withheld import records_withheld
 from opsgym_suites.hybrid.core.repairs import repairs
+from opsgym_suites.hybrid.core.replacements import replacements
+from opsgym_suites.hybrid.core.returning import returning
 from opsgym_suites.hybrid.core.rooms import rooms
 from opsgym_suites.hybrid.core.warroom import warroom
 from opsgym_suites.kit.drafts import Draft
@@ -51,4 +53,6 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *records_requests(worlds),
         *records_withheld(worlds),
         *reconciling(worlds),
+        *returning(worlds),
+        *replacements(worlds),
     ]
