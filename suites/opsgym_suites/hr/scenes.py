@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Verifier
 from opsgym_suites.hr.calls import only
@@ -114,8 +115,15 @@ class Refusal:
     tools: tuple[str, ...] = ("update_hr_case", "send_notification")
 
 
-def turned_down(world: World, request: Asked, why: Refusal, numbers: Mapping[str, str] | None = None) -> Draft:
-    """The task of a request that a rule forbids [REF-1]."""
+def turned_down(
+    world: World,
+    request: Asked,
+    why: Refusal,
+    numbers: Mapping[str, str] | None = None,
+    event: ScenarioEvent[World] | None = None,
+    events: Sequence[Event] = (),
+) -> Draft:
+    """The task of a request that a rule forbids, perhaps only since an event [REF-1]."""
     strict = request.access is Access.STRICT
     return with_verifiers(
         world,
@@ -140,5 +148,7 @@ def turned_down(world: World, request: Asked, why: Refusal, numbers: Mapping[str
                 ),
             },
             evidence=why.evidence,
+            events=tuple(events),
         ),
+        event,
     )

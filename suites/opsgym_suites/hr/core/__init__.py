@@ -17,6 +17,8 @@ from opsgym_suites.hr.core import (
     cover,
     leaving,
     messages,
+    obstacles,
+    paperwork,
     people,
     persons,
     privacy,
@@ -49,6 +51,8 @@ FAMILIES: tuple[Family, ...] = (
     *returns.FAMILIES,
     *cover.FAMILIES,
     *between_days.FAMILIES,
+    *paperwork.FAMILIES,
+    *obstacles.FAMILIES,
 )
 
 

@@ -1,4 +1,4 @@
-"""Who may take work: cases about colleagues, and cases that wait in vain.
+"""Who may take work: cases about colleagues, people who lose a skill for a time, cases that wait in vain.
 
 Invariant: the person whom a rule or a habit would name first is not the one who gets the work, and only reads show it.
 """
@@ -6,14 +6,20 @@ Invariant: the person whom a rule or a habit would name first is not the one who
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_domains.hr.tables import HrCase, HrCaseKnowledge, HrCaseTask, Skill, User
+from opsgym_api.tasks.days import Day
+from opsgym_api.tasks.task import ToolCall
+from opsgym_domains.hr.tables import AssignmentRule, HrCase, HrCaseKnowledge, HrCaseTask, Skill, User, UserSkill
+from opsgym_domains.hr.visibility import OPEN
 from opsgym_suites.hr.calls import (
+    cases_of,
     find_article,
     find_centre,
+    find_rule,
     find_service,
     find_skill,
     find_team,
@@ -21,18 +27,23 @@ from opsgym_suites.hr.calls import (
     link,
     list_cases,
     loads,
+    members_of,
     notify,
     numbers,
+    read_profile,
     read_subject,
     read_user,
     rules_for,
     tasks_of,
     update_case,
+    update_task,
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
-from opsgym_suites.hr.seeds.world import World
+from opsgym_suites.hr.seeds.world import OPEN_TASKS, World
 from opsgym_suites.kit.answers import term
-from opsgym_suites.kit.drafts import Draft, call, full_name
+from opsgym_suites.kit.drafts import Draft, call, full_name, on_day
+from opsgym_suites.kit.scenarios import ScenarioEvent
+from opsgym_suites.kit.verifiers import May
 from opsgym_suites.kit.world import at
 
 # --- a case about a colleague ----------------------------------------------------------------------------------------
@@ -160,6 +171,139 @@ def _of_colleague(world: World, scene: OfColleague) -> Draft:
     )  # fmt: skip
 
 
+# --- a skill that has to be renewed ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """People who lose a skill by their first day of employment; their cases go to the one who keeps it."""
+
+    request: Asked
+    skill: str
+    since: datetime
+    """Who joined on the other side of this day keeps the skill."""
+    later_ones: bool
+    """Whether those lose it who joined later."""
+    course: str | None = None
+    """Service of the case that is opened for each of them."""
+
+
+RENEWALS: Mapping[str, Renewal] = {
+    "hospital": Renewal(
+        Asked(
+            "visa-papers-need-a-course", "Rosalind Keane",
+            "Visa papers: who joined us on 1 January 2020 or later has to do the embassy's course first. Those people "
+            "are not registered with Visa support any more until then. Their open cases that require it, in whatever "
+            "state, belong to those who keep the skill, with the open tasks in them. Rules that count on the skill "
+            "forget them; a rule in which no user would be left is switched off rather than emptied.",
+            Access.STRICT,
+        ),
+        "Visa support", datetime(2020, 1, 1), later_ones=True,  # noqa: DTZ001 - tables keep UTC without a zone
+    ),
+    "works": Renewal(
+        Asked(
+            "old-hands-need-a-course", "Henrike Vogel",
+            "The consulate wants fresh courses from the old hands among our people for Postings, that is those who "
+            "joined before 1 January 2020. Take the skill off them until they have been there. The others with the "
+            "skill get their open cases that require it, along with what is open in these as tasks, and rules for the "
+            "skill must not name them meanwhile, or be inactive if there is only one name in them. For each of them a "
+            "case Course booking, source email, moderate, \"Course of the consulate\", draft and unassigned.",
+        ),
+        "Postings", datetime(2020, 1, 1), later_ones=False, course="Course booking",  # noqa: DTZ001 - as above
+    ),
+}  # fmt: skip
+
+
+def renewals(world: World, seed: str) -> Iterator[Draft]:
+    """Profiles show who loses a skill; cases, tasks and rules follow [CAS-6, RUL-2]."""
+    yield _renewal(world, RENEWALS[seed])
+
+
+def _without(rule: AssignmentRule, users: Sequence[User], losing: Sequence[User]) -> ToolCall | None:
+    """The change of a rule that must not name people; None if it does not name them."""
+    staying = [user.user_id for user in users if user not in losing]
+    if len(staying) == len(users):
+        return None
+    values = {"users": staying} if staying else {"active": False}
+    return call("update_assignment_rules", assignment_rule_id=rule.assignment_rule_id, **values)
+
+
+def _renewal(world: World, scene: Renewal) -> Draft:
+    acting, skill = world.user(scene.request.actor), world.skill(scene.skill)
+    registered = world.all(UserSkill, skill=skill.skill_id)
+    holders = [world.one(User, user_id=row.user) for row in registered]
+    started = {user.user_id: world.profile(user).employment_start_date or world.now for user in holders}
+    losing = [user for user in holders if (started[user.user_id] >= scene.since) == scene.later_ones]
+    (heir,) = (user for user in holders if user not in losing)
+    cases = [case for user in losing for case in world.open_cases(user) if case.skills == json.dumps([skill.skill_id])]
+    tasks = [task for case in cases for task in world.tasks(case) if task.status in OPEN_TASKS]
+    moved = tuple(update_case(case, assigned_to=full_name(heir)) for case in cases)
+    given = tuple(update_task(task, assigned_to=full_name(heir)) for task in tasks)
+    lost = {user.user_id for user in losing}
+    dropped = tuple(
+        call("remove_user_skills", user_skill_id=str(row.user_skill_id)) for row in registered if row.user in lost
+    )
+    rules = world.all(AssignmentRule, based_on_skills=json.dumps([skill.skill_id]), active=True)
+    changed = tuple(made for rule in rules if (made := _without(rule, world.users_of(rule), losing)))
+    courses = [] if scene.course is None else [world.service(scene.course)]
+    opened = tuple(
+        call(
+            "create_new_hr_case",
+            hr_service=str(service.hr_service_id),
+            opened_for=full_name(user),
+            priority="moderate",
+            source="email",
+            short_description="Course of the consulate",
+            coe_type=world.centre_of(service),
+        )
+        for service in courses
+        for user in losing
+    )
+    keeps = next(row for row in registered if row.user == heir.user_id)
+    group = cases[0].assignment_group
+    other = next(one for one in world.open_cases(losing[0]) if one not in cases and one.assignment_group == group)
+    return carried_out(
+        world,
+        scene.request,
+        Work(
+            (
+                "Look up who has the skill, and the first day of each in the profile.",
+                "Give the cases that require the skill and their open tasks to the one who keeps it (CAS-4, CAS-6).",
+                "Remove the skill, and change the rules that require it (RUL-2).",
+            ),
+            (
+                find_user(acting),
+                find_skill(skill),
+                call("list_user_skills", skill=str(skill.skill_id)),
+                *map(read_profile, holders),
+                *map(read_user, holders),
+                *(list_cases(assigned_to=full_name(user), skills=[skill.skill_id]) for user in losing),
+                *(call("list_hr_case_tasks", assigned_to=full_name(user)) for user in losing),
+                call("list_assignment_rules", active=True),
+                *(made for service in courses for made in (find_service(service), find_centre(world, service))),
+            ),
+            (*moved, *given, *changed, *dropped, *opened),
+            f"{full_name(heir)} has {numbers(cases)}; {full_name(losing[0])} is without {skill.name} for now.",
+            tuple(case.number for case in cases),
+            left_out={"leaves the tasks": given, "leaves the rules": changed, "leaves the skill": dropped},
+            instead={
+                "takes it from the other one": (
+                    *changed,
+                    call("remove_user_skills", user_skill_id=str(keeps.user_skill_id)),
+                )
+            },
+            mistakes={"moves another case": (update_case(other, priority="planning"),)},
+            tools=("update_skill", "add_new_skill_to_user", "remove_group_membership"),
+        ),
+        rules={
+            "update_hr_case": "CAS-4, CAS-6",
+            "update_hr_case_task": "CAS-4",
+            "remove_user_skills": "CAS-6",
+            "create_new_hr_case": "CAS-1",
+        },
+    )  # fmt: skip
+
+
 # --- cases that wait in vain -----------------------------------------------------------------------------------------
 
 
@@ -246,10 +390,93 @@ def pensions_that_wait(world: World) -> Draft:
     )  # fmt: skip
 
 
-def waiting(world: World, seed: str) -> Iterator[Draft]:
-    """Suspended cases of the seed `hospital`."""
-    if seed == "hospital":
-        yield pensions_that_wait(world)
+# --- a week without a colleague --------------------------------------------------------------------------------------
 
 
-FAMILIES = (colleagues, waiting)
+def ill_for_longer(world: World) -> Draft:
+    """What one colleague has not finished passes on to another after some days; closed cases stay [CAS-8]."""
+    acting, ill = world.user("Stellan Ekdahl"), world.user("Corentin Leroy")
+    first, second = world.user("Igor Sokolov"), world.user("Tamsin Boyd")
+    rule, begins = world.rule("Wages urgent"), at("2027-02-24 09:05")
+    cases = [case for case in world.open_cases(ill) if case.priority == "high"]
+    (done,) = (case for case in cases if case.status == "ready")
+    staying = [case for case in cases if case is not done]
+    event = ScenarioEvent(world, begins - world.now).change(done, status="closed_complete")
+
+    def given(cases_: Sequence[HrCase], user: User) -> tuple[ToolCall, ...]:
+        tasks = [task for case in cases_ for task in world.tasks(case) if task.status in OPEN_TASKS]
+        return (
+            *(update_case(case, assigned_to=full_name(user)) for case in cases_),
+            *(update_task(task, assigned_to=full_name(user)) for task in tasks),
+        )
+
+    def named(*users: User) -> ToolCall:
+        keys = [user.user_id for user in users]
+        return call("update_assignment_rules", assignment_rule_id=rule.assignment_rule_id, users=keys)
+
+    monday = (*given(cases, first), named(first))
+    then = on_day(2, *(call("find_hr_case_by_number", number=case.number) for case in cases), find_user(second))
+    again, rules = on_day(2, *given(staying, second)), on_day(2, named(second, first))
+    reminders = on_day(2, *(notify(case, second, "reminder") for case in staying))
+    open_ones = [case for case in world.open_cases(ill) if case.priority != "high" and case.status in OPEN]
+    return carried_out(
+        world,
+        Asked(
+            "corentin-is-ill", "Stellan Ekdahl",
+            "Corentin Leroy is ill. Those of his open cases that are high go to Igor Sokolov, open tasks in them too; "
+            "all others wait for Corentin. And as long as he is away, Wages urgent must not name him.",
+            Access.STRICT,
+        ),
+        Work(
+            (
+                "Look up the open cases that are high with their tasks, the colleague with skills, and the rule.",
+                "Give these cases and tasks to the colleague (CAS-6), and take the person out of the rule.",
+                "Second day: read the cases again; one is closed and stays as it is (CAS-8).",
+                "Give the other one on, with its task and one reminder, and name both in the rule.",
+            ),
+            (
+                find_user(acting),
+                find_user(ill),
+                cases_of(ill),
+                call("list_hr_case_tasks", assigned_to=full_name(ill)),
+                find_user(first),
+                call("list_user_skills", user=str(first.user_id)),
+                find_rule(rule.name),
+                members_of(world.one_team(rule.user_group)),
+            ),
+            (*monday, *then, *again, *rules, *reminders),
+            f"{numbers(staying)} is with Tamsin Boyd now; {done.number} is closed and stays with Igor Sokolov.",
+            tuple(case.number for case in cases),
+            left_out={"reminds no one": reminders, "leaves the rule": rules, "leaves the task": again[1:]},
+            instead={"leaves it with the first colleague": (*monday, *then, *rules, *reminders)},
+            mistakes={"moves what is not high": on_day(2, update_case(open_ones[0], assigned_to=full_name(second)))},
+            tools=("add_new_assignment_rule", "remove_group_membership"),
+        ),
+        event,
+        rules={"update_hr_case": "CAS-6, CAS-8", "update_assignment_rules": "RUL-2", "send_notification": "NTF-2"},
+        expect={"update_hr_case": {"worknotes": May()}},
+        days=(
+            Day(
+                message="Corentin will be away for another two weeks, and Igor's hands are full. What of Thursday's "
+                "cases Igor has not finished goes on to Tamsin Boyd, tasks as well, with one reminder to her per case. "
+                "Wages urgent names Tamsin first and Igor second from now on.",
+                begins_at=begins.isoformat(),
+            ),
+        ),
+        day_answers=(f"Igor Sokolov has {numbers(cases)}, and is the only user of Wages urgent.",),
+        events=(event.happens_at(begins),),
+    )  # fmt: skip
+
+
+SCENES: Mapping[str, Sequence[Callable[[World], Draft]]] = {
+    "hospital": (pensions_that_wait,),
+    "works": (ill_for_longer,),
+}
+
+
+def single(world: World, seed: str) -> Iterator[Draft]:
+    """Cases that wait in vain, or a colleague who is ill."""
+    yield from (scene(world) for scene in SCENES[seed])
+
+
+FAMILIES = (colleagues, renewals, single)

@@ -1,4 +1,4 @@
-"""People of the HR department who come back, leave for good, or take a long leave.
+"""People of the HR department who come back, leave for good, step down, or take a long leave.
 
 Invariant: what a person may keep or needs anew is not in the request; skills, groups, criteria and rules tell it.
 """
@@ -250,6 +250,68 @@ def approver_leaves(world: World) -> Draft:
     )  # fmt: skip
 
 
+def back_to_casework(world: World) -> Draft:
+    """A manager becomes an agent again: seats that go with the role go, the desk stays and gets a manager [PRO-2]."""
+    acting, person, heir = (world.user(name) for name in ("Marisa Contreras", "Ophelia Grant", "Rajesh Menon"))
+    profile, heads, unit = world.profile(person), world.team("Heads of HR"), world.team("Fair Work Unit")
+    circle = world.criteria("Medical circle")
+    users = [heir.user_id if user is person else user.user_id for user in world.users_of(circle)]
+    role = call("update_user_details", user_id=str(person.user_id), role="agent")
+    position = update_profile(profile, position="HR")
+    left, joined = leave_team(person, heads), join_team(heir, unit)
+    named = call("update_hr_criteria", hr_criteria_id=str(circle.hr_criteria_id), users=",".join(map(str, users)))
+    return carried_out(
+        world,
+        Asked(
+            "ophelia-wants-cases-not-people", "Marisa Contreras",
+            "By her own wish Ophelia Grant is an agent from today, not a manager; position HR. Her cases and the Fair "
+            "Work Unit she keeps; among the Heads of HR she has no seat as an agent. Rajesh Menon becomes a member of "
+            "the unit so that it has a manager. In lists that name her one by one, be it for visibility or for "
+            "approvals, Rajesh stands instead of her. If she has people or requests that need a manager, they are his "
+            "as well.",
+        ),
+        Work(
+            (
+                "Look up both, her people, requests that wait for her, the groups, and all criteria.",
+                "She has neither people nor requests, so the role may go (PRO-2).",
+                "Change role and position, membership of both, and the criteria that list her.",
+            ),
+            (
+                find_user(acting),
+                find_user(person),
+                read_profile(person),
+                call("fetch_hr_profiles", manager=str(profile.hr_profile_id)),
+                list_cases(approver=full_name(person)),
+                find_user(heir),
+                find_team(heads),
+                members_of(heads),
+                find_team(unit),
+                members_of(unit),
+                call("list_hr_criteria", type="case_visibility"),
+                call("list_hr_criteria", type="approval"),
+            ),
+            (role, position, left, joined, named),
+            "Ophelia Grant is an agent in the Fair Work Unit; Rajesh Menon is in the unit and in the Medical circle.",
+            (term("Grant"), term("Medical circle")),
+            left_out={"leaves the position": (position,), "leaves the seat": (left,), "leaves the circle": (named,)},
+            instead={"takes her out of the unit": (role, position, left, leave_team(person, unit), joined, named)},
+            mistakes={"names him for courses again": (
+                call("update_hr_criteria", hr_criteria_id=str(world.criteria("Course approvers").hr_criteria_id),
+                    users=str(heir.user_id)),
+            )},
+            tools=("remove_user_skills", "register_hr_criteria", "update_hr_case"),
+        ),
+        rules={
+            "update_user_details": "PRO-2, USR-1",
+            "update_hr_profile": "ID-3",
+            "remove_group_membership": "ID-3",
+            "add_new_group_member": "ID-3",
+            "update_hr_criteria": "CNF-2",
+        },
+        expect={"update_hr_criteria": {"users": _any_order(users)}},
+    )  # fmt: skip
+
+
 # --- a long leave ----------------------------------------------------------------------------------------------------
 
 
@@ -368,12 +430,12 @@ def three_months_away(world: World) -> Draft:
 
 SCENES: Mapping[str, Sequence[Callable[[World], Draft]]] = {
     "hospital": (back_for_half_a_year, approver_leaves),
-    "works": (back_in_another_trade, three_months_away),
+    "works": (back_in_another_trade, back_to_casework, three_months_away),
 }
 
 
 def returns(world: World, seed: str) -> Iterator[Draft]:
-    """A person returns, leaves, or is away for months."""
+    """A person returns, leaves, steps down or is away for months."""
     yield from (scene(world) for scene in SCENES[seed])
 
 
