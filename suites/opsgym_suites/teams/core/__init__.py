@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opsgym_suites.kit.drafts import Draft
-from opsgym_suites.teams.core import directory, during, events, nights, people, refusals, talk
+from opsgym_suites.teams.core import directory, during, events, handing_over, nights, people, refusals, talk
 from opsgym_suites.teams.seeds.world import World
 
 Family = Callable[[World, str], Iterable[Draft]]
@@ -21,6 +21,7 @@ FAMILIES: tuple[Family, ...] = (
     *refusals.FAMILIES,
     *nights.FAMILIES,
     *during.FAMILIES,
+    *handing_over.FAMILIES,
 )
 
 
