@@ -173,7 +173,7 @@ def _delete_acl_rule(writes: Written, tool: str, given: Arguments) -> None:
 # --- events ----------------------------------------------------------------------------------------------------------
 
 
-def _create_event(writes: Written, tool: str, given: Arguments) -> None:
+def _create_event(writes: Written, tool: str, given: Arguments, **columns: Any) -> None:
     start, end = parse_event_time(given["start"]), parse_event_time(given["end"])
     day = given["start"].get("date")
     values: dict[str, Any] = {
@@ -206,7 +206,7 @@ def _create_event(writes: Written, tool: str, given: Arguments) -> None:
         values["outOfOfficeProperties"] = json.dumps(
             {"autoDeclineMode": "", "declineMessage": "", **given["outOfOfficeProperties"]}
         )
-    key = writes.add(tool, Event, values)
+    key = writes.add(tool, Event, values | columns)
     _add_guests(writes, tool, key, given.get("attendees", ()))
     _add_reminders(writes, tool, key, given.get("reminders"))
     if given.get("conferenceData") and given.get("conferenceDataVersion"):
@@ -222,6 +222,25 @@ def _create_event(writes: Written, tool: str, given: Arguments) -> None:
                 "notes": May(),
             },
         )
+
+
+def _import_event(writes: Written, tool: str, given: Arguments) -> None:
+    """A private copy in access `strict`, which belongs to the organizer of the event that it is a copy of."""
+    organizer = writes.world.person(given["organizer"]["email"])
+    _create_event(
+        writes,
+        tool,
+        given,
+        iCalUID=given["iCalUID"],
+        privateCopy=True,
+        source=None,
+        sequence=May(),
+        user_id=organizer.user_id,
+        organizer_id=organizer.user_id,
+        organizer_email=organizer.email,
+        organizer_display_name=organizer.name,
+        organizer_self=False,
+    )
 
 
 def _quick_add(writes: Written, tool: str, given: Arguments) -> None:
@@ -317,6 +336,7 @@ _FOLLOWED: Mapping[str, Callable[[Written, str, Arguments], None]] = {
     "delete_acl_rule": _delete_acl_rule,
     "create_event": _create_event,
     "quick_add_event": _quick_add,
+    "import_event": _import_event,
     "patch_event": _change_event,
     "update_event": _change_event,
     "move_event": _move_event,

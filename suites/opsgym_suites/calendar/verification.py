@@ -29,6 +29,7 @@ VERIFIERS = VerifierBuilder(
         "delete_acl_rule": "SHR-2",
         "create_event": "EVT-1, EVT-2, EVT-3",
         "quick_add_event": "EVT-1",
+        "import_event": "EVT-1, ID-4",
         "patch_event": "EVT-4, EVT-5, EVT-6",
         "move_event": "EVT-4",
         "delete_event": "EVT-5",

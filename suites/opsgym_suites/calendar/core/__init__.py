@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opsgym_suites.calendar.core import meetings, refusals, rooms, sharing
+from opsgym_suites.calendar.core import imports, meetings, refusals, rooms, sharing
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
 Family = Callable[[World], Iterable[Draft]]
 
-FAMILIES: tuple[Family, ...] = (*rooms.FAMILIES, *meetings.FAMILIES, *sharing.FAMILIES, *refusals.FAMILIES)
+FAMILIES: tuple[Family, ...] = (
+    *rooms.FAMILIES,
+    *meetings.FAMILIES,
+    *sharing.FAMILIES,
+    *refusals.FAMILIES,
+    *imports.FAMILIES,
+)
 
 
 def drafts(world: World) -> tuple[Draft, ...]:
