@@ -205,7 +205,9 @@ def _rehearsal(world: World, of: _Copy) -> Draft:
     looked = (LIST, around(home, begins(event).date()), around(target, begins(hold).date()))
     copied, more = _imported(new, owner, target, of.minutes), (cancel(hold), describe(target, of.notice))
     answer = f"The rehearsal begins on {later:%d %B} at {later:%H:%M} Toronto time; {hold.summary} is cancelled."
-    told = "One thing I hear just now: Sofia has put the rehearsal to another time. Have another look before you copy."
+    message = (
+        "One thing I hear just now: Sofia has put the rehearsal to another time. Have another look before you copy."
+    )
     again = around(home, later.date())
     draft = Draft(
         slug=of.slug,
@@ -220,7 +222,7 @@ def _rehearsal(world: World, of: _Copy) -> Draft:
         answer=answer,
         access=Access.STRICT,
         evidence=(event, hold),
-        events=(Happening(after_step=FIRST_LOOK, sql=moved.statements, tell=told),),
+        events=(Happening(after_step=FIRST_LOOK, sql=moved.statements, tell=message),),
         verifiers=(
             answer_says(
                 "names_the_start",

@@ -41,6 +41,8 @@ def two_days(
     careless: Sequence[ToolCall],
     events: tuple[Event, ...] = (),
     night: datetime | None = NIGHT,
+    morning: datetime = MORNING,
+    optional: Sequence[ToolCall] = (),
     rules: dict[str, str] | None = None,
     expect: dict[str, Any] | None = None,
     **fields: Any,
@@ -57,6 +59,8 @@ def two_days(
         careless: Calls of the second day of an agent that does not look again.
         events: Further events.
         night: When the rows of `event` change; None if only time passes.
+        morning: When the second day begins.
+        optional: As for `with_verifiers`.
         rules: As for `with_verifiers`.
         expect: As for `with_verifiers`.
         fields: The draft's.
@@ -66,7 +70,7 @@ def two_days(
     draft = Draft(
         gold=(*on_day(1, *first), *on_day(2, *second)),
         day_answers=(first_answer,),
-        days=(Day(message=message, begins_at=MORNING.isoformat()),),
+        days=(Day(message=message, begins_at=morning.isoformat()),),
         events=happening,
         negative_trajectories={
             "does not look again": NegativeTrajectory((*on_day(1, *first), *on_day(2, *careless)), answer),
@@ -74,7 +78,7 @@ def two_days(
         },
         **fields,
     )
-    return with_verifiers(world, draft, event, rules=rules, expect=expect)
+    return with_verifiers(world, draft, event, rules=rules, expect=expect, optional=optional)
 
 
 # --- messages that bounce --------------------------------------------------------------------------------------------
