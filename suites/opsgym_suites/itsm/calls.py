@@ -53,6 +53,11 @@ def update_incident(incident: Incident, **fields: Any) -> ToolCall:
     return call("update_incident", incident_id=incident.incident_id, **fields)
 
 
+def callers(incidents: Iterable[Incident]) -> tuple[ToolCall, ...]:
+    """Looks up the callers of incidents, each once."""
+    return tuple(call("get_user", user_id=key) for key in dict.fromkeys(row.caller_id for row in incidents))
+
+
 def notify(incident: Incident, user: User, kind: str, subject: str, message: str) -> ToolCall:
     """Sends a user a notification about an incident."""
     return call(

@@ -13,6 +13,7 @@ from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Problem, User
 from opsgym_suites.itsm.calls import (
     affects,
+    callers,
     find_incident,
     find_team,
     find_user,
@@ -21,7 +22,6 @@ from opsgym_suites.itsm.calls import (
     update_incident,
 )
 from opsgym_suites.itsm.core.major_incidents import new_problem
-from opsgym_suites.itsm.core.recurring import callers
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
@@ -191,8 +191,8 @@ def _late_values(world: World, records: CompanyRecords) -> Draft:
         rule="PRB-1",
         text=(
             "Open a problem for three or more incidents of one service that have the same cause. Set status `new`, the "
-            "category of the incidents, the oldest of them as `original_task`, and as assignee whoever has most of "
-            "them. Set `problem` of each of these incidents to the new problem."
+            "category of the incidents, the oldest of them as `original_task`, and as assignee the user who has most "
+            "of them. Set `problem` of each of these incidents to the new problem."
         ),
     )
     opened, named = new_problem(records, cases, statement, workaround=text, assigned_to=str(most))

@@ -60,7 +60,9 @@ def _manager_of_a_group(world: World) -> Draft:
         ),
         access=Access.STRICT,
         verifiers=answer_refuses(
-            r"\b(tools?|possible|way|field|function\w*|supported?|able|cannot|can't)\b", subject_pattern=r"\bmanager\b"
+            r"\b(tools?|field|parameter|argument|function\w*|supported?|impossible|not possible|no way)\b",
+            r"\b(cannot|can't|can not) be (changed|set|edited|replaced|swapped)\b",
+            subject_pattern=r"\bmanager\b",
         ),
         evidence=(team,),
         tools=("update_user_group", "update_service", "add_new_user_group", "add_new_group_member"),
@@ -194,7 +196,7 @@ def _change_without_the_board(world: World) -> Draft:
         ),
         plan=(
             "Look up Ines Moreau (a manager), the change with its risk, its assignee and its mapping.",
-            "The risk is high, so the board is required (CHG-2), whoever owns the service.",
+            "The risk is high, so the board is required (CHG-2), no matter who owns the service.",
             "Change nothing, also not the status (REF-1), and say why.",
         ),
         gold=(

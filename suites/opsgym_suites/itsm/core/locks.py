@@ -9,6 +9,7 @@ from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident
 from opsgym_suites.itsm.calls import (
     articles_of,
+    callers,
     find_user,
     notify,
     numbers,
@@ -16,7 +17,7 @@ from opsgym_suites.itsm.calls import (
     unlink_article,
 )
 from opsgym_suites.itsm.core.messages import drop, messages_about
-from opsgym_suites.itsm.core.recurring import BOTANICS, callers, proposal, resolve
+from opsgym_suites.itsm.core.recurring import BOTANICS, proposal, resolve
 from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.weeks import MORNING, two_days
 from opsgym_suites.itsm.records import CompanyRecords
@@ -32,13 +33,13 @@ def locked_records(world: World) -> Iterable[Draft]:
     records = CompanyRecords(world, BOTANICS)
     actor, article = records.person("Sana Qureshi"), records.article("Releasing a batch record")
     cases = records.open_reports("Batch record cannot be saved")
-    kept, *free = cases
+    waiting, *free = cases
     wrong, (failed,) = records.articles(*cases), records.messages(*cases, status="failed")
     of_failed = next(case for case in cases if case.incident_id == failed.incident_id)
     event = ScenarioEvent(world, MORNING - NOW)
     for case in cases:
-        said = "keep the lock until Friday" if case is kept else "may be released"
-        event.change(case, worknotes=f"{case.worknotes or ''} Laboratory: {said}.".strip())
+        decision = "keep the lock until Friday" if case is waiting else "may be released"
+        event.change(case, worknotes=f"{case.worknotes or ''} Laboratory: {decision}.".strip())
     released, staying = "Lock released.", "The laboratory still needs the lock."
     first = [
         find_user(actor),
@@ -59,7 +60,7 @@ def locked_records(world: World) -> Iterable[Draft]:
         ]
 
     read = [call("list_incidents", short_description="Batch record cannot be saved"), *callers(cases)]
-    informed = notify(kept, records.caller(kept), "update", f"{kept.number}: lock", staying)
+    informed = notify(waiting, records.caller(waiting), "update", f"{waiting.number}: lock", staying)
     yield two_days(
         world,
         event,
@@ -86,16 +87,16 @@ def locked_records(world: World) -> Iterable[Draft]:
         second=[*read, *done(free), informed],
         careless=[*read, *done(cases)],
         first_answer=f"They are {numbers(cases)}.",
-        answer=f"{kept.number} has to wait, its caller knows; {numbers(free)} are resolved.",
+        answer=f"{waiting.number} has to wait, its caller knows; {numbers(free)} are resolved.",
         access=Access.STRICT,
         verifiers=(
             answer_says(
                 "names_them", "The first answer names them [REF-3]", all_of(case.number for case in cases), day=1
             ),
-            answer_says("names_the_one_that_waits", "The answer names it [REF-3]", kept.number),
+            answer_says("names_the_one_that_waits", "The answer names it [REF-3]", waiting.number),
         ),
         tools=("update_notification", "create_knowledge_article", "find_incident_knowledge_links", "update_problem"),
-        mistakes={"resolves the one that is kept": on_day(2, resolve(kept, actor.user_id, "Known Error", released))},
+        mistakes={"resolves the one that is kept": on_day(2, resolve(waiting, actor.user_id, "Known Error", released))},
         rules={
             "update_incident": "INC-7, PRC-1",
             "send_notification": "INC-7, NTF-2, NTF-3",

@@ -13,6 +13,7 @@ from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Location, Problem
 from opsgym_suites.itsm.calls import (
     articles_of,
+    callers,
     find_incident,
     find_problem,
     find_team,
@@ -23,7 +24,7 @@ from opsgym_suites.itsm.calls import (
     unlink_article,
     update_incident,
 )
-from opsgym_suites.itsm.core.recurring import BOTANICS, callers, proposal, resolve
+from opsgym_suites.itsm.core.recurring import BOTANICS, proposal, resolve
 from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.weeks import MORNING, two_days
 from opsgym_suites.itsm.records import CompanyRecords
@@ -56,7 +57,7 @@ def _barrier(world: World, records: CompanyRecords) -> Draft:
     start, answered = at("11-16 09:40"), at("11-16 09:50")
     event = ScenarioEvent(world, MORNING - NOW)
     clock = start_sla(case, response, start)
-    kept = clock.model_copy(
+    completed = clock.model_copy(
         update={"arguments": {**clock.arguments, "stage": "completed", "completed_time": answered.isoformat()}}
     )
     fact = f"{case.number} is critical: no truck gets in."
@@ -77,7 +78,7 @@ def _barrier(world: World, records: CompanyRecords) -> Draft:
             assigned_to=actor.user_id,
             status="in_progress",
         ),
-        kept,
+        completed,
         start_sla(case, resolution, start),
         notify(case, manager, "alert", f"{case.number} is critical", fact),
         notify(case, caller, "update", f"{case.number}: critical", fact),
@@ -162,7 +163,7 @@ def _laptops(world: World, records: CompanyRecords) -> Draft:
     def read(case: Incident) -> ToolCall:
         return call("find_configuration_items", configuration_item_id=case.configuration_item)
 
-    def mended(case: Incident) -> list[ToolCall]:
+    def repairs_of(case: Incident) -> list[ToolCall]:
         return [
             put(items[case.incident_id], "in_use"),
             resolve(case, case.assigned_to, "Solution Provided", notes),
@@ -224,8 +225,8 @@ def _laptops(world: World, records: CompanyRecords) -> Draft:
             *(noted(case, "Port to be repaired.") for case in dear),
             *(notify(case, records.caller(case), "update", f"{case.number}: laptop", text) for case in dear),
         ],
-        second=[*map(read, dear), *mended(repaired), *replaced],
-        careless=[*mended(repaired), *mended(lost)],
+        second=[*map(read, dear), *repairs_of(repaired), *replaced],
+        careless=[*repairs_of(repaired), *repairs_of(lost)],
         first_answer=f"It is {numbers(dear)}.",
         answer=f"{full_name(records.caller(lost))} gets it; {repaired.number} is over.",
         verifiers=(
@@ -380,8 +381,8 @@ def _vouchers(world: World, records: CompanyRecords) -> Draft:
         message=(
             "The callers who wait for that problem could try since yesterday, answers are in the work notes. If one "
             f"of them was refused again, close the change as unsuccessful, '{close_notes}', append '{after}' to the "
-            f"problem's notes and send an update to whoever was refused: '{text}' If no one was, it is successful, 'No "
-            "voucher was refused.', and nothing else is due. Who wrote what?"
+            f"problem's notes and send an update to the caller who was refused: '{text}' If no one was, it is "
+            "successful, 'No voucher was refused.', and nothing else is due. Who wrote what?"
         ),
         plan=(
             "Look up Theo Marchand, the change, the problem and their mappings.",

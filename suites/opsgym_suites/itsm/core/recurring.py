@@ -12,6 +12,7 @@ from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ConfigurationItem, Incident, Knowledge, Location, ServiceOffering, User
 from opsgym_suites.itsm.calls import (
     articles_of,
+    callers,
     find_incident,
     find_user,
     notify,
@@ -30,11 +31,6 @@ from opsgym_suites.kit.verifiers import Has, May, answer_says
 from opsgym_suites.kit.world import NOW
 
 BOTANICS = "Mirelle Botanics"
-
-
-def callers(cases: Iterable[Incident]) -> tuple[ToolCall, ...]:
-    """Calls that look up the callers of incidents, each once."""
-    return tuple(call("get_user", user_id=key) for key in dict.fromkeys(case.caller_id for case in cases))
 
 
 def resolve(case: Incident, resolver: str | None, code: str, notes: str, **more: Any) -> ToolCall:
@@ -196,8 +192,8 @@ def _invitations(world: World, records: CompanyRecords) -> Draft:
         actor=actor,
         prompt=(
             f"{summary}: we have it in two application groups by now, and one caller has it open with both. That pair "
-            "belongs together by our rules, whoever works on it; an article that was suggested on the newer of them "
-            "is of no use there, take it away. The one that is new and has no assignee I take, into my group, and "
+            "belongs together by our rules, no matter who works on it; an article that was suggested on the newer of "
+            "them is of no use there, take it away. The one that is new and has no assignee I take, into my group, and "
             f"begin. Then everybody whose open report about it is mine gets an update: '{text}' Some callers help "
             "themselves these days, so look again right before you write. Who got the message?"
         ),

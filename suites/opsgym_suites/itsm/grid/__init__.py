@@ -6,7 +6,7 @@ time or a count, and not in the request.
 
 from __future__ import annotations
 
-from opsgym_suites.itsm.grid import assets, messages, outages, people, process, refusals
+from opsgym_suites.itsm.grid import assets, kinds, messages, outages, people, process, refusals
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.kit.drafts import Draft
 
@@ -17,6 +17,7 @@ FAMILIES = (
     *process.FAMILIES,
     *refusals.FAMILIES,
     *messages.FAMILIES,
+    *kinds.FAMILIES,
 )
 
 

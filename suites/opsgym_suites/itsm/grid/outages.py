@@ -6,6 +6,7 @@ from datetime import datetime
 
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ChildIncident, ConfigurationItem, Incident, Problem, Service, User
+from opsgym_suites.itsm.calls import callers as users
 from opsgym_suites.itsm.calls import find_incident, find_problem, find_user, notify, numbers, start_sla
 from opsgym_suites.itsm.calls import update_incident as updated
 from opsgym_suites.itsm.core.major_incidents import new_problem
@@ -24,11 +25,6 @@ def listed(records: CompanyRecords, service: str) -> tuple[ToolCall, ToolCall]:
     """Calls that look up a service and list its incidents."""
     line = records.named(Service, service)
     return call("find_service_by_name", name=line.name), call("list_incidents", service=line.service_id)
-
-
-def users(incidents: list[Incident]) -> tuple[ToolCall, ...]:
-    """Calls that look up the callers of incidents, each once."""
-    return tuple(call("get_user", user_id=key) for key in dict.fromkeys(row.caller_id for row in incidents))
 
 
 def waits(incident: Incident, reason: str, **fields: str) -> ToolCall:
