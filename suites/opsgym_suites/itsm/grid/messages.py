@@ -10,6 +10,7 @@ from opsgym_domains.itsm.tables import ConfigurationItem, Incident, Notification
 from opsgym_suites.itsm.calls import (
     affects,
     articles_of,
+    callers,
     find_incident,
     find_user,
     notify,
@@ -22,7 +23,7 @@ from opsgym_suites.itsm.core.offerings import declined
 from opsgym_suites.itsm.core.parents import children_of, unlink
 from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.targets import Late, late_work
-from opsgym_suites.itsm.grid.outages import CLINICS, LINES, users
+from opsgym_suites.itsm.grid.outages import CLINICS, LINES
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
@@ -124,7 +125,7 @@ def _codes(world: World, *, leaves: bool) -> Draft:
 
     def written(held: Sequence[Incident], gone: Sequence[Incident]) -> tuple[ToolCall, ...]:
         return (
-            *users(list(gone)),
+            *callers(list(gone)),
             *(rewrite(coded[case.incident_id], message=text) for case in held),
             *(update_incident(case, status="in_progress") for case in gone),
             *(notify(case, records.caller(case), "update", f"{case.number}: code is void", new) for case in gone),
@@ -237,7 +238,7 @@ def own_causes(world: World) -> Draft:
                 children_of(parent),
                 *(call("find_incident_by_id", incident_id=case.incident_id) for case in (*cases, *behind)),
                 call("find_configuration_items", location_id=right.location_id),
-                *users(cases),
+                *callers(cases),
                 *(unlink(parent, case) for case in cases),
                 *(
                     update_incident(

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ChildIncident, ConfigurationItem, Incident, Problem, Service, User
-from opsgym_suites.itsm.calls import callers as users
-from opsgym_suites.itsm.calls import find_incident, find_problem, find_user, notify, numbers, start_sla
+from opsgym_suites.itsm.calls import callers, find_incident, find_problem, find_user, notify, numbers, start_sla
 from opsgym_suites.itsm.calls import update_incident as updated
 from opsgym_suites.itsm.core.major_incidents import new_problem
 from opsgym_suites.itsm.core.scenario_events import ScenarioEvent, next_number
@@ -146,7 +145,7 @@ def wrong_parent(world: World) -> Draft:
             call("list_child_incidents", parent_incident=old.incident_id),
             *(call("find_incident_by_id", incident_id=key) for key in links),
             call("find_configuration_item_by_serial_number", serial_number=device.serial_number),
-            *users(moved),
+            *callers(moved),
             *(
                 call(
                     "update_child_incident",
@@ -310,7 +309,7 @@ def radio_noise(world: World) -> Draft:
             )
             for case in these
         )
-        return (*users(list(these)), *(waits(case, "Problem", problem=problem) for case in these), *messages)
+        return (*callers(list(these)), *(waits(case, "Problem", problem=problem) for case in these), *messages)
 
     return with_scenario_verifiers(
         Draft(
@@ -463,7 +462,7 @@ def fridge_alarms(world: World) -> Draft:
             find_problem(problem),
             call("list_incidents", problem=problem.problem_id),
             call("retrieve_knowledge_articles", title=article.title),
-            *users(cases),
+            *callers(cases),
             call("update_problem", problem_id=problem.problem_id, status="resolved", fix_notes=fix),
             *map(solved, cases),
             *(

@@ -13,9 +13,18 @@ from opsgym_domains.itsm.tables import (
     Service,
     SlaDefinition,
 )
-from opsgym_suites.itsm.calls import find_incident, find_problem, find_user, notify, numbers, start_sla, update_incident
+from opsgym_suites.itsm.calls import (
+    callers,
+    find_incident,
+    find_problem,
+    find_user,
+    notify,
+    numbers,
+    start_sla,
+    update_incident,
+)
 from opsgym_suites.itsm.core.events_records import find_change, step
-from opsgym_suites.itsm.grid.outages import CLINICS, LINES, listed, users, waits
+from opsgym_suites.itsm.grid.outages import CLINICS, LINES, listed, waits
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers, with_verifiers
@@ -195,7 +204,7 @@ def article_from_a_problem(world: World) -> Draft:
             call("retrieve_knowledge_articles", title="Patient file"),
             call("find_incident_knowledge_links", knowledge_id=old.knowledge_id),
             call("list_incidents", created_after="2027-01-01"),
-            *users(cases),
+            *callers(cases),
             call(
                 "create_knowledge_article",
                 title="Patient file times out",
@@ -323,7 +332,7 @@ def queue_gets_a_fix(world: World) -> Draft:
         find_user(actor),
         find_problem(problem),
         call("list_incidents", problem=problem.problem_id),
-        *users(cases),
+        *callers(cases),
     )
 
     def fixing(**fields: str) -> tuple[ToolCall, ...]:
