@@ -1,7 +1,7 @@
 """`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md.
 
-`python -m benchmarks careless` plays careless agents, which takes long, and `python -m benchmarks testtime FOLDER`
-reads what a test run wrote; both are run only by their names.
+`python -m benchmarks careless` plays careless agents, which takes long, `python -m benchmarks mini` simulates agents,
+and `python -m benchmarks testtime FOLDER` reads what a test run wrote; they are run only by their names.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks import (
     differences,
     episodes,
     memory,
+    mini,
     paint,
     podstart,
     report,
@@ -48,6 +49,7 @@ ALL = {
 
 NAMED: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "careless": careless.measure_arguments,
+    "mini": mini.measure_arguments,
     "testtime": test_time.measure_arguments,
 }
 """Benchmarks that are run only by their names; the arguments after the name are theirs."""

@@ -7,6 +7,7 @@ listing names imports no domain.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,14 @@ DOMAINS = "opsgym.domains"
 """Entry point group of domains: the name of the domain, and its `Domain` object as `module:attribute`."""
 SUITES = "opsgym.suites"
 """Entry point group of suites: the name of the suite, and the package whose folder `data` holds its rows."""
-_COLLECTIONS = {
-    "core": ("calendar-core", "csm-core", "drive-core", "email-core", "hr-core", "itsm-core", "teams-core"),
-}
-"""Suites that consist of the rows of other suites, by name."""
+WHOLE = "opsgym-1150"
+"""The suite of all domains' large suites."""
+PARTS = (
+    "calendar-core", "csm-core", "drive-core", "email-core", "hr-core", "hybrid-core", "itsm-core", "teams-core"
+)  # fmt: skip
+"""The suites whose rows it has, in order."""
+SELECTIONS = (f"{WHOLE}-mini", f"{WHOLE}-hard")
+"""Suites that have some of its rows. `opsgym_suites.kit.selections` says which; a data file lists their ids."""
 
 
 def domains() -> list[str]:
@@ -47,7 +52,7 @@ def load(name: str) -> Domain:
 
 def suites() -> list[str]:
     """Names of the installed suites, sorted."""
-    return sorted([*_declared(SUITES), *_COLLECTIONS])
+    return sorted([*_declared(SUITES), WHOLE, *SELECTIONS])
 
 
 def _declared(group: str) -> dict[str, EntryPoint]:
@@ -78,11 +83,23 @@ def suite_rows(name: str, variant: int = 0) -> list[dict[str, Any]]:
         KeyError: No installed distribution declares the suite.
         ValueError: The suite has a task of which there are no variants.
     """
-    if name in _COLLECTIONS:
-        return [row for part in _COLLECTIONS[name] for row in suite_rows(part, variant)]
+    if name == WHOLE:
+        return [row for part in PARTS for row in suite_rows(part, variant)]
+    if name in SELECTIONS:
+        chosen = frozenset(read_data("opsgym_domains", f"{name}.txt").split())
+        return [row for part in PARTS for row in _rows_of(part, variant, chosen)]
+    return _rows_of(name, variant)
+
+
+def _rows_of(name: str, variant: int, chosen: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Rows of a declared suite, or those with the chosen ids."""
     package = _declared(SUITES)[name].module
     rows: list[dict[str, Any]] = [json.loads(line) for line in read_data(package, f"{name}.jsonl").splitlines()]
-    rows = [row | {"system_prompt": complete(row["system_prompt"], package)} for row in rows]
+    rows = [
+        row | {"system_prompt": complete(row["system_prompt"], package)}
+        for row in rows
+        if chosen is None or row["task_id"] in chosen
+    ]
     if not variant:
         return rows
     # Imports SQLAlchemy, as a domain does.

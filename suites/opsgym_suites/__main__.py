@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from opsgym_domains.registry import PARTS
 from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.drive.authored import AUTHORED as DRIVE
@@ -25,6 +26,7 @@ from opsgym_suites.kit.authoring_rules import AuthoredTask, seed_violations, vio
 from opsgym_suites.kit.card import with_card
 from opsgym_suites.kit.data_files import json_lines, stale, write
 from opsgym_suites.kit.difficulty_table import with_table
+from opsgym_suites.kit.selections import selections
 from opsgym_suites.teams.authored import AUTHORED as TEAMS
 
 DOMAINS = (ITSM, CSM, CALENDAR, EMAIL, HR, DRIVE, TEAMS, HYBRID, *COMPANY)
@@ -32,6 +34,8 @@ ROOT = Path(__file__).parents[2]
 """The checkout."""
 PAGE = ROOT / "docs" / "domains.md"
 CARD = ROOT / "docs" / "suites.md"
+SELECTED = ROOT / "domain_images" / "opsgym_domains" / "data"
+"""Folder of the ids of suites that have some of the tasks of others."""
 RECORDING = ROOT / "examples" / "recordings" / "mixed.jsonl"
 
 
@@ -74,8 +78,11 @@ def generated(tasks: Mapping[str, Sequence[AuthoredTask]]) -> Mapping[Path, str]
         for authored in DOMAINS
         for name, text in authored.texts().items()
     }
+    large = _large(tasks)
+    chosen = selections([authored for name in PARTS for authored in tasks[name]])
+    data |= {SELECTED / f"{name}.txt.zst": "".join(f"{each}\n" for each in ids) for name, ids in chosen.items()}
     page = with_table(PAGE.read_text(encoding="utf-8"), tasks)
-    card = with_card(CARD.read_text(encoding="utf-8"), _large(tasks))
+    card = with_card(CARD.read_text(encoding="utf-8"), large, chosen)
     return data | {RECORDING: json_lines(list(recording(QUICKSTART, QUICKSTART.drafts))), PAGE: page, CARD: card}
 
 

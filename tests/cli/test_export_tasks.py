@@ -97,7 +97,7 @@ def test_columns_of_an_exported_suite_begin_with_the_published_ones(world: World
 
 
 def test_the_files_of_a_suite_have_one_schema(world: World) -> None:
-    assert export(world, "core", form="parquet")[0] == 0
+    assert export(world, "opsgym-1150", form="parquet")[0] == 0
     schemas = [parquet.read_schema(file) for file in (world.folder / "published/oracle").glob("*.parquet")]
     assert len(schemas) >= 3
     assert all(schema.equals(schemas[0]) for schema in schemas)

@@ -39,7 +39,7 @@ class Sample:
 SAMPLES: Sequence[Sample] = (
     Sample("nightly.7c41e09a", 0.3, {"gpt-5": 0.63, "sonnet": 0.6}, schedule="nightly", ended=0.55),
     Sample("nightly.5be2d213", 24.3, {"gpt-5": 0.42, "sonnet": 0.58}, schedule="nightly", verdict="NO-GO"),
-    Sample("release-check.e07f5521", 29, {"gpt-5": 0.66}, suite="core", verdict="INCONCLUSIVE"),
+    Sample("release-check.e07f5521", 29, {"gpt-5": 0.66}, suite="opsgym-1150", verdict="INCONCLUSIVE"),
     Sample("nightly.19a0c3f8", 48.3, {"gpt-5": 0.64, "sonnet": 0.58}, schedule="nightly", verdict="GO"),
     Sample("prompt-tries.2d6b7740", 75, {"haiku": 0.31, "haiku-planned": 0.45}, suite="csm-core", ended=0.7),
     Sample("nightly.f3380b6e", 72.3, {"gpt-5": 0.6, "sonnet": 0.55}, schedule="nightly", verdict="GO"),

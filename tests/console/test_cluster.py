@@ -36,7 +36,7 @@ def manifest(name: str, phase: str | None, message: str = "", **counters: int) -
             "name": name, "namespace": "evals", "uid": f"uid-{name}", "creationTimestamp": "2026-01-01T00:00:00Z",
             "ownerReferences": [owner],
         },
-        "spec": {"suite": {"builtin": "core"}, "models": [{"name": "gpt"}, {"name": "sonnet"}]},
+        "spec": {"suite": {"builtin": "opsgym-1150"}, "models": [{"name": "gpt"}, {"name": "sonnet"}]},
         **({"status": status} if phase else {}),
     }  # fmt: skip
 
@@ -60,7 +60,7 @@ def test_a_run_without_a_record_is_listed_and_its_page_says_how_it_stands(api: A
         (row,) = console.get("/api/runs").json()["runs"]
         assert row == {
             "run": "evals.new.uid-new", "name": "new", "namespace": "evals", "schedule": "nightly",
-            "created_at": "2026-01-01T00:00:00Z", "suite": "core", "models": ["gpt", "sonnet"],
+            "created_at": "2026-01-01T00:00:00Z", "suite": "opsgym-1150", "models": ["gpt", "sonnet"],
             "profiles": [], "stored": False,
             "state": "waiting", "phase": "Preflight", "message": "checking <rows>", "verdict": None, "numbers": None,
         }  # fmt: skip

@@ -303,7 +303,7 @@ def _run(trials: int, total: Score, given: dict[str, Any]) -> RunView:
         "schedule": "",
         "created_at": "2026-01-01T02:00:00Z",
         "opsgym": "0.1.0",
-        "suite": "core",
+        "suite": "opsgym-1150",
         "rescored_from": "",
         "trials": trials,
         "gate": GateRecord(run=RUN, verdict="NO-GO", checks=checks, baseline=BEFORE, decided_at="2026-01-01T03:00:00Z"),

@@ -18,6 +18,7 @@ from opsgym_suites.kit.structure import structure_of
 PAGE = "Before.\n<!-- card -->\n{}<!-- /card -->\nAfter.\n"
 TASKS = list(ITSM.tasks_of(QUICKSTART))
 FIRST = TASKS[0]
+CHOSEN = {"some": {authored.task.task_id for authored in TASKS[:2]}}
 
 
 def changed(authored: AuthoredTask, **fields: Any) -> AuthoredTask:
@@ -30,7 +31,7 @@ def calls(authored: AuthoredTask) -> list[dict[str, Any]]:
 
 
 def test_the_card_counts_what_the_rows_of_a_domain_consist_of() -> None:
-    lines = with_card(PAGE.format("| old |\n"), {"itsm": TASKS}).splitlines()
+    lines = with_card(PAGE.format("| old |\n"), {"itsm": TASKS}, CHOSEN).splitlines()
     assert lines[:2] == ["Before.", "<!-- card -->"]
     assert lines[-2:] == ["<!-- /card -->", "After."]
     header, _, figures = (line.strip("| ").split(" | ") for line in lines[2:5])
@@ -41,8 +42,17 @@ def test_the_card_counts_what_the_rows_of_a_domain_consist_of() -> None:
     assert counted["infeasible"] == str(sum(not authored.task.feasible for authored in TASKS))
 
 
+def test_the_card_counts_the_tasks_of_a_selection_by_domain() -> None:
+    lines = with_card(PAGE.format(""), {"itsm": TASKS}, CHOSEN).splitlines()
+    named = next(number for number, line in enumerate(lines) if line.startswith("| suite "))
+    header, of_whole, of_some = (lines[place].strip("| ").split(" | ") for place in (named, named + 2, named + 3))
+    assert header[-1] == "itsm"
+    assert (of_whole[1], of_whole[-1]) == (str(len(TASKS)), str(len(TASKS)))
+    assert (of_some[0], of_some[1], of_some[-1]) == ("`some`", "2", "2")
+
+
 def test_the_card_lists_the_tools_that_no_reference_solution_calls() -> None:
-    page = with_card(PAGE.format(""), {"itsm": [FIRST]})
+    page = with_card(PAGE.format(""), {"itsm": [FIRST]}, {})
     row = next(line for line in page.splitlines() if line.startswith("| itsm | 93 "))
     called = {call["name"] for call in calls(FIRST)}
     assert row.split(" | ")[2] == str(len(called))

@@ -320,7 +320,7 @@ def test_a_task_with_a_seed_from_a_file_has_no_variants() -> None:
         varied_rows([row | {"gym_servers_config": [server]}], 1, rewriting_of)
 
 
-@pytest.mark.parametrize("suite", [{"path": "tasks.json", "variant": 1}, {"builtin": "core", "variant": 0}])
+@pytest.mark.parametrize("suite", [{"path": "tasks.json", "variant": 1}, {"builtin": "opsgym-1150", "variant": 0}])
 def test_only_built_in_suites_have_variants_and_they_are_counted_from_1(suite: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="variant"):
         Suite.model_validate(suite)

@@ -139,7 +139,7 @@ def export_tasks(suite: str, form: ExportFormat, out: Path, seeds: Path | None) 
     """Write the rows of SUITE, a built-in suite or a path, and their seeds, for other programs.
 
     \b
-    opsgym tasks export core --format parquet --out data
+    opsgym tasks export opsgym-1150 --format parquet --out data
 
     writes whole rows as the published data set is laid out: data/oracle/<domain>-00000-of-00001.parquet. A field is a
     column; lists and objects are JSON text, but for lists of texts. With jsonl, each line is a row.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -17,6 +17,7 @@ from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains import registry
 from opsgym_domains.difficulty import Band
+from opsgym_domains.registry import WHOLE
 from opsgym_suites.kit.authoring_rules import AuthoredTask
 from opsgym_suites.kit.difficulty_table import band_of
 from opsgym_suites.kit.structure import structure_of
@@ -67,18 +68,21 @@ def conditions(verifier: Verifier) -> int:
     return len(required) + expected.nothing_else
 
 
-def with_card(page: str, domains: Mapping[str, Sequence[AuthoredTask]]) -> str:
+def with_card(
+    page: str, domains: Mapping[str, Sequence[AuthoredTask]], selections: Mapping[str, Collection[str]]
+) -> str:
     """A page with the card in the place that it marks.
 
     Args:
         page: Markdown with `<!-- card -->` and `<!-- /card -->` on lines of their own.
         domains: Tasks of the large suites, by domain.
+        selections: Ids of the tasks of suites that have some of them, by the suite's name.
     """
-    card = "".join(f"{line}\n" for line in _lines(domains))
+    card = "".join(f"{line}\n" for line in _lines(domains, selections))
     return _PLACE.sub(lambda _place: card, page)
 
 
-def _lines(domains: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
+def _lines(domains: Mapping[str, Sequence[AuthoredTask]], selections: Mapping[str, Collection[str]]) -> Iterator[str]:
     sections = [Section(name, domains[name]) for name in sorted(domains)]
     whole = Section("all", [task for section in sections for task in section.tasks])
     columns = list(whole.row)
@@ -87,6 +91,7 @@ def _lines(domains: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
         [[section.name, str(PUBLISHED.get(section.name, _DASH)), *section.row.values()] for section in sections]
         + [["**all**", PUBLISHED_WHOLE["tasks"], *whole.row.values()]],
     )
+    yield from _titled("Suites of all domains", _suites(whole, selections))
     yield from _titled("Beside the paper", _beside_the_paper(whole))
     yield from _titled("Difficulty", _difficulty([*sections, whole]))
     yield from _titled("Verifiers by category", _categories([*sections, whole]))
@@ -95,6 +100,18 @@ def _lines(domains: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
 
 def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"### {title}", "", *lines)
+
+
+def _suites(whole: Section, selections: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """The whole and its selections, with the tasks of each domain."""
+    parts = [whole.tasks, *([each for each in whole.tasks if each.task.task_id in ids] for ids in selections.values())]
+    names = sorted({authored.task.domain for authored in whole.tasks})
+    rows = []
+    for name, tasks in zip((WHOLE, *selections), parts, strict=True):
+        counts, figures = Counter(authored.task.domain for authored in tasks), Section(name, tasks).row
+        kept = [figures[column] for column in ("tasks", "mean steps", "infeasible", "groups")]
+        rows.append([f"`{name}`", *kept, *(str(counts[domain]) for domain in names)])
+    yield from _table(["suite", "tasks", "mean steps", "infeasible", "groups", *names], rows)
 
 
 def _beside_the_paper(whole: Section) -> Iterator[str]:

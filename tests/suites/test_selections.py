@@ -1,0 +1,90 @@
+"""The suite of all domains, the tenth of it that predicts it, and its hardest quarter."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from statistics import fmean
+
+import pytest
+from benchmarks.mini import ASSUMPTIONS, Place, predictions
+
+from opsgym_api.tasks.task import Task
+from opsgym_domains import registry
+from opsgym_domains.difficulty import difficulty_of
+
+MINI, HARD = registry.SELECTIONS
+PUBLISHED = {
+    "calendar": 100, "csm": 186, "drive": 105, "email": 104, "hr": 184, "itsm": 181, "teams": 100, "hybrid": 155
+}  # fmt: skip
+"""Tasks of the published benchmark by domain."""
+
+
+def points(task: Task) -> int:
+    tools = {name: tool for each in registry.domains() for name, tool in registry.load(each).toolbox.tools.items()}
+    known = difficulty_of(task, tools)
+    assert known is not None
+    return known.points
+
+
+def test_the_whole_suite_has_as_many_tasks_of_each_domain_as_the_published_benchmark() -> None:
+    tasks = registry.load_suite(registry.WHOLE)
+    counts = Counter(task.domain_name for task in tasks)
+    assert {domain: count for domain, count in counts.items() if count < PUBLISHED[domain]} == {}
+    assert len(tasks) >= 1150
+    assert len({task.task_id for task in tasks}) == len(tasks)
+    assert fmean(len(task.gold_actions or []) for task in tasks) >= 9
+    assert sum(not task.feasible for task in tasks) >= 30
+
+
+@pytest.mark.parametrize("name", [MINI, HARD])
+def test_a_selection_has_rows_of_the_whole_suite_in_its_order(name: str) -> None:
+    rows = registry.suite_rows(name)
+    chosen = {row["task_id"] for row in rows}
+    assert rows == [row for row in registry.suite_rows(registry.WHOLE) if row["task_id"] in chosen]
+
+
+def test_a_variant_of_a_selection_has_the_tasks_of_the_selection() -> None:
+    assert [row["task_id"] for row in registry.suite_rows(MINI, 7)] == [
+        row["task_id"] for row in registry.suite_rows(MINI)
+    ]
+
+
+def test_the_mini_suite_has_a_tenth_of_each_domain_and_of_its_infeasible_tasks() -> None:
+    def shares(name: str) -> Counter[tuple[str, bool]]:
+        return Counter((task.domain_name, task.feasible) for task in registry.load_suite(name))
+
+    mini, whole = shares(MINI), shares(registry.WHOLE)
+    assert {group: count for group, count in whole.items() if abs(mini[group] - count / 10) > 1} == {}
+
+
+def test_the_hard_suite_has_the_tasks_with_the_most_points_of_each_domain() -> None:
+    hard = registry.load_suite(HARD)
+    chosen = {task.task_id for task in hard}
+    for group in {(task.domain_name, task.feasible) for task in hard}:
+        alike = [task for task in registry.load_suite(registry.WHOLE) if (task.domain_name, task.feasible) == group]
+        inside = [points(task) for task in alike if task.task_id in chosen]
+        outside = [points(task) for task in alike if task.task_id not in chosen]
+        assert len(inside) == math.ceil(len(alike) / 4)
+        assert min(inside) >= max(outside)
+
+
+def test_a_sample_by_difficulty_predicts_better_than_chance_where_difficulty_decides() -> None:
+    draw = random.Random(3)
+    tasks = [Place(f"t{place:03}", "itsm", True, draw.gauss(0, 1)) for place in range(600)]
+    tasks.sort(key=lambda task: task.points)
+    sample, *by_chance = predictions(tasks, range(5, 600, 10), ASSUMPTIONS[2])
+
+    def error(errors: list[float]) -> float:
+        return fmean(each**2 for each in errors)
+
+    assert error(sample.errors) < 0.9 * fmean(error(each.errors) for each in by_chance)
+    assert sample.ordered_alike > 0.9
+
+
+def test_a_sample_of_every_task_predicts_the_whole() -> None:
+    tasks = [Place(f"t{place}", "itsm", True, 0.0) for place in range(40)]
+    everything, *_ = predictions(tasks, range(40), ASSUMPTIONS[0])
+    assert max(map(abs, everything.errors)) < 1e-12
+    assert everything.ordered_alike == 1.0
