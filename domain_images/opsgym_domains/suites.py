@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from opsgym_api.errors import InputError
+from opsgym_core.planning.held_out import ENV_SEED, held_out_variant
 from opsgym_domains import registry
 
 EXIT_CANNOT = 1
@@ -24,7 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write("".join(f"{name}\n" for name in registry.suites()))
         return 0
     try:
-        export(options.name, options.folder, options.variant)
+        variant = held_out_variant(os.environ, options.name) if options.held_out else options.variant
+        export(options.name, options.folder, variant)
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_UNKNOWN
     except KeyError:
         known = ", ".join(registry.suites())
         sys.stderr.write(f"unknown suite {options.name!r}; installed suites: {known}\n")
@@ -61,7 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     exporting = commands.add_parser("export", help="write a suite's rows to FOLDER/tasks.jsonl")
     exporting.add_argument("name")
     exporting.add_argument("folder", type=Path)
-    exporting.add_argument("--variant", type=int, default=0, help="variant of the suite; 0 for the rows as written")
+    which = exporting.add_mutually_exclusive_group()
+    which.add_argument("--held-out", action="store_true", help=f"the variant of the secret seed in {ENV_SEED}")
+    which.add_argument("--variant", type=int, default=0, help="variant of the suite; 0 for the rows as written")
     return parser
 
 

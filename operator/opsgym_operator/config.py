@@ -247,6 +247,9 @@ class OperatorConfig(Document):
     """Webhook notifications of run events."""
     credentials: CredentialsConfig = CredentialsConfig()
     """Secrets that models may use."""
+    held_out_secret: Name | None = None
+    """Secret in each EvalRun's namespace whose key `seed` is that of held-out suites; none if absent, and then EvalRuns
+    cannot run them."""
     store_gateway: StoreGatewayConfig | None = None
     """Service through which pods reach stores; if absent, pods hold keys of their stores."""
     watch_namespaces: list[Name] = []
@@ -303,6 +306,7 @@ class OperatorConfig(Document):
             **webhooks,
             **({headers.name: "tracing"} if headers else {}),
             **dict.fromkeys(self.images.pull_secrets, "the image registry"),
+            **({self.held_out_secret: "held-out suites"} if self.held_out_secret else {}),
             **{
                 secret: f"store {store.name}"
                 for store in self.stores

@@ -31,10 +31,13 @@ from opsgym_api.records.job_spec import (
 )
 from opsgym_api.records.store_gateway import ENV_STORE_TOKEN
 from opsgym_api.validation import problems_of
+from opsgym_core.planning.held_out import ENV_SEED, seed_of
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
+from opsgym_core.store.sealed import SealedStore
 from opsgym_runner.pod.gateway_store import GatewayStore
+from opsgym_runner.recording.seal import AesSeal
 
 Spec = TypeVar("Spec", JobSpec, PreflightSpec)
 
@@ -85,12 +88,23 @@ def trials_of(spec: JobSpec, environment: Mapping[str, str]) -> Sequence[TrialRe
 
 
 def result_store(environment: Mapping[str, str]) -> Store:
-    """The result store.
+    """The result store; with a held-out seed, what is written of tasks is sealed.
 
     Raises:
-        UnusableJobSpec: Its URL is missing or invalid.
+        UnusableJobSpec: Its URL is missing or invalid, or the held-out seed is too short.
     """
-    return _opened(ENV_STORE, environment, STORE_ENV_PREFIX)
+    store = _opened(ENV_STORE, environment, STORE_ENV_PREFIX)
+    if not is_held_out_pod(environment):
+        return store
+    try:
+        return SealedStore(store, AesSeal(seed_of(environment, "pod")))
+    except InputError as error:
+        raise UnusableJobSpec(str(error)) from None
+
+
+def is_held_out_pod(environment: Mapping[str, str]) -> bool:
+    """Whether the pod plays tasks of a held-out suite."""
+    return ENV_SEED in environment
 
 
 def suite_store(environment: Mapping[str, str]) -> Store:

@@ -29,6 +29,7 @@ from opsgym_api.records.version import unreadable_because
 from opsgym_core.common.clock import utc_text
 from opsgym_core.common.logs import configure_logs
 from opsgym_core.store.base import StoreError
+from opsgym_core.store.sealed import clear_message
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.models.litellm_lib import load_litellm
@@ -36,7 +37,14 @@ from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.pod.gym_processes import GymProcesses
 from opsgym_runner.pod.heartbeat import Heartbeat
 from opsgym_runner.pod.job_resolution import resolve_job
-from opsgym_runner.pod.job_spec import UnusableJobSpec, admin_tokens, read_job_spec, result_store, trials_of
+from opsgym_runner.pod.job_spec import (
+    UnusableJobSpec,
+    admin_tokens,
+    is_held_out_pod,
+    read_job_spec,
+    result_store,
+    trials_of,
+)
 from opsgym_runner.pod.message import fitted_summary, message_limit, summary_of, write_message, write_text_message
 from opsgym_runner.pod.retrying_store import RetryingStore
 from opsgym_runner.runner import Runner, RunnerEvent
@@ -323,7 +331,10 @@ class TaskPod:
         if len(self._refs) > 1:
             return
         size = message_limit(len(self._spec.gyms) + _OTHER_CONTAINERS)
-        write_message(self._environment, fitted_summary(summary_of(record), size))
+        summary = summary_of(record)
+        if summary.message and is_held_out_pod(self._environment):
+            summary = replace(summary, message=clear_message(summary.reason, summary.message))
+        write_message(self._environment, fitted_summary(summary, size))
 
     async def _wait_for_breaker(self, gate: StoreStartGate) -> None:
         """Waits while a circuit breaker keeps the gate closed; the runner handles every other state of the gate."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from opsgym.commands.held_out import sealing_store
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.local.display import LineDisplay
@@ -29,7 +30,7 @@ from opsgym.local.repeat import LocalEnvironment, TrialSelection, repeat_inputs,
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import TrialRecord, VerifierResult
-from opsgym_api.records.run import RunRecord
+from opsgym_api.records.run import RunRecord, is_held_out
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
@@ -67,7 +68,9 @@ def repeat(request: RepeatRequest, locator: RunLocator) -> int:
     """
     source, results = locator.load(request.run)
     trial = select_trial(results.run, request.trial, request.cell)
-    target = open_store(request.store)
+    target: Store = open_store(request.store)
+    if is_held_out(results.run.spec):
+        target = sealing_store(target, os.environ)
     local = LocalEnvironment(os.environ, known_prices, missing_key)
     with ExitStack() as stack:
         recording = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,12 +24,13 @@ from opsgym.local.gym_servers import GymLostError, GymServers
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import AttemptRecord, Timings, TrialRecord
 from opsgym_api.records.outcomes import InfraReason
-from opsgym_api.records.run import variant_of
+from opsgym_api.records.run import is_held_out, variant_of
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import Task
 from opsgym_core.common.clock import now_text
+from opsgym_core.planning.held_out import held_out_variant
 from opsgym_core.planning.run_id import suite_digest
 from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.results.frozen_suite import FrozenSuite, FrozenSuiteError, Seed, for_each, read_frozen
@@ -141,7 +143,8 @@ def _require_servers(run: str, tasks: Iterable[RescoredTask]) -> None:
 def _read_tasks(tasks: str, spec: Mapping[str, Any]) -> Sequence[Task]:
     """Rows of a file, or of a built-in suite in the run's variant."""
     if tasks in registry.suites():
-        return registry.load_suite(tasks, variant_of(spec))
+        number = held_out_variant(os.environ, tasks) if is_held_out(spec) else variant_of(spec)
+        return registry.load_suite(tasks, number)
     rows, bad_rows = read_tasks(Path(tasks))
     if bad_rows:
         raise InputError(tasks, [Problem("", row.message) for row in bad_rows])

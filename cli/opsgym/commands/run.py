@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from opsgym.commands.dry_run import dry_run
+from opsgym.commands.held_out import sealing_store
 from opsgym.exits import Exit
 from opsgym.formats.gate_text import gate_text
 from opsgym.formats.score_table import console, print_summary, summary_json
@@ -100,8 +101,10 @@ def run(request: RunRequest) -> int:
         InputError: The run cannot start.
         StoreError: The store cannot be used.
     """
-    store = open_store(request.store)
+    store: Store = open_store(request.store)
     inputs = read_inputs(request.file, os.environ, known_prices, missing_key, request.name)
+    if inputs.spec.suite.held_out:
+        store = sealing_store(store, os.environ)
     run_id = numbered_run_id(
         inputs.run_id, lambda run: store.get(RunKeys(run).run_json) is not None, fresh=request.fresh
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import click
 
 from opsgym.cluster import Cluster, ClusterError, find_results, has_kubeconfig
+from opsgym.commands.held_out import store_of_run
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.run import RunRecord
@@ -24,6 +27,8 @@ from opsgym_core.store.location import open_store
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[Store, str], T]
 """Reads a run from a store, by its id."""
+Opened: TypeAlias = Callable[[Store, str], Store]
+"""The store as a reader needs it for a run, by the run's id."""
 
 LOCAL = "./results"
 """Default store."""
@@ -60,7 +65,7 @@ class RunLocator:
             StoreError: The store cannot be read.
             ClusterError: The cluster cannot be queried.
         """
-        store, results = self._read(run, load_run)
+        store, results = self._read(run, load_run, texts=True)
         _warn(results.unreadable)
         return store, results
 
@@ -91,18 +96,20 @@ class RunLocator:
         """
         return self._read(run, load_record)
 
-    def _read(self, run: str, reader: Reader[T]) -> tuple[Store, T]:
+    def _read(self, run: str, reader: Reader[T], *, texts: bool = False) -> tuple[Store, T]:
+        """Reads a run; with `texts`, from a store that opens those of a held-out suite."""
+        opened = partial(store_of_run, environment=os.environ) if texts else _as_it_is
         if self.store is not None:
-            return _in_store(self.store, run, reader)
+            return _in_store(self.store, run, reader, opened)
         if self.cluster is not None:
-            return _in_cluster(self.cluster, run, reader)
+            return _in_cluster(self.cluster, run, reader, opened)
         try:
-            return _in_store(LOCAL, run, reader)
+            return _in_store(LOCAL, run, reader, opened)
         except InputError as error:
             if not has_kubeconfig():
                 raise
             with _error_added(error):
-                return _in_cluster(Cluster(), run, reader)
+                return _in_cluster(Cluster(), run, reader, opened)
 
 
 def _warn(problems: Iterable[str]) -> None:
@@ -118,17 +125,23 @@ def _existing_store(location: str) -> Store:
     return open_store(location)
 
 
-def _in_store(location: str, run: str, reader: Reader[T]) -> tuple[Store, T]:
+def _as_it_is(store: Store, _run: str) -> Store:
+    return store
+
+
+def _in_store(location: str, run: str, reader: Reader[T], opened: Opened) -> tuple[Store, T]:
     store = _existing_store(location)
-    return store, reader(store, find_run(store, run))
+    found = find_run(store, run)
+    store = opened(store, found)
+    return store, reader(store, found)
 
 
-def _in_cluster(cluster: Cluster, run: str, reader: Reader[T]) -> tuple[Store, T]:
+def _in_cluster(cluster: Cluster, run: str, reader: Reader[T], opened: Opened) -> tuple[Store, T]:
     if re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", run) is None:
         raise InputError(run, [Problem("", "is not a valid name of an EvalRun; to read a run of a store give --store")])
     stored = find_results(run, cluster)
     try:
-        store = open_store(stored.store)
+        store = opened(open_store(stored.store), stored.run)
         return store, reader(store, stored.run)
     except StoreError as error:
         error.add_note(_STORE_ACCESS)

@@ -8,6 +8,7 @@ without.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def opsgym(
         InputError: The suite cannot be read, or none of its rows can run.
     """
     chosen = Suite(builtin=suite) if suite in registry.suites() else Suite(path=suite)
-    rows, bad_rows = read_suite("suite", chosen, Path.cwd())
+    rows, bad_rows = read_suite("suite", chosen, Path.cwd(), os.environ)
     seeds, unrunnable = resolve_seeds(rows, seed_finder(chosen, Path.cwd()))
     left_out = {
         **{bad.task_id: bad.message for bad in bad_rows},

@@ -24,6 +24,7 @@ from opsgym_api.tasks.reading import BadRow, read_tasks
 from opsgym_api.tasks.task import Task
 from opsgym_api.validation import problems_of
 from opsgym_core.planning.documents import Documents, inline_models, load_documents
+from opsgym_core.planning.held_out import held_out_variant
 from opsgym_core.planning.run_id import run_id as planned_run_id
 from opsgym_core.planning.run_id import suite_digest as planned_suite_digest
 from opsgym_core.planning.select import select_tasks
@@ -97,7 +98,7 @@ def read_inputs(
         documents = replace(documents, run=_renamed(documents.run, name))
     _require_resolvable_agents(str(file), documents.run.spec)
     suite = documents.run.spec.suite
-    rows, bad_rows = read_suite(str(file), suite, documents.folder)
+    rows, bad_rows = read_suite(str(file), suite, documents.folder, environment)
     unreadable = problems_by_id(bad_rows, {task.task_id for task in rows}, suite.ids)
     tasks = select_tasks(suite, rows, unreadable=unreadable.keys())
     models = ModelResolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
@@ -157,23 +158,27 @@ def _require_takeable_tools(
         raise InputError(source, problems)
 
 
-def read_suite(source: str, suite: Suite, folder: Path) -> tuple[Sequence[Task], list[BadRow]]:
+def read_suite(
+    source: str, suite: Suite, folder: Path, environment: Mapping[str, str]
+) -> tuple[Sequence[Task], list[BadRow]]:
     """Every row of a suite, and the rows that cannot be read.
 
     Args:
         source: What names the suite, for messages.
         suite: The suite.
         folder: What its paths are relative to.
+        environment: Environment variables, one of which holds the seed of a held-out suite.
 
     Raises:
-        InputError: The suite does not exist, or is of a kind that only a cluster reads.
+        InputError: The suite does not exist, has no seed that it needs, or is of a kind that only a cluster reads.
     """
     if suite.builtin is not None:
         if suite.builtin not in registry.suites():
             known = ", ".join(registry.suites()) or "none"
             problem = f"unknown built-in suite {suite.builtin!r}; built-in suites: {known}"
             raise InputError(source, [Problem("spec.suite.builtin", problem)])
-        return _builtin_tasks(source, suite.builtin, suite.variant), []
+        number = held_out_variant(environment, source) if suite.held_out else suite.variant
+        return _builtin_tasks(source, suite.builtin, number), []
     if suite.path is not None:
         return read_tasks(folder / suite.path)
     field = "objectStore" if suite.object_store is not None else "configMap"

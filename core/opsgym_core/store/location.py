@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_core.store.base import Store, is_key
+from opsgym_core.store.base import is_key
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.s3 import S3Access, S3Store
+from opsgym_core.store.sealed import SealedStore
 
 
-def open_store(location: str, access: S3Access | None = None) -> Store:
-    """The store at a location.
+def open_store(location: str, access: S3Access | None = None) -> SealedStore:
+    """The store at a location; to it, sealed objects of held-out runs are as if they were not there.
 
     Args:
         location: `s3://bucket/prefix`, or a folder, which is created by the first write.
@@ -22,7 +23,7 @@ def open_store(location: str, access: S3Access | None = None) -> Store:
     """
     scheme, separator, rest = location.partition("://")
     if not separator:
-        return _open_folder(location)
+        return SealedStore(_open_folder(location))
     if scheme != "s3":
         raise InputError(
             location, [Problem("store", f"unknown kind of store {scheme}://; give s3://BUCKET/PREFIX or a folder")]
@@ -32,7 +33,7 @@ def open_store(location: str, access: S3Access | None = None) -> Store:
         raise InputError(location, [Problem("store", "names no bucket; expected s3://BUCKET/PREFIX")])
     if prefix.strip("/") and not is_key(prefix.strip("/")):
         raise InputError(location, [Problem("store", f"the prefix {prefix!r} is not a path of plain names")])
-    return S3Store(bucket, prefix, access)
+    return SealedStore(S3Store(bucket, prefix, access))
 
 
 def _open_folder(location: str) -> LocalStore:

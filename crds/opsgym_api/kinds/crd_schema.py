@@ -61,6 +61,10 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "exactly one of builtin, path, objectStore, configMap is required",
         ),
         _rule("!has(self.variant) || has(self.builtin)", "variant goes with builtin; other suites have no variants"),
+        _rule(
+            "!has(self.heldOut) || !self.heldOut || (has(self.builtin) && !has(self.variant))",
+            "heldOut goes with builtin and without variant: the secret seed says which one it is",
+        ),
     ],
     "ModelSpec": [
         _rule(

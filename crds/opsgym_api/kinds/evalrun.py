@@ -15,6 +15,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
 from opsgym_api.kinds.profiles import Profile, Switches, switches_of, with_defaults
+from opsgym_api.tasks.variants import LAST_PUBLIC
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",
@@ -68,9 +69,12 @@ class Suite(Document):
 
     builtin: Name | None = None
     """A suite that ships with opsgym, for instance `quickstart`."""
-    variant: Annotated[int, Field(ge=1, le=9999)] | None = None
+    variant: Annotated[int, Field(ge=1, le=LAST_PUBLIC)] | None = None
     """Variant of the built-in suite: the same tasks with other names, numbers, ids, dates and wordings. Absent: the
     tasks as they are written."""
+    held_out: bool = False
+    """Run the variant of the built-in suite that a secret seed stands for; no task of it is stored in clear. The seed
+    is the installation's (in a cluster) or in the environment variable `OPSGYM_HELD_OUT_SEED` (on one machine)."""
     path: Annotated[str, Field(min_length=1)] | None = None
     """A file or folder of task rows (JSON or JSON lines), relative to the document that names it."""
     object_store: ObjectStoreSource | None = None
@@ -103,6 +107,8 @@ class Suite(Document):
     def _variant_of_builtin(self) -> Suite:
         if self.variant is not None and self.builtin is None:
             raise ValueError("variant goes with builtin; other suites have no variants")
+        if self.held_out and (self.builtin is None or self.variant is not None):
+            raise ValueError("heldOut goes with builtin and without variant: the secret seed says which one it is")
         return self
 
     @model_validator(mode="after")

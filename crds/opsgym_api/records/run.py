@@ -105,6 +105,11 @@ def variant_of(spec: Mapping[str, Any]) -> int:
     return int((spec.get("suite") or {}).get("variant") or 0)
 
 
+def is_held_out(spec: Mapping[str, Any]) -> bool:
+    """Whether a run's tasks are those of a secret seed's variant."""
+    return bool((spec.get("suite") or {}).get("heldOut"))
+
+
 def profile_of(spec: Mapping[str, Any], agent: str) -> str:
     """The profile of an agent of a run's spec, see `Agent.profile_label`; empty if the spec does not have the agent."""
     agents = spec.get("agents") or [{"name": DEFAULT_AGENT.name}]

@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlalchemy import Integer, MetaData, Table
 
+from opsgym_api.tasks.variants import LAST
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import PREFIXES, Kind, is_counted, load_order
 from opsgym_domains.variants.rewriting import Rewriting, Shift
@@ -491,7 +492,7 @@ class SeedScripts(Mapping[str, Callable[[], str]]):
         """The reader of a seed.
 
         Raises:
-            KeyError: There is no seed of this name, or the variant is not a number from 1 to 9999.
+            KeyError: There is no seed of this name, or the variant is not a number; see `opsgym_api.tasks.variants`.
         """
         base, at, number = name.partition("@")
         if not at:
@@ -520,4 +521,4 @@ class SeedScripts(Mapping[str, Callable[[], str]]):
 
 def is_variant(number: str) -> bool:
     """Whether a text is the number of a variant as seeds are named by it."""
-    return re.fullmatch(r"[1-9]\d{0,3}", number) is not None
+    return re.fullmatch(r"[1-9]\d{0,18}", number) is not None and int(number) <= LAST

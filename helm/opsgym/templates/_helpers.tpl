@@ -176,6 +176,9 @@ notifications: {{ .Values.notifications | toJson }}
 {{- end }}
 storeGateway: {url: "{{ ternary "https" "http" (not (empty .Values.storeGateway.tls.secret)) }}://{{ include "opsgym.fullname" . }}-store-gateway.{{ .Release.Namespace }}.svc:8080"}
 {{- end }}
+{{- with .Values.heldOut.secret }}
+heldOutSecret: {{ . | quote }}
+{{- end }}
 lease: {namespace: {{ .Release.Namespace }}, name: {{ include "opsgym.fullname" . }}-operator}
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}

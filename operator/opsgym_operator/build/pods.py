@@ -22,6 +22,7 @@ from opsgym_api.records.job_spec import (
 )
 from opsgym_api.records.store_gateway import ENV_STORE_TOKEN, store_url
 from opsgym_core.common.logs import ENV_LEVEL
+from opsgym_core.planning.held_out import ENV_SEED
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.job_spec import (
     ADMIN_FOLDER,
@@ -68,6 +69,10 @@ PREFLIGHT_DEADLINE_S = 900
 """Deadline of a preflight pod, which waits up to five minutes for the store."""
 SKIP_IDENTITY = "eks.amazonaws.com/skip-containers"
 """Annotation by which EKS gives containers no credentials of the pod's service account."""
+HELD_OUT_KEY = "seed"
+"""Key of the held-out seed in its Secret."""
+HELD_OUT_ROWS = "128Mi"
+"""Size limit of the rows of a held-out suite, which no disk gets; those of the largest suite are 17 MB."""
 PLACEMENT = {
     "node_selector", "tolerations", "affinity", "topology_spread_constraints", "priority_class_name",
     "runtime_class_name", "scheduler_name",
@@ -100,8 +105,9 @@ def task_pod(job: TaskJob, config: OperatorConfig) -> Manifest:
             *_store_env(job.resolved.store, config),
             *_gateway_env(config),
             *map(_key_env, key_envs(models)),
+            *_held_out_env(job.resolved.spec.suite, config),
             *_log_env(config),
-            *_trace_env(config),
+            *_trace_env(config, job.resolved.spec.suite),
             *outbound_env(config),
         ],
         **env_from(config.pods),
@@ -151,6 +157,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
             *(_store_env(source, config, ENV_SUITE_STORE, SUITE_ENV_PREFIX) if source else []),
             *_gateway_env(config),
             *map(_key_env, key_envs(models)),
+            *_held_out_env(suite, config),
             *_log_env(config),
             *outbound_env(config),
         ],
@@ -171,7 +178,7 @@ def preflight_pod(job: PreflightJob, config: OperatorConfig) -> Manifest:
     return {
         **_pod(config, config.pods),
         "activeDeadlineSeconds": PREFLIGHT_DEADLINE_S,
-        "initContainers": [_suite_export(suite.builtin, suite.variant, config)] if suite.builtin else [],
+        "initContainers": [_suite_export(suite.builtin, suite, config)] if suite.builtin else [],
         "containers": [main],
         "volumes": [
             _config_map(JOB_SPEC_VOLUME, job.name),
@@ -319,13 +326,22 @@ def _own_server(job: TaskJob, domain: str, port: int, config: OperatorConfig) ->
     }
 
 
-def _suite_export(suite: str, variant: int | None, config: OperatorConfig) -> Manifest:
-    varied = [] if variant is None else ["--variant", str(variant)]
+def _suite_export(name: str, suite: Suite, config: OperatorConfig) -> Manifest:
+    varied = [] if suite.variant is None else ["--variant", str(suite.variant)]
     return {
         "name": "suite",
         "image": config.images.domains,
         "imagePullPolicy": config.images.pull_policy,
-        "command": ["python", "-m", "opsgym_domains.suites", "export", suite, "/suite", *varied],
+        "command": [
+            "python",
+            "-m",
+            "opsgym_domains.suites",
+            "export",
+            name,
+            "/suite",
+            *(["--held-out"] if suite.held_out else varied),
+        ],
+        **({"env": env} if (env := _held_out_env(suite, config)) else {}),
         "resources": config.pods.resources.gym.model_dump(),
         "securityContext": _container_security(),
         # An unknown suite is reported on stderr.
@@ -390,16 +406,24 @@ def _log_env(config: OperatorConfig) -> list[Manifest]:
     return [] if config.log_level == "INFO" else [_env(ENV_LEVEL, config.log_level)]
 
 
-def _trace_env(config: OperatorConfig) -> list[Manifest]:
+def _held_out_env(suite: Suite, config: OperatorConfig) -> list[Manifest]:
+    """The secret seed, for containers that make the rows of a held-out suite or seal what is stored of it."""
+    if not suite.held_out or config.held_out_secret is None:
+        return []
+    return [_key_env(KeyEnv(ENV_SEED, config.held_out_secret, HELD_OUT_KEY))]
+
+
+def _trace_env(config: OperatorConfig, suite: Suite) -> list[Manifest]:
     """OpenTelemetry's variables, by which the agent's container reaches the collector."""
     tracing = config.tracing
     if tracing is None:
         return []
+    content = tracing.capture_content and not suite.held_out
     env = [
         _env("OTEL_EXPORTER_OTLP_ENDPOINT", tracing.endpoint),
         _env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
         _env("OTEL_TRACES_SAMPLER_ARG", f"{tracing.sampling_ratio:g}"),
-        _env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", str(tracing.capture_content).lower()),
+        _env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", str(content).lower()),
     ]
     if (secret := tracing.headers_secret) is not None:
         # Optional: an episode runs even if a collector refuses its spans.
@@ -421,7 +445,9 @@ def _config_map(volume: str, name: str, *, optional: bool = False) -> Manifest:
 
 def _suite_volume(suite: Suite) -> Manifest:
     # Optional: the preflight reports a missing ConfigMap; its pod must not wait for it.
-    return _config_map("suite", suite.config_map.name, optional=True) if suite.config_map else _empty("suite")
+    if suite.config_map:
+        return _config_map("suite", suite.config_map.name, optional=True)
+    return _memory("suite", HELD_OUT_ROWS) if suite.held_out else _empty("suite")
 
 
 def _gateway_volumes(config: OperatorConfig) -> list[Manifest]:

@@ -51,7 +51,7 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     refusals = [*_stores(run.namespace, spec, config, frozen=bool(frozen_models))]
     refusals += _pods(run.namespace, spec.pods or PodOptions(), config)
     if not frozen_models:
-        refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
+        refusals += [*_queue(spec, namespace), *_suite(spec, config), *_models(run.name, spec, namespace)]
     models = frozen_models or {
         entry.name: _resolve(entry, namespace) for entry in spec.all_models if _is_known(entry, namespace)
     }
@@ -168,7 +168,13 @@ def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal
         yield _Refusal(Reason.PRIORITY_CLASS_NOT_FOUND, message)
 
 
-def _suite(spec: EvalRunSpec) -> Iterator[_Refusal]:
+def _suite(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
+    if spec.suite.held_out and config.held_out_secret is None:
+        message = (
+            "spec.suite.heldOut: this installation has no held-out seed; have heldOut.secret set in its Helm values, "
+            "or use variant"
+        )
+        yield _Refusal(Reason.SUITE_NOT_ALLOWED, message)
     if spec.suite.path is not None:
         message = "spec.suite.path: a cluster cannot read local files; use builtin, configMap or objectStore"
         yield _Refusal(Reason.NOT_IN_CLUSTER, message)

@@ -1,0 +1,101 @@
+"""What of a run with a held-out suite is in clear, to whom."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from opsgym_api.records.attempt import Cell
+from opsgym_api.records.outcomes import ConfigReason, InfraReason
+from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.store.base import StoreError
+from opsgym_core.store.local import LocalStore
+from opsgym_core.store.location import open_store
+from opsgym_core.store.sealed import MAGIC, SEALED_MESSAGE, SealedStore, clear_message, is_clear
+from opsgym_runner.recording.seal import AesSeal
+
+KEYS = RunKeys("team.demo.0a1b")
+TRIAL = KEYS.trial(Cell(model="m", agent="react", mode="oracle", domain="itsm"), "itsm-core-a", 0)
+SEAL = AesSeal("a secret of thirty-two characters")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SealedStore:
+    return SealedStore(LocalStore(tmp_path), SEAL)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(KEYS.suite_task("itsm-core-a"), KEYS.suite_seed("ab"), KEYS.plan("p", "itsm-core-a")),
+        *(TRIAL.transcript, TRIAL.reasoning, TRIAL.state("gym"), TRIAL.difference("gym"), TRIAL.failed_transcript(0)),
+        KEYS.judged_trial("j", Cell(model="m", agent="react", mode="oracle", domain="itsm"), "a", 0),
+        KEYS.person_labels("p", Cell(model="m", agent="react", mode="oracle", domain="itsm"), "a", 0),
+        f"{KEYS.root}something/new.json",
+    ],
+)
+def test_what_tells_of_tasks_is_encrypted_and_only_the_key_opens_it(store: SealedStore, key: str) -> None:
+    store.put(key, b"Close incident INC_001 for Nadia")
+    kept = store.inner.get(key) or b""
+    assert kept.startswith(MAGIC)
+    assert b"Nadia" not in kept
+    assert store.get(key) == b"Close incident INC_001 for Nadia"
+    assert SealedStore(store.inner).get(key) is None
+    other = SealedStore(store.inner, AesSeal("another secret of thirty-two chars"))
+    with pytest.raises(StoreError, match="sealed with another held-out seed, or damaged"):
+        other.get(key)
+
+
+def test_one_content_is_never_encrypted_to_the_same_bytes(store: SealedStore) -> None:
+    for number in (0, 1):
+        store.put(TRIAL.failed_transcript(number), b"same")
+    assert store.inner.get(TRIAL.failed_transcript(0)) != store.inner.get(TRIAL.failed_transcript(1))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(KEYS.run_json, KEYS.control_json, KEYS.gate_json, KEYS.figures_json, KEYS.suite_index, KEYS.probe),
+        *(KEYS.look(1), KEYS.catalogue("ab"), KEYS.chunk("a"), f"{KEYS.report}index.html"),
+    ],
+)
+def test_specs_progress_and_decisions_stay_in_clear(store: SealedStore, key: str) -> None:
+    assert is_clear(key)
+    store.put(key, b"plain")
+    assert store.inner.get(key) == b"plain"
+
+
+@pytest.mark.parametrize("key", [TRIAL.record, TRIAL.attempt(0)])
+def test_a_record_keeps_its_figures_in_clear_and_the_key_reads_all_of_it(store: SealedStore, key: str) -> None:
+    whole = {
+        "score": 1, "reason": "invalid_row", "message": "row says Nadia", "answer": "Nadia left", "variant": 12345678901,
+        "verifiers": [{"index": 0, "name": "closed", "passed": True, "query": "SELECT 'Nadia'", "actual": "Nadia"}],
+        "state_differences": {"gym": {"rows": ["Nadia"]}},
+    }  # fmt: skip
+    assert store.put_once(key, json.dumps(whole).encode())
+    assert not store.put_once(key, b"{}")
+    kept = json.loads(store.inner.get(key) or b"")
+    assert "Nadia" not in json.dumps({name: value for name, value in kept.items() if name != "sealed"})
+    assert (kept["score"], kept["variant"], kept["message"]) == (1, 0, SEALED_MESSAGE)
+    assert kept["verifiers"] == [{"index": 0, "name": "closed", "passed": True}]
+    assert json.loads(store.get(key) or b"") == whole
+    assert json.loads(SealedStore(store.inner).get(key) or b"") == kept
+    other = SealedStore(store.inner, AesSeal("another secret of thirty-two chars"))
+    assert json.loads(other.get(key) or b"") == kept
+
+
+def test_messages_about_accounts_and_servers_stay_and_others_may_quote_a_task() -> None:
+    assert clear_message(InfraReason.MODEL_AUTH, "no key") == "no key"
+    assert clear_message(InfraReason.STORE_LOST, "no bucket") == "no bucket"
+    assert clear_message(InfraReason.GYM_LOST, "tool said Nadia") == SEALED_MESSAGE
+    assert clear_message(ConfigReason.INVALID_ROW, "row says Nadia") == SEALED_MESSAGE
+
+
+def test_a_store_without_a_key_writes_as_it_is_given(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path))
+    store.put(TRIAL.transcript, b"plain")
+    assert store.inner.get(TRIAL.transcript) == store.get(TRIAL.transcript) == b"plain"
+    assert list(store.keys("runs/")) == [TRIAL.transcript]
+    assert list(store.folders("runs")) == ["team.demo.0a1b"]
