@@ -70,7 +70,7 @@ def test_specs_progress_and_decisions_stay_in_clear(store: SealedStore, key: str
 @pytest.mark.parametrize("key", [TRIAL.record, TRIAL.attempt(0)])
 def test_a_record_keeps_its_figures_in_clear_and_the_key_reads_all_of_it(store: SealedStore, key: str) -> None:
     whole = {
-        "score": 1, "reason": "invalid_row", "message": "row says Nadia", "answer": "Nadia left", "variant": 12345678901,
+        "score": 1, "reason": "invalid_row", "message": "row says Nadia", "answer": "Nadia left", "variant": 1234567890,
         "verifiers": [{"index": 0, "name": "closed", "passed": True, "query": "SELECT 'Nadia'", "actual": "Nadia"}],
         "state_differences": {"gym": {"rows": ["Nadia"]}},
     }  # fmt: skip

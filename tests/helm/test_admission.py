@@ -207,3 +207,10 @@ def test_a_namespaced_release_has_policies_only_if_its_values_ask_for_them() -> 
     assert policies({"stores": [STORE]}) == 0
     assert policies(NAMESPACED) == policies(WIDE) == 6
     assert policies({**WIDE, "admissionPolicy": {"enabled": False}}) == 0
+
+
+def test_no_model_may_name_the_secret_of_held_out_suites() -> None:
+    objects = rendered({**WIDE, "heldOut": {"secret": "quiz"}})
+    stealing = written(evalmodel(credentials={"secret": "quiz"}))
+    assert denials(objects, stealing) != []
+    assert denials(rendered(WIDE), stealing) == []

@@ -704,3 +704,8 @@ def test_the_kinds_are_those_of_the_contracts() -> None:
 
 def test_the_kinds_can_be_let_go() -> None:
     assert not [manifest for manifest in rendered_crds({"keep": False}) if "annotations" in manifest["metadata"]]
+
+
+def test_the_operator_learns_the_secret_of_held_out_suites() -> None:
+    assert _config(rendered({"stores": [STORE], "heldOut": {"secret": "quiz"}})).held_out_secret == "quiz"
+    assert _config(rendered({"stores": [STORE]})).held_out_secret is None

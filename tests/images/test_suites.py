@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from opsgym_api.tasks.task import Task
+from opsgym_core.planning.held_out import ENV_SEED, variant_of_seed
 from opsgym_domains import registry, suites
 
 
@@ -34,6 +35,19 @@ def test_a_variant_is_exported_with_its_seed(tmp_path: Path) -> None:
         "builtin:desk@7",
         "builtin:charging@7",
     }
+
+
+def test_a_held_out_suite_is_exported_in_the_variant_of_the_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", "quickstart", str(tmp_path), "--held-out"]
+    assert suites.main(command) == suites.EXIT_UNKNOWN
+    assert "OPSGYM_HELD_OUT_SEED is not set" in capsys.readouterr().err
+    monkeypatch.setenv(ENV_SEED, "a secret of thirty-two characters")
+    assert suites.main(command) == 0
+    lines = (tmp_path / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
+    number = variant_of_seed("a secret of thirty-two characters")
+    assert tuple(Task.model_validate(json.loads(line)) for line in lines) == registry.load_suite("quickstart", number)
 
 
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

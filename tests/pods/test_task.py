@@ -25,10 +25,12 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import FrozenTask
 from opsgym_core.store.local import LocalStore
+from opsgym_core.store.sealed import SEALED_MESSAGE, SealedStore
 from opsgym_domains.kit.admin_token import AdminToken, new_token
 from opsgym_runner.pod.message import summary_of
 from opsgym_runner.pod.retrying_store import RetryingStore
 from opsgym_runner.pod.task import MOST_CUT_OFF, TaskPod
+from opsgym_runner.recording.seal import AesSeal
 from opsgym_runner.tracing.tracer import Tracing
 
 NOWHERE = "http://127.0.0.1:9"
@@ -461,3 +463,18 @@ def test_a_pod_whose_gyms_cannot_be_replaced_ends_and_the_rest_is_not_touched(po
 
     assert (ended.code, ended.message) == (Exit.INFRA_ERROR, b"1 of 3 trials are done; see their records")
     assert outcomes(pod, *refs) == [["passed/"], ["infra_error/gym_lost"], []]
+
+
+def test_the_message_of_a_held_out_trial_quotes_no_task(pod: Pod) -> None:
+    pod.environment["OPSGYM_HELD_OUT_SEED"] = "a secret of thirty-two characters"
+    store = SealedStore(pod.store, AesSeal(pod.environment["OPSGYM_HELD_OUT_SEED"]))
+    secret = {**ROW, "gym_servers_config": [{"mcp_server_name": "Nadia's notes"}]}
+    frozen = FrozenTask(row=secret, seeds={})
+    store.put(RunKeys(RUN).suite_task("rename-first"), frozen.model_dump_json().encode())
+
+    ended = pod.task(job_spec(NOWHERE))
+
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.CONFIG_ERROR)
+    assert ended.summary.message == SEALED_MESSAGE
+    assert b"Nadia" not in pod.everything()
+    assert "Nadia" in AttemptRecord.from_json(store.get(pod.keys.attempt(0)) or b"").message

@@ -20,6 +20,7 @@ from opsgym_operator.config import (
 )
 
 TRACING = TracingConfig(endpoint="http://collector:4318", sampling_ratio=0.25)
+OPEN_TRACING = TRACING.model_copy(update={"capture_content": True})
 
 
 def test_only_agent_containers_get_tracing_variables() -> None:
@@ -202,3 +203,28 @@ def test_pods_of_several_trials_replace_their_processes_and_have_time_for_each()
     commands = [container["command"] for container in pod["initContainers"]]
     assert [command[-1] for command in commands] == ["--restartable"] * 3
     assert job_spec(RUN, new_job(per_pod=2), CONFIG).trials_per_pod == 2
+
+
+def test_only_containers_that_make_or_seal_held_out_rows_get_the_seed_and_no_disk_gets_a_row() -> None:
+    config = CONFIG.model_copy(update={"held_out_secret": "quiz", "tracing": OPEN_TRACING})
+    seed = {"name": "OPSGYM_HELD_OUT_SEED", "valueFrom": {"secretKeyRef": {"name": "quiz", "key": "seed"}}}
+    content = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+    suite = Suite.model_validate({"builtin": "quickstart", "heldOut": True})
+    pod = task(config, spec=SPEC.model_copy(update={"suite": suite}))["spec"]["template"]["spec"]
+    assert [container["name"] for container in containers(pod) if seed in container.get("env", [])] == ["agent"]
+    assert {"name": content, "value": "false"} in pod["containers"][0]["env"]
+    check = preflight(suite, config)["spec"]["template"]["spec"]
+    assert [container["name"] for container in containers(check) if seed in container["env"]] == ["suite", "preflight"]
+    assert check["initContainers"][0]["command"][-3:] == ["quickstart", "/suite", "--held-out"]
+    (volume,) = [volume for volume in check["volumes"] if volume["name"] == "suite"]
+    assert volume["emptyDir"]["medium"] == "Memory"
+
+
+def test_pods_of_other_runs_do_not_get_the_held_out_seed() -> None:
+    config = CONFIG.model_copy(update={"held_out_secret": "quiz", "tracing": OPEN_TRACING})
+    pod = task(config)["spec"]["template"]["spec"]
+    assert "quiz" not in json.dumps(pod)
+    assert {"name": "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "value": "true"} in pod["containers"][0][
+        "env"
+    ]
+    assert "quiz" not in json.dumps(preflight(Suite.model_validate({"builtin": "quickstart"}), config))

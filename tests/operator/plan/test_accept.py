@@ -213,6 +213,7 @@ def test_the_author_of_an_evalrun_cannot_send_a_secret_away(field: str, fields: 
     [
         ({"models": inline(credentials={"secret": "tls"})}, Reason.CREDENTIALS_NOT_ALLOWED),
         ({"suite": {"objectStore": {"store": "results", "key": "suites/finance/"}}}, Reason.SUITE_NOT_ALLOWED),
+        ({"suite": {"builtin": "quickstart", "heldOut": True}}, Reason.SUITE_NOT_ALLOWED),
         ({"pods": {"profile": "gpu"}}, Reason.POD_PROFILE_NOT_FOUND),
         ({"pods": {"labels": {"network": "open"}}}, Reason.PODS_NOT_ALLOWED),
     ],
@@ -229,8 +230,12 @@ def test_a_run_that_is_not_allowed_is_stalled_and_gets_no_object(fields: dict[st
 
 def test_a_secret_of_the_installation_is_no_models() -> None:
     webhooks = NotificationsConfig(webhooks=[WebhookConfig(name="desk", secret="hook")])
-    config = CONFIG.model_copy(update={"notifications": webhooks})
-    for secret, use in (("opsgym-results", "store results"), ("hook", "webhook desk")):
+    config = CONFIG.model_copy(update={"notifications": webhooks, "held_out_secret": "quiz"})
+    for secret, use in (
+        ("opsgym-results", "store results"),
+        ("hook", "webhook desk"),
+        ("quiz", "held-out suites"),
+    ):
         namespace = ObservedNamespace(models={"gpt": model("gpt", credentials={"secret": secret})})
         assert credentials_refusal(config, namespace) == (
             f"EvalModel gpt: spec.credentials: Secret {secret!r} is for {use}; put a model's key into its own"
