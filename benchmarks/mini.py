@@ -78,7 +78,7 @@ class Prediction:
     @property
     def errors(self) -> list[float]:
         """Of each agent, signed."""
-        return [said - true for said, true in zip(self.sample, self.whole, strict=True)]
+        return [predicted - true for predicted, true in zip(self.sample, self.whole, strict=True)]
 
     @property
     def ordered_alike(self) -> float:

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -15,7 +16,6 @@ from tests.cli.pages import read_report
 from tests.cli.world import World
 
 from opsgym_api.records.attempt import TrialRecord
-from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.variants import LAST_PUBLIC
 from opsgym_core.planning.held_out import ENV_SEED, variant_of_seed
 from opsgym_domains import registry
@@ -43,8 +43,8 @@ def ids() -> list[str]:
     return [task.task_id for task in registry.load_suite(SUITE) if task.feasible][:2]
 
 
-def held_out_tasks() -> list[Task]:
-    return [task for task in registry.load_suite(SUITE, variant_of_seed(SEED)) if task.task_id in ids()]
+def held_out_rows() -> list[dict[str, Any]]:
+    return [row for row in registry.suite_rows(SUITE, variant_of_seed(SEED)) if row["task_id"] in ids()]
 
 
 def contents(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -59,26 +59,27 @@ def contents(folder: Path) -> Iterator[tuple[Path, str]]:
             yield file, content.decode("utf-8", "replace")
 
 
-def secrets_of(task: Task) -> set[str]:
-    """What only the held-out rows say: the variant, the prompt, names of people and values that verifiers expect."""
-    persons = {str(info["name"]) for gym in task.gym_servers_config if (info := gym.user_info)}
-    return {str(variant_of_seed(SEED)), task.user_prompt[:40], *persons, f"@{variant_of_seed(SEED)}"}
+def held_out_texts() -> set[str]:
+    """What only the held-out rows say: the variant's number, the prompts and the acting users."""
+    prompts = {row["user_prompt"][:40] for row in held_out_rows()}
+    users = {gym["user_info"]["name"] for row in held_out_rows() for gym in row["gym_servers_config"]}
+    return {str(variant_of_seed(SEED)), *prompts, *users}
 
 
 def test_the_variant_of_a_seed_is_none_that_a_spec_can_name_and_differs_by_seed() -> None:
     other = variant_of_seed(SEED + "!")
     assert variant_of_seed(SEED) > LAST_PUBLIC
     assert variant_of_seed(SEED) == variant_of_seed(SEED) != other
-    assert held_out_tasks() != [task for task in registry.load_suite(SUITE) if task.task_id in ids()]
+    assert held_out_rows() != [row for row in registry.suite_rows(SUITE) if row["task_id"] in ids()]
 
 
 def test_a_run_is_scored_and_none_of_its_files_has_a_text_of_its_tasks(world: World) -> None:
     assert [(trial.cell.model, trial.score) for trial in world.trials()] == [*[("gold", 1)] * 2, *[("noop", 0)] * 2]
-    texts = set().union(*map(secrets_of, held_out_tasks()))
-    found = [
+    texts = held_out_texts()
+    leaked = [
         (file.name, text) for file, content in contents(world.folder / "results") for text in texts if text in content
     ]
-    assert found == []
+    assert leaked == []
     # The same texts are in the files of a run that is not sealed, so the search would find them.
     variant = {"builtin": SUITE, "variant": 7, "ids": ids()}
     plain = World(world.folder / "plain", world.gyms)
@@ -99,7 +100,7 @@ def test_scores_are_read_without_the_seed_and_the_suite_is_named(world: World) -
     assert page.page.run.suite == f"{SUITE}@held-out"
     details = [page.detail(row) for row in range(4)]
     assert all(not detail.transcript and not detail.texts for detail in details)
-    texts = set().union(*map(secrets_of, held_out_tasks()))
+    texts = held_out_texts()
     shown = [page.page.model_dump_json(), *(detail.model_dump_json() for detail in details)]
     assert not [text for content in shown for text in texts if text in content]
 
@@ -110,7 +111,7 @@ def test_the_seed_opens_the_run_to_verify_it_again_and_what_that_writes_is_seale
     assert f"set {ENV_SEED} to read its tasks and transcripts" in without.stderr
     again = world.inline("rescore", "demo", **SECRET)
     assert again.returncode == 0, again.stderr
-    texts = set().union(*map(secrets_of, held_out_tasks()))
+    texts = held_out_texts()
     assert not [text for _file, content in contents(world.folder / "results") for text in texts if text in content]
 
 

@@ -38,9 +38,9 @@ def store(tmp_path: Path) -> SealedStore:
 )
 def test_what_tells_of_tasks_is_encrypted_and_only_the_key_opens_it(store: SealedStore, key: str) -> None:
     store.put(key, b"Close incident INC_001 for Nadia")
-    kept = store.inner.get(key) or b""
-    assert kept.startswith(MAGIC)
-    assert b"Nadia" not in kept
+    stored = store.inner.get(key) or b""
+    assert stored.startswith(MAGIC)
+    assert b"Nadia" not in stored
     assert store.get(key) == b"Close incident INC_001 for Nadia"
     assert SealedStore(store.inner).get(key) is None
     other = SealedStore(store.inner, AesSeal("another secret of thirty-two chars"))
@@ -76,14 +76,14 @@ def test_a_record_keeps_its_figures_in_clear_and_the_key_reads_all_of_it(store: 
     }  # fmt: skip
     assert store.put_once(key, json.dumps(whole).encode())
     assert not store.put_once(key, b"{}")
-    kept = json.loads(store.inner.get(key) or b"")
-    assert "Nadia" not in json.dumps({name: value for name, value in kept.items() if name != "sealed"})
-    assert (kept["score"], kept["variant"], kept["message"]) == (1, 0, SEALED_MESSAGE)
-    assert kept["verifiers"] == [{"index": 0, "name": "closed", "passed": True}]
+    stored = json.loads(store.inner.get(key) or b"")
+    assert "Nadia" not in json.dumps({name: value for name, value in stored.items() if name != "sealed"})
+    assert (stored["score"], stored["variant"], stored["message"]) == (1, 0, SEALED_MESSAGE)
+    assert stored["verifiers"] == [{"index": 0, "name": "closed", "passed": True}]
     assert json.loads(store.get(key) or b"") == whole
-    assert json.loads(SealedStore(store.inner).get(key) or b"") == kept
+    assert json.loads(SealedStore(store.inner).get(key) or b"") == stored
     other = SealedStore(store.inner, AesSeal("another secret of thirty-two chars"))
-    assert json.loads(other.get(key) or b"") == kept
+    assert json.loads(other.get(key) or b"") == stored
 
 
 def test_messages_about_accounts_and_servers_stay_and_others_may_quote_a_task() -> None:

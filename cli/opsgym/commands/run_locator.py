@@ -131,9 +131,9 @@ def _as_it_is(store: Store, _run: str) -> Store:
 
 def _in_store(location: str, run: str, reader: Reader[T], opened: Opened) -> tuple[Store, T]:
     store = _existing_store(location)
-    found = find_run(store, run)
-    store = opened(store, found)
-    return store, reader(store, found)
+    run_id = find_run(store, run)
+    store = opened(store, run_id)
+    return store, reader(store, run_id)
 
 
 def _in_cluster(cluster: Cluster, run: str, reader: Reader[T], opened: Opened) -> tuple[Store, T]:

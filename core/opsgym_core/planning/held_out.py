@@ -16,7 +16,7 @@ from opsgym_api.tasks.variants import LAST_PUBLIC
 ENV_SEED = "OPSGYM_HELD_OUT_SEED"
 """Environment variable: the secret seed."""
 LEAST_CHARACTERS = 32
-"""Shorter seeds could be guessed: whoever has the rows of one could find it by trying."""
+"""Shorter seeds could be found by trying, from the rows of one."""
 _ADVICE = "set it to a secret of 32 characters or more, for instance of `openssl rand -hex 32`"
 
 

@@ -109,8 +109,8 @@ def _suites(whole: Section, selections: Mapping[str, Collection[str]]) -> Iterat
     rows = []
     for name, tasks in zip((WHOLE, *selections), parts, strict=True):
         counts, figures = Counter(authored.task.domain for authored in tasks), Section(name, tasks).row
-        kept = [figures[column] for column in ("tasks", "mean steps", "infeasible", "groups")]
-        rows.append([f"`{name}`", *kept, *(str(counts[domain]) for domain in names)])
+        shown = [figures[column] for column in ("tasks", "mean steps", "infeasible", "groups")]
+        rows.append([f"`{name}`", *shown, *(str(counts[domain]) for domain in names)])
     yield from _table(["suite", "tasks", "mean steps", "infeasible", "groups", *names], rows)
 
 
