@@ -1,7 +1,7 @@
 """`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md.
 
-`python -m benchmarks careless` plays careless agents, which takes long, `python -m benchmarks mini` simulates agents,
-and `python -m benchmarks testtime FOLDER` reads what a test run wrote; they are run only by their names.
+Run only by their names: `python -m benchmarks careless` plays careless agents, `whole` plays the whole benchmark twice,
+`mini` simulates agents, and `testtime FOLDER` reads what a test run wrote.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from benchmarks import (
     size,
     summaries,
     test_time,
+    whole,
 )
 
 ALL = {
@@ -51,6 +52,7 @@ NAMED: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "careless": careless.measure_arguments,
     "mini": mini.measure_arguments,
     "testtime": test_time.measure_arguments,
+    "whole": whole.measure_arguments,
 }
 """Benchmarks that are run only by their names; the arguments after the name are theirs."""
 

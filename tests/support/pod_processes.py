@@ -57,6 +57,8 @@ class PodProcesses:
     volumes: Path
     trials_per_pod: int
     url: str
+    further: Sequence[str] = ()
+    """Domains of further gym servers."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     """Postgres and gym server by container."""
     ended: dict[str, EndedProcess] = field(default_factory=dict)
@@ -64,13 +66,19 @@ class PodProcesses:
 
     @classmethod
     @contextmanager
-    def started(cls, folder: Path, trials_per_pod: int = 1) -> Iterator[PodProcesses]:
-        """Starts Postgres and gym server in a folder that has `baked` data."""
+    def started(cls, folder: Path, trials_per_pod: int = 1, further: Sequence[str] = ()) -> Iterator[PodProcesses]:
+        """Starts Postgres and gym server in a folder that has `baked` data.
+
+        Args:
+            folder: The folder.
+            trials_per_pod: Trials that the pod plays in turn.
+            further: Domains whose gym servers the pod has besides.
+        """
         with tempfile.TemporaryDirectory(dir=MEMORY) as volumes:
             Path(volumes).chmod(0o755)
             for name in ("data", "socket"):
                 volume(Path(volumes) / name)
-            pod = cls(folder, Path(volumes), trials_per_pod, f"http://127.0.0.1:{_free_port()}")
+            pod = cls(folder, Path(volumes), trials_per_pod, f"http://127.0.0.1:{_free_port()}", further)
             try:
                 pod._start()
                 yield pod
@@ -84,13 +92,19 @@ class PodProcesses:
         postgres = command("run", "--baked", self.folder / "baked", *places, *restartable)
         self.processes["postgres"] = self._launch("postgres", postgres, environment())
         until((volumes / "socket" / ".s.PGSQL.5432").exists, "Postgres listens")
-        ready = volumes / "ready"
-        gym = [sys.executable, "-m", "opsgym_domains.serve", DOMAIN, "--port", self.url.rpartition(":")[2]]
-        gym += ["--ready-file", str(ready), "--admin-token-file", str(self.token_file), *restartable]
         self.token_file.unlink(missing_ok=True)
-        host = {"OPSGYM_POSTGRES_HOST": str(volumes / "socket"), "OPSGYM_POSTGRES_USER": "postgres"}
-        self.processes["gym"] = self._launch("gym", gym, {**os.environ, **host})
-        until(ready.exists, "the gym server is ready")
+        self._start_gym("gym", DOMAIN, self.url.rpartition(":")[2], self.token_file)
+        for domain in self.further:
+            self._start_gym(f"gym-{domain}", domain, str(_free_port()), volumes / f"token-{domain}")
+        for name in self.processes.keys() - {"postgres"}:
+            until((volumes / f"ready-{name}").exists, f"{name} is ready")
+
+    def _start_gym(self, name: str, domain: str, port: str, token_file: Path) -> None:
+        gym = [sys.executable, "-m", "opsgym_domains.serve", domain, "--port", port]
+        gym += ["--ready-file", str(self.volumes / f"ready-{name}"), "--admin-token-file", str(token_file)]
+        gym += ["--restartable"] if self.trials_per_pod > 1 else []
+        host = {"OPSGYM_POSTGRES_HOST": str(self.volumes / "socket"), "OPSGYM_POSTGRES_USER": "postgres"}
+        self.processes[name] = self._launch(name, gym, {**os.environ, **host})
 
     @property
     def token_file(self) -> Path:
