@@ -90,7 +90,9 @@ class PodProcesses:
         restartable = ["--restartable"] if self.trials_per_pod > 1 else []
         places = ("--data", volumes / "data", "--socket", volumes / "socket")
         postgres = command("run", "--baked", self.folder / "baked", *places, *restartable)
-        self.processes["postgres"] = self._launch("postgres", postgres, environment())
+        domains = ",".join(sorted({DOMAIN, *self.further}))
+        variables = {**environment(), "OPSGYM_POSTGRES_DOMAINS": domains}
+        self.processes["postgres"] = self._launch("postgres", postgres, variables)
         until((volumes / "socket" / ".s.PGSQL.5432").exists, "Postgres listens")
         self.token_file.unlink(missing_ok=True)
         self._start_gym("gym", DOMAIN, self.url.rpartition(":")[2], self.token_file)
