@@ -98,11 +98,11 @@ def test_lists_are_read_page_by_page(server: ApiServer) -> None:
 
 
 def test_a_list_of_metadata_holds_nothing_of_who_wrote_which_field(server: ApiServer) -> None:
-    kept = {"name": "p", "uid": "1", "resourceVersion": "5"}
+    shown = {"name": "p", "uid": "1", "resourceVersion": "5"}
     fields = [{"manager": "kubelet", "fieldsV1": {"f:status": {"f:phase": {}}}}]
-    answer = {"items": [{"metadata": {**kept, "managedFields": fields}}], "metadata": {}}
+    answer = {"items": [{"metadata": {**shown, "managedFields": fields}}], "metadata": {}}
     server.answer("GET", "/api/v1/namespaces/team/pods", 200, answer)
-    assert with_client(lambda client: client.list(PODS, "team", metadata_only=True)) == [{"metadata": kept}]
+    assert with_client(lambda client: client.list(PODS, "team", metadata_only=True)) == [{"metadata": shown}]
     assert with_client(lambda client: client.list(PODS, "team")) == answer["items"]
 
 

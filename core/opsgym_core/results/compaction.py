@@ -155,7 +155,7 @@ def gather(
     run: str,
     record: RunRecord | None,
     *,
-    kept: Callable[[ScoredAttempt], ScoredAttempt] | None = None,
+    trim: Callable[[ScoredAttempt], ScoredAttempt] | None = None,
 ) -> tuple[RowCollection, RowCollection]:
     """Rows of a run from its chunks, and the rows that only single records have.
 
@@ -165,7 +165,7 @@ def gather(
         store: The store.
         run: Id of the run.
         record: Record of the run, with the number of trials of each cell; None before the run is frozen.
-        kept: What is kept of the row of a scored trial; all of it by default.
+        trim: What is kept of the row of a scored trial; all of it by default.
 
     Raises:
         StoreError: The store cannot be read.
@@ -173,13 +173,13 @@ def gather(
     keys = RunKeys(run)
     chunked, loose = RowCollection(), RowCollection()
     with _no_garbage_collection(), ThreadPoolExecutor(READERS) as pool:
-        for cells in pool.map(partial(_cells, store, kept=kept), store.keys(keys.chunks)):
+        for cells in pool.map(partial(_cells, store, trim=trim), store.keys(keys.chunks)):
             for cell in cells:
                 chunked.add(cell)
         unread = _unread(store, keys, record, chunked, pool)
         while batch := list(islice(unread, CHUNK_ROWS)):
             for rows in filter(None, pool.map(partial(_readable_row, store, record), batch)):
-                loose.add(_kept(rows, kept))
+                loose.add(_trimmed(rows, trim))
             # boto3 leaves reference cycles with each object that it reads: 30 MB with ten thousand.
             gc.collect(0)
     return chunked, loose
@@ -233,15 +233,15 @@ def compact(store: Store, record: RunRecord) -> int:
     return written
 
 
-def _cells(store: Store, key: str, kept: Callable[[ScoredAttempt], ScoredAttempt] | None = None) -> Sequence[CellRows]:
+def _cells(store: Store, key: str, trim: Callable[[ScoredAttempt], ScoredAttempt] | None = None) -> Sequence[CellRows]:
     try:
-        return [_kept(cell, kept) for cell in read_chunk(store, key)]
+        return [_trimmed(cell, trim) for cell in read_chunk(store, key)]
     except InputError:  # the single records that it repeats are read instead
         return ()
 
 
-def _kept(cell: CellRows, kept: Callable[[ScoredAttempt], ScoredAttempt] | None) -> CellRows:
-    return cell if kept is None else replace(cell, trials=tuple(map(kept, cell.trials)))
+def _trimmed(cell: CellRows, trim: Callable[[ScoredAttempt], ScoredAttempt] | None) -> CellRows:
+    return cell if trim is None else replace(cell, trials=tuple(map(trim, cell.trials)))
 
 
 @contextmanager

@@ -132,7 +132,7 @@ def read_stored_run(store: Store, run: str, since: datetime | None = None) -> St
     record = _get(store, keys.run_json, RunRecord)
     if record is not None:
         record = _with_looks(store, record)
-    rows, loose = gather(store, run, record, kept=partial(_without_details, since=since))
+    rows, loose = gather(store, run, record, trim=partial(_without_details, since=since))
     for cell in loose.rows():
         rows.add(cell)
     return StoredRun(
