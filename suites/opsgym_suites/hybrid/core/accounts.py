@@ -330,7 +330,7 @@ def _one_more_year(systems: Systems) -> Job:
         )
 
     entered = _renewed(old, "active", "2027-12-31")
-    kept = in_drive(set_labels(files, scan, retention_until="2028-12-31"))
+    lasting = in_drive(set_labels(files, scan, retention_until="2028-12-31"))
     sent = in_mail(send(mail, duncan, [user.email], "Your support", "It goes on until 31 December 2027. Thank you."))
     posted = in_teams(post(room, "Kelder Water has signed for support until 31 December 2027. Duncan"))
     return Job(
@@ -347,7 +347,7 @@ def _one_more_year(systems: Systems) -> Job:
             "Enter the signed contract for 2027, and move the entitlements of the old one (CSM-CON-1, CON-3).",
             "Extend the retention by a year, write to the primary contact, and post.",
         ),
-        (*looked, *entered, *moved(moving), *kept, *sent, *posted),
+        (*looked, *entered, *moved(moving), *lasting, *sent, *posted),
         f"{len(moving)} entitlements moved to the new contract of Kelder Water, which ends on 31 December 2027.",
         (r"\b(2|two)\b",),
         ("update_contract", "add_new_entitlement", "update_files", "send_notification"),
@@ -361,15 +361,15 @@ def _one_more_year(systems: Systems) -> Job:
                     *looked,
                     *entered,
                     *moved([*moving, *desk.entitlements(before)]),
-                    *kept,
+                    *lasting,
                     *sent,
                     *posted,
                 ),
                 "Two, no, all four moved.",
             ),
-            "leaves them": ((*looked, *entered, *kept, *sent, *posted), "None of the two moved."),
+            "leaves them": ((*looked, *entered, *lasting, *sent, *posted), "None of the two moved."),
             "enters a draft": (
-                (*looked, *_renewed(old, "draft", "2027-12-31"), *moved(moving), *kept, *sent, *posted),
+                (*looked, *_renewed(old, "draft", "2027-12-31"), *moved(moving), *lasting, *sent, *posted),
                 "Two moved.",
             ),
         },
@@ -410,7 +410,7 @@ def _silence(systems: Systems) -> Iterator[Job]:
         )
 
     wrote = in_mail(
-        send(mail, lachlan, [user.email], case.number, "Philippa Gow has left us. I have your case and am sorry.")
+        send(mail, lachlan, [user.email], "Shaft in the overview", "Philippa Gow has left us. I have your case now.")
     )
 
     def entered(time: Any) -> tuple[ToolCall, ...]:
@@ -425,9 +425,9 @@ def _silence(systems: Systems) -> Iterator[Job]:
         actor,
         (CSM, EMAIL, CALENDAR, TEAMS),
         f"{case.number}: they've been writing to Philippa Gow for weeks, who has left. So: escalate it properly, "
-        "reason and alerts as per policy (no matter who's on holiday). Write to its contact, subject: the number "
-        "of the case, that Philippa Gow has left and that I have the case now. Half an hour with Linnea Storrs "
-        "in my own calendar, 'Shaft of Bendigo', wednesday 18 November, first full or half hour from 10:30 in "
+        "reason and alerts as per policy (no matter who's on holiday). Write to its contact, subject "
+        "'Shaft in the overview', that Philippa Gow has left and that I have the case now. Half an hour with Linnea "
+        "Storrs in my own calendar, 'Shaft of Bendigo', wednesday 18 November, first full or half hour from 10:30 in "
         "Sydney when we're both free, done by 17:00. And post in our channel Bendigo Mines that it's escalated "
         "and that I've written to the contact, with number and my name. Reason, and time with Linnea?",
         (

@@ -259,7 +259,6 @@ class Overnight:
     summary: str
     prompt: str
     message: str
-    turned: bool
     says: tuple[str, ...]
 
 
@@ -277,7 +276,6 @@ OVERNIGHTS = (
         "sits in London, the SLA runs again, the contact gets the next steps, and a visit of an hour, 'Visit to "
         "Pelham', is entered in Customer visits for tomorrow, 18 November, at 11:00 in London with that member. "
         "How did it end?",
-        turned=True,
         says=(term("resolved"),),
     ),
 )
@@ -338,10 +336,7 @@ def _meter(systems: Systems, one: Overnight) -> Job:
             *in_calendar(LIST, create(visits, "Visit to Pelham", start, 60, LONDON, attendees=systems.guests([name]))),
         )
 
-    right, opposite = (resolved, sent("Bram Hallowell")) if one.turned else (sent("Bram Hallowell"), resolved)
-    wrong = sent("Winona Tabor")
     day_one = tuple(made.model_copy(update={"day": 1}) for made in first)
-    end = "resolved, the meter counts" if one.turned else "in progress with Bram Hallowell of Field Visits"
     return Job(
         one.slug,
         "Keziah Monroe",
@@ -350,38 +345,24 @@ def _meter(systems: Systems, one: Overnight) -> Job:
         (
             "Set the case to pending, pause its SLA, remind the contact (CSM-CAS-6, SLA-4), and post it.",
             "On the next day read the case again: its short description decides.",
-            "Resolve it with the article (CSM-CAS-7, SLA-5), or give it to the member in London and enter the visit.",
+            "Resolve it with the article (CSM-CAS-7, SLA-5): it says that the meter counts.",
         ),
         first,
-        f"{case.number} is {end}.",
+        f"{case.number} is resolved, the meter counts.",
         one.says,
         ("assign_case_to_user", "link_new_case_sla", "create_draft", "patch_event"),
         {"escalates it": in_csm(service.update_case(case, escalation=True, escalation_reason="urgency"))},
         {
             "does the opposite": (
-                (*day_one, *on(2, *again, *opposite)),
+                (*day_one, *on(2, *again, *sent("Bram Hallowell"))),
                 "It is resolved, Hallowell need not go.",
             ),
             "does not look again": (day_one, "It is pending, not resolved; Hallowell waits."),
-            **(
-                {}
-                if one.turned
-                else {"sends another member": ((*day_one, *on(2, *again, *wrong)), "Winona, not Bram Hallowell.")}
-            ),
-            **(
-                {
-                    "leaves the SLA": (
-                        (*day_one, *on(2, *again, *resolved[:3], *resolved[4:])),
-                        "It is resolved.",
-                    )
-                }
-                if one.turned
-                else {}
-            ),
+            "leaves the SLA": ((*day_one, *on(2, *again, *resolved[:3], *resolved[4:])), "It is resolved."),
         },
         changes={CSM.gym: changes},
         happenings=(event_on(CSM.gym, changes.happens_at(OVERNIGHT)),),
-        day_two=(one.message, (*again, *right)),
+        day_two=(one.message, (*again, *resolved)),
         first_answer=f"{case.number} is pending, and the channel knows.",
         first_says=(term("pending"),),
         in_posts={"Pelham": (case.number,)},

@@ -228,7 +228,7 @@ def _contact_is_gone(systems: Systems) -> Job:
         "have the update, I don't want the other two either; just tell me why.",
         (
             "Read the case, the contacts of its account, and her user.",
-            "She is no active contact any more, and only those are notified (CSM-NTF-1): decline everything (REF-1).",
+            "She is not an active contact any more; only those are notified (CSM-NTF-1): decline everything (REF-1).",
         ),
         looked,
         "I sent and posted nothing: Harriet Beckwith is no longer active as a contact of Ashdown Canals, and "
