@@ -208,6 +208,11 @@ def vacation(
     )
 
 
+def switched_off(reply: ToolCall) -> ToolCall:
+    """The automatic reply turned off, with the text and the dates of the call that turned it on."""
+    return reply.model_copy(update={"arguments": {**reply.arguments, "enableAutoReply": False}})
+
+
 def delegate(user: User, address: str) -> ToolCall:
     """Gives a delegate access."""
     return call("email_create_delegate", userId=user.primary_email, delegateEmail=address)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsgym_suites.hybrid.core.accounts import accounts
+from opsgym_suites.hybrid.core.all_or_nothing import all_or_nothing
 from opsgym_suites.hybrid.core.audits import audits
 from opsgym_suites.hybrid.core.boards import boards
 from opsgym_suites.hybrid.core.commitments import commitments
@@ -55,4 +56,5 @@ def drafts(worlds: Worlds) -> list[Draft]:
         *reconciling(worlds),
         *returning(worlds),
         *replacements(worlds),
+        *all_or_nothing(worlds),
     ]

@@ -252,6 +252,23 @@ OVERNIGHTS = (
         ),
         says="resolved",
     ),
+    Overnight(
+        "channel-outlives-the-night",
+        over=False,
+        prompt=(
+            "our notice to customers on drive (Notice to customers): someone from outside may change it!! "
+            "commenting is all that they may do, fix that, and leave Venetia as she is. see too what the replies "
+            "to the comment there say: if it's Keziah who releases it, put 'Notice: Keziah releases it.' into "
+            "the notes of {incident}. who from outside was it?"
+        ),
+        message=(
+            "how does {incident} stand? resolved -> last post in Gateway 16 November with the number, that it's "
+            "over; then the channel is put to rest as our rules say; role of that contact on the notice goes; "
+            "comment 'Over.' on Timeline. any other status -> post number + status in the channel, touch neither "
+            "channel nor role, comment 'Not over.' on Timeline. so?"
+        ),
+        says="on_hold",
+    ),
 )
 
 

@@ -17,10 +17,12 @@ from opsgym_suites.calendar.calls import share as share_calendar
 from opsgym_suites.drive.calls import hand_over, inside, named, permissions_of, set_role
 from opsgym_suites.email.calls import (
     create_filter,
+    delegate,
     end_delegate,
     read_thread,
     search,
     send,
+    switched_off,
     vacation,
     with_mailbox,
 )
@@ -28,7 +30,7 @@ from opsgym_suites.hr.calls import find_case, find_user
 from opsgym_suites.hybrid.core.jobs import Calls, Job, in_calendar, in_drive, in_hr, in_itsm, in_mail, in_teams, written
 from opsgym_suites.hybrid.core.people import granted, people_of
 from opsgym_suites.hybrid.servers import CALENDAR, DRIVE, EMAIL, HR, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import MORNING, NOW, OVERNIGHT, Systems
 from opsgym_suites.itsm.calls import find_incident, notify, update_incident
 from opsgym_suites.itsm.calls import find_user as find_at_desk
 from opsgym_suites.kit.answers import on_date, term
@@ -56,7 +58,7 @@ from opsgym_suites.teams.calls import (
 def returning(worlds: Worlds) -> Iterator[Draft]:
     """Tasks about people who go on leave or come back."""
     systems = Systems(worlds)
-    for scene in (_parent, _conference, _training, _extension):
+    for scene in (_parent, _unpaid_week, _conference, _training, _extension):
         for job in scene(systems):
             yield written(systems, job)
 
@@ -131,6 +133,108 @@ def _parent(systems: Systems) -> Iterator[Job]:
         in_mails={"Quotes": (r"\bingram\b", r"\bkester\b")},
         access=Access.STRICT,
     )  # fmt: skip
+
+
+# --- an unpaid week, which HR may call off ---------------------------------------------------------------------------
+
+
+def _unpaid_week(systems: Systems) -> Iterator[Job]:
+    """What was prepared on the first day is undone on the second if HR has called the leave off, and only then."""
+    yield _unpaid(systems, slug="unpaid-days-are-called-off", off=True)
+    yield _unpaid(systems, slug="unpaid-days-begin", off=False)
+
+
+_FIRST_DAY = {
+    True: "My unpaid days off: {case} in HR says when. As long as HR has not cancelled it, prepare it. Automatic "
+    "reply, to the company only, from 17 November 2026, 00:00 UTC, to midnight UTC at the end of the last day that HR "
+    "has; it names Keziah Monroe, who gets a mail from me, 'My week', that I am away and people will ask her. She does "
+    "not get into my mailbox yet. My last day off?",
+    False: "pls prepare my days off w/o pay, {case} in HR has the dates (if it isn't cancelled, else nothing): auto "
+    "reply for the company only, starts 17 November 2026, 00:00 UTC, ends midnight UTC after the last of the days, "
+    "naming Keziah Monroe. and send her a mail 'My week' so she knows I'm away and people ask her. access to my "
+    "mailbox: not yet. what's the last day?",
+}
+_SECOND_DAY = {
+    True: "Morning. They were short of people last night, so please look into HR again. If it is cancelled now, switch "
+    "the reply off, send Keziah a mail 'I am here', and my status in Teams is 'Here all week'. If it stands, Keziah "
+    "becomes a delegate of my mailbox, and the status is 'Off until Friday'. Which one was it?",
+    False: "me again, from the train. someone said HR stopped all unpaid leave this week?? look at it again. stopped "
+    "for me -> reply off, mail 'I am here' to keziah, status in teams 'Here all week'. not stopped -> the reply stays, "
+    "keziah becomes delegate of my mailbox, status 'Off until Friday'. so?",
+}
+
+
+def _unpaid(systems: Systems, *, slug: str, off: bool) -> Job:
+    name, stand_in = "Gideon Rusk", "Keziah Monroe"
+    mail, case = systems.mail, systems.hr.case("unpaid-rusk")
+    gideon, keziah = mail.mailbox(name), mail.mailbox(stand_in)
+    changes: ScenarioEvent[Any] = ScenarioEvent(systems.hr, MORNING - NOW)
+    if off:
+        changes.change(case, status="cancelled", worknotes="Called off: too few people in that week.")
+    text = "I am away until 19 November. Please ask Keziah Monroe."
+
+    def replying(last: str) -> Calls:
+        return in_mail(vacation(gideon, text, at("11-17 00:00"), at(last)))
+
+    looked = (
+        *in_hr(find_case(case)),
+        *in_mail(with_mailbox("get_vacation_settings", gideon), with_mailbox("email_list_delegates", gideon)),
+    )
+    opened = in_mail(send(mail, gideon, [keziah.primary_email], "My week", "I am away until 19 November."))
+    me = systems.teams.account(name)
+    ended = (
+        *map(switched_off, replying("11-20 00:00")),
+        *in_mail(
+            send(mail, gideon, [keziah.primary_email], "I am here", "My days off are called off."),
+        ),
+        *in_teams(set_status(me, "Here all week")),
+    )
+    shown = (*in_mail(delegate(gideon, keziah.primary_email)), *in_teams(set_status(me, "Off until Friday")))
+    again = in_hr(find_case(case))
+    first = (*looked, *replying("11-20 00:00"), *opened)
+    second, other = (ended, shown) if off else (shown, ended)
+    end = f"{case.number} {'is cancelled: the reply is off' if off else 'stands, and Keziah is your delegate'}."
+    state = r"\b(cancell?ed|called off|off)\b" if off else r"\b(stands|work in progress|not|delegate)\b"
+    return Job(
+        slug,
+        name,
+        (EMAIL, HR, TEAMS),
+        _FIRST_DAY[off].format(case=case.number),
+        (
+            "Read the case; it is in work: set the reply until its last day, and write to her.",
+            "On the next day read the case again.",
+            "Switch the reply off only if the case is cancelled; else add the delegate (EMAIL-SET-2).",
+        ),
+        first,
+        end,
+        (case.number, state),
+        ("update_auto_forwarding", "list_hr_cases", "update_hr_case"),
+        {"does the other thing too": other},
+        {
+            "does not look again": (
+                (
+                    *(made.model_copy(update={"day": 1}) for made in first),
+                    *(made.model_copy(update={"day": 2}) for made in other),
+                ),
+                f"{case.number}: done as you said.",
+            ),
+            "writes to no one on the first day": (
+                (
+                    *(made.model_copy(update={"day": 1}) for made in (*looked, *replying("11-20 00:00"))),
+                    *(made.model_copy(update={"day": 2}) for made in (*again, *second)),
+                ),
+                end,
+            ),
+        },
+        changes={HR.gym: changes} if off else {},
+        happenings=(event_on(HR.gym, changes.happens_at(OVERNIGHT)),) if off else (),
+        day_two=(_SECOND_DAY[off], (*again, *second)),
+        first_answer="Your last day off is 19 November; Keziah Monroe knows.",
+        first_says=(on_date(datetime(2026, 11, 19)),),  # noqa: DTZ001
+        evidence=(case,),
+        in_mails={"Please ask Keziah": (r"\b(keziah|monroe)\b",)},
+        access=Access.STRICT,
+    )
 
 
 # --- a conference ----------------------------------------------------------------------------------------------------
