@@ -32,8 +32,7 @@ def test_a_pass_leaves_the_event_loop_to_others(figures: fleet.Figures) -> None:
 
 
 def test_memory_is_bounded_also_after_a_restart_and_beside_finished_runs(figures: fleet.Figures) -> None:
-    most = max(figures.rss, figures.rss_restarted, figures.rss_finished) / fleet.MIB
-    assert most <= fleet.MOST_MIB, figures.table()
+    assert figures.most_mib <= fleet.MOST_MIB, figures.table()
 
 
 def test_a_cell_takes_few_jobs(figures: fleet.Figures) -> None:
