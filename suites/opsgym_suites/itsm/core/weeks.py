@@ -42,7 +42,6 @@ def two_days(
     events: tuple[Event, ...] = (),
     night: datetime | None = NIGHT,
     morning: datetime = MORNING,
-    optional: Sequence[ToolCall] = (),
     rules: dict[str, str] | None = None,
     expect: dict[str, Any] | None = None,
     **fields: Any,
@@ -60,7 +59,6 @@ def two_days(
         events: Further events.
         night: When the rows of `event` change; None if only time passes.
         morning: When the second day begins.
-        optional: As for `with_verifiers`.
         rules: As for `with_verifiers`.
         expect: As for `with_verifiers`.
         fields: The draft's.
@@ -78,7 +76,7 @@ def two_days(
         },
         **fields,
     )
-    return with_verifiers(world, draft, event, rules=rules, expect=expect, optional=optional)
+    return with_verifiers(world, draft, event, rules=rules, expect=expect)
 
 
 # --- messages that bounce --------------------------------------------------------------------------------------------
