@@ -285,11 +285,11 @@ def test_files_follow_the_umask(tmp_path: Path) -> None:
 
 def test_open_store_knows_folders_and_buckets(tmp_path: Path, bucket: str) -> None:
     folder = open_store(str(tmp_path / "new"))
-    assert isinstance(folder, LocalStore)
+    assert isinstance(folder.inner, LocalStore)
     assert folder.name == str(tmp_path / "new")
     assert not (tmp_path / "new").exists()
     remote = open_store(f"s3://{bucket}/some/prefix/")
-    assert isinstance(remote, S3Store)
+    assert isinstance(remote.inner, S3Store)
     assert remote.name == f"s3://{bucket}/some/prefix"
     remote.put("k", b"x")
     assert list(S3Store(bucket).keys("")) == ["some/prefix/k"]

@@ -43,7 +43,7 @@ async def _differences(url: str, case: Case) -> tuple[StateDifference, StateDiff
         (gym,) = gyms.values()
         before = await gym.snapshot()
         await carry_out(gyms, case.task, gold(case))
-        recorded, after = await gym.state_difference(), await gym.snapshot()
+        recorded, after = await gym.state_difference(whole=True), await gym.snapshot()
     assert before is not None
     assert after is not None
     assert recorded is not None

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import DateTime, Table
 
 from opsgym_api.kinds.evalrun import Suite
+from opsgym_api.tasks.variants import LAST
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import Kind, is_counted
@@ -212,7 +213,7 @@ def test_a_varied_seed_is_read_by_its_name_and_states_a_time() -> None:
     assert re.match(r"-- now: (2009|2015|2037|2043|2054)-11-16T10:00:00\n", scripts["desk@9"]())
 
 
-@pytest.mark.parametrize("name", ["desk@0", "desk@", "desk@07", "desk@10000", "desk@x", "nowhere@1", "nowhere"])
+@pytest.mark.parametrize("name", ["desk@0", "desk@", "desk@07", f"desk@{LAST + 1}", "desk@x", "nowhere@1", "nowhere"])
 def test_an_unknown_seed_or_variant_is_refused(name: str) -> None:
     loaded = registry.load("itsm")
     scripts = SeedScripts(loaded.metadata, loaded.seeds)
