@@ -94,8 +94,7 @@ class Prediction:
 def places() -> list[Place]:
     """The tasks of the whole suite."""
     tasks = registry.load_suite(registry.WHOLE)
-    tools = {name: tool for each in registry.domains() for name, tool in registry.load(each).toolbox.tools.items()}
-    points = [known.points if (known := difficulty_of(task, tools)) else 0 for task in tasks]
+    points = [known.points if (known := difficulty_of(task, registry.tools_of(task))) else 0 for task in tasks]
     middle, deviation = fmean(points), pstdev(points)
     return [
         Place(task.task_id, task.domain_name, task.feasible, (value - middle) / deviation)

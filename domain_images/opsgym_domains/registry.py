@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     # Gym servers need no task rows, and commands that only list names need no SQLAlchemy, which takes most of a second.
     from opsgym_api.tasks.task import Task
     from opsgym_domains.kit.domain import Domain
+    from opsgym_domains.kit.tools import Tool
 
 DOMAINS = "opsgym.domains"
 """Entry point group of domains: the name of the domain, and its `Domain` object as `module:attribute`."""
@@ -48,6 +49,12 @@ def load(name: str) -> Domain:
     """
     domain: Domain = _declared(DOMAINS)[name].load()
     return domain
+
+
+def tools_of(task: Task) -> dict[str, Tool]:
+    """Tools of the installed domains of a task; of several with one name, that of the first gym server."""
+    domains_of_task = [server.domain for server in task.gym_servers_config if server.domain in domains()]
+    return {name: tool for domain in reversed(domains_of_task) for name, tool in load(domain).toolbox.tools.items()}
 
 
 def suites() -> list[str]:

@@ -42,16 +42,10 @@ Servers = str | Callable[[str], Server]
 """Where gym servers are: the URL of the only one, or the server of each domain."""
 
 
-def tools_of(task: Task) -> Mapping[str, Tool]:
-    """All tools of a task's gym servers; of several with one name, that of the first server."""
-    toolboxes = [registry.load(server.domain).toolbox.tools for server in task.gym_servers_config]
-    return {name: tool for tools in reversed(toolboxes) for name, tool in tools.items()}
-
-
 def tool_of(task: Task, call: ToolCall) -> Tool:
     """The tool of a call."""
     if call.gym is None:
-        return tools_of(task)[call.name]
+        return registry.tools_of(task)[call.name]
     (server,) = [server for server in task.gym_servers_config if server.mcp_server_name == call.gym]
     return registry.load(server.domain).toolbox.tools[call.name]
 

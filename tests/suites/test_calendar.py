@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import tools_of
 from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_domains import registry
 from opsgym_domains.calendar.tables import Event, User
 from opsgym_suites.calendar.seeds import (
     clinics_sql,
@@ -88,5 +88,7 @@ def test_the_calendar_suite_is_large_and_uses_time() -> None:
 
 
 def test_calendar_tasks_with_four_writing_tools_are_many() -> None:
-    writes = [{call.name for call in case.draft.gold if tools_of(case.task)[call.name].writes} for case in _cases()]
+    writes = [
+        {call.name for call in case.draft.gold if registry.tools_of(case.task)[call.name].writes} for case in _cases()
+    ]
     assert sum(len(tools) >= 4 for tools in writes) >= len(writes) / 3

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 import pytest
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import tools_of
 from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
 from opsgym_domains.email.tables import Label, Message, User
 from opsgym_suites.email.seeds import ferries_sql, ferries_world, generate_ferries, press_world
@@ -99,12 +99,12 @@ def test_tasks_with_hostile_mail_have_a_tag_and_mistakes() -> None:
 def test_email_tasks_use_most_writing_tools() -> None:
     (some, *_) = _cases()
     used = {call.name for case in _cases() for call in case.draft.gold}
-    writing = {name for name, tool in tools_of(some.task).items() if tool.writes}
+    writing = {name for name, tool in registry.tools_of(some.task).items() if tool.writes}
     assert len(used & writing) >= 28
 
 
 def test_a_third_of_the_email_tasks_needs_four_writing_tools() -> None:
-    estimates = [difficulty_of(case.task, tools_of(case.task)) for case in _cases()]
+    estimates = [difficulty_of(case.task, registry.tools_of(case.task)) for case in _cases()]
     many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
     assert len(many) * 3 >= len(estimates)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tests.suites.episodes import tools_of
 from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
 
 
@@ -29,7 +29,7 @@ def test_hr_core_is_large_and_plays_in_two_worlds() -> None:
 
 def test_a_third_of_hr_core_needs_four_writing_tools() -> None:
     tasks = [case.task for case in _cases()]
-    estimates = [difficulty_of(task, tools_of(task)) for task in tasks]
+    estimates = [difficulty_of(task, registry.tools_of(task)) for task in tasks]
     many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
     assert len(many) * 3 >= len(tasks)
 
@@ -37,7 +37,7 @@ def test_a_third_of_hr_core_needs_four_writing_tools() -> None:
 def test_every_tool_of_hr_is_called_by_a_reference_solution() -> None:
     tasks = [case.task for case in _cases()]
     called = {call.name for task in tasks for call in task.gold_actions or []}
-    assert set(tools_of(tasks[0])) - called == set()
+    assert set(registry.tools_of(tasks[0])) - called == set()
 
 
 def test_privacy_or_permissions_decide_many_tasks_of_hr() -> None:

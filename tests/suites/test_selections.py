@@ -22,8 +22,7 @@ PUBLISHED = {
 
 
 def points(task: Task) -> int:
-    tools = {name: tool for each in registry.domains() for name, tool in registry.load(each).toolbox.tools.items()}
-    known = difficulty_of(task, tools)
+    known = difficulty_of(task, registry.tools_of(task))
     assert known is not None
     return known.points
 

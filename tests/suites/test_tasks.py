@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 import zstandard
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import tools_of
 from tests.suites.proofs import case_of, cases_of, tasks, unproved, unsolved
 from tests.suites.rotation import PARTS, changed, in_full, is_turn
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
+from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
 
 SUITES = (
@@ -82,7 +82,7 @@ def test_a_large_suite_is_long_and_hard_enough(suite: str, tools: int) -> None:
     assert set(infeasible) == set(Access)
     assert len(strict) >= 10
     assert max(len(case.draft.accepted_calls) for case in strict) >= 12
-    assert len(used) >= tools, f"no solution uses {sorted(set(tools_of(rows[0])) - used)}"
+    assert len(used) >= tools, f"no solution uses {sorted(set(registry.tools_of(rows[0])) - used)}"
 
 
 CHANGED_BY_EVENTS = {
@@ -128,7 +128,7 @@ def test_tasks_of_a_large_suite_run_into_many_different_rules(suite: str) -> Non
 @pytest.mark.parametrize("suite", [name for name in SUITES if name not in ("quickstart", "hybrid-core")])
 def test_a_third_of_a_large_suite_needs_four_writing_tools(suite: str) -> None:
     rows = [case.task for case in cases_of(suite)]
-    estimates = [difficulty_of(task, tools_of(task)) for task in rows]
+    estimates = [difficulty_of(task, registry.tools_of(task)) for task in rows]
     many = [estimate for estimate in estimates if estimate is not None and estimate.writing_tools >= 4]
     assert len(many) * 3 >= len(rows)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import tools_of
 from tests.suites.proofs import Case, cases_of
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_domains import registry
 from opsgym_domains.kit.sqlite import run_seed
 from opsgym_domains.teams.tables import Channel, ChannelMessage, User
 from opsgym_suites.kit.seed_sql import seed_sql
@@ -151,7 +151,7 @@ def test_teams_core_uses_time_and_changing_rights() -> None:
 def test_every_tool_of_teams_is_needed_by_a_task() -> None:
     (some, *_) = _cases()
     used = {call.name for case in _cases() for call in case.draft.gold}
-    assert sorted(set(tools_of(some.task)) - used) == []
+    assert sorted(set(registry.tools_of(some.task)) - used) == []
 
 
 def test_a_permission_or_membership_decides_ten_teams_tasks() -> None:

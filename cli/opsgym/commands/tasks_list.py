@@ -13,7 +13,6 @@ from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
-from opsgym_domains.kit.tools import Tool
 
 COLUMNS = (
     Column("task", Kind.TEXT, "task"),
@@ -43,7 +42,7 @@ def list_tasks(suite: str, *, as_json: bool) -> int:
 
 
 def _row(task: Task) -> dict[str, Any]:
-    difficulty = difficulty_of(task, _tools(task))
+    difficulty = difficulty_of(task, registry.tools_of(task))
     return {
         "task": task.task_id,
         "domain": task.domain_name,
@@ -52,9 +51,3 @@ def _row(task: Task) -> dict[str, Any]:
         "difficulty": difficulty and difficulty.band.value,
         **{name: difficulty and getattr(difficulty, name) for name in _COUNTS},
     }
-
-
-def _tools(task: Task) -> dict[str, Tool]:
-    """Tools of the installed domains of a task; of several with one name, that of the first gym server."""
-    domains = [server.domain for server in task.gym_servers_config if server.domain in registry.domains()]
-    return {name: tool for domain in reversed(domains) for name, tool in registry.load(domain).toolbox.tools.items()}
