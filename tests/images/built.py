@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-ARCHIVES = ROOT / ".images"
+PLATFORM = os.environ.get("OPSGYM_PLATFORM", "")
+"""Platform of the tested images, such as `linux/arm64`, which needs emulation elsewhere; this machine's if empty."""
+ARCHIVES = ROOT / ".images" / PLATFORM
 NAMES = ("operator", "runner", "domains", "console")
 
 
@@ -79,9 +82,12 @@ class BuiltImage:
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
+        described: dict[str, Any]
         with tarfile.open(self.archive) as archive:
-            index = json.load(_file(archive, "index.json"))
-        return self._json(index["manifests"][0]["digest"])
+            described = json.load(_file(archive, "index.json"))
+        while "manifests" in described:  # the list of an image's platforms has one more index
+            described = self._json(described["manifests"][0]["digest"])
+        return described
 
     def _json(self, digest: str) -> dict[str, Any]:
         with tarfile.open(self.archive) as archive:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from tests.images.built import ARCHIVES, NAMES, ROOT, BuiltImage
+from tests.images.built import ARCHIVES, NAMES, PLATFORM, ROOT, BuiltImage
 
 NO_BUILDER = 3
 """Exit code of the build where neither buildah nor Docker is."""
@@ -25,12 +25,13 @@ def logs_as_before() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def archives() -> None:
     """Brings the archives up to date."""
-    command = [sys.executable, "-m", "tools.image.build", str(ARCHIVES)]
+    platform = ["--platform", PLATFORM] if PLATFORM else []
+    command = [sys.executable, "-m", "tools.image.build", str(ARCHIVES), *platform]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     if done.returncode == NO_BUILDER and not os.environ.get("CI"):
         pytest.skip(done.stderr.strip())
     if done.returncode != 0:
-        pytest.fail(f"`make images` fails:\n{done.stderr[-3000:]}")
+        pytest.fail(f"{' '.join(command[1:])} fails:\n{done.stderr[-3000:]}")
 
 
 @pytest.fixture(scope="session")

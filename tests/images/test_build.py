@@ -43,12 +43,16 @@ def test_a_build_that_fails_says_why(tmp_path: Path, failures: int, message: str
 
 def test_several_platforms_make_one_image(tmp_path: Path) -> None:
     commands = runpy.run_path(str(ROOT / "tools" / "image" / "build.py"))["platform_commands"]
-    archive, both = tmp_path / "x.new", ["linux/amd64", "linux/arm64"]
-    built, pushed = commands("buildah", tmp_path, "localhost/x:1", both, archive, ["--target", "x"])
-    assert built[-5:] == ["--platform", "linux/amd64,linux/arm64", "--manifest", "localhost/x:1", str(tmp_path)]
-    assert built[3:5] == ["--target", "x"]
-    assert pushed[-3:] == ["--quiet", "localhost/x:1", f"oci-archive:{archive}:localhost/x:1"]
-    [docker] = commands("docker", tmp_path, "localhost/x:1", both, archive, [])
+    archive, bases = tmp_path / "x.new", {"linux/amd64": "localhost/b:amd64", "linux/arm64": "localhost/b:arm64"}
+    *built, pushed = commands("buildah", tmp_path, "localhost/x:1", bases, archive, ["--target", "x"])
+    for command, (platform, base) in zip(built, bases.items(), strict=True):
+        assert command[3:7] == ["--target", "x", "--build-arg", f"BASE_IMAGE={base}"]
+        assert command[7:] == ["--platform", platform, "--manifest", "localhost/x:1-platforms", str(tmp_path)]
+    assert pushed[-3:] == ["--quiet", "localhost/x:1-platforms", f"oci-archive:{archive}:localhost/x:1"]
+    public = dict.fromkeys(bases, "public/b:1")
+    [docker] = commands("docker", tmp_path, "localhost/x:1", public, archive, ["--build-arg", "A=b"])
+    assert docker[2:6] == ["--build-arg", "A=b", "--build-arg", "BASE_IMAGE=public/b:1"]
+    del docker[2:6]
     assert docker[:4] == ["buildx", "build", "--platform", "linux/amd64,linux/arm64"]
     assert docker[5] == f"type=oci,dest={archive},name=localhost/x:1"
 
@@ -62,12 +66,14 @@ def test_an_archive_holds_the_image_of_every_platform(tmp_path: Path) -> None:
     name, archive = f"localhost/opsgym-test-{tmp_path.name}:1", tmp_path / "image.tar"
     real = runpy.run_path(str(ROOT / "tools" / "image" / "build.py"))["Builder"]("buildah")
     try:
-        for _ in range(2):  # the second build replaces the first
-            real.build_platforms(context, name, ["linux/amd64", "linux/arm64"], archive)
+        real.build(context, name)
+        for _ in range(2):  # the second build replaces the first, and the image of this machine is left alone
+            real.build_platforms(context, name, dict.fromkeys(["linux/amd64", "linux/arm64"], "scratch"), archive)
             with tarfile.open(archive) as image:
                 assert _architectures(image) == ["amd64", "arm64"]
+        assert subprocess.run(["buildah", "rmi", name], capture_output=True, check=False).returncode == 0
     finally:
-        subprocess.run(["buildah", "manifest", "rm", name], capture_output=True, check=False)
+        subprocess.run(["buildah", "manifest", "rm", f"{name}-platforms"], capture_output=True, check=False)
 
 
 def _architectures(image: tarfile.TarFile) -> list[str]:

@@ -14,7 +14,8 @@ import re
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 WANTED = ["python3", "ca-certificates", "dash", "libstdc++6", "tzdata"]
@@ -48,35 +49,72 @@ class BaseImageError(Exception):
     """The packages are not available; the message gives the reason and an alternative."""
 
 
-def packages() -> list[str]:
-    """File names of the packages that the image is made of: name, version, architecture.
+@dataclass(frozen=True)
+class Packages:
+    """What apt knows of the packages of one architecture."""
 
-    Raises:
-        BaseImageError: The system is not Debian, or its package lists cannot be fetched.
-    """
-    try:
-        listing = _apt("--print-uris", "--quiet=2")
-        if listing.returncode != 0 and os.geteuid() == 0:
-            update = ["apt-get", "update", "--quiet=2"]
-            subprocess.run(update, check=False)
-            listing = _apt("--print-uris", "--quiet=2")
-    except FileNotFoundError:
-        raise BaseImageError("no apt-get: name a base image with Python 3.11 or newer, BASE_IMAGE=…") from None
-    if listing.returncode != 0:
-        raise BaseImageError(f"apt cannot resolve {', '.join(WANTED)}: {listing.stderr.strip()[-500:]}")
-    names = [line.split()[1] for line in listing.stdout.splitlines()]
-    return sorted(name for name in names if name.split("_")[0] not in LEFT_OUT)
+    settings: Sequence[str] = ()
+    """Options of apt-get; none for this machine's architecture, whose lists the system has."""
+
+    @classmethod
+    def foreign(cls, architecture: str, folder: Path) -> Packages:
+        """Those of another architecture, whose lists apt fetches into a folder of their own.
+
+        Args:
+            architecture: As Debian names it, such as `arm64`.
+            folder: An empty folder.
+        """
+        (folder / "lists" / "partial").mkdir(parents=True)
+        (folder / "cache").mkdir()
+        settings = {
+            "APT::Architecture": architecture,
+            "APT::Architectures": architecture,
+            "APT::Sandbox::User": "root",  # the user _apt cannot enter the folder
+            "Dir::State::Lists": folder / "lists",
+            "Dir::Cache": folder / "cache",
+        }
+        return cls([part for name, value in settings.items() for part in ("-o", f"{name}={value}")])
+
+    def names(self) -> list[str]:
+        """File names of the packages that the image is made of: name, version, architecture.
+
+        Raises:
+            BaseImageError: The system is not Debian, or its package lists cannot be fetched.
+        """
+        try:
+            listing = self.install("--print-uris", "--quiet=2")
+            if listing.returncode != 0 and (self.settings or os.geteuid() == 0):
+                update = ["apt-get", "update", "--quiet=2", *self.settings]
+                subprocess.run(update, check=False)
+                listing = self.install("--print-uris", "--quiet=2")
+        except FileNotFoundError:
+            raise BaseImageError("no apt-get: name a base image with Python 3.11 or newer, BASE_IMAGE=…") from None
+        if listing.returncode != 0:
+            raise BaseImageError(f"apt cannot resolve {', '.join(WANTED)}: {listing.stderr.strip()[-500:]}")
+        names = [line.split()[1] for line in listing.stdout.splitlines()]
+        return sorted(name for name in names if name.split("_")[0] not in LEFT_OUT)
+
+    def install(self, *options: str) -> subprocess.CompletedProcess[str]:
+        """What `apt-get install` says with options that install nothing on this machine."""
+        # An empty list of installed packages makes apt name all that is needed, not only what this machine lacks.
+        command = ["apt-get", "install", *options, "--no-install-recommends", "-o", "Dir::State::status=/dev/null"]
+        return subprocess.run([*command, *self.settings, *WANTED], check=False, capture_output=True, text=True)
 
 
-def write_context(folder: Path, names: list[str]) -> None:
+def write_context(folder: Path, packages: Packages, names: Sequence[str]) -> None:
     """Writes what a builder needs, `Containerfile` and `root.tar`.
+
+    Args:
+        folder: Where to.
+        packages: Where they come from.
+        names: Their names, as `packages.names()` gives them.
 
     Raises:
         BaseImageError: A package cannot be downloaded.
     """
     with tempfile.TemporaryDirectory() as downloads, tarfile.open(folder / "root.tar", "w") as root:
         (Path(downloads) / "partial").mkdir()
-        done = _apt("--download-only", "--yes", "--quiet=2", "-o", f"Dir::Cache::archives={downloads}")
+        done = packages.install("--download-only", "--yes", "--quiet=2", "-o", f"Dir::Cache::archives={downloads}")
         if done.returncode != 0:
             raise BaseImageError(f"apt cannot download the packages: {done.stderr.strip()[-500:]}")
         for name, target in LINKS.items():
@@ -96,12 +134,6 @@ def digest(names: Iterable[str]) -> str:
     """Stands for a list of packages and for what this file does with them."""
     content = "\n".join(names).encode() + Path(__file__).read_bytes()
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _apt(*options: str) -> subprocess.CompletedProcess[str]:
-    # An empty list of installed packages makes apt name everything that is needed, not only what this machine lacks.
-    command = ["apt-get", "install", *options, "--no-install-recommends", "-o", "Dir::State::status=/dev/null"]
-    return subprocess.run([*command, *WANTED], check=False, capture_output=True, text=True)
 
 
 def _unpack(package: Path, root: tarfile.TarFile) -> list[bytes]:

@@ -19,7 +19,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,10 @@ SHARED = [
 ]  # fmt: skip
 PUBLIC_BASE = "docker.io/library/python:3.11-slim-bookworm"
 """As the Dockerfile has it."""
+OWN = ""
+"""Stands for this machine's platform, whose image is not a list of several."""
+DEBIAN = ("amd64", "arm64")
+"""Architectures that have the same name at Debian and in a platform, and wheels of every dependency."""
 CERTIFICATES = "SSL_CERT_FILE"
 """Names the certificates with which this machine reaches its package index, if they are its own."""
 PASSED_ON = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -53,6 +57,12 @@ EXIT_NO_BUILDER = 3
 PASSING_FAILURE = "sealing memfd copy"
 """What buildah says when it could not start itself on a busy machine; the next try succeeds."""
 TRIES = 3
+WRONG_ARCHITECTURE = "exec format error"
+"""Part of what the kernel says where it cannot run a program of another architecture."""
+EMULATION = (
+    "Steps for another architecture run under emulation, which is not set up here; on Debian: "
+    "apt-get install qemu-user-static binfmt-support && update-binfmts --enable"
+)
 
 
 class BuildError(Exception):
@@ -95,14 +105,14 @@ def build_all(folder: Path, targets: Sequence[str], tag: str, base_image: str, p
         folder: Where the archives go.
         targets: Images to build.
         tag: Their tag.
-        base_image: Base image; `default_base` if empty.
+        base_image: Base image; `default_bases` if empty.
         platforms: Platforms to build for; this machine's if empty.
 
     Raises:
         BuildError: One cannot be built, or exceeds its limit.
     """
     builder: Builder | None = None
-    used = base_image
+    bases: Mapping[str, str] = dict.fromkeys(platforms or [OWN], base_image) if base_image else {}
     for target in targets:
         limit = LIMITS[target]
         archive, stamp = folder / f"{target}.tar", folder / f"{target}.json"
@@ -111,8 +121,8 @@ def build_all(folder: Path, targets: Sequence[str], tag: str, base_image: str, p
         if known.get("inputs") != inputs or not archive.exists():
             began = time.monotonic()
             builder = builder or find_builder()
-            used = used or default_base(builder, foreign=bool(platforms))
-            made = build(builder, target, tag, used, archive, platforms)
+            bases = bases or default_bases(builder, platforms or [OWN])
+            made = build(builder, target, tag, bases, archive)
             known, note = {"inputs": inputs, "bytes": made}, f"built in {time.monotonic() - began:.0f} s"
             stamp.write_text(json.dumps(known), encoding="utf-8")
         megabytes = known["bytes"] / 1e6
@@ -142,13 +152,14 @@ class Builder:
         verb = ["bud", "--layers", "--isolation", "chroot"] if self.program == "buildah" else ["build"]
         self._run(*verb, *options, "--tag", name, str(context))
 
-    def build_platforms(self, context: Path, name: str, platforms: Sequence[str], archive: Path, *options: str) -> None:
+    def build_platforms(self, context: Path, name: str, bases: Mapping[str, str], archive: Path, *options: str) -> None:
         """Builds an image for several platforms and writes one archive with all of them, whole or not at all.
 
         Args:
             context: Folder with what is built.
             name: Name of the image.
-            platforms: Platforms, as in `linux/arm64`. Steps for another one than this machine's run under emulation.
+            bases: Base image of each platform, as in `linux/arm64`. Steps for another one than this machine's run under
+                emulation.
             archive: Where the archive goes.
             options: Further options of the build.
 
@@ -158,8 +169,8 @@ class Builder:
         staged = archive.with_suffix(".new")
         staged.unlink(missing_ok=True)
         if self.program == "buildah":
-            succeeds(self.program, "manifest", "rm", name)  # a list that is there would be added to
-        for command in platform_commands(self.program, context, name, platforms, staged, options):
+            succeeds(self.program, "manifest", "rm", list_name(name))  # a list that is there would be added to
+        for command in platform_commands(self.program, context, name, bases, staged, options):
             self._run(*command)
         staged.rename(archive)
 
@@ -199,22 +210,36 @@ class Builder:
                 return
             if not (left and PASSING_FAILURE in done.stdout):
                 break
-        raise BuildError(f"{done.stdout[-4000:]}\n{self.program} {arguments[0]} failed (exit code {done.returncode})")
+        hint = f"\n{EMULATION}" if WRONG_ARCHITECTURE in done.stdout.lower() else ""
+        raise BuildError(
+            f"{done.stdout[-4000:]}\n{self.program} {arguments[0]} failed (exit code {done.returncode}){hint}"
+        )
 
 
 def platform_commands(
-    program: str, context: Path, name: str, platforms: Sequence[str], archive: Path, options: Sequence[str]
+    program: str, context: Path, name: str, bases: Mapping[str, str], archive: Path, options: Sequence[str]
 ) -> list[list[str]]:
     """Arguments of the commands that build an image for several platforms, in order; see `Builder.build_platforms`."""
     if program != "buildah":
-        several = ["--platform", ",".join(platforms), "--output", f"type=oci,dest={archive},name={name}"]
-        return [["buildx", "build", *options, *several, str(context)]]
-    several = ["--platform", ",".join(platforms), "--manifest", name]
-    return [
-        # Without --layers: buildah 1.28 takes a layer of one platform for that of another.
-        ["bud", "--isolation", "chroot", *options, *several, str(context)],
-        ["manifest", "push", "--all", "--quiet", name, f"oci-archive:{archive}:{name}"],
+        (base_image,) = set(bases.values())
+        several = ["--platform", ",".join(bases), "--output", f"type=oci,dest={archive},name={name}"]
+        return [["buildx", "build", *options, *_base_option(base_image), *several, str(context)]]
+    # Without --layers: buildah 1.28 takes a layer of one platform for that of another.
+    builds = [
+        ["bud", "--isolation", "chroot", *options, *_base_option(base_image), "--platform", platform]
+        for platform, base_image in bases.items()
     ]
+    push = ["manifest", "push", "--all", "--quiet", list_name(name), f"oci-archive:{archive}:{name}"]
+    return [*([*build, "--manifest", list_name(name), str(context)] for build in builds), push]
+
+
+def list_name(name: str) -> str:
+    """What buildah calls the list of an image's platforms; the image of this machine has the name itself."""
+    return f"{name}-platforms"
+
+
+def _base_option(base_image: str) -> list[str]:
+    return ["--build-arg", f"BASE_IMAGE={base_image}"]
 
 
 def find_builder() -> Builder:
@@ -243,52 +268,72 @@ def succeeds(*command: str) -> bool:
         return False
 
 
-def default_base(builder: Builder, *, foreign: bool = False) -> str:
-    """The public base image; where no registry can be reached, one made from Debian packages.
-
-    Args:
-        builder: Pulls or makes it.
-        foreign: Whether it must be there for other platforms than this machine's.
+def default_bases(builder: Builder, platforms: Sequence[str]) -> Mapping[str, str]:
+    """The base image of each platform: the public one; where no registry can be reached, one made from Debian packages.
 
     Raises:
-        BuildError: The public one cannot be pulled, and only it is there for other platforms.
+        BuildError: The public one cannot be pulled, and no other can be made for a platform.
     """
     if builder.can_pull(PUBLIC_BASE):
-        return PUBLIC_BASE
-    if foreign:
-        raise BuildError(f"{PUBLIC_BASE} cannot be pulled; set BASE_IMAGE to an image for every --platform")
-    names = base.packages()
-    name = "localhost/opsgym-base:debian"
-    if not builder.has(name, base.digest(names)):
-        sys.stdout.write(f"{PUBLIC_BASE} cannot be pulled; making a base image from Debian packages …\n")
-        sys.stdout.flush()
-        with tempfile.TemporaryDirectory() as context:
-            base.write_context(Path(context), names)
-            builder.build(Path(context), name, "--file", str(Path(context, "Containerfile")))
+        return dict.fromkeys(platforms, PUBLIC_BASE)
+    return {platform: debian_base(builder, platform) for platform in platforms}
+
+
+def debian_base(builder: Builder, platform: str) -> str:
+    """A base image made from Debian packages.
+
+    Args:
+        builder: Makes it.
+        platform: Its platform.
+
+    Raises:
+        BuildError: It cannot be made for this platform.
+    """
+    architecture = platform.removeprefix("linux/")
+    if platform != OWN and (builder.program != "buildah" or architecture not in DEBIAN):
+        raise BuildError(
+            f"{PUBLIC_BASE} cannot be pulled, and buildah makes a base image for {' and '.join(DEBIAN)} only; "
+            "set BASE_IMAGE to an image for every --platform"
+        )
+    with tempfile.TemporaryDirectory() as lists, tempfile.TemporaryDirectory() as folder:
+        packages = base.Packages() if platform == OWN else base.Packages.foreign(architecture, Path(lists))
+        names, context = packages.names(), Path(folder)
+        name = "localhost/opsgym-base:" + "-".join(["debian", *([] if platform == OWN else [architecture])])
+        if not builder.has(name, base.digest(names)):
+            sys.stdout.write(f"{PUBLIC_BASE} cannot be pulled; making a base image from Debian packages …\n")
+            sys.stdout.flush()
+            base.write_context(context, packages, names)
+            of_platform = [] if platform == OWN else ["--platform", platform]
+            builder.build(context, name, "--file", str(context / "Containerfile"), *of_platform)
     return name
 
 
-def build(
-    builder: Builder, target: str, tag: str, base_image: str, archive: Path, platforms: Sequence[str] = ()
-) -> int:
+def build(builder: Builder, target: str, tag: str, bases: Mapping[str, str], archive: Path) -> int:
     """Builds one image and writes its archive; the bytes of its files.
+
+    Args:
+        builder: Builds it.
+        target: Which image.
+        tag: Its tag.
+        bases: Base image of each platform that it is built for.
+        archive: Where the archive goes.
 
     Raises:
         BuildError: It cannot be built or written.
     """
     name = f"localhost/opsgym-{target}:{tag}"
-    options = ["--target", target, "--file", str(ROOT / "Dockerfile"), "--build-arg", f"BASE_IMAGE={base_image}"]
+    options = ["--target", target, "--file", str(ROOT / "Dockerfile")]
     options += ["--build-arg", f"VERSION={tag}", "--build-arg", f"REVISION={revision()}"]
     for variable in PASSED_ON:
         if os.environ.get(variable):
             options += ["--build-arg", variable]
     if certificates := os.environ.get(CERTIFICATES):
         options += ["--secret", f"id=certificates,src={certificates}"]
-    if platforms:
-        builder.build_platforms(ROOT, name, platforms, archive, *options)
-    else:
-        builder.build(ROOT, name, *options)
+    if OWN in bases:
+        builder.build(ROOT, name, *options, *_base_option(bases[OWN]))
         builder.save(name, archive)
+    else:
+        builder.build_platforms(ROOT, name, bases, archive, *options)
     return size(archive)
 
 
