@@ -29,20 +29,32 @@ class Experiment:
 
     name: str
     """Of its file and its EvalRun."""
-    title: str
+    place: str
+    """Its table or figure in the paper."""
+    subject: str
+    """What is shown."""
     varies: str
     """Head of the column that tells its conditions apart."""
     label: Callable[[Condition], str]
     """Name of a condition without the model."""
-    is_figure: bool = False
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether the paper draws it."""
+        return self.place.startswith("Figure")
+
+    @property
+    def title(self) -> str:
+        """Heading of its page."""
+        return f"{self.place}: {self.subject}"
 
 
 EXPERIMENTS = (
-    Experiment("main-table", "Success of models by domain", "model", lambda one: one.model),
-    Experiment("plan-conditioning", "Success with and without a plan", "plan", lambda one: one.agent),
-    Experiment("multi-agent", "Success of several agents", "orchestrator", lambda one: one.agent),
-    Experiment("tool-overload", "Success by the number of tools", "tools", lambda one: one.mode, is_figure=True),
-    Experiment("thinking-budget", "Success by thinking budget", "budget", lambda one: one.model, is_figure=True),
+    Experiment("main-table", "Table 2", "Success of models by domain", "model", lambda one: one.model),
+    Experiment("plan-conditioning", "Table 3", "Success with and without a plan", "plan", lambda one: one.agent),
+    Experiment("multi-agent", "Table 7", "Success of several agents", "orchestrator", lambda one: one.agent),
+    Experiment("tool-overload", "Figure 4", "Success by the number of tools", "tools", lambda one: one.mode),
+    Experiment("thinking-budget", "Figure 6", "Success by thinking budget", "budget", lambda one: one.model),
 )
 """The experiments whose tables and figures the paper has."""
 
