@@ -11,6 +11,7 @@ from tests.cli.world import World, row
 from tests.itsm.seed import SEED
 
 from opsgym.taskexport.dataset import PUBLISHED_COLUMNS
+from opsgym.taskexport.published import HARNESS
 from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import Task
 
@@ -80,7 +81,7 @@ def test_a_whole_suite_is_exported_and_imported_again_unchanged(world: World, fo
     assert imported.returncode == 0, imported.stderr
     again = {task.task_id: task for task in read_tasks(world.folder / "again" / "oracle")[0]}
     assert [again[made["task_id"]] for made in rows] == [
-        Task.model_validate(made | {"domain": "itsm"}) for made in rows
+        Task.model_validate(HARNESS | made | {"domain": "itsm"}) for made in rows
     ]
 
 
@@ -88,8 +89,7 @@ def test_columns_of_an_exported_suite_begin_with_the_published_ones(world: World
     world.write_suite([row("plain", plan=["Look."]), row("amended", events=[AMENDED], team="Blue")])
     assert export(world, "suite", "--seeds", "suite/seeds", form="parquet")[0] == 0
     table = parquet.read_table(world.folder / "published/oracle/itsm-00000-of-00001.parquet")
-    known = [name for name in PUBLISHED_COLUMNS if name in table.column_names]
-    assert table.column_names[: len(known)] == known
+    assert table.column_names[: len(PUBLISHED_COLUMNS)] == list(PUBLISHED_COLUMNS)
     assert table.column_names[-1] == "team"
     assert str(table.schema.field("selected_tools").type) in ("list<element: string>", "list<item: string>")
     assert json.loads(table.column("verifiers")[0].as_py()) == row("plain")["verifiers"]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from opsgym.formats.parquet import parquet_bytes, pyarrow
 from opsgym.taskexport.files import MODE, SEED_FOLDER, require_installed, seed_file, seed_text, write_file
+from opsgym.taskexport.published import HARNESS
 from opsgym.taskimport.seeds import Seeds
 from opsgym_api.tasks.task import Task
 
@@ -24,11 +25,13 @@ PUBLISHED_COLUMNS = (
     "user_prompt",
     "selected_tools",
     "restricted_tools",
-    "gym_servers_config",
-    "verifiers",
+    "mcp_endpoint",
     "number_of_runs",
     "reset_database_between_runs",
+    "gym_servers_config",
+    "verifiers",
 )
+"""Columns of the published data set, in its order (card of ServiceNow-AI/EnterpriseOps-Gym on Hugging Face)."""
 
 
 def write_dataset(
@@ -56,7 +59,7 @@ def write_dataset(
             if name not in written:
                 written.add(name)
                 write_file(out, f"{SEED_FOLDER}/{name}", seed_text(task, server, seeds).encode())
-        by_domain.setdefault(task.domain_name, []).append(task.model_dump(mode="json", exclude_unset=True))
+        by_domain.setdefault(task.domain_name, []).append(_row(task))
         done()
     rows = [row for of_domain in by_domain.values() for row in of_domain]
     encode = _json_lines if form == "jsonl" else _parquet_with(rows)
@@ -64,6 +67,12 @@ def write_dataset(
         write_file(out, f"{MODE}/{domain}-00000-of-00001.{form}", encode(columns_of(rows), of_domain))
         for domain, of_domain in by_domain.items()
     ]
+
+
+def _row(task: Task) -> dict[str, Any]:
+    """The row of a task with all published columns, and of opsgym's those that it sets."""
+    published = task.model_dump(mode="json", include=set(PUBLISHED_COLUMNS)) | {"domain": task.domain_name}
+    return HARNESS | published | task.model_dump(mode="json", exclude_unset=True)
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:

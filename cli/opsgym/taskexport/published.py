@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from opsgym_domains.kit.domain import Domain
 
-_HARNESS = {"mcp_endpoint": "/mcp", "number_of_runs": 1, "reset_database_between_runs": True}
+HARNESS = {"mcp_endpoint": "/mcp", "number_of_runs": 1, "reset_database_between_runs": True}
 """Settings of the harness that every published row has."""
 _COPIED = ("database_state", "tool_execution", "response_check")
 _NOT_PUBLISHED = {
@@ -147,7 +147,7 @@ def _row(task: Task, seeds: Mapping[str, GymSeed], verifiers: list[dict[str, Any
         for server in task.gym_servers_config
     ]
     return {
-        **_HARNESS,
+        **HARNESS,
         "task_id": task.task_id,
         "domain": task.domain_name,
         "gym_servers_config": servers,
