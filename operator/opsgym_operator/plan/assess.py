@@ -15,7 +15,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.accept import accept, ceiling_of
-from opsgym_operator.plan.cleanup import interrupt, kept_failures, retired_objects, stopped_in_queue
+from opsgym_operator.plan.cleanup import Stop, interrupt, kept_failures, retired_objects
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
@@ -72,12 +72,16 @@ def assess(
         # No watch reports that a queue comes to exist.
         awaited = resolved.reason in (Reason.QUEUE_NOT_FOUND, Reason.PRIORITY_CLASS_NOT_FOUND)
         retry_s = QUEUE_RETRY_S if awaited else None
-        patches, delete = interrupt(run, jobs, pods), stopped_in_queue(run, jobs)
-        return Assessed(run, Desired(patches=patches, delete=delete, requeue_after_s=retry_s), resolved)
+        stopped = interrupt(run, jobs, pods)
+        return Assessed(run, Desired(patches=stopped.patches, delete=stopped.delete, requeue_after_s=retry_s), resolved)
     if run.stored is None:
-        patches = interrupt(run, jobs, pods) if run.suspend or run.store_error else ()
-        loads, delete = frozenset({Load.STORED_RUN}), stopped_in_queue(run, jobs)
-        desired = Desired(patches=patches, delete=delete, loads=loads, requeue_after_s=STORE_RETRY_S)
+        stopped = interrupt(run, jobs, pods) if run.suspend or run.store_error else Stop()
+        desired = Desired(
+            patches=stopped.patches,
+            delete=stopped.delete,
+            loads=frozenset({Load.STORED_RUN}),
+            requeue_after_s=STORE_RETRY_S,
+        )
         return Assessed(run, desired, store_unreachable(run, pods))
     if run.stored.record is not None:
         progress = RunProgress(run, resolved, run.stored, jobs, pods)

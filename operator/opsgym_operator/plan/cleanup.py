@@ -1,14 +1,15 @@
 """Objects of a frozen run that must go, and Jobs that must stop.
 
 Invariant: a Job is deleted only when no further attempt of it is needed: every pod of it is harvested, or its queue has
-not admitted it, or nothing of it may start any more. Its pods go with it, and its number stays known. Jobs with a
-failed pod stay for a while, a few of each run, so that the pods' logs can be read.
+not admitted it, or nothing of it may start for now and Kueue would start it nevertheless. Its pods go with it, and its
+number stays known. Jobs with a failed pod stay for a while, a few of each run, so that the pods' logs can be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
 
 from opsgym_api.records.run import Control
@@ -28,40 +29,49 @@ MOST_FAILURES = 3
 """Such Jobs of a run that stay; every other one has the same cause, or its records in the store."""
 
 
-def suspend_patches(jobs: Iterable[ObservedJob]) -> tuple[JobPatch, ...]:
-    """Suspends Jobs, except those of Kueue, which decides itself when its Jobs run."""
-    return tuple(JobPatch(job.name, suspend=True) for job in jobs if _suspendable(job))
+@dataclass(frozen=True)
+class Stop:
+    """What stops Jobs and their pods."""
+
+    patches: tuple[JobPatch, ...] = ()
+    delete: tuple[ObjectRef, ...] = ()
 
 
-def interrupt(run: ObservedRun, jobs: Iterable[ObservedJob], pods: Iterable[ObservedPod]) -> tuple[JobPatch, ...]:
-    """Patches for the Jobs of a run that cannot be planned now: its spec is refused, or its store does not answer.
+def stop(jobs: Iterable[ObservedJob], *, as_seen: bool = False) -> Stop:
+    """Stops Jobs: their pods end, which costs no retry, and no other starts.
+
+    Jobs of Kueue are deleted, admitted or not, since it would resume suspended ones; their trials are planned again.
+
+    Args:
+        jobs: The Jobs.
+        as_seen: Whether those of Kueue are deleted only if nothing has changed them since they were seen.
+    """
+    live = [job for job in jobs if not job.finished and not job.deleting]
+    return Stop(
+        tuple(JobPatch(job.name, suspend=True) for job in live if not job.suspended and not job.queued),
+        tuple(ObjectRef("Job", job.name, version=job.version if as_seen else "") for job in live if job.queued),
+    )
+
+
+def interrupt(run: ObservedRun, jobs: Iterable[ObservedJob], pods: Iterable[ObservedPod]) -> Stop:
+    """What stops Jobs of a run that cannot be planned now: its spec is refused, or its store does not answer.
 
     A suspended run stops whatever is wrong with it. Otherwise Jobs without a running pod are held, since new pods would
     only wait; pods that run keep what they have paid for.
     """
     if run.suspend:
-        return suspend_patches(jobs)
+        return stop(jobs)
     if run.store_error and run.store_error_s < HOLD_AFTER_S:
-        return ()
+        return Stop()
     running = {pod.job for pod in pods if pod.running}
-    return suspend_patches(job for job in jobs if job.name not in running)
-
-
-def _suspendable(job: ObservedJob) -> bool:
-    return not (job.finished or job.deleting or job.suspended or job.queued)
-
-
-def stopped_in_queue(run: ObservedRun, jobs: Iterable[ObservedJob]) -> tuple[ObjectRef, ...]:
-    """Jobs that a suspended run takes from their queue: Kueue would resume suspended ones."""
-    stopped = [job for job in jobs if job.queued and not job.finished and not job.deleting] if run.suspend else []
-    return tuple(ObjectRef("Job", job.name) for job in stopped)
+    # Kueue may admit a Job meanwhile, and a pod of it run.
+    return stop((job for job in jobs if job.name not in running), as_seen=True)
 
 
 def obsolete_objects(progress: RunProgress, gate: Control, now: datetime) -> list[ObjectRef]:
     """Jobs that are not needed any more, and ConfigMaps without a Job."""
     if progress.run.store_error:
-        # What finished Jobs leave in the store cannot be checked; a suspended run still takes its Jobs from the queue.
-        return list(stopped_in_queue(progress.run, progress.live_jobs))
+        return []  # what finished Jobs leave in the store cannot be checked
     newest, staying = _newest(progress.jobs), kept_failures(progress.jobs, now)
     obsolete = [job for job in progress.jobs if job.name not in staying and _is_obsolete(job, progress, gate, newest)]
     return _deletions(progress.run, progress.jobs, obsolete, {pod.job for pod in progress.pods})

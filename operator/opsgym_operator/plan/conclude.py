@@ -15,10 +15,10 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob
 from opsgym_operator.plan.accept import unknown_webhooks
 from opsgym_operator.plan.assess import Assessed, FrozenRun
-from opsgym_operator.plan.cleanup import interrupt, obsolete_objects, suspend_patches
-from opsgym_operator.plan.desired import Desired, Event, JobPatch, ObjectRef, TaskJob
+from opsgym_operator.plan.cleanup import Stop, interrupt, obsolete_objects, stop
+from opsgym_operator.plan.desired import Desired, Event, ObjectRef, TaskJob
 from opsgym_operator.plan.frozen_pods import mixed_images
-from opsgym_operator.plan.job_chunks import JobChanges, job_changes
+from opsgym_operator.plan.job_chunks import job_changes
 from opsgym_operator.plan.notifications import with_notifications
 from opsgym_operator.plan.pod_states import any_running, time_until_stalled
 from opsgym_operator.plan.progress import RunProgress
@@ -94,34 +94,36 @@ def _conclude_frozen(
     )
     if summary.ended and (step := judge_gate(progress, now)) is not None:
         return step
+    stopped = _stopped(frozen)
     gate_changes = gate != (progress.stored.control or OPEN) and not store_error
     return summary, Desired(
         control=gate if gate_changes else None,
         records=tuple(records),
         create=changes.create,
-        patches=_patches(frozen, changes),
-        delete=_deletions(frozen, leaving, now),
+        patches=changes.patches if stopped is None else stopped.patches,
+        delete=_deletions(frozen, stopped or Stop(), leaving, now),
         withdrawn=bool(leaving),
         events=(*_budget_events(frozen, gate_changes=gate_changes), *_job_events(changes.create)),
         requeue_after_s=_requeue_after(progress, now, further=further, ended=summary.ended),
     )
 
 
-def _patches(frozen: FrozenRun, changes: JobChanges) -> tuple[JobPatch, ...]:
+def _stopped(frozen: FrozenRun) -> Stop | None:
+    """What stops Jobs of the run; None if they go on."""
     progress = frozen.progress
     if progress.resolved.spec.suspend or (progress.run.store_error and not frozen.gate.proceed):
         # Without the store, running episodes cannot read that the start gate lets none of them continue.
-        return suspend_patches(progress.live_jobs)
-    if progress.run.store_error:
-        return interrupt(progress.run, progress.live_jobs, progress.pods)
-    return changes.patches
+        return stop(progress.live_jobs)
+    return interrupt(progress.run, progress.live_jobs, progress.pods) if progress.run.store_error else None
 
 
-def _deletions(frozen: FrozenRun, leaving: Sequence[ObservedJob], now: datetime) -> tuple[ObjectRef, ...]:
+def _deletions(
+    frozen: FrozenRun, stopped: Stop, leaving: Sequence[ObservedJob], now: datetime
+) -> tuple[ObjectRef, ...]:
     obsolete = obsolete_objects(frozen.progress, frozen.gate, now)
     names = {ref.name for ref in obsolete}
-    withdrawn = [ObjectRef("Job", job.name, version=job.version) for job in leaving if job.name not in names]
-    return (*obsolete, *withdrawn)
+    withdrawn = [ObjectRef("Job", job.name, version=job.version) for job in leaving]
+    return (*obsolete, *(ref for ref in (*stopped.delete, *withdrawn) if ref.name not in names))
 
 
 def _is_done(frozen: FrozenRun) -> bool:

@@ -1,4 +1,4 @@
-"""Runs that share a model and wait for Kueue: a Job that is not admitted does not keep slots from others."""
+"""Runs that wait for Kueue: a Job that is not admitted keeps no slots from others, and what stops a run stops it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model
+from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model, summary
 
-from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_api.kinds.evalrun import Budget, EvalRunSpec
+from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace
 from opsgym_operator.plan.desired import Desired, ObjectRef
 from opsgym_operator.plan.namespace import plan
@@ -136,3 +137,56 @@ def test_a_run_whose_jobs_left_is_served_last_for_a_while_and_then_as_before() -
         fleet.end_one_of_each()
         assert fleet.busy("best") <= 4
     assert fleet.slots(waiting) > 0
+
+
+def away(fleet: Fleet, seconds: float, *, starting: bool = False) -> ObservedNamespace:
+    """The namespace as observed when no store has answered for so many seconds; its pods run or start."""
+    seen = fleet.observed()
+    runs = tuple(replace(run, store_error="s3://b: refused", store_error_s=seconds) for run in seen.runs)
+    return replace(seen, runs=runs, pods=tuple(replace(pod, running=not starting) for pod in seen.pods))
+
+
+def test_an_outage_of_the_store_takes_jobs_without_a_running_pod_from_their_queue() -> None:
+    fleet = Queues()
+    run = fleet.begin("nightly", queueName="team")
+    [name] = fleet.jobs
+    deletion = (ObjectRef("Job", name, version="7"),)
+
+    def deleted(seen: ObservedNamespace) -> tuple[ObjectRef, ...]:
+        desired = plan(seen, CONFIG, fleet.now, "1.0")[run.uid]
+        assert desired.patches == (), "Kueue would resume a Job that is suspended"
+        return desired.delete
+
+    assert deleted(away(fleet, 19)) == ()
+    assert deleted(away(fleet, 120)) == deletion, "Kueue may admit it at any moment"
+    fleet.admitting = True
+    fleet.plan()
+    assert fleet.busy("best") == 4
+    assert deleted(away(fleet, 120)) == (), "running pods keep what they have paid for"
+    assert deleted(away(fleet, 19, starting=True)) == ()
+    assert deleted(away(fleet, 120, starting=True)) == deletion
+
+
+def test_a_run_queues_again_when_its_store_answers() -> None:
+    fleet = Queues()
+    run = fleet.begin("nightly", queueName="team")
+    fleet.carry_out(run, plan(away(fleet, 120), CONFIG, fleet.now, "1.0")[run.uid])
+    assert not fleet.jobs
+    fleet.plan()
+    assert fleet.slots(run) == 4
+    fleet.admitting = True
+    fleet.run_out()
+    assert (run.status.progress, run.started) == ("60/60", 60)
+
+
+def test_a_spent_budget_ends_jobs_of_a_queue_while_the_store_is_away() -> None:
+    for admitting in (False, True):
+        fleet = Queues()
+        fleet.admitting = admitting
+        run = fleet.begin("nightly", queueName="team")
+        fleet.edit(run, budget=Budget(max_usd=1))
+        [(name, job)] = fleet.jobs.items()
+        ref = job.order.trials[-1]
+        run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, 0, Outcome.PASSED, 2.0, fleet.now))
+        desired = plan(away(fleet, 1), CONFIG, fleet.now, "1.0")[run.uid]
+        assert (desired.delete, desired.patches) == ((ObjectRef("Job", name),), ()), admitting
