@@ -48,13 +48,15 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
         frozen_models = run.stored.models if run.stored else {}
     except ValidationError as error:
         return RunSummary(Reason.INVALID_SPEC, _unreadable(run, error))
-    refusals = [*_stores(run.namespace, spec, config, frozen=bool(frozen_models))]
+    # A run with Jobs is frozen, also while its store is not read: models and queues that changed since do not stop it.
+    frozen = bool(frozen_models) or (run.stored is None and bool(namespace.jobs_by_run.get(run.uid)))
+    refusals = [*_stores(run.namespace, spec, config, frozen=frozen)]
     refusals += _pods(run.namespace, spec.pods or PodOptions(), config)
-    if not frozen_models:
+    if not frozen:
         refusals += [*_queue(spec, namespace), *_suite(spec, config), *_models(run.name, spec, namespace)]
-    models = frozen_models or {
-        entry.name: _resolve(entry, namespace) for entry in spec.all_models if _is_known(entry, namespace)
-    }
+    models = frozen_models
+    if not frozen:
+        models = {entry.name: _resolve(entry, namespace) for entry in spec.all_models if _is_known(entry, namespace)}
     refusals += _credentials(run.name, spec, models, config)
     if refusals:
         return RunSummary(refusals[0].reason, "; ".join(refusal.message for refusal in refusals))

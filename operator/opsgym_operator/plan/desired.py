@@ -40,7 +40,7 @@ class ResolvedSpec:
 
     spec: EvalRunSpec
     models: Mapping[str, ModelSpec]
-    """Models by their name in the run; those of `run.json` once the run is frozen."""
+    """Models by their name in the run; those of `run.json` once the run is frozen, none while that is not read."""
     store: StoreConfig
 
 

@@ -733,6 +733,16 @@ def test_a_frozen_run_goes_on_after_its_queue_was_removed() -> None:
     assert condition(run, "Accepted") == "True Valid"
 
 
+def test_a_frozen_run_goes_on_without_its_model_and_queue_while_its_store_is_not_read() -> None:
+    fleet, run = frozen(30)
+    fleet.edit(run, queue_name="removed")
+    del fleet.models["gpt"]
+    accepted = run.status
+    desired = planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], stored=None),)))
+    assert desired == Desired(loads=frozenset({Load.STORED_RUN}), requeue_after_s=10)
+    assert run.status == accepted
+
+
 def test_a_spent_budget_stops_pods_while_the_store_is_away() -> None:
     fleet, run = frozen(30)
     fleet.edit(run, budget=Budget(max_usd=1))
