@@ -15,7 +15,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.accept import accept, ceiling_of
-from opsgym_operator.plan.cleanup import Stop, interrupt, kept_failures, retired_objects
+from opsgym_operator.plan.cleanup import interrupt, kept_failures, retired_objects, stop
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.preflight import prepare
 from opsgym_operator.plan.progress import RunProgress
@@ -72,10 +72,13 @@ def assess(
         # No watch reports that a queue comes to exist.
         awaited = resolved.reason in (Reason.QUEUE_NOT_FOUND, Reason.PRIORITY_CLASS_NOT_FOUND)
         retry_s = QUEUE_RETRY_S if awaited else None
-        stopped = interrupt(run, jobs, pods)
+        # A Job that goes on starts further pods by itself: with a profile or a Secret that was withdrawn, or beyond a
+        # budget that cannot be read. Lower parallelism would end running pods too, and the start gate, if its store is
+        # known, is read by pods that have started. So every refusal stops the Jobs, which keeps any budget as well.
+        stopped = stop(jobs)
         return Assessed(run, Desired(patches=stopped.patches, delete=stopped.delete, requeue_after_s=retry_s), resolved)
     if run.stored is None:
-        stopped = interrupt(run, jobs, pods) if run.suspend or run.store_error else Stop()
+        stopped = interrupt(run, jobs, pods)
         desired = Desired(
             patches=stopped.patches,
             delete=stopped.delete,

@@ -54,14 +54,14 @@ def stop(jobs: Iterable[ObservedJob], *, as_seen: bool = False) -> Stop:
 
 
 def interrupt(run: ObservedRun, jobs: Iterable[ObservedJob], pods: Iterable[ObservedPod]) -> Stop:
-    """What stops Jobs of a run that cannot be planned now: its spec is refused, or its store does not answer.
+    """What stops Jobs of a run whose store may not answer.
 
-    A suspended run stops whatever is wrong with it. Otherwise Jobs without a running pod are held, since new pods would
+    A suspended run stops whether it does or not. In an outage Jobs without a running pod are held, since new pods would
     only wait; pods that run keep what they have paid for.
     """
     if run.suspend:
         return stop(jobs)
-    if run.store_error and run.store_error_s < HOLD_AFTER_S:
+    if run.store_error_s < HOLD_AFTER_S:
         return Stop()
     running = {pod.job for pod in pods if pod.running}
     # Kueue may admit a Job meanwhile, and a pod of it run.

@@ -384,24 +384,3 @@ def test_labels_by_which_pods_are_recognised_cannot_be_allowed(key: str) -> None
     summary = accept(run(pods={"labels": {key: "x"}}), NAMESPACE, config)
     assert isinstance(summary, RunSummary)
     assert summary.reason is Reason.PODS_NOT_ALLOWED
-
-
-def test_a_run_in_progress_stops_when_its_profile_is_withdrawn_and_goes_on_when_it_is_back() -> None:
-    with_profile = with_pods({"sandbox": {"runtimeClassName": "gvisor"}})
-    fleet = Fleet(config=with_profile)
-    fleet.models["gpt"] = GPT
-    nightly = fleet.apply(
-        "nightly", EvalRunSpec.model_validate(SPEC | {"pods": {"profile": "sandbox"}}), [entry("t0"), entry("t1")]
-    )
-    fleet.plan()
-    assert len(fleet.jobs) == 1
-    fleet.config = CONFIG
-    fleet.end_one()
-    fleet.plan()
-    assert nightly.condition("Stalled") == "True PodProfileNotFound"
-    started = nightly.started
-    fleet.plan()
-    assert nightly.started == started
-    fleet.config = with_profile
-    fleet.run_out()
-    assert nightly.condition("Succeeded") == "True Complete"

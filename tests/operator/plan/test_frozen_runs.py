@@ -18,11 +18,13 @@ from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.gates.judge import Baseline, CellScores, RunScores
+from opsgym_operator.config import CredentialsConfig, OperatorConfig, PodsConfig
 from opsgym_operator.observe.labels import LABEL_EVAL_MODEL
-from opsgym_operator.observe.objects import ContainerError, ObservedJob, ObservedNamespace, ObservedPod
+from opsgym_operator.observe.objects import ContainerError, ObservedJob, ObservedNamespace, ObservedPod, ObservedRun
 from opsgym_operator.observe.schedules import succeeded
 from opsgym_operator.plan.desired import Desired, JobPatch, Load, ObjectRef, TaskJob
 from opsgym_operator.plan.namespace import plan
+from opsgym_operator.pod_template import PodProfile
 
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
 Change = Callable[[ObservedNamespace], ObservedNamespace]
@@ -726,6 +728,103 @@ def test_a_run_whose_store_was_removed_from_the_installation_can_be_suspended() 
     assert condition(run, "Accepted").startswith("False StoreNotFound")
 
 
+def unreadable_spec(seen: ObservedNamespace) -> ObservedNamespace:
+    problem = Problem("spec.suite", "is required")
+    return replace(seen, runs=tuple(replace(run, spec=None, problems=(problem,)) for run in seen.runs))
+
+
+def unreadable_record(seen: ObservedNamespace) -> ObservedNamespace:
+    def change(run: ObservedRun) -> ObservedRun:
+        assert run.stored is not None
+        assert run.stored.record is not None
+        record = run.stored.record.model_copy(
+            update={"spec": run.stored.record.spec | {"models": "of a later version"}}
+        )
+        return replace(run, stored=replace(run.stored, record=record))
+
+    return replace(seen, runs=tuple(change(run) for run in seen.runs))
+
+
+def not_read(seen: ObservedNamespace) -> ObservedNamespace:
+    return replace(seen, runs=tuple(replace(run, stored=None) for run in seen.runs))
+
+
+def as_before(seen: ObservedNamespace) -> ObservedNamespace:
+    return seen
+
+
+ALLOWING = CONFIG.model_copy(
+    update={"pod_profiles": {"sandbox": PodProfile()}, "pods": PodsConfig(allowed_labels=["cost-centre"])}
+)
+REFUSING = {
+    "profile": (ALLOWING.model_copy(update={"pod_profiles": {}}), as_before, "PodProfileNotFound"),
+    "profile, not read": (ALLOWING.model_copy(update={"pod_profiles": {}}), not_read, "PodProfileNotFound"),
+    "label": (ALLOWING.model_copy(update={"pods": PodsConfig()}), as_before, "PodsNotAllowed"),
+    "Secret": (
+        ALLOWING.model_copy(update={"credentials": CredentialsConfig(secret_names=["other"])}),
+        as_before,
+        "CredentialsNotAllowed",
+    ),
+    "store": (
+        ALLOWING.model_copy(
+            update={"stores": [CONFIG.stores[0].model_copy(update={"name": "other"})], "default_store": "other"}
+        ),
+        not_read,
+        "StoreNotFound",
+    ),
+    "spec": (ALLOWING, unreadable_spec, "InvalidSpec"),
+    "run.json": (ALLOWING, unreadable_record, "InvalidSpec"),
+}
+"""What refuses a run at work: the installation's new configuration, what is observed, and the reason."""
+
+
+def at_work() -> tuple[Fleet, SimRun]:
+    """A run of 50 trials that cost a dollar each; 10 pods of it are running, and its Jobs have as many as they can."""
+    fleet = Fleet(config=ALLOWING, ending=lambda *_: (Outcome.PASSED, 1.0))
+    fleet.models["gpt"] = model("gpt", max_concurrency=10, credentials={"secret": "openai"})
+    pods = {"profile": "sandbox", "labels": {"cost-centre": "4711"}}
+    fields = {"pods": pods, "resultStore": "results", "budget": {"maxUsd": 100}}
+    run = fleet.apply("nightly", EvalRunSpec.model_validate(SPEC | fields), [entry(f"t{n}") for n in range(50)])
+    fleet.plan()
+    for _ in range(4):
+        fleet.end_one()
+        fleet.plan()
+    assert (fleet.busy("best"), run.started, run.ledger.spent) == (10, 14, 4.0)
+    assert sum(len(job.order.trials) for job in fleet.jobs.values()) == 50
+    return fleet, run
+
+
+@pytest.mark.parametrize(("config", "change", "reason"), REFUSING.values(), ids=REFUSING)
+def test_a_refused_run_starts_no_pod_until_it_is_accepted_again(
+    config: OperatorConfig, change: Change, reason: str
+) -> None:
+    fleet, run = at_work()
+    fleet.config, fleet.seen = config, change
+    fleet.run_out()
+    assert run.condition("Stalled") == f"True {reason}"
+    assert (fleet.busy("best"), run.started, run.ledger.spent) == (0, 14, 4.0)
+    fleet.config, fleet.seen = ALLOWING, as_before
+    fleet.run_out()
+    assert run.condition("Succeeded") == "True Complete"
+    assert run.status.progress == "50/50"
+    assert not any(run.ledger.state(key).infra_errors for key in run.attempts), "the pods that were ended cost no retry"
+
+
+@pytest.mark.parametrize(("config", "change", "reason"), REFUSING.values(), ids=REFUSING)
+def test_a_budget_that_is_lowered_while_a_run_is_refused_is_kept(
+    config: OperatorConfig, change: Change, reason: str
+) -> None:
+    fleet, run = at_work()
+    fleet.config, fleet.seen = config, change
+    fleet.edit(run, budget=Budget(max_usd=3))
+    fleet.run_out()
+    assert run.condition("Stalled") == f"True {reason}"
+    fleet.config, fleet.seen = ALLOWING, as_before
+    fleet.run_out()
+    assert run.condition("Succeeded") == "True BudgetSpent"
+    assert (run.started, run.ledger.spent, run.status.counters["budget_skipped"]) == (14, 4.0, 46)
+
+
 def test_a_frozen_run_goes_on_after_its_queue_was_removed() -> None:
     fleet, run = frozen(30)
     fleet.edit(run, queue_name="removed")
@@ -738,7 +837,7 @@ def test_a_frozen_run_goes_on_without_its_model_and_queue_while_its_store_is_not
     fleet.edit(run, queue_name="removed")
     del fleet.models["gpt"]
     accepted = run.status
-    desired = planned(fleet, lambda seen: replace(seen, runs=(replace(seen.runs[0], stored=None),)))
+    desired = planned(fleet, not_read)
     assert desired == Desired(loads=frozenset({Load.STORED_RUN}), requeue_after_s=10)
     assert run.status == accepted
 

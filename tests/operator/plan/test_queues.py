@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model, summary
 
-from opsgym_api.kinds.evalrun import Budget, EvalRunSpec
+from opsgym_api.kinds.evalrun import Budget, EvalRunSpec, PodOptions
 from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace
 from opsgym_operator.plan.desired import Desired, ObjectRef
@@ -177,6 +177,17 @@ def test_a_run_queues_again_when_its_store_answers() -> None:
     fleet.admitting = True
     fleet.run_out()
     assert (run.status.progress, run.started) == ("60/60", 60)
+
+
+def test_jobs_of_a_refused_run_leave_their_queue_admitted_or_not() -> None:
+    for admitting in (False, True):
+        fleet = Queues()
+        fleet.admitting = admitting
+        run = fleet.begin("nightly", queueName="team")
+        [name] = fleet.jobs
+        fleet.edit(run, pods=PodOptions(profile="withdrawn"))
+        desired = plan(fleet.observed(), CONFIG, fleet.now, "1.0")[run.uid]
+        assert (desired.delete, desired.patches) == ((ObjectRef("Job", name),), ()), admitting
 
 
 def test_a_spent_budget_ends_jobs_of_a_queue_while_the_store_is_away() -> None:
