@@ -14,6 +14,7 @@ from datetime import datetime
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.plan.assess import Assessed, assess
+from opsgym_operator.plan.cleanup import Stop, stop
 from opsgym_operator.plan.conclude import conclude
 from opsgym_operator.plan.desired import Desired
 from opsgym_operator.plan.queues import withdrawals
@@ -39,7 +40,7 @@ def plan(namespace: ObservedNamespace, config: OperatorConfig, now: datetime, ve
     allocations = allocate(demands, namespace)
     leaving = withdrawals(allocations, now)
     return {
-        uid: _conclude(item, allocations.get(uid, ()), leaving.get(uid, ()), config, now)
+        uid: _conclude(item, allocations.get(uid, ()), leaving.get(uid, ()), namespace, config, now)
         for uid, item in assessed.items()
     }
 
@@ -50,23 +51,26 @@ def _assess(
     try:
         return assess(run, namespace, config, now, version)
     except Exception as error:  # noqa: BLE001 - a fault in the plan of one run must not stop the others
-        return _faulty(run, error)
+        return _faulty(run, namespace, error)
 
 
 def _conclude(
     assessed: Assessed,
     allocations: Sequence[SlotAllocation],
     leaving: Sequence[ObservedJob],
+    namespace: ObservedNamespace,
     config: OperatorConfig,
     now: datetime,
 ) -> Desired:
     try:
         return conclude(assessed, allocations, leaving, config, now)
     except Exception as error:  # noqa: BLE001 - as above
-        return conclude(_faulty(assessed.run, error), (), (), config, now)
+        return conclude(_faulty(assessed.run, namespace, error), (), (), config, now)
 
 
-def _faulty(run: ObservedRun, error: Exception) -> Assessed:
+def _faulty(run: ObservedRun, namespace: ObservedNamespace, error: Exception) -> Assessed:
+    """A run that cannot be planned: its Jobs go on as they are, unless it is suspended."""
     message = f"the operator cannot plan the run ({type(error).__name__}); report the fault with the operator's log"
-    desired = Desired(fault=error, requeue_after_s=FAULT_RETRY_S)
+    stopped = stop(namespace.jobs_by_run.get(run.uid, ())) if run.suspend else Stop()
+    desired = Desired(patches=stopped.patches, delete=stopped.delete, fault=error, requeue_after_s=FAULT_RETRY_S)
     return Assessed(run, desired, RunSummary(Reason.INTERNAL_ERROR, message))

@@ -259,3 +259,27 @@ def test_a_run_that_cannot_be_planned_is_reported_and_stops_no_other() -> None:
     assert status is not None
     assert next(item.reason for item in status.conditions if item.type == "Stalled") == "InternalError"
     assert plans[sound.uid].fault is None
+
+
+@pytest.mark.parametrize("step", ["assess.accept", "conclude.summarize"])
+def test_a_run_that_cannot_be_planned_goes_on_until_it_is_suspended(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet()
+    fleet.models["gpt"] = model("gpt", max_concurrency=4)
+    run = fleet.apply("nightly", spec(), [entry(f"t{number}") for number in range(30)])
+    fleet.plan()
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("a fault of the operator")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"opsgym_operator.plan.{step}", fail)
+        fleet.plan()
+        fleet.end_one()
+        fleet.plan()
+        assert (run.condition("Stalled"), fleet.busy("gpt"), run.started) == ("True InternalError", 4, 5)
+        fleet.edit(run, suspend=True)
+        fleet.run_out()
+        assert (run.condition("Stalled"), fleet.busy("gpt"), run.started) == ("True InternalError", 0, 5)
+    fleet.edit(run, suspend=False)
+    fleet.run_out()
+    assert run.status.progress == "30/30"
