@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.client
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,60 @@ def test_a_score_is_written_once_and_then_its_artefacts_do_not_change(world: Wor
         with pytest.raises(StoreError, match="does not change any more"):
             pod.put(key, b"second")
     assert world.contents() == before
+
+
+def _while_the_body_is_on_its_way(
+    world: World, monkeypatch: pytest.MonkeyPatch, given: str, key: str, end: Callable[[], None]
+) -> tuple[int, bytes]:
+    """The answer to a write whose body arrives after the gateway has allowed it and something else was written."""
+    allowed, keys = threading.Event(), world.bucket.keys
+
+    def seen(prefix: str) -> Iterator[str]:
+        found = list(keys(prefix))
+        allowed.set()
+        return iter(found)
+
+    monkeypatch.setattr(world.bucket, "keys", seen)
+    connection = http.client.HTTPConnection(world.url.removeprefix("http://"), timeout=30)
+    connection.putrequest("PUT", f"/stores/results/object?key={key}")
+    connection.putheader("Authorization", f"Bearer {given}")
+    connection.putheader("Content-Length", "6")
+    connection.endheaders()
+    assert allowed.wait(30)
+    end()
+    connection.send(b"second")
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content
+
+
+def test_an_artefact_whose_body_arrives_after_the_score_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = world.pods.add(JOB)
+    world.store(given).put(OWN.transcript, b"first")
+
+    def score() -> None:
+        assert world.store(given).put_once(OWN.record, b"score")
+
+    status, content = _while_the_body_is_on_its_way(world, monkeypatch, given, OWN.transcript, score)
+    assert (status, b"does not change any more" in content) == (403, True)
+    assert world.bucket.get(OWN.transcript) == b"first"
+
+
+def test_a_row_whose_body_arrives_after_the_run_is_frozen_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = world.pods.add(CHECK, "check", role="preflight")
+    world.bucket.put(KEYS.suite_task("t"), b"first")
+
+    def freeze() -> None:
+        world.bucket.put(KEYS.run_json, b"{}")
+
+    status, content = _while_the_body_is_on_its_way(world, monkeypatch, given, KEYS.suite_task("t"), freeze)
+    assert (status, b"does not change any more" in content) == (403, True)
+    assert world.bucket.get(KEYS.suite_task("t")) == b"first"
 
 
 def test_a_pod_touches_nothing_of_other_trials_runs_and_stores(world: World) -> None:

@@ -1,8 +1,8 @@
 """The gateway's HTTP interface, `opsgym_api.records.store_gateway`.
 
-Invariant: a request's body is read only after its pod is known and allowed to write it, and what is in memory at the
-same time is bounded: `REQUESTS` requests, of which `LARGE` have a body beyond `SMALL_BYTES`. No answer and no log line
-contains a token or the content of an object.
+Invariant: a request's body is read only after its pod is known and allowed to write it, and is written only if it still
+is; what is in memory at the same time is bounded: `REQUESTS` requests, of which `LARGE` have a body beyond
+`SMALL_BYTES`. No answer and no log line contains a token or the content of an object.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ class Gateway:
         once = request.headers.get("If-None-Match") == "*"
         operation = Operation.CREATE if once else Operation.REPLACE
         async with self._allowed(request, operation, key) as session, self._body(request, session) as content:
+            # A body takes up to a minute, in which a score or a frozen run may have been written.
+            await self._require(permission_for(session.access, operation, store, key), store, session)
             if not once:
                 await self._stores.call_promptly(store, lambda opened: opened.put(key, content))
                 return web.Response(status=204)

@@ -27,7 +27,8 @@ from opsgym_operator.gateway.identity import (
 )
 
 RECHECK_S = 60.0
-"""Seconds after which a token and its pod are looked at again: how long an ended pod may still write."""
+"""Seconds after which a token and its pod are looked at again: how long an ended pod may still write, unless the API
+server is away."""
 FORGET_S = 3600.0
 """Seconds after its last check for which a token is remembered, and how often the memory is cleared."""
 REQUESTS = 4
