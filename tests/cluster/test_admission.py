@@ -104,6 +104,11 @@ def test_the_api_server_binds_the_operator_and_reserves_its_labels(api: Api) -> 
     assert "no part of their node" in api.refusal(job(where, hostNetwork=True), api.operator)
     for manifest in (job(where), pod(where, "p", shell("main", "true"), labels=LABELS)):
         assert "reserved for the operator" in api.refusal(manifest)
+    plain = {"metadata": {"name": "j", "namespace": where}}
+    assert api.refusal({**job(where), **plain}) == ""
+    forged = {**job(where), **plain}
+    forged["spec"] = {"template": {**forged["spec"]["template"], "metadata": {"labels": LABELS}}}
+    assert "reserved for the operator" in api.refusal(forged)
     assert api.refusal(config_map(where, {}), "tenant") == ""
     controller = "system:serviceaccount:kube-system:job-controller"
     assert api.refusal(pod(where, "p", shell("main", "true"), labels=LABELS), controller) == ""

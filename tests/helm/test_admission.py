@@ -183,21 +183,111 @@ def test_the_operator_is_bound_to_labelled_objects_its_pods_account_and_its_name
     assert len(denials(manifests, elsewhere)) == 1
 
 
+RESERVED = "the labels of EvalRuns' objects are reserved for the operator; copy the object without them"
+KNOWN = "the labels by which a pod of an EvalRun is known do not change"
+OWNED = "a pod of an EvalRun keeps its owner"
+CONTROLLERS = (JOB_CONTROLLER, "system:kube-controller-manager")
+"""The Job controller, which may share one identity with the other controllers."""
+COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
+
+
+def run_pod(**metadata: Any) -> Manifest:
+    """A pod as the Job controller makes it of the operator's Job."""
+    labels = {**job()["spec"]["template"]["metadata"]["labels"], "batch.kubernetes.io/job-completion-index": "1"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "nightly-abcdef-0", "uid": "1", "controller": True}
+    return {"kind": "Pod", "metadata": {"name": "p", "labels": labels, "ownerReferences": [owner], **metadata}}
+
+
+def unlabelled(document: Manifest, **template: Any) -> Manifest:
+    """A workload without the operator's labels, as a user writes it, with metadata of its pods."""
+    pods = {**document.get("spec", {}).get("template", {}), "metadata": template}
+    return {**document, "metadata": {"name": "x"}, "spec": {**document.get("spec", {}), "template": pods}}
+
+
+def by(user: str, resource: str, document: Manifest, old: Manifest | None = None) -> Request:
+    return Request(resource, user, document, old, namespace_labels=ALLOWED)
+
+
 @either
 def test_nobody_else_creates_objects_with_the_operators_labels(values: Mapping[str, Any]) -> None:
     manifests = rendered(values)
-    pod = {"kind": "Pod", "metadata": {"name": "p", "labels": job()["metadata"]["labels"]}, "spec": {}}
-    message = "the labels of EvalRuns' objects are reserved for the operator; copy the object without them"
-    for resource, document in (("jobs", job()), ("configmaps", config_map()), ("pods", pod)):
-        bare = {**document, "metadata": {"name": "x"}}
+    for resource, document, bare in (
+        ("jobs", job(), unlabelled(job())),
+        ("configmaps", config_map(), config_map({})),
+        ("pods", run_pod(), run_pod(labels={"app": "mine"})),
+    ):
         for user in ("tenant", "system:serviceaccount:team:opsgym-task"):
-            assert denials(manifests, Request(resource, user, document, namespace_labels=ALLOWED)) == [message]
-            assert denials(manifests, Request(resource, user, document, bare, namespace_labels=ALLOWED)) == [message]
-            assert denials(manifests, Request(resource, user, bare, namespace_labels=ALLOWED)) == []
-            touched = Request(resource, user, document, document, namespace_labels=ALLOWED)
+            assert denials(manifests, by(user, resource, document)) == [RESERVED]
+            assert RESERVED in denials(manifests, by(user, resource, document, bare))
+            assert denials(manifests, by(user, resource, bare)) == []
+            touched = by(user, resource, document, document)
             assert denials(manifests, touched) == [], "the scheduler and the Job controller update them"
-    assert denials(manifests, Request("pods", JOB_CONTROLLER, pod, namespace_labels=ALLOWED)) == []
-    assert denials(manifests, Request("pods", OPERATOR, pod, namespace_labels=ALLOWED)) == [message]
+    for user in CONTROLLERS:
+        assert denials(manifests, by(user, "pods", run_pod())) == []
+    assert denials(manifests, by(OPERATOR, "pods", run_pod())) == [RESERVED]
+
+
+@either
+def test_nobody_else_creates_what_makes_pods_with_the_operators_labels(values: Mapping[str, Any]) -> None:
+    manifests, labels = rendered(values), job()["spec"]["template"]["metadata"]["labels"]
+    kinds = ("jobs", "daemonsets", "replicasets", "statefulsets", "replicationcontrollers")
+    for resource in kinds:
+        plain, forged = unlabelled(job(), labels={"app": "mine"}), unlabelled(job(), labels=labels)
+        for user in ("tenant", *CONTROLLERS):
+            assert denials(manifests, by(user, resource, forged)) == [RESERVED], resource
+            assert denials(manifests, by(user, resource, forged, plain)) == [RESERVED], resource
+            assert denials(manifests, by(user, resource, plain, plain)) == []
+    without = {"kind": "ReplicationController", "metadata": {"name": "x"}, "spec": {"replicas": 0}}
+    assert denials(manifests, by("tenant", "replicationcontrollers", without)) == []
+
+
+@either
+@pytest.mark.parametrize(
+    "label",
+    [
+        "app.kubernetes.io/managed-by",
+        "opsgym.dev/run-uid",
+        "opsgym.dev/run",
+        "batch.kubernetes.io/job-completion-index",
+    ],
+)
+def test_the_labels_by_which_a_pod_is_known_do_not_change(values: Mapping[str, Any], label: str) -> None:
+    manifests, old = rendered(values), run_pod()
+    relabelled = run_pod(labels={**old["metadata"]["labels"], label: "another"})
+    stripped = run_pod(labels={name: value for name, value in old["metadata"]["labels"].items() if name != label})
+    for changed in (relabelled, stripped):
+        assert denials(manifests, by("tenant", "pods", changed, old)) == [KNOWN]
+    noted = run_pod(labels={**old["metadata"]["labels"], "team": "a"}, annotations={"seen": "1"})
+    assert denials(manifests, by("tenant", "pods", noted, old)) == []
+
+
+@either
+def test_the_pods_of_a_suspended_job_get_no_labels_of_another_run(values: Mapping[str, Any]) -> None:
+    def with_labels(**labels: str) -> Manifest:
+        made = job()
+        template = made["spec"]["template"]
+        metadata = {**template["metadata"], "labels": {**template["metadata"]["labels"], **labels}}
+        return {**made, "spec": {**made["spec"], "template": {**template, "metadata": metadata}}}
+
+    manifests = rendered(values)
+    assert denials(manifests, by("tenant", "jobs", with_labels(**{"opsgym.dev/run-uid": "9"}), job())) == [KNOWN]
+    queued = with_labels(**{"kueue.x-k8s.io/podset": "main"})
+    assert denials(manifests, by("system:serviceaccount:kueue-system:kueue", "jobs", queued, job())) == []
+
+
+@either
+def test_a_pod_of_a_run_keeps_its_owner_but_for_the_controllers_of_kubernetes(values: Mapping[str, Any]) -> None:
+    manifests, old = rendered(values), run_pod()
+    [owner] = old["metadata"]["ownerReferences"]
+    another = run_pod(ownerReferences=[{**owner, "name": "nightly-abcdef-1", "uid": "2"}])
+    orphan = run_pod()
+    del orphan["metadata"]["ownerReferences"]
+    for before, after in ((old, another), (old, orphan), (orphan, old)):
+        assert denials(manifests, by("tenant", "pods", after, before)) == [OWNED]
+        for user in (*CONTROLLERS, COLLECTOR):
+            assert denials(manifests, by(user, "pods", after, before)) == []
+    unlabelled_pod = {"kind": "Pod", "metadata": {"name": "x", "ownerReferences": [owner]}}
+    assert denials(manifests, by("tenant", "pods", {"kind": "Pod", "metadata": {"name": "x"}}, unlabelled_pod)) == []
 
 
 def test_a_namespaced_release_has_policies_only_if_its_values_ask_for_them() -> None:
