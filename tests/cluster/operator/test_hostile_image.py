@@ -41,7 +41,6 @@ time.sleep(3)  # policies for a new pod apply after a moment
 gym = "http://127.0.0.1:8801/api/"
 print(json.dumps({
     "other pod": connects("SERVER", 8080),
-    "metadata": connects("169.254.169.254", 80),
     "postgres": connects("127.0.0.1", 5432) or os.path.exists("/socket"),
     "gym": status("http://127.0.0.1:8801/health"),
     "admin": [status(gym + name, b"{}") for name in ("seed-database", "reset-database", "sql-runner", "apply-event")],
@@ -89,7 +88,6 @@ def test_an_image_in_the_agents_place_gets_nowhere(operator: Operator, model: He
 
     assert report["gym"] == 200, "the attack runs in the network of a real trial"
     assert not report["other pod"]
-    assert not report["metadata"]
     assert not report["postgres"]
     assert not report["admin token"]
     assert all(status in (401, 403) for status in report["admin"]), report["admin"]
