@@ -136,9 +136,9 @@ def _while_the_body_is_on_its_way(
     allowed, keys = threading.Event(), world.bucket.keys
 
     def seen(prefix: str) -> Iterator[str]:
-        found = list(keys(prefix))
+        listed = list(keys(prefix))
         allowed.set()
-        return iter(found)
+        return iter(listed)
 
     monkeypatch.setattr(world.bucket, "keys", seen)
     connection = http.client.HTTPConnection(world.url.removeprefix("http://"), timeout=30)

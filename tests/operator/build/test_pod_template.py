@@ -159,6 +159,38 @@ def test_nothing_that_is_added_weakens_a_pod(added: dict[str, Any], named: str) 
             kind.model_validate(added)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("serviceAccountName", "admin"),
+        ("automountServiceAccountToken", True),
+        ("hostNetwork", True),
+        ("hostPID", True),
+        ("hostIPC", True),
+        ("containers", []),
+        *(
+            ("securityContext", {name: value})
+            for name, value in (
+                ("runAsUser", 0),
+                ("runAsGroup", 0),
+                ("privileged", True),
+                ("allowPrivilegeEscalation", True),
+                ("capabilities", {"add": ["SYS_ADMIN"]}),
+                ("appArmorProfile", {"type": "Unconfined"}),
+                ("seccompProfile", {"type": "Unconfined"}),
+                ("readOnlyRootFilesystem", False),
+            )
+        ),
+    ],
+)
+def test_what_isolates_a_pod_is_not_among_the_fields(field: str, value: Any) -> None:
+    named = next(iter(value)) if isinstance(value, dict) else field
+    for kind in (PodTemplate, DomainPods, PodProfile):
+        with pytest.raises(ValidationError, match=named) as refused:
+            kind.model_validate({field: value})
+        assert [error["type"] for error in refused.value.errors()] == ["extra_forbidden"]
+
+
 def test_no_volume_and_no_path_of_opsgyms_own_can_be_added() -> None:
     config = FULL.model_copy(
         update={
