@@ -15,6 +15,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import kopf
@@ -78,7 +79,8 @@ async def operate(config: OperatorConfig, port: int, stores_folder: Path, webhoo
                 stores = Stores(config.store_by_name, stores_folder)
                 dispatcher = webhooks.WebhookDispatcher(config.notifications.by_name, webhooks_folder)
                 context = ControllerContext(client, cache, stores, config, metrics, datetime.now(UTC))
-                context.dispatcher, context.claim = dispatcher, leadership.claim
+                context.dispatcher = dispatcher
+                context.claim, context.leave = leadership.claim, leadership.leave
                 controller.context = context
                 try:
                     await _watch(context, health, indexed, lost)
@@ -132,8 +134,8 @@ async def _watch(context: ControllerContext, health: Health, indexed: asyncio.Ev
     context.cache.register(registry)
     watched = await listable(context.client, namespaces)
     unwatched = [name for name in namespaces if name not in watched]
-    context.metrics.show_skipped_namespaces(len(unwatched))
-    show_skipped = context.metrics.show_skipped_namespaces
+    show_skipped = partial(context.metrics.show_skipped_namespaces, "list")
+    show_skipped(unwatched)
     watch_check = WatchCheck(context.client, context.cache, namespaces, unwatched, show_skipped)
     health.add(lambda: watch_check.problem)
     checking = asyncio.create_task(watch_check.run(), name="watch check")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.operator_io.api_server import ApiServer, api_server
 from tests.operator_io.lease_server import LEADER, LeaseServer
 
@@ -20,6 +21,9 @@ from opsgym_operator.kube.leadership import (
     NAMESPACE_DURATION_S,
     NAMESPACE_LEASE,
     RETRY_S,
+    SERVED,
+    SKIPPED,
+    Claim,
     Leadership,
     LostLeaseError,
 )
@@ -156,7 +160,7 @@ def test_a_leader_stops_writing_before_another_can_lead_and_goes_on_when_none_di
         time = Time()
         leader = Replica(client, "pod-1", time)
         await leader.leadership.elect()
-        assert await leader.leadership.claim("team") == ""
+        assert await leader.leadership.claim("team") == SERVED
         async with Client(login, leader.leadership.writable_s) as writer:
             await writer.patch(JOBS, "team", "j", {})
             leases.away = True
@@ -194,7 +198,71 @@ def test_a_namespace_that_is_deleted_ends_nobody_and_may_come_back(leases: Lease
         del leases.objects[TEAM]
         await keep(leader, lambda: time.now > 1000 + 2 * NAMESPACE_DURATION_S)
         assert leader.leadership.writable_s("team") == 0
-        assert await leader.leadership.claim("team") == ""
+        assert await leader.leadership.claim("team") == SERVED
+
+    with_client(work)
+
+
+def gone(leases: LeaseServer, status: int) -> None:
+    """The tenant's namespace is deleted: its Lease is gone, and the API server creates no other."""
+    leases.objects.pop(TEAM, None)
+    path = "/apis/coordination.k8s.io/v1/namespaces/team/leases"
+    message = "leases is forbidden" if status == 403 else 'namespaces "team" not found'
+    leases.server.answers[("POST", path)] = [(status, {"message": message})]
+    if status == 403:
+        for method in ("GET", "PATCH"):
+            leases.server.answers[(method, f"{path}/{NAMESPACE_LEASE}")] = [(status, {"message": message})]
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_namespace_that_is_gone_is_skipped_without_an_error_until_it_is_back(
+    leases: LeaseServer, status: int
+) -> None:
+    before = dict(leases.server.answers)
+
+    async def work(client: Client) -> None:
+        time = Time()
+        leader = Replica(client, "pod-1", time)
+        await leader.leadership.elect()
+        assert await leader.leadership.claim("team") == SERVED
+        gone(leases, status)
+        with capture_logs() as lines:
+            await keep(leader, lambda: time.now > 1000 + NAMESPACE_DURATION_S)
+            for _ in range(3):
+                assert await leader.leadership.claim("team") == SKIPPED
+            await keep(leader, lambda: time.now > 1000 + 3 * NAMESPACE_DURATION_S)
+        [line] = [line for line in lines if line["log_level"] == "warning"]
+        assert (line["event"], line["namespace"]) == ("a namespace is skipped", "team")
+        assert leader.leadership.writable_s("team") == 0
+        assert leader.shows("opsgym_namespaces_skipped") == 1
+        assert leader.shows("opsgym_namespaces_of_other_releases") == 0
+        leases.server.answers.update(before)
+        assert await leader.leadership.claim("team") == SERVED
+        assert leader.shows("opsgym_namespaces_skipped") == 0
+
+    with_client(work)
+
+
+def test_a_namespace_of_which_nothing_is_left_counts_no_longer(leases: LeaseServer) -> None:
+    async def work(client: Client) -> None:
+        leader = Replica(client, "pod-1", Time())
+        await leader.leadership.elect()
+        gone(leases, 404)
+        assert await leader.leadership.claim("team") == SKIPPED
+        leader.leadership.leave("team")
+        assert leader.shows("opsgym_namespaces_skipped") == 0
+
+    with_client(work)
+
+
+def test_an_api_server_that_fails_at_the_lease_of_a_namespace_is_an_error(leases: LeaseServer) -> None:
+    async def work(client: Client) -> None:
+        leader = Replica(client, "pod-1", Time())
+        await leader.leadership.elect()
+        gone(leases, 500)
+        with pytest.raises(ApiError, match="HTTP 500"):
+            await leader.leadership.claim("team")
+        assert leader.shows("opsgym_namespaces_skipped") == 0
 
     with_client(work)
 
@@ -209,13 +277,13 @@ def test_two_releases_cannot_serve_a_namespace_and_the_second_says_so(leases: Le
         second = Replica(client, "pod-9", time, LeaseConfig(namespace="other", name="opsgym-operator"))
         await first.leadership.elect()
         await second.leadership.elect()
-        assert await first.leadership.claim("team") == ""
-        assert await second.leadership.claim("team") == "release/opsgym-operator"
+        assert await first.leadership.claim("team") == SERVED
+        assert await second.leadership.claim("team") == Claim(served=False, other="release/opsgym-operator")
         assert second.leadership.writable_s("team") == 0
         assert (second.shows("opsgym_namespaces_of_other_releases"), second.shows("opsgym_operator_leading")) == (1, 1)
         time.now += NAMESPACE_DURATION_S
         await second.leadership._leads()
-        assert await second.leadership.claim("team") == ""
+        assert await second.leadership.claim("team") == SERVED
         assert second.shows("opsgym_namespaces_of_other_releases") == 0
 
     with_client(work)
@@ -228,7 +296,7 @@ def test_the_next_leader_of_a_release_serves_its_namespaces_without_waiting(leas
         await first.leadership.elect()
         await first.leadership.claim("team")
         await second.leadership.elect()
-        assert await second.leadership.claim("team") == ""
+        assert await second.leadership.claim("team") == SERVED
         assert first.leadership.writable_s("team") == 0
 
     with_client(work)

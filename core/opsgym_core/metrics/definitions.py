@@ -229,8 +229,8 @@ RECONCILE_LAST_SUCCESS = Metric(
 NAMESPACES_SKIPPED = Metric(
     "opsgym_namespaces_skipped",
     "gauge",
-    "Watched namespaces that are left out because the API server refuses to list their objects: deleted ones, or ones "
-    "without the operator's Role.",
+    "Watched namespaces that are left out because the API server refuses to list their objects or refuses their Lease: "
+    "deleted ones, or ones without the operator's Role.",
     "namespaces",
     local=False,
 )

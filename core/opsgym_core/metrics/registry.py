@@ -23,7 +23,7 @@ from datetime import datetime
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from prometheus_client import (
     CollectorRegistry,
@@ -214,6 +214,8 @@ class Metrics:
         self._gauges = {name: metric for name, metric in metrics.items() if isinstance(metric, Gauge)}
         self._histograms = {name: metric for name, metric in metrics.items() if isinstance(metric, Histogram)}
         self._by_owner = {name: _OwnedGauge(gauge) for name, gauge in self._gauges.items()}
+        self._skipped: dict[str, frozenset[str]] = {}
+        """Namespaces that are left out, by the step that is refused in them."""
         self._cells = _CellLabels()
         self._shown: dict[Owner, RunFigures] = {}
         """What each run shows; the figures of one that has ended stay the same object."""
@@ -304,9 +306,10 @@ class Metrics:
         """Counts a failed reconcile."""
         self._count(defined.RECONCILE_ERRORS, cause)
 
-    def show_skipped_namespaces(self, count: int) -> None:
-        """Replaces the number of watched namespaces that are left out."""
-        self._gauges[defined.NAMESPACES_SKIPPED.name].set(count)
+    def show_skipped_namespaces(self, step: Literal["list", "claim"], namespaces: Collection[str]) -> None:
+        """Replaces the watched namespaces that are left out because a step is refused in them; each counts once."""
+        self._skipped[step] = frozenset(namespaces)
+        self._gauges[defined.NAMESPACES_SKIPPED.name].set(len(frozenset().union(*self._skipped.values())))
 
     def show_namespaces_of_others(self, count: int) -> None:
         """Replaces the number of watched namespaces that other releases serve."""

@@ -13,11 +13,12 @@ from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.kube.cache import ObjectCache
+from opsgym_operator.kube.leadership import SERVED, Claim
 from opsgym_operator.observability.webhooks import WebhookDispatcher
 
 
-async def _claimed(_: str) -> str:
-    return ""
+async def _claimed(_: str) -> Claim:
+    return SERVED
 
 
 @dataclass
@@ -36,6 +37,8 @@ class ControllerContext:
     """Held while a whole run is read from a store, so that one large run at a time is unpacked in memory."""
     dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
     """Sends notifications; the default knows no webhooks."""
-    claim: Callable[[str], Awaitable[str]] = _claimed
-    """Claims a namespace before each reconcile: returns the release that serves it instead, empty if this one does.
-    Raises ApiError while nothing may be written. The default claims every namespace."""
+    claim: Callable[[str], Awaitable[Claim]] = _claimed
+    """Claims a namespace before each reconcile. Raises ApiError while nothing may be written. The default claims every
+    namespace."""
+    leave: Callable[[str], None] = lambda _: None
+    """Called when nothing is left of a namespace that could not be claimed."""

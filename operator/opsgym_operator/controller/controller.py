@@ -10,7 +10,10 @@ from opsgym_operator.controller.reconciler import NamespaceReconciler
 
 
 class Controller:
-    """Reconcilers by namespace, each started when the first object of its namespace is reported."""
+    """Reconcilers by namespace, each started when the first object of its namespace is reported.
+
+    One that ends, because its namespace is gone, is dropped, and another one is started if the namespace comes back.
+    """
 
     def __init__(self) -> None:
         self.context: ControllerContext | None = None
@@ -24,10 +27,15 @@ class Controller:
         if self.context is None:
             return
         if namespace not in self.reconcilers:
-            self.reconcilers[namespace] = NamespaceReconciler(namespace, self.context)
-            task = asyncio.create_task(self.reconcilers[namespace].run(), name=f"namespace {namespace}")
+            reconciler = self.reconcilers[namespace] = NamespaceReconciler(namespace, self.context)
+            task = asyncio.create_task(self._run(reconciler), name=f"namespace {namespace}")
             self._tasks[namespace] = task
         self.reconcilers[namespace].enqueue()
+
+    async def _run(self, reconciler: NamespaceReconciler) -> None:
+        await reconciler.run()
+        # Nothing is awaited between its last look at the cache and this: a change reported later starts another one.
+        del self.reconcilers[reconciler.name], self._tasks[reconciler.name]
 
     def running(self) -> list[tuple[str, float]]:
         """Namespaces of current reconciles, and when each began, by the monotonic clock."""

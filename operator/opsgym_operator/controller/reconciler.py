@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -40,6 +40,7 @@ from opsgym_operator.controller.stopwatch import Stopwatch
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_objects, apply_status, delete, write_each
 from opsgym_operator.kube.events import EventSeries, record_event
+from opsgym_operator.kube.leadership import Claim
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
@@ -119,7 +120,7 @@ class NamespaceReconciler:
         self._event.set()
 
     async def run(self) -> None:
-        """Reconciles until it is cancelled."""
+        """Reconciles until nothing is left of a namespace that the operator cannot serve, or until it is cancelled."""
         structlog.contextvars.bind_contextvars(namespace=self.name)
         failures = 0
         delay: float | None = None
@@ -127,9 +128,11 @@ class NamespaceReconciler:
             await self._wait(delay)
             self.began_at = time.monotonic()
             try:
-                if other := await self._context.claim(self.name):
-                    log.warning("the namespace is skipped, because another release serves it", release=other)
-                    self.synced, delay = True, RESYNC_S
+                claim = await self._context.claim(self.name)
+                if not claim.served:
+                    self.synced, delay, failures = True, RESYNC_S, 0
+                    if self._ends(claim):
+                        return
                     continue
                 with self._context.metrics.time_reconcile():
                     async with asyncio.timeout(DEADLINE_S):
@@ -149,6 +152,18 @@ class NamespaceReconciler:
                 log.exception("reconcile failed", problem=type(error).__name__)
             finally:
                 self.began_at = None
+
+    def _ends(self, claim: Claim) -> bool:
+        """Whether the operator is done with a namespace that it does not serve."""
+        if claim.other:
+            log.warning("the namespace is skipped, because another release serves it", release=claim.other)
+            return False
+        # Another release may serve it before this one does again.
+        self._forget()
+        gone = self.name not in self._context.cache.namespaces()
+        if gone:
+            self._context.leave(self.name)
+        return gone
 
     async def _wait(self, delay: float | None) -> None:
         """Waits for a change or until the delay is over; None waits for a change only."""
@@ -173,7 +188,7 @@ class NamespaceReconciler:
         self._cpu = Stopwatch()
         with self._cpu:
             snapshot = snapshot_of(self._context.cache, self.name)
-            self._forget_deleted(snapshot)
+            self._forget_deleted(snapshot.runs.keys())
         schedule_delay = await self._schedules.reconcile()
         delays = [RESYNC_S] + ([] if schedule_delay is None else [schedule_delay])
         with self._cpu:
@@ -289,12 +304,20 @@ class NamespaceReconciler:
         self._states[run.uid] = state
         return state
 
-    def _forget_deleted(self, snapshot: NamespaceSnapshot) -> None:
-        for uid in self._states.keys() - snapshot.runs.keys():
+    def _forget(self) -> None:
+        """Drops what is in memory of the namespace, and what metrics show of it."""
+        self._forget_deleted(())
+        self._schedules.forget()
+        self._context.metrics.show_models(self.name, {}, {})
+
+    def _forget_deleted(self, left: Iterable[str]) -> None:
+        """Forgets all runs but those with these uids."""
+        uids = set(left)
+        for uid in self._states.keys() - uids:
             self._states.pop(uid).close()
-        for uid in self._backoffs.keys() - snapshot.runs.keys():
+        for uid in self._backoffs.keys() - uids:
             del self._backoffs[uid]
-        for uid in self._shown.keys() - snapshot.runs.keys():
+        for uid in self._shown.keys() - uids:
             self._context.metrics.forget_run(self.name, self._shown.pop(uid))
             self._context.dispatcher.forget(uid)
             self._series.forget(uid)

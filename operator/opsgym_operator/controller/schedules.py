@@ -63,6 +63,11 @@ class ScheduleReconciler:
         self._context.metrics.show_schedules(self._namespace, times)
         return min(delays, default=None)
 
+    def forget(self) -> None:
+        """Drops what is in memory of the schedules, and what metrics show of them."""
+        self._backoffs.clear()
+        self._context.metrics.show_schedules(self._namespace, {})
+
     async def _isolated(
         self, manifest: Manifest, runs: Sequence[Manifest], times: dict[str, ScheduleTimes]
     ) -> float | None:

@@ -4,12 +4,15 @@ Invariant: an object of a namespace is written only by the leader of the one rel
 Leases say so: one elects the leader among the replicas of a release, and one in each served namespace names the
 release. Writes end before another process can get either of them. A leader that has lost a Lease ends, since what it
 has in memory may be out of date; one that merely cannot renew it stops writing and goes on once the API server answers.
+A namespace whose Lease the API server refuses is skipped, because it was deleted or has lost the operator's Role.
 """
 
 from __future__ import annotations
 
 import asyncio
+import http
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -40,6 +43,19 @@ class LostLeaseError(Exception):
     """Another process holds a Lease that this one held."""
 
 
+@dataclass(frozen=True)
+class Claim:
+    """Whether the release serves a namespace."""
+
+    served: bool
+    other: str = ""
+    """The release that serves it instead; empty if none does, because the namespace is gone or its Lease is refused."""
+
+
+SERVED = Claim(served=True)
+SKIPPED = Claim(served=False)
+
+
 class Leadership:
     """The Leases of one process.
 
@@ -47,7 +63,7 @@ class Leadership:
         client: The API server; another client than that of the writes that depend on it.
         config: The leader's Lease.
         identity: Name of this process, which no other process has at the same time.
-        metrics: Shows whether this process leads, and the namespaces of other releases.
+        metrics: Shows whether this process leads, and the namespaces that are left out.
         lease: Makes a Lease of a namespace, name, identity and duration; for tests.
         sleep: Waits for a number of seconds.
     """
@@ -67,6 +83,8 @@ class Leadership:
         self._metrics = metrics
         self._sleep = sleep
         self._namespaces: dict[str, Lease] = {}
+        self._refused: set[str] = set()
+        """Namespaces whose Lease the API server refuses."""
         self.standing_by = False
         """Whether another process is known to lead."""
 
@@ -134,18 +152,20 @@ class Leadership:
         try:
             held = await lease.hold()
         except ApiError as error:
-            log.warning("cannot renew a Lease", problem=str(error), writable_s=round(lease.writable_s, 1))
+            if lease is not self._leader and _for_good(error):
+                self._skip(lease.namespace, str(error))
+            else:
+                log.warning("cannot renew a Lease", problem=str(error), writable_s=round(lease.writable_s, 1))
             return False
         if lease.view.lost and (lease is self._leader or lease.view.other):
             holder = lease.view.other or "none: it was deleted"
             raise LostLeaseError(f"Lease {lease.name} is lost; its holder is {holder}")
+        if held:
+            self._refused.discard(lease.namespace)
         return held
 
-    async def claim(self, namespace: str) -> str:
+    async def claim(self, namespace: str) -> Claim:
         """Claims a namespace for the release.
-
-        Returns:
-            The other release that serves it; empty if this one does.
 
         Raises:
             ApiError: Nothing may be written now, because the Leases cannot be renewed.
@@ -156,14 +176,51 @@ class Leadership:
         if lease is None:
             lease = self._lease(namespace, NAMESPACE_LEASE, self._release, NAMESPACE_DURATION_S)
             self._namespaces[namespace] = lease
-        if lease.writable_s or await lease.hold():
-            self._show_others()
-            return ""
-        self._show_others()
-        return lease.view.other
+        try:
+            claim = await self._held(lease)
+        except ApiError as error:
+            if not _for_good(error):
+                raise
+            self._skip(namespace, str(error))
+            claim = SKIPPED
+        if claim is SKIPPED:
+            # What is in memory of it is dropped too, so that a later claim need not notice other holders in between.
+            self._namespaces.pop(namespace, None)
+        self._show()
+        return claim
 
-    def _show_others(self) -> None:
-        self._metrics.show_namespaces_of_others(sum(not lease.writable_s for lease in self._namespaces.values()))
+    async def _held(self, lease: Lease) -> Claim:
+        """Holds the Lease of a namespace if no other release does.
+
+        Raises:
+            ApiError: The API server refuses the Lease, or is unavailable.
+        """
+        if lease.writable_s:
+            return SERVED
+        if (held := await lease.hold()) or lease.view.other:
+            self._refused.discard(lease.namespace)
+            return SERVED if held else Claim(served=False, other=lease.view.other)
+        if lease.view.record.version:
+            raise ApiError(f"claim {lease.namespace}", 0, "its Lease has changed at each attempt to hold it")
+        self._skip(lease.namespace, "the namespace does not exist")
+        return SKIPPED
+
+    def leave(self, namespace: str) -> None:
+        """Forgets a namespace of which nothing is left; it may be claimed again."""
+        self._namespaces.pop(namespace, None)
+        self._refused.discard(namespace)
+        self._show()
+
+    def _skip(self, namespace: str, problem: str) -> None:
+        """Says once that a namespace is not served."""
+        if namespace in self._namespaces and namespace not in self._refused:
+            log.warning("a namespace is skipped", namespace=namespace, problem=problem)
+            self._refused.add(namespace)
+            self._show()
+
+    def _show(self) -> None:
+        self._metrics.show_namespaces_of_others(sum(bool(lease.view.other) for lease in self._namespaces.values()))
+        self._metrics.show_skipped_namespaces("claim", self._refused)
 
     async def release(self) -> None:
         """Gives the leadership back, after the last write; the namespaces stay with the release."""
@@ -172,3 +229,8 @@ class Leadership:
             await self._leader.release()
         except ApiError as error:
             log.warning("cannot give back the leader's Lease", problem=str(error))
+
+
+def _for_good(error: ApiError) -> bool:
+    """Whether the API server refuses a Lease until an administrator acts; what fails in it (5xx) passes."""
+    return error.refused and error.status < http.HTTPStatus.INTERNAL_SERVER_ERROR

@@ -8,7 +8,7 @@ operator's Role is skipped and affects no other.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -47,7 +47,7 @@ class WatchCheck:
         cache: What the watches reported.
         namespaces: Watched namespaces; the whole cluster if empty.
         unwatched: Namespaces that should be watched and could not be listed when the watches began.
-        show_skipped: Called with the number of skipped namespaces after each check.
+        show_skipped: Called with the skipped namespaces after each check.
         interval_s: Seconds between two checks.
     """
 
@@ -57,7 +57,7 @@ class WatchCheck:
         cache: ObjectCache,
         namespaces: Sequence[str],
         unwatched: Sequence[str] = (),
-        show_skipped: Callable[[int], None] = lambda _: None,
+        show_skipped: Callable[[Collection[str]], None] = lambda _: None,
         interval_s: float = CHECK_S,
     ) -> None:
         self._client = client
@@ -106,7 +106,7 @@ class WatchCheck:
         for uid in differences.missing & self._missing:
             self._cache.forget(uid)
         self._behind, self._missing, self._skipped = differences.behind, differences.missing, skipped
-        self._show_skipped(len(skipped))
+        self._show_skipped(skipped)
         self.problem = _problem(differences.dead, [name for name in self._unwatched if name not in skipped])
 
     async def _compare(self, namespace: str | None, differences: _Differences) -> None:
