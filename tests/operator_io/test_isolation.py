@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.controller import Controller
 from opsgym_operator.controller.reconciler import NamespaceReconciler
+from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.kube.cache import ObjectCache
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -170,6 +172,112 @@ def test_a_schedule_creates_its_run_while_an_evalrun_is_refused_and_another_sche
     ]
     events = [body["message"] for _, path, body, _ in namespace.server.received if path.endswith("/events")]
     assert any("no runs" in message for message in events), events
+
+
+class Schedule:
+    """The EvalSchedule `nightly`, whose run of 11:30 is due, with an earlier run beyond its history."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self.namespace = namespace
+        spec = {"schedule": "30 11 * * *", "successfulRunsHistoryLimit": 0, "runTemplate": {"spec": SPEC}}
+        self.manifest = manifest(EVALSCHEDULES, "nightly", spec=spec, status={})
+        namespace.cache.record_write(EVALSCHEDULES, self.manifest)
+        namespace.server.answer("PATCH", f"{API}/evalschedules/nightly/status", 200, self._patched)
+        owner = {"kind": "EvalSchedule", "name": "nightly", "uid": "uid-nightly", "controller": True}
+        succeeded = {
+            "type": "Succeeded", "status": "True", "reason": "Complete", "lastTransitionTime": "2026-11-21T12:00:00Z"
+        }  # fmt: skip
+        for name in ("nightly-1", "nightly-2"):
+            status = {"finishedAt": "2026-11-21T12:00:00Z", "conditions": [succeeded]}
+            run = manifest(EVALRUNS, name, spec=SPEC, metadata={"ownerReferences": [owner]}, status=status)
+            namespace.cache.record_write(EVALRUNS, run)
+            namespace.server.answer("PATCH", f"{API}/evalruns/{name}/status", 200, run)
+
+    def _patched(self, change: Mapping[str, Any]) -> dict[str, Any]:
+        self.namespace.version += 1
+        status = {**self.manifest["status"], **change["status"]}
+        metadata = {**self.manifest["metadata"], "resourceVersion": str(self.namespace.version)}
+        self.manifest = {**self.manifest, "metadata": metadata, "status": status}
+        return self.manifest
+
+    @property
+    def stalled(self) -> str:
+        conditions = self.manifest["status"].get("conditions", [])
+        return "".join(item["message"] for item in conditions if item["type"] == "Stalled")
+
+    @property
+    def created(self) -> list[str]:
+        return [name for name, item in self.namespace.objects.items() if item["kind"] == "EvalRun"]
+
+    def reconcile(self, backoff_over: bool = False) -> float | None:
+        """Reconciles the schedule once, with the memory of the last time."""
+
+        async def reconcile() -> float | None:
+            async with Client(login) as client:
+                self.context.client = client
+                return await self.reconciler.reconcile()
+
+        if backoff_over:
+            for backoffs in self.reconciler._backoffs.values():
+                for backoff in (backoffs.create, backoffs.delete, backoffs.status):
+                    backoff._not_before = 0.0
+        return asyncio.run(reconcile())
+
+    @cached_property
+    def reconciler(self) -> ScheduleReconciler:
+        return ScheduleReconciler("team", self.context)
+
+    @cached_property
+    def context(self) -> ControllerContext:
+        namespace = self.namespace
+        return ControllerContext(
+            Client(login), namespace.cache, namespace._stores, namespace._config, namespace.metrics, NOW, lambda: NOW
+        )
+
+
+def test_a_refused_deletion_of_the_history_stops_no_nightly_run_and_is_a_condition_until_it_succeeds(
+    namespace: Namespace,
+) -> None:
+    schedule = Schedule(namespace)
+    paths = [f"{API}/evalruns/nightly-{number}" for number in (1, 2)]
+    namespace.server.answer("DELETE", paths[0], 403, {"message": "nightly-1 is locked"})
+    namespace.server.answer("DELETE", paths[1], 200, {})
+    schedule.reconcile()
+    assert len(schedule.created) == 1
+    assert "nightly-1 is locked" in schedule.stalled
+    deleted = [path for method, path, *_ in namespace.server.received if method == "DELETE"]
+    assert deleted == paths, "the refusal of one deletion prevents another"
+    delay = schedule.reconcile()
+    assert delay is not None
+    assert 0 < delay < 10
+    assert len([path for method, path, *_ in namespace.server.received if method == "DELETE"]) == 2
+    namespace.server.answers[("DELETE", paths[0])] = [(200, {})]
+    schedule.reconcile(backoff_over=True)
+    assert schedule.stalled == ""
+    assert schedule.reconcile() == 23.5 * 3600
+
+
+def test_a_refused_run_of_a_schedule_is_a_condition_and_counts_as_missed_until_it_is_created(
+    namespace: Namespace,
+) -> None:
+    schedule = Schedule(namespace)
+    for number in (1, 2):
+        namespace.server.answer("DELETE", f"{API}/evalruns/nightly-{number}", 200, {})
+    namespace.server.refusals[f"{API}/evalruns"] = lambda _: (403, {"message": "no runs"})
+    schedule.reconcile()
+    assert "no runs" in schedule.stalled
+    assert len([path for method, path, *_ in namespace.server.received if method == "DELETE"]) == 2
+    due = datetime(2026, 11, 22, 11, 30, tzinfo=UTC).timestamp()
+    metrics = namespace.metrics.text().decode().splitlines()
+    [shown] = [line for line in metrics if line.startswith("opsgym_schedule_next_run_timestamp_seconds{")]
+    assert float(shown.split()[-1]) == due
+    tries = [path for method, path, *_ in namespace.server.received if (method, path) == ("POST", f"{API}/evalruns")]
+    schedule.reconcile()
+    again = [path for method, path, *_ in namespace.server.received if (method, path) == ("POST", f"{API}/evalruns")]
+    assert len(tries) == len(again) == 1
+    namespace.server.refusals.clear()
+    schedule.reconcile(backoff_over=True)
+    assert (len(schedule.created), schedule.stalled) == (1, "")
 
 
 def test_a_copy_of_a_job_is_left_alone(namespace: Namespace) -> None:

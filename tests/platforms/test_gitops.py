@@ -115,3 +115,13 @@ def test_argo_cd_shows_schedules(accepted: str, suspend: bool, expected: tuple[s
     ]
     status = {"observedGeneration": 3, "conditions": conditions}
     assert argocd(_object("EvalSchedule", status, suspend=suspend)) == expected
+
+
+def test_argo_cd_shows_a_schedule_whose_run_is_refused() -> None:
+    conditions = [
+        {"type": "Accepted", "status": "True", "reason": "Valid", "message": ""},
+        {"type": "Stalled", "status": "True", "reason": "ObjectRefused", "message": "exceeded quota"},
+    ]
+    status = {"observedGeneration": 3, "conditions": conditions}
+    assert argocd(_object("EvalSchedule", status)) == ("Degraded", "exceeded quota")
+    assert kstatus(_object("EvalSchedule", status)) == "Failed"

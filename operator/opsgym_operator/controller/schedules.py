@@ -6,7 +6,9 @@ Invariant: each schedule is reconciled by itself, and none depends on an EvalRun
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import structlog
 
@@ -17,7 +19,7 @@ from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_status, create, delete
 from opsgym_operator.kube.events import record_event
-from opsgym_operator.observe.schedules import ObservedSchedule, read_schedule
+from opsgym_operator.observe.schedules import ObservedSchedule, ScheduleRefusals, read_schedule
 from opsgym_operator.plan.desired import Event
 from opsgym_operator.plan.schedule import DesiredSchedule, next_missing, plan_schedule
 from opsgym_operator.plan.status import Reason
@@ -26,6 +28,27 @@ log = structlog.get_logger(__name__)
 
 FAULT_RETRY_S = 60.0
 """Seconds until a schedule that could not be reconciled is tried again, unless something changes before."""
+
+
+@dataclass
+class _Backoffs:
+    """Refused writes of one schedule."""
+
+    create: WriteBackoff = field(default_factory=WriteBackoff)
+    delete: WriteBackoff = field(default_factory=WriteBackoff)
+    status: WriteBackoff = field(default_factory=WriteBackoff)
+
+    @property
+    def refusals(self) -> ScheduleRefusals:
+        """What was refused and may not be repeated yet."""
+        create, delete = (backoff.refusal if backoff.active else "" for backoff in (self.create, self.delete))
+        return ScheduleRefusals(create, delete)
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """Seconds until something that was refused may be repeated; None if nothing was."""
+        delays = [backoff.retry_after_s for backoff in (self.create, self.delete, self.status)]
+        return min((delay for delay in delays if delay is not None), default=None)
 
 
 class ScheduleReconciler:
@@ -39,7 +62,7 @@ class ScheduleReconciler:
     def __init__(self, namespace: str, context: ControllerContext) -> None:
         self._namespace = namespace
         self._context = context
-        self._backoffs: defaultdict[str, WriteBackoff] = defaultdict(WriteBackoff)
+        self._backoffs: defaultdict[str, _Backoffs] = defaultdict(_Backoffs)
         """By uid of the schedule."""
 
     async def reconcile(self) -> float | None:
@@ -72,41 +95,94 @@ class ScheduleReconciler:
         self, manifest: Manifest, runs: Sequence[Manifest], times: dict[str, ScheduleTimes]
     ) -> float | None:
         """Reconciles a schedule; what goes wrong with it delays no other one."""
-        backoff = self._backoffs[manifest["metadata"]["uid"]]
+        backoffs, now = self._backoffs[manifest["metadata"]["uid"]], self._context.now()
         try:
-            schedule = read_schedule(manifest, runs, self._context.now())
-            desired = plan_schedule(schedule, self._context.now())
+            schedule = replace(read_schedule(manifest, runs, now), refusals=backoffs.refusals)
+            refusals = await self._write_runs(plan_schedule(schedule, now), schedule.refusals, backoffs)
+            # The same plan, without what was refused: status, events and metrics tell what was done.
+            schedule = replace(schedule, refusals=refusals)
+            desired = plan_schedule(schedule, now)
             _show(schedule, desired, times)
-            if backoff.active:
-                return backoff.retry_after_s
-            await self._apply(manifest, desired)
-        except ApiError as error:
-            if not error.refused:
-                raise
-            if backoff.record(str(error)):
-                event = Event("Warning", Reason.OBJECT_REFUSED, str(error))
-                await record_event(self._context.client, manifest, event, self._context.now())
-            return backoff.retry_after_s
+            await self._write_status(manifest, desired, backoffs.status)
+        except ApiError:
+            raise
         except Exception as error:  # outermost for one schedule, which must not stop the others
             self._context.metrics.count_error(type(error).__name__)
             name, problem = manifest["metadata"]["name"], type(error).__name__
             log.exception("a schedule cannot be reconciled", schedule=name, problem=problem)
             return FAULT_RETRY_S
-        backoff.clear()
-        return desired.requeue_after_s
+        delays = [desired.requeue_after_s, backoffs.retry_after_s]
+        return min((delay for delay in delays if delay is not None), default=None)
 
-    async def _apply(self, manifest: Manifest, desired: DesiredSchedule) -> None:
+    async def _write_runs(
+        self, desired: DesiredSchedule, refusals: ScheduleRefusals, backoffs: _Backoffs
+    ) -> ScheduleRefusals:
+        """Creates and deletes EvalRuns; a refusal of one prevents no other.
+
+        Args:
+            desired: The plan.
+            refusals: What the plan leaves out.
+            backoffs: Record what is refused.
+
+        Returns:
+            What the plan leaves out, or was refused now.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
         client, cache = self._context.client, self._context.cache
-        for ref in desired.delete:
-            await delete(client, cache, self._namespace, ref)
-        for run in desired.create:
-            await create(client, cache, scheduled_run(run))
-        if desired.status is not None and not await apply_status(
-            client, cache, EVALSCHEDULES, manifest, desired.status
-        ):
+        creations = [partial(create, client, cache, scheduled_run(run)) for run in desired.create]
+        deletions = [partial(delete, client, cache, self._namespace, ref) for ref in desired.delete]
+        return ScheduleRefusals(
+            create=refusals.create or await _write_each(creations, backoffs.create),
+            delete=refusals.delete or await _write_each(deletions, backoffs.delete),
+        )
+
+    async def _write_status(self, manifest: Manifest, desired: DesiredSchedule, backoff: WriteBackoff) -> None:
+        """Writes the status and records events.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
+        if backoff.active:
             return
+        client, cache = self._context.client, self._context.cache
+        try:
+            if desired.status is not None and not await apply_status(
+                client, cache, EVALSCHEDULES, manifest, desired.status
+            ):
+                return
+        except ApiError as error:
+            if not error.refused:
+                raise
+            if backoff.record(str(error)):
+                event = Event("Warning", Reason.OBJECT_REFUSED, str(error))
+                await record_event(client, manifest, event, self._context.now())
+            return
+        backoff.clear()
         for event in desired.events:
             await record_event(client, manifest, event, self._context.now())
+
+
+async def _write_each(writes: Iterable[Callable[[], Awaitable[None]]], backoff: WriteBackoff) -> str:
+    """Makes each of these writes; the first refusal, in the words of the API server, or an empty text.
+
+    Raises:
+        ApiError: The API server is unavailable.
+    """
+    refusals: list[str] = []
+    for write in writes:
+        try:
+            await write()
+        except ApiError as error:
+            if not error.refused:
+                raise
+            refusals.append(str(error))
+    if not refusals:
+        backoff.clear()
+        return ""
+    backoff.record(refusals[0])
+    return refusals[0]
 
 
 def _show(schedule: ObservedSchedule, desired: DesiredSchedule, times: dict[str, ScheduleTimes]) -> None:

@@ -1,6 +1,7 @@
 """Delay after the API server has refused a write of one object's reconcile.
 
-Invariant: a refusal delays only the object that it concerns; each run and each schedule has a delay of its own.
+Invariant: a refusal delays only what it concerns; each run has a delay of its own, and each schedule one of its
+creations, one of its deletions and one of its status.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ BACKOFF = Backoff(initial_s=5.0, factor=2.0, maximum_s=120.0)
 
 @dataclass
 class WriteBackoff:
-    """Refused writes of one EvalRun or EvalSchedule."""
+    """Refused writes of one EvalRun, or of one sort for one EvalSchedule."""
 
     refusal: str = ""
     """Why the last write was refused, in the words of the API server; empty if none was."""

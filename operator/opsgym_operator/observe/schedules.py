@@ -35,6 +35,16 @@ class OwnedRun:
 
 
 @dataclass(frozen=True)
+class ScheduleRefusals:
+    """Why the API server refused what a schedule wants, in its words; empty if it did not, or once it may be tried."""
+
+    create: str = ""
+    """Of a new EvalRun."""
+    delete: str = ""
+    """Of a deletion of an EvalRun."""
+
+
+@dataclass(frozen=True)
 class ObservedSchedule:
     """An EvalSchedule."""
 
@@ -50,6 +60,7 @@ class ObservedSchedule:
     """As last written; empty if it is invalid."""
     runs: tuple[OwnedRun, ...] = ()
     deleting: bool = False
+    refusals: ScheduleRefusals = ScheduleRefusals()
 
 
 def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -> ObservedSchedule:

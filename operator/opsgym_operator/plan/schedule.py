@@ -1,7 +1,8 @@
 """Which EvalRuns a schedule creates now, by the rules of a CronJob.
 
 Invariant: a plan is a function of its arguments. The name of an EvalRun follows from the time it is for, so a time that
-is planned repeatedly creates one EvalRun; of several missed times only the latest is made up for.
+is planned repeatedly creates one EvalRun; of several missed times only the latest is made up for. Creations and
+deletions do not depend on each other: while the API server refuses the ones, the others go on.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -18,6 +20,7 @@ from opsgym_api.kinds.evalschedule import ConcurrencyPolicy, EvalScheduleSpec, E
 from opsgym_operator.observe.labels import scheduled_run_name
 from opsgym_operator.observe.schedules import ObservedSchedule, OwnedRun
 from opsgym_operator.plan.desired import Event, ObjectRef
+from opsgym_operator.plan.status import Reason, shortened
 
 MOST_ACTIVE = 100
 """Names of active EvalRuns in a status."""
@@ -41,9 +44,9 @@ class ScheduledRun:
 class DesiredSchedule:
     """What should be done for an EvalSchedule now, in this order; applying it twice has the effect of once."""
 
-    delete: tuple[ObjectRef, ...] = ()
     create: tuple[ScheduledRun, ...] = ()
     """EvalRuns to create; one that exists already is a success."""
+    delete: tuple[ObjectRef, ...] = ()
     status: EvalScheduleStatus | None = None
     """Status to write; None if the current one is up to date."""
     events: tuple[Event, ...] = ()
@@ -77,16 +80,22 @@ def plan_schedule(schedule: ObservedSchedule, now: datetime) -> DesiredSchedule:
     spec = schedule.spec
     active = [run for run in schedule.runs if run.finished_at is None and not run.deleting]
     due = _due(schedule, spec, active, now)
-    replaced = active if due.at is not None and spec.concurrency_policy is ConcurrencyPolicy.REPLACE else []
-    status = _status(schedule, None, due.at, now)
-    create = (_scheduled_run(schedule, spec, due.at),) if due.at is not None else ()
+    replaced = _replaced(schedule, spec, active, due)
+    unwanted = [*replaced, *_beyond_history(schedule, spec)]
+    refusals = schedule.refusals
+    create = (_scheduled_run(schedule, spec, due.at),) if due.at is not None and not refusals.create else ()
+    delete = unwanted if not refusals.delete else []
+    refused = [refusals.create if due.at is not None else "", refusals.delete if unwanted else ""]
+    stalled = "; ".join(filter(None, refused))
+    status = _status(schedule, None, create[0].at if create else None, now, stalled)
     return DesiredSchedule(
-        delete=tuple(ObjectRef("EvalRun", run.name, run.uid) for run in (*replaced, *_beyond_history(schedule, spec))),
         create=create,
+        delete=tuple(ObjectRef("EvalRun", run.name, run.uid) for run in delete),
         status=None if status == schedule.status else status,
         events=(
-            *(Event("Normal", "Replaced", f"EvalRun {run.name} is deleted: the next one is due") for run in replaced),
             *(Event("Normal", "Created", f"EvalRun {run.name}") for run in create),
+            *(_replacement(run) for run in replaced if run in delete),
+            *_stall_events(schedule.status, status),
         ),
         requeue_after_s=due.requeue_after_s,
     )
@@ -149,6 +158,31 @@ def next_missing(schedule: ObservedSchedule, status: EvalScheduleStatus) -> date
     return next_after(spec, status.last_schedule_time or schedule.created_at)
 
 
+def _replaced(
+    schedule: ObservedSchedule, spec: EvalScheduleSpec, active: Sequence[OwnedRun], due: _Due
+) -> list[OwnedRun]:
+    """Active EvalRuns that the one that is due replaces, or the latest one, if their deletion was refused then."""
+    stalled = _message_of("Stalled", schedule.status.conditions)
+    latest = due.at or (schedule.status.last_schedule_time if stalled else None)
+    if spec.concurrency_policy is not ConcurrencyPolicy.REPLACE or spec.suspend or latest is None:
+        return []
+    return [run for run in active if run.scheduled_at < latest]
+
+
+def _replacement(run: OwnedRun) -> Event:
+    return Event("Normal", "Replaced", f"EvalRun {run.name} is deleted: the next one is due")
+
+
+def _stall_events(before: EvalScheduleStatus, after: EvalScheduleStatus) -> list[Event]:
+    """An event for each refusal with other words than the last one."""
+    old, new = (_message_of("Stalled", status.conditions) for status in (before, after))
+    return [Event("Warning", Reason.OBJECT_REFUSED, new)] if new and new != old else []
+
+
+def _message_of(kind: str, conditions: Sequence[Condition]) -> str:
+    return next((condition.message for condition in conditions if condition.type == kind), "")
+
+
 def _scheduled_run(schedule: ObservedSchedule, spec: EvalScheduleSpec, at: datetime) -> ScheduledRun:
     name = scheduled_run_name(schedule.name, at)
     return ScheduledRun(name, schedule.namespace, schedule.name, schedule.uid, at, spec.run_template)
@@ -166,7 +200,11 @@ def _beyond_history(schedule: ObservedSchedule, spec: EvalScheduleSpec) -> list[
 
 
 def _status(
-    schedule: ObservedSchedule, refusal: tuple[str, str] | None, created_for: datetime | None, now: datetime
+    schedule: ObservedSchedule,
+    refusal: tuple[str, str] | None,
+    created_for: datetime | None,
+    now: datetime,
+    stalled: str = "",
 ) -> EvalScheduleStatus:
     before = schedule.status
     active = sorted(run.name for run in schedule.runs if run.finished_at is None and not run.deleting)
@@ -178,23 +216,37 @@ def _status(
             "last_successful_time": max([*successes, *filter(None, [before.last_successful_time])], default=None),
             "active": active[-MOST_ACTIVE:],
             "active_runs": len(active),
-            "conditions": _conditions(schedule, refusal, now),
+            "conditions": _conditions(schedule, refusal, stalled, now),
         }
     )
 
 
-def _conditions(schedule: ObservedSchedule, refusal: tuple[str, str] | None, now: datetime) -> list[Condition]:
-    conditions = schedule.status.conditions
-    old = next((condition for condition in conditions if condition.type == "Accepted"), None)
+def _conditions(
+    schedule: ObservedSchedule, refusal: tuple[str, str] | None, stalled: str, now: datetime
+) -> list[Condition]:
+    """`Accepted`, `Stalled` while the API server refuses something, and the conditions of other controllers."""
     reason, message = refusal or ("Valid", "")
-    accepted = Condition(
-        type="Accepted",
-        status="False" if refusal else "True",
+    own = [_condition(schedule, "Accepted", "False" if refusal else "True", reason, message, now)]
+    if stalled:
+        own.append(_condition(schedule, "Stalled", "True", Reason.OBJECT_REFUSED.value, shortened(stalled), now))
+    others = [condition for condition in schedule.status.conditions if condition.type not in ("Accepted", "Stalled")]
+    return [*own, *others]
+
+
+def _condition(
+    schedule: ObservedSchedule,
+    kind: str,
+    status: Literal["True", "False"],
+    reason: str,
+    message: str,
+    now: datetime,
+) -> Condition:
+    old = next((condition for condition in schedule.status.conditions if condition.type == kind), None)
+    return Condition(
+        type=kind,
+        status=status,
         reason=reason,
         message=message,
-        last_transition_time=now,
+        last_transition_time=old.last_transition_time if old is not None and old.status == status else now,
         observed_generation=schedule.generation,
     )
-    if old is not None and old.status == accepted.status:
-        accepted = accepted.model_copy(update={"last_transition_time": old.last_transition_time})
-    return [accepted, *(condition for condition in conditions if condition.type != "Accepted")]

@@ -298,15 +298,19 @@ def _conditions(
 
 def _condition(update: ConditionUpdate, old: Condition | None, generation: int, now: datetime) -> Condition:
     unchanged = old is not None and old.status == update.status
-    message = update.message
     return Condition(
         type=update.type,
         status=update.status,
         reason=update.reason.value,
-        message=message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…",
+        message=shortened(update.message),
         last_transition_time=old.last_transition_time if old is not None and unchanged else now,
         observed_generation=generation,
     )
+
+
+def shortened(message: str) -> str:
+    """A condition's message of at most `LONGEST_MESSAGE` characters."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
 
 
 def is_finished(run: ObservedRun) -> bool:

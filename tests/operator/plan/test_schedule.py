@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalrun import Condition
 from opsgym_api.kinds.evalschedule import EvalScheduleSpec, EvalScheduleStatus
-from opsgym_operator.observe.schedules import ObservedSchedule, OwnedRun
+from opsgym_operator.observe.schedules import ObservedSchedule, OwnedRun, ScheduleRefusals
 from opsgym_operator.plan.desired import Event, ObjectRef
 from opsgym_operator.plan.schedule import (
     DesiredSchedule,
@@ -120,8 +120,59 @@ def test_replace_deletes_the_active_run() -> None:
     desired = plan_schedule(schedule(changed, going, RUNNING), at("2026-03-03T03:00:00"))
     assert desired.delete == (ObjectRef("EvalRun", "nightly-1"),)
     assert len(desired.create) == 1
-    assert [event.reason for event in desired.events] == ["Replaced", "Created"]
+    assert [event.reason for event in desired.events] == ["Created", "Replaced"]
     assert plan_schedule(schedule(changed, RUNNING), at("2026-03-03T02:59:00")).delete == ()
+
+
+QUOTA = 'POST /evalruns: evalruns "nightly-2" is forbidden: exceeded quota (HTTP 403)'
+LOCKED = 'DELETE /evalruns/r0: evalruns "r0" is locked (HTTP 400)'
+
+
+def stalled(status: EvalScheduleStatus | None) -> list[Condition]:
+    assert status is not None
+    return [condition for condition in status.conditions if condition.type == "Stalled"]
+
+
+def test_a_refused_run_stalls_its_schedule_and_stays_due() -> None:
+    now, later = at("2026-03-03T03:00:20"), at("2026-03-03T03:10:00")
+    refused = plan_schedule(schedule(spec(), refusals=ScheduleRefusals(create=QUOTA)), now)
+    [condition] = stalled(refused.status)
+    assert (condition.status, condition.reason, condition.message) == ("True", "ObjectRefused", QUOTA)
+    assert condition.last_transition_time == now
+    assert refused.events == (Event("Warning", "ObjectRefused", QUOTA),)
+    assert (refused.create, refused.status and refused.status.last_schedule_time) == ((), None)
+    known = refused.status or EvalScheduleStatus()
+    again = plan_schedule(schedule(spec(), status=known, refusals=ScheduleRefusals(create=QUOTA)), later)
+    assert (again.status, again.events) == (None, ())
+    created = plan_schedule(schedule(spec(), status=known), later)
+    assert [run.at for run in created.create] == [at("2026-03-03T03:00:00")]
+    assert stalled(created.status) == []
+
+
+def test_a_refused_deletion_stalls_a_schedule_that_goes_on() -> None:
+    ended = OwnedRun("r0", MADE, finished_at=MADE, good=True)
+    changed = spec(successfulRunsHistoryLimit=0)
+    now = at("2026-03-03T03:00:00")
+    desired = plan_schedule(schedule(changed, ended, refusals=ScheduleRefusals(delete=LOCKED)), now)
+    assert (len(desired.create), desired.delete) == (1, ())
+    assert [condition.message for condition in stalled(desired.status)] == [LOCKED]
+    assert desired.status is not None
+    assert desired.status.last_schedule_time == now
+    # Without anything to delete nothing is refused.
+    unlimited = plan_schedule(schedule(spec(), ended, refusals=ScheduleRefusals(delete=LOCKED)), now)
+    assert stalled(unlimited.status) == []
+
+
+def test_a_replaced_run_whose_deletion_was_refused_is_deleted_later() -> None:
+    changed, now = spec(concurrencyPolicy="Replace"), at("2026-03-03T03:00:00")
+    refused = plan_schedule(schedule(changed, RUNNING, refusals=ScheduleRefusals(delete=LOCKED)), now)
+    assert (len(refused.create), refused.delete) == (1, ())
+    created = OwnedRun(refused.create[0].name, refused.create[0].at)
+    later = plan_schedule(schedule(changed, RUNNING, created, status=refused.status), now + timedelta(minutes=1))
+    assert later.delete == (ObjectRef("EvalRun", RUNNING.name),)
+    assert stalled(later.status) == []
+    done = plan_schedule(schedule(changed, created, status=later.status), now + timedelta(minutes=2))
+    assert (done.create, done.delete) == ((), ())
 
 
 def test_history_keeps_the_latest_of_each_kind() -> None:
