@@ -2,7 +2,8 @@
 
 Invariant: the state can be lost at any time, because it is read from the store again. No reconcile waits for the store:
 whatever asks it runs in tasks of the run, so that a large run or a store that hangs delays no other run; after a
-failure the store is left alone for a growing delay.
+failure the store is left alone for a growing delay. No Lease fences the store: `control.json`, which alone of the
+objects is overwritten while a run is at work, is compared with the memory every minute.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from opsgym_operator.state.stored_run import (
     put_attempt,
     put_look,
     put_run,
+    read_control,
     read_gate,
     read_index,
     read_stored_run,
@@ -66,6 +68,9 @@ It does not count as failing yet: the first read of a process that has just star
 SPEND_S = 5.0
 """Seconds between two reads of what the running attempts of a run with a budget have spent."""
 
+CONTROL_S = 45.0
+"""Seconds between two reads of `control.json`, which an earlier leader that was stopped in the middle of a request may
+overwrite when it goes on; less than the time between two reconciles without a change."""
 FRESH_S = 15.0
 """Seconds after a read in which the same load is not read again, however often plans request it."""
 
@@ -133,6 +138,8 @@ class RunState:
     """What writes the part of a plan that belongs in the store; None if nothing is being written."""
     _spend_at: float = float("-inf")
     """When the spend of running attempts was last read, by the monotonic clock."""
+    _control_at: float = float("-inf")
+    """When `control.json` was last read, by the monotonic clock."""
     _no_chunk_before: float = 0.0
     """When the next chunk may be written, by the monotonic clock."""
     _chunk_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -197,13 +204,14 @@ class RunState:
             return
         watched = self.spec.budget is not None or self.spec.trials_per_pod > 1
         spending = watched and time.monotonic() - self._spend_at > SPEND_S
-        if self.error or (self.harvester is not None and (unsettled or spending)):
+        comparing = not self.writing and time.monotonic() - self._control_at > CONTROL_S
+        if self.error or comparing or (self.harvester is not None and (unsettled or spending)):
             self._settling = asyncio.create_task(
-                self._settle(unsettled=unsettled, spending=spending), name=f"settling {self.id}"
+                self._settle(unsettled=unsettled, spending=spending, comparing=comparing), name=f"settling {self.id}"
             )
             self._settling.add_done_callback(self._end_settling)
 
-    async def _settle(self, *, unsettled: bool, spending: bool) -> None:
+    async def _settle(self, *, unsettled: bool, spending: bool, comparing: bool) -> None:
         error, news = self.error, False
         if error:
             await self.attempt(self._call(_probe, self.id))
@@ -212,8 +220,20 @@ class RunState:
         if self.harvester is not None and spending and not self.error:
             news = bool(await self.attempt(self.harvester.record_running())) or news
             self._spend_at = time.monotonic()
+        if comparing and not self.error:
+            news = bool(await self.attempt(self._compare_control())) or news
         if news or self.error != error:
             self.enqueue()
+
+    async def _compare_control(self) -> bool:
+        """Reads the start gate again; whether it is another one than in memory, which the next plan puts right."""
+        control = await self._call(read_control, self.id)
+        self._control_at = time.monotonic()
+        if self.stored is None or control == self.stored.control:
+            return False
+        log.warning("the start gate in the store is another one than this operator wrote", run=self.id)
+        self._change(control=control)
+        return True
 
     def _end_settling(self, task: asyncio.Task[None]) -> None:
         self._settling = None
@@ -273,6 +293,7 @@ class RunState:
         for name in stored.chunks:
             self._keep_number(name)
         self.stored = StoredState(stored.record, stored.index, stored.control, stored.gate, ledger)
+        self._control_at = time.monotonic()
         self.gate = stored.gate
 
     async def _first_answer(self) -> None:

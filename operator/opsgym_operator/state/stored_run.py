@@ -138,7 +138,7 @@ def read_stored_run(store: Store, run: str, since: datetime | None = None) -> St
     return StoredRun(
         record=record,
         index=read_index(store, run),
-        control=_get(store, keys.control_json, Control),
+        control=read_control(store, run),
         gate=read_gate(store, run),
         attempts=_by_end(run, rows.rows()),
         chunks=frozenset(key.removeprefix(keys.chunks).partition(".json")[0] for key in store.keys(keys.chunks)),
@@ -163,6 +163,11 @@ def _without_details(row: ScoredAttempt, since: datetime | None) -> ScoredAttemp
 def read_index(store: Store, run: str) -> SuiteIndex | None:
     """Index of the frozen suite; None if no preflight has frozen it."""
     return _get(store, RunKeys(run).suite_index, SuiteIndex)
+
+
+def read_control(store: Store, run: str) -> Control | None:
+    """The start gate; None if it was never written."""
+    return _get(store, RunKeys(run).control_json, Control)
 
 
 def read_gate(store: Store, run: str) -> GateRecord | None:
