@@ -39,7 +39,7 @@ from opsgym_core.metrics.registry import Metrics, RunFigures
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.controller.context import ControllerContext
-from opsgym_operator.controller.observation import snapshot_of
+from opsgym_operator.controller.observation import Memos, snapshot_of
 from opsgym_operator.controller.reconciler import NamespaceReconciler
 from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.observe.objects import StoredState, parse_indexes, planned_trials
@@ -127,7 +127,7 @@ def _add_ended_run(operator: LargeOperator, name: str) -> None:
     }  # fmt: skip
     ended = evalrun(name, f"uid-{name}", conditions=[succeeded], finishedAt="2026-11-22T11:50:00Z", phase="Complete")
     operator.cache.record_write(EVALRUNS, ended)
-    state = operator.reconciler._state(snapshot_of(operator.cache, "team").runs[f"uid-{name}"])
+    state = operator.reconciler._state(snapshot_of(operator.cache, "team", Memos()).runs[f"uid-{name}"])
     assert state is not None
     trials = planned_trials(record)
     state._ended_figures = RunFigures({cell: {"passed": total} for cell, total in trials.items()}, 1.0, 500.0, None)

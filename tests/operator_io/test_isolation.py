@@ -19,6 +19,7 @@ from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.controller import Controller
+from opsgym_operator.controller.observation import Memos, snapshot_of
 from opsgym_operator.controller.reconciler import NamespaceReconciler
 from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.kube.cache import ObjectCache
@@ -215,7 +216,8 @@ class Schedule:
         async def reconcile() -> float | None:
             async with Client(login) as client:
                 self.context.client = client
-                return await self.reconciler.reconcile()
+                snapshot = snapshot_of(self.context.cache, "team", Memos())
+                return await self.reconciler.reconcile(snapshot.runs.values())
 
         if backoff_over:
             for backoffs in self.reconciler._backoffs.values():

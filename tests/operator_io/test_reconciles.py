@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier
-from typing import Any
+from typing import Any, cast
 
 import kopf
 import pytest
 from tests.operator_io.api_server import api_server
-from tests.operator_io.test_isolation import API, Namespace
+from tests.operator_io.large import NOW, MemoryServer, evalrun
+from tests.operator_io.large_operator import CONFIG, HangingStores
+from tests.operator_io.test_isolation import API, SPEC, Namespace, manifest
 
+from opsgym_core.kube.client import EVALRUNS, EVALSCHEDULES, Client
+from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.mounted import Stores
 from opsgym_operator.config import OperatorConfig
-from opsgym_operator.controller.reconciler import debounce_s
+from opsgym_operator.controller.context import ControllerContext
+from opsgym_operator.controller.reconciler import NamespaceReconciler, debounce_s
+from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.kube.settings import kopf_settings
+from opsgym_operator.observe import parse as parse_module
 
 
 @pytest.fixture
@@ -67,3 +76,39 @@ def test_kopf_copies_no_object_to_learn_what_has_changed() -> None:
     storage = kopf_settings().persistence.diffbase_storage
     assert storage.build(body=body) == {}
     assert storage.fetch(body=body) is None
+
+
+def test_an_evalrun_is_parsed_when_it_changes_and_in_no_other_reconcile(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: Counter[str] = Counter()
+    parse = parse_module.parse
+
+    def counted(model: type[Any], content: object, prefix: str) -> Any:
+        parsed[model.__name__] += 1
+        return parse(model, content, prefix)
+
+    monkeypatch.setattr(parse_module, "parse", counted)
+    cache = ObjectCache(lambda _: None)
+    client = cast("Client", MemoryServer(cache))
+    context = ControllerContext(client, cache, HangingStores(), CONFIG, Metrics(), since=NOW, now=lambda: NOW)
+    nightly = manifest(EVALSCHEDULES, "nightly", spec={"schedule": "0 3 * * *", "runTemplate": {"spec": SPEC}})
+    cache.record_write(EVALSCHEDULES, nightly)
+    runs = [evalrun(f"run-{number}", f"uid-{number}") for number in range(3)]
+    for run in runs:
+        run["metadata"]["ownerReferences"] = [
+            {"kind": "EvalSchedule", "name": "nightly", "uid": "uid-nightly", "controller": True}
+        ]
+        cache.record_write(EVALRUNS, run)
+
+    async def reconciles() -> None:
+        reconciler = NamespaceReconciler("team", context)
+        for _ in range(3):  # until their statuses are written
+            await reconciler.reconcile_once()
+        parsed.clear()
+        await reconciler.reconcile_once()
+        assert parsed["EvalRunSpec"] == parsed["EvalRunStatus"] == 0
+        runs[0]["metadata"]["resourceVersion"] = "1000"
+        cache.record_write(EVALRUNS, runs[0])
+        await reconciler.reconcile_once()
+        assert parsed["EvalRunSpec"] == parsed["EvalRunStatus"] == 1
+
+    asyncio.run(reconciles())

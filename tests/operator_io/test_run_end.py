@@ -89,6 +89,7 @@ class Installation:
 
     def _patched(self, change: Mapping[str, Any]) -> dict[str, Any]:
         self.run = merged(self.run, change)
+        self.run["metadata"] |= {"resourceVersion": str(int(self.run["metadata"]["resourceVersion"]) + 1)}
         return self.run
 
     def apply(self, run_spec: Mapping[str, Any]) -> None:

@@ -27,13 +27,13 @@ from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.observe.memo import Memo
 from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedNamespace, ObservedPod, ObservedRun
 from opsgym_operator.observe.parse import (
+    ParsedRun,
     condition_of,
     controller_of,
     pod_ended,
     read_job,
     read_pod,
     read_preflight,
-    read_status,
     time_of,
 )
 from opsgym_operator.observe.schedules import schedule_of
@@ -49,7 +49,16 @@ QUEUES_S = 10.0
 """Seconds for which the list of Kueue's queues is considered current."""
 
 
-def snapshot_of(cache: ObjectCache, namespace: str) -> NamespaceSnapshot:
+@dataclass(frozen=True)
+class Memos:
+    """What was parsed of a namespace's objects in the last reconcile."""
+
+    runs: Memo[ParsedRun] = field(default_factory=Memo)
+    jobs: Memo[ObservedJob] = field(default_factory=Memo)
+    pods: Memo[ObservedPod] = field(default_factory=Memo)
+
+
+def snapshot_of(cache: ObjectCache, namespace: str, memos: Memos) -> NamespaceSnapshot:
     """A snapshot of a namespace's cached objects."""
     return take_snapshot(
         namespace,
@@ -58,15 +67,8 @@ def snapshot_of(cache: ObjectCache, namespace: str) -> NamespaceSnapshot:
         pods=cache.objects(PODS, namespace),
         config_maps=cache.objects(CONFIGMAPS, namespace),
         models=cache.objects(EVALMODELS, namespace),
+        parsed_runs=memos.runs,
     )
-
-
-@dataclass(frozen=True)
-class Memos:
-    """What was parsed of a namespace's objects in the last reconcile."""
-
-    jobs: Memo[ObservedJob] = field(default_factory=Memo)
-    pods: Memo[ObservedPod] = field(default_factory=Memo)
 
 
 def observe(
@@ -131,7 +133,7 @@ def _observed_run(
         spec=run.spec,
         problems=run.problems,
         invalid_suspend=_suspends(run.manifest),
-        status=read_status(run.manifest),
+        status=run.status,
         deleting=run.deleting,
         stored=state.stored if state else None,
         store_error=state.error if state else "",
@@ -245,7 +247,7 @@ def pods_without_network(snapshot: NamespaceSnapshot, memos: Memos, now: datetim
 
 def lacks_pods(run: RunSnapshot) -> bool:
     """Whether the status of a run reports that a Job of it gets no pods."""
-    stalled = condition_of(read_status(run.manifest), "Stalled")
+    stalled = condition_of(run.status, "Stalled")
     return stalled is not None and stalled.status == "True" and stalled.reason == "PodsRefused"
 
 

@@ -187,9 +187,9 @@ class NamespaceReconciler:
         """
         self._cpu = Stopwatch()
         with self._cpu:
-            snapshot = snapshot_of(self._context.cache, self.name)
+            snapshot = snapshot_of(self._context.cache, self.name, self._memos)
             self._forget_deleted(snapshot.runs.keys())
-        schedule_delay = await self._schedules.reconcile()
+        schedule_delay = await self._schedules.reconcile(snapshot.runs.values())
         delays = [RESYNC_S] + ([] if schedule_delay is None else [schedule_delay])
         with self._cpu:
             for run in snapshot.runs.values():

@@ -7,7 +7,7 @@ from collections import Counter
 from opsgym_api.kinds.evalrun import EvalRunStatus
 from opsgym_core.metrics.registry import Metrics, RunCondition
 from opsgym_operator.observe.labels import LABEL_EVAL_MODEL
-from opsgym_operator.observe.parse import condition_of, label, pod_ended, read_status
+from opsgym_operator.observe.parse import condition_of, label, pod_ended
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
 from opsgym_operator.plan.desired import Desired
 from opsgym_operator.state.run_state import RunState
@@ -21,7 +21,7 @@ def show_run(
     Returns:
         The status that is shown.
     """
-    status = desired.status or read_status(run.manifest)
+    status = desired.status or run.status
     stalled = condition_of(status, "Stalled")
     condition = RunCondition(
         stalled=stalled.reason if stalled is not None and stalled.status == "True" else "",

@@ -6,13 +6,13 @@ Invariant: each schedule is reconciled by itself, and none depends on an EvalRun
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
 
-from opsgym_core.kube.client import EVALRUNS, EVALSCHEDULES, ApiError, Manifest
+from opsgym_core.kube.client import EVALSCHEDULES, ApiError, Manifest
 from opsgym_core.metrics.registry import ScheduleTimes
 from opsgym_operator.build.evalruns import scheduled_run
 from opsgym_operator.controller.context import ControllerContext
@@ -20,6 +20,7 @@ from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_status, create, delete
 from opsgym_operator.kube.events import record_event
 from opsgym_operator.observe.schedules import ObservedSchedule, ScheduleRefusals, read_schedule
+from opsgym_operator.observe.snapshot import RunSnapshot
 from opsgym_operator.plan.desired import Event
 from opsgym_operator.plan.schedule import DesiredSchedule, next_missing, plan_schedule
 from opsgym_operator.plan.status import Reason
@@ -65,8 +66,11 @@ class ScheduleReconciler:
         self._backoffs: defaultdict[str, _Backoffs] = defaultdict(_Backoffs)
         """By uid of the schedule."""
 
-    async def reconcile(self) -> float | None:
+    async def reconcile(self, runs: Collection[RunSnapshot]) -> float | None:
         """Applies what each schedule wants, and shows the schedules in the metrics.
+
+        Args:
+            runs: The EvalRuns of the namespace.
 
         Returns:
             Seconds until a schedule is due; None if none will be.
@@ -74,8 +78,7 @@ class ScheduleReconciler:
         Raises:
             ApiError: The API server is unavailable.
         """
-        cache = self._context.cache
-        schedules, runs = cache.objects(EVALSCHEDULES, self._namespace), cache.objects(EVALRUNS, self._namespace)
+        schedules = self._context.cache.objects(EVALSCHEDULES, self._namespace)
         for uid in self._backoffs.keys() - {manifest["metadata"]["uid"] for manifest in schedules}:
             del self._backoffs[uid]
         delays: list[float] = []
@@ -92,7 +95,7 @@ class ScheduleReconciler:
         self._context.metrics.show_schedules(self._namespace, {})
 
     async def _isolated(
-        self, manifest: Manifest, runs: Sequence[Manifest], times: dict[str, ScheduleTimes]
+        self, manifest: Manifest, runs: Collection[RunSnapshot], times: dict[str, ScheduleTimes]
     ) -> float | None:
         """Reconciles a schedule; what goes wrong with it delays no other one."""
         backoffs, now = self._backoffs[manifest["metadata"]["uid"]], self._context.now()

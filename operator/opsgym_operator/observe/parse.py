@@ -125,6 +125,23 @@ def parse(model: type[M], content: object, prefix: str) -> M | tuple[Problem, ..
         return tuple(problems_of(error, prefix, model))
 
 
+@dataclass(frozen=True)
+class ParsedRun:
+    """Spec and status of an EvalRun."""
+
+    spec: EvalRunSpec | None
+    """None if it is invalid; `problems` then lists why."""
+    problems: tuple[Problem, ...]
+    status: EvalRunStatus
+    """As last written; empty if it is invalid."""
+
+
+def read_run(manifest: Manifest) -> ParsedRun:
+    """Spec and status of an EvalRun."""
+    spec, status = read_spec(manifest), read_status(manifest)
+    return ParsedRun(spec, (), status) if isinstance(spec, EvalRunSpec) else ParsedRun(None, spec, status)
+
+
 def read_spec(manifest: Manifest) -> EvalRunSpec | tuple[Problem, ...]:
     """Spec of an EvalRun, or what is wrong with it."""
     return parse(EvalRunSpec, manifest.get("spec"), "spec")

@@ -5,7 +5,7 @@ Invariant: an EvalRun belongs to a schedule by its owner reference, not by its n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,8 @@ from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalrun import EvalRunStatus
 from opsgym_api.kinds.evalschedule import EvalScheduleSpec, EvalScheduleStatus
 from opsgym_operator.observe.labels import ANNOTATION_SCHEDULED_AT
-from opsgym_operator.observe.parse import Manifest, annotation, condition_of, parse, read_status, time_of
+from opsgym_operator.observe.parse import Manifest, annotation, condition_of, parse, time_of
+from opsgym_operator.observe.snapshot import RunSnapshot
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class ObservedSchedule:
     refusals: ScheduleRefusals = ScheduleRefusals()
 
 
-def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -> ObservedSchedule:
+def read_schedule(manifest: Manifest, runs: Iterable[RunSnapshot], now: datetime) -> ObservedSchedule:
     """A schedule with the EvalRuns that it owns.
 
     Args:
@@ -83,7 +84,7 @@ def read_schedule(manifest: Manifest, runs: Sequence[Manifest], now: datetime) -
         spec=spec if isinstance(spec, EvalScheduleSpec) else None,
         problems=() if isinstance(spec, EvalScheduleSpec) else spec,
         status=status if isinstance(status, EvalScheduleStatus) else EvalScheduleStatus(),
-        runs=tuple(_owned(run, now) for run in runs if _owner(run).get("uid") == metadata["uid"]),
+        runs=tuple(_owned(run, now) for run in runs if _owner(run.manifest).get("uid") == metadata["uid"]),
         deleting="deletionTimestamp" in metadata,
     )
 
@@ -105,16 +106,16 @@ def _owner(run: Manifest) -> Mapping[str, Any]:
     return next((owner for owner in owners if owner.get("controller")), {})
 
 
-def _owned(run: Manifest, now: datetime) -> OwnedRun:
-    metadata, status = run["metadata"], read_status(run)
-    scheduled_at = _zoned_time(annotation(run, ANNOTATION_SCHEDULED_AT))
+def _owned(run: RunSnapshot, now: datetime) -> OwnedRun:
+    metadata, status = run.manifest["metadata"], run.status
+    scheduled_at = _zoned_time(annotation(run.manifest, ANNOTATION_SCHEDULED_AT))
     return OwnedRun(
-        name=metadata["name"],
-        uid=metadata["uid"],
+        name=run.name,
+        uid=run.uid,
         scheduled_at=scheduled_at or time_of(metadata["creationTimestamp"]) or now,
         finished_at=status.finished_at,
         good=succeeded(status),
-        deleting="deletionTimestamp" in metadata,
+        deleting=run.deleting,
         notifying=any(notification.state == "pending" for notification in status.notifications),
     )
 

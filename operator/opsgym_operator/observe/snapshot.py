@@ -1,7 +1,7 @@
 """One listing of a namespace, indexed once.
 
-Invariant: a snapshot does not change. One reconcile takes one snapshot; every index and every parsed spec in it is
-computed once, so that no later step scans a list for each run or Job.
+Invariant: a snapshot does not change. One reconcile takes one snapshot; every index in it is computed once, so that no
+later step scans a list for each run or Job, and an EvalRun is parsed once for all reconciles until it changes.
 
 An object belongs to a run by its controlling owner and by the form of its name, not by labels: a copy that a user makes
 of a Job keeps the labels and belongs to no run.
@@ -16,9 +16,10 @@ from typing import Literal, TypeAlias
 
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalmodel import EvalModel
-from opsgym_api.kinds.evalrun import EvalRunSpec
+from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_operator.observe.labels import LABEL_JOB_NAME, LABEL_RUN, LABEL_RUN_UID, PREFLIGHT, TASK, role_of
-from opsgym_operator.observe.parse import JobTrials, Manifest, controller_of, label, read_model, read_spec
+from opsgym_operator.observe.memo import Memo
+from opsgym_operator.observe.parse import JobTrials, Manifest, ParsedRun, controller_of, label, read_model, read_run
 
 JOB_TRIALS = "trials"
 """Key under which a cached ConfigMap holds the `JobTrials` that were parsed of it; None if it has none."""
@@ -34,6 +35,8 @@ class RunSnapshot:
     spec: EvalRunSpec | None
     """None if it is invalid; `problems` then lists why."""
     problems: tuple[Problem, ...]
+    status: EvalRunStatus
+    """As last written; empty if it is invalid."""
     task_jobs: Sequence[Manifest]
     preflights: Sequence[Manifest]
     """Preflight Jobs."""
@@ -88,8 +91,9 @@ def take_snapshot(
     pods: Sequence[Manifest],
     config_maps: Iterable[Manifest],
     models: Iterable[Manifest],
+    parsed_runs: Memo[ParsedRun],
 ) -> NamespaceSnapshot:
-    """Indexes the objects of a namespace."""
+    """Indexes the objects of a namespace; `parsed_runs` remembers what the last snapshot parsed."""
     runs, jobs, config_maps = list(runs), list(jobs), list(config_maps)
     jobs_of, config_maps_of = _index(jobs, _run_and_role), _index(config_maps, _run_and_role)
     uids = {job["metadata"]["name"]: job["metadata"]["uid"] for of_run in jobs_of.values() for job in of_run}
@@ -99,8 +103,15 @@ def take_snapshot(
     for pod in own_pods:
         pods_by_job[label(pod, LABEL_JOB_NAME)].append(pod)
     resolved = {model["metadata"]["name"]: read_model(model) for model in models}
+    parsed = {run["metadata"]["uid"]: _parsed(run, parsed_runs) for run in runs}
+    parsed_runs.forget_others()
     return NamespaceSnapshot(
-        runs={run["metadata"]["uid"]: _run_snapshot(namespace, run, jobs_of, pods_of, config_maps_of) for run in runs},
+        runs={
+            (uid := run["metadata"]["uid"]): _run_snapshot(
+                namespace, run, parsed[uid], jobs_of, pods_of, config_maps_of
+            )
+            for run in runs
+        },
         task_jobs=[job for (_, role), of_run in jobs_of.items() if role == TASK for job in of_run],
         pods=own_pods,
         pods_by_job=pods_by_job,
@@ -168,17 +179,28 @@ def _is_of_listed_job(pod: Manifest, uids: Mapping[str, str]) -> bool:
     return bool(owner) and uids.get(str(owner.get("name")), owner.get("uid")) == owner.get("uid")
 
 
+def _parsed(run: Manifest, memo: Memo[ParsedRun]) -> ParsedRun:
+    metadata = run["metadata"]
+    return memo.get(metadata["uid"], metadata.get("resourceVersion"), lambda: read_run(run))
+
+
 def _run_snapshot(
-    namespace: str, run: Manifest, jobs: _ByRunAndRole, pods: _ByRunAndRole, config_maps: _ByRunAndRole
+    namespace: str,
+    run: Manifest,
+    parsed: ParsedRun,
+    jobs: _ByRunAndRole,
+    pods: _ByRunAndRole,
+    config_maps: _ByRunAndRole,
 ) -> RunSnapshot:
-    metadata, spec = run["metadata"], read_spec(run)
+    metadata = run["metadata"]
     uid = metadata["uid"]
     roles = (TASK, PREFLIGHT)
     return RunSnapshot(
         manifest=run,
         id=f"{namespace}.{metadata['name']}.{uid}",
-        spec=spec if isinstance(spec, EvalRunSpec) else None,
-        problems=() if isinstance(spec, EvalRunSpec) else spec,
+        spec=parsed.spec,
+        problems=parsed.problems,
+        status=parsed.status,
         task_jobs=jobs.get((uid, TASK), ()),
         preflights=jobs.get((uid, PREFLIGHT), ()),
         task_pods=pods.get((uid, TASK), ()),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.operator.build.material import task
 
+from opsgym_operator.observe.memo import Memo
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, take_snapshot
 
 JOB = {**task(), "status": {}}
@@ -31,7 +32,7 @@ LABELS = {**JOB["spec"]["template"]["metadata"]["labels"], "batch.kubernetes.io/
 
 
 def snapshot(pod: dict[str, Any], jobs: list[dict[str, Any]]) -> NamespaceSnapshot:
-    return take_snapshot("team", runs=[RUN], jobs=jobs, pods=[pod], config_maps=[], models=[])
+    return take_snapshot("team", runs=[RUN], jobs=jobs, pods=[pod], config_maps=[], models=[], parsed_runs=Memo())
 
 
 def test_a_pod_of_a_runs_job_belongs_to_the_run() -> None:
