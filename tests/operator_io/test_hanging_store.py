@@ -7,17 +7,22 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from tests.operator_io.api_server import ApiServer, api_server
+from tests.operator_io.test_chunks import all_done, new_state
 from tests.operator_io.test_isolation import SPEC, Namespace, preflights
 
 from opsgym_core.store import mounted as mounted_module
 from opsgym_core.store.base import Store, StoreError
-from opsgym_core.store.mounted import BATCH, THREADS, StoreConfig, Stores
+from opsgym_core.store.mounted import BATCH, THREADS, NoAnswerError, StoreConfig, Stores
+from opsgym_core.store.s3 import S3Store
+from opsgym_core.store.silence import Answers
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.plan.desired import Load
 from opsgym_operator.state import run_state as run_state_module
+from opsgym_operator.state.turns import REST_S, Turns
 
 
 @pytest.fixture
@@ -115,7 +120,7 @@ def test_a_call_of_a_hanging_store_is_given_up_and_other_stores_answer_meanwhile
         await asyncio.sleep(0)
         assert await stores_of.call_promptly("results", get, "runs/k") is None
         results = await asyncio.gather(*stuck, return_exceptions=True)
-        assert {type(result) for result in results} == {StoreError}
+        assert {type(result) for result in results} == {NoAnswerError}
         assert all("no answer within 1 s" in str(result) for result in results)
 
     asyncio.run(calls())
@@ -131,3 +136,142 @@ def test_after_the_first_failure_of_a_batch_the_rest_is_not_tried(stores_of: Sto
     with pytest.raises(StoreError, match="access denied"):
         asyncio.run(stores_of.call_each("results", fail, range(100 * BATCH)))
     assert len(tried) <= BATCH
+
+
+# Reads of whole runs
+
+
+@pytest.fixture
+def released() -> Iterator[Event]:
+    """Set at the end of a test, so that what waits for it in threads ends."""
+    event = Event()
+    try:
+        yield event
+    finally:
+        event.set()
+
+
+def test_a_store_that_hangs_in_the_middle_of_a_read_costs_other_stores_one_turn(
+    server: ApiServer,
+    stores: Stores,
+    config: OperatorConfig,
+    store_config: StoreConfig,
+    mounted: Path,
+    released: Event,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mounted_module, "SILENT_S", 0.5)
+    own = store_config.model_copy(update={"name": "own", "url": f"{store_config.url}/own"})
+    (mounted / "own").symlink_to(mounted / "results")
+    reading, get = Event(), S3Store.get
+
+    def hang(self: S3Store, key: str) -> bytes | None:
+        if self.prefix.endswith("own/"):
+            reading.wait(30)  # its run comes after one that hangs has its turn
+        elif key.endswith("run.json"):
+            reading.set()
+            released.wait()
+        return get(self, key)
+
+    monkeypatch.setattr(S3Store, "get", hang)
+    both = Stores({"results": store_config, "own": own}, mounted)
+    namespace = Namespace(server, both, config.model_copy(update={"stores": [store_config, own]}))
+    stuck = [f"stuck-{number}" for number in range(5)]
+    for name in stuck:
+        namespace.apply(name)
+    namespace.apply("healthy", SPEC | {"resultStore": "own"})
+    try:
+        reconciler = namespace.reconcile(
+            lambda: (
+                bool(preflights(namespace, "healthy"))
+                and {namespace.condition(name)[1] for name in stuck} == {"StoreUnreachable"}
+            )
+        )
+    finally:
+        released.set()
+        both.close()
+    assert reconciler.synced
+
+
+def test_a_read_that_was_given_up_makes_no_further_request(
+    stores: Stores, released: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounted_module, "SILENT_S", 0.2)
+    ended, requests = Event(), list[str]()
+
+    def hang(_: S3Store, key: str) -> None:
+        requests.append(key)
+        released.wait()
+
+    def read_two(store: Store) -> None:
+        try:
+            store.get("first")
+            store.get("second")
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(S3Store, "get", hang)
+
+    async def call() -> None:
+        with pytest.raises(NoAnswerError, match=r"no answer within 0\.2 s"):
+            await stores.call_while_answering("results", read_two)
+        released.set()
+        assert await asyncio.to_thread(ended.wait, 30)
+
+    asyncio.run(call())
+    assert requests == ["first"]
+
+
+def test_a_store_is_silent_while_it_owes_answers_and_gives_none() -> None:
+    now = 0.0
+    answers = Answers(lambda: now)
+    now = 100.0
+    assert answers.silent_s == 0, "it owes nothing, however long a read computes"
+    with answers.owed("s", "a"):
+        now = 110.0
+        with answers.owed("s", "b"):
+            assert answers.silent_s == 10
+        assert answers.silent_s == 0, "one of two answers came"
+        now = 115.0
+        assert answers.silent_s == 5
+    assert answers.silent_s == 0
+
+
+def test_a_store_without_an_answer_has_no_turn_for_a_while() -> None:
+    now = 0.0
+
+    async def take(turns: Turns) -> None:
+        nonlocal now
+        with pytest.raises(NoAnswerError):
+            async with turns.turn("hanging"):
+                raise NoAnswerError("hanging", "k", "no answer")
+        with pytest.raises(StoreError, match="not answered another read"):
+            async with turns.turn("hanging"):
+                raise AssertionError("it had a turn")
+        async with turns.turn("results"):
+            pass
+        now += REST_S
+        async with turns.turn("hanging"):
+            pass
+
+    asyncio.run(take(Turns(lambda: now)))
+
+
+def test_a_run_that_waits_for_its_turn_for_long_delays_readiness_no_more(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_state_module, "TURN_S", 0.1)
+
+    async def wait() -> None:
+        state, reconciles = new_state(stores), asyncio.Event()
+        state.enqueue = reconciles.set
+        async with state.turns.turn("another"):
+            state.read([Load.STORED_RUN])
+            async with asyncio.timeout(30):
+                await reconciles.wait()
+            assert state.late
+        await all_done(state)
+        assert state.stored is not None
+        assert not state.late
+
+    asyncio.run(wait())

@@ -23,6 +23,7 @@ from opsgym_api.kinds.evalmodel import Name, Url
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
+from opsgym_core.store.silence import Answers, FollowedStore
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -37,6 +38,12 @@ BATCH = 64
 PROMPT_S = 60.0
 """Seconds after which a prompt call is given up: a server that accepts a connection and says nothing would keep it for
 minutes."""
+SILENT_S = 15.0
+"""Seconds after which a long read is given up if the store owes it answers and gives none."""
+
+
+class NoAnswerError(StoreError):
+    """The store hangs: it keeps a request for longer than it may."""
 
 
 class StoreConfig(Document):
@@ -121,18 +128,46 @@ class Stores:
         """As `call`, for an operation on few objects, which is given up after `PROMPT_S`.
 
         Raises:
-            StoreError: The store cannot be read or written, or does not answer.
+            StoreError: The store cannot be read or written.
+            NoAnswerError: It does not answer.
         """
         try:
             async with asyncio.timeout(PROMPT_S):
                 return await self.call(name, operation, *args, **kwargs)
         except TimeoutError:
-            self._open.pop(name, None)
-            # Its threads end when their connections do; until then, further calls of the store need new ones.
-            if (threads := self._threads.pop(name, None)) is not None:
-                threads.shutdown(wait=False)
-            url = self._configs[name].url
-            raise StoreError(f"store {name}", url, f"no answer within {PROMPT_S:g} s") from None
+            raise self._given_up(name, PROMPT_S) from None
+
+    async def call_while_answering(
+        self, name: str, operation: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `call`, for a read of many objects, which is given up once the store is silent for `SILENT_S`.
+
+        Raises:
+            StoreError: The store cannot be read.
+            NoAnswerError: It does not answer.
+        """
+        answers = Answers()
+
+        def followed(store: Store) -> T:
+            return operation(FollowedStore(store, answers), *args, **kwargs)
+
+        call = asyncio.ensure_future(self.call(name, followed))
+        try:
+            while not (await asyncio.wait({call}, timeout=max(SILENT_S - answers.silent_s, 0.01)))[0]:
+                if answers.silent_s >= SILENT_S:
+                    raise self._given_up(name, SILENT_S)
+            return call.result()
+        finally:
+            call.cancel()
+            answers.give_up()
+
+    def _given_up(self, name: str, seconds: float) -> NoAnswerError:
+        """Lets further calls of a store open it anew; why the call is given up."""
+        self._open.pop(name, None)
+        # Its threads end when their connections do; until then, further calls of the store need new ones.
+        if (threads := self._threads.pop(name, None)) is not None:
+            threads.shutdown(wait=False)
+        return NoAnswerError(f"store {name}", self._configs[name].url, f"no answer within {seconds:g} s")
 
     async def call_each(self, name: str, operation: Callable[[Store, A], T], arguments: Sequence[A]) -> list[T]:
         """Runs an operation promptly for each argument; after the first failure those that have not begun never do.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +14,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.kube.leadership import SERVED, Claim
 from opsgym_operator.observability.webhooks import WebhookDispatcher
+from opsgym_operator.state.turns import Turns
 
 
 async def _claimed(_: str) -> Claim:
@@ -33,8 +33,8 @@ class ControllerContext:
     since: datetime
     """When this process started."""
     now: Callable[[], datetime] = utc_now
-    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Held while a whole run is read from a store, so that one large run at a time is unpacked in memory."""
+    turns: Turns = field(default_factory=Turns)
+    """Turns to read a whole run from a store."""
     dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
     """Sends notifications; the default knows no webhooks."""
     claim: Callable[[str], Awaitable[Claim]] = _claimed

@@ -112,8 +112,8 @@ class NamespaceReconciler:
         self.began_at: float | None = None
         """When the current reconcile began, by the monotonic clock; None between reconciles."""
         self.synced = False
-        """Whether the namespace was tried: each run was read from its store, or that failed or waits for a store that
-        is late to answer, or a reconcile failed."""
+        """Whether the namespace was tried: each run was read from its store, or that failed or is late, or a reconcile
+        failed."""
 
     def enqueue(self) -> None:
         """Requests a reconcile soon, because something has changed."""
@@ -299,7 +299,7 @@ class NamespaceReconciler:
             metrics=self._context.metrics,
             since=self._context.since,
             enqueue=self.enqueue,
-            reading=self._context.reading,
+            turns=self._context.turns,
         )
         self._states[run.uid] = state
         return state

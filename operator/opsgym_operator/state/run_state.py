@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -49,6 +50,7 @@ from opsgym_operator.state.stored_run import (
     read_index,
     read_stored_run,
 )
+from opsgym_operator.state.turns import Turns
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +67,8 @@ CHUNK_TRIES = 3
 LATE_S = 15.0
 """Seconds after which a store that has not answered a small read delays the operator's readiness and metrics no more.
 It does not count as failing yet: the first read of a process that has just started on a busy node is slow, too."""
+TURN_S = 60.0
+"""Seconds after which a run that still waits for its turn to be read delays readiness and metrics no more."""
 SPEND_S = 5.0
 """Seconds between two reads of what the running attempts of a run with a budget have spent."""
 
@@ -92,8 +96,8 @@ class RunState:
     """When this process started, or finished the run; metrics count attempts that ended later."""
     enqueue: Callable[[], None]
     """Requests a reconcile, because a load has ended."""
-    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Held while a whole run is read from a store; all runs share it."""
+    turns: Turns = field(default_factory=Turns)
+    """Turns to read a whole run from a store; all runs share them."""
     finished_at: datetime | None = None
     """When the run ended, by its status; None while it has not."""
     stored: StoredState | None = None
@@ -109,7 +113,8 @@ class RunState:
     error: str = ""
     """Why the last call of the store failed; empty if it succeeded."""
     late: bool = False
-    """Whether the store has owed the answer to the first small read for `LATE_S`."""
+    """Whether the read of the run is late, until it ends: the store has owed a small answer for `LATE_S`, or other runs
+    have had their turn for `TURN_S`."""
     harvester: PodHarvester | None = None
     """None until the store was read."""
     _ended_figures: RunFigures | None = None
@@ -264,6 +269,7 @@ class RunState:
 
     def _end_load(self, load: Load, task: asyncio.Task[None]) -> None:
         del self._reading[load]
+        self.late = False
         self._report(task, f"{load} cannot be read")
         self.enqueue()
 
@@ -281,10 +287,11 @@ class RunState:
     async def _read_all(self) -> None:
         ledger = AttemptLedger(self.spec.limits.infra_retries)
         harvester = PodHarvester(self.id, self.store, ledger, self.stores, self.metrics, self.since)
-        # A store that hangs is known before it could keep other runs from being read.
-        await self._first_answer()
-        async with self.reading:
-            stored = await self.stores.call(self.store, read_stored_run, self.id, self.since)
+        # Most stores that hang are known before they have a turn.
+        with self._noting_late(LATE_S):
+            await self._call(_probe, self.id)
+        async with self._turn():
+            stored = await self.stores.call_while_answering(self.store, read_stored_run, self.id, self.since)
             if stored.record is not None:
                 self.metrics.add_cells(planned_trials(stored.record))
             # Recording 50,000 attempts takes seconds, in which watches and probes must be answered.
@@ -296,18 +303,26 @@ class RunState:
         self._control_at = time.monotonic()
         self.gate = stored.gate
 
-    async def _first_answer(self) -> None:
-        """Reads a small object; enqueues a reconcile if the store is late to answer.
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Waits for the run's turn to be read and holds it within the context.
 
         Raises:
-            StoreError: The store cannot be read, or does not answer.
+            StoreError: The store has just not answered another read.
         """
-        noting = asyncio.get_running_loop().call_later(LATE_S, self._note_late)
+        async with AsyncExitStack() as held:
+            with self._noting_late(TURN_S):
+                await held.enter_async_context(self.turns.turn(self.store))
+            yield
+
+    @contextmanager
+    def _noting_late(self, seconds: float) -> Iterator[None]:
+        """Counts the run as late, and enqueues a reconcile, if the context lasts for longer than that."""
+        noting = asyncio.get_running_loop().call_later(seconds, self._note_late)
         try:
-            await self._call(_probe, self.id)
+            yield
         finally:
             noting.cancel()
-            self.late = False
 
     def _note_late(self) -> None:
         self.late = True
@@ -323,8 +338,8 @@ class RunState:
         if self.finished_at is not None:
             self._ended_figures = await self._call(read_figures, self.id, self.finished_at)
         if self._ended_figures is None:
-            async with self.reading:
-                stored = await self.stores.call(self.store, read_stored_run, self.id, self.since)
+            async with self._turn():
+                stored = await self.stores.call_while_answering(self.store, read_stored_run, self.id, self.since)
                 # Only the figures stay in memory, because there may be many runs that have ended.
                 self._ended_figures = await asyncio.to_thread(_figures_of, stored, self.spec)
             self._keep_figures()
