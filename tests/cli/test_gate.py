@@ -423,6 +423,24 @@ def test_a_baseline_never_comes_from_another_namespace_unless_that_shares_its_ru
     assert chosen(find_baseline(store, "nightly", "a.nightly.3", ["a", "b"])) == "b.nightly.2"
 
 
+def test_a_baseline_is_found_without_reading_runs_of_other_names(store: LocalStore) -> None:
+    read: set[str] = set()
+
+    class RecordingStore(LocalStore):
+        def get(self, key: str) -> bytes | None:
+            read.add(key.split("/")[1])
+            return super().get(key)
+
+    runs = {"a.release.1": "release", "a.release.2": "release", "a.release.x.3": "release.x", "a.nightly.4": "nightly"}
+    for day, (run, name) in enumerate(runs.items(), 1):
+        put_run(store, run, [], created_at=f"2026-01-{day:02}T00:00:00Z", name=name)
+    meant = {"release": "a.release.2", "a.release.1": "a.release.1", "a.release.x": "a.release.x.3"}
+    for reference, run in meant.items():
+        read.clear()
+        assert chosen(find_baseline(RecordingStore(store.root), reference, "a.own.5", ["a"])) == run
+        assert "a.nightly.4" not in read
+
+
 def test_a_run_is_not_its_own_baseline(store: LocalStore) -> None:
     put_run(store, "demo.1", [])
     with pytest.raises(InputError, match="is this run itself"):

@@ -1,30 +1,75 @@
 """Finds the baseline of a gate.
 
-Invariant: a run is never its own baseline, and only small objects are read of the runs that are not selected.
+Invariant: a run is never its own baseline, only small objects are read of the runs that are not selected, and of the
+selected one only its scores stay in memory: an operator keeps those of a large run while another run is played.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
+from typing import TypeAlias
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Gate
+from opsgym_api.records.attempt import ScoredAttempt, Timings
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.gates.judge import Baseline, RunScores, run_scores
 from opsgym_core.results.differences import changed_tasks
 from opsgym_core.results.frozen_suite import task_digests
-from opsgym_core.results.load import find_run, list_runs, load_rows
+from opsgym_core.results.load import find_run, load_rows, newest_run
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
 
+_NO_TIMINGS = Timings(started_at="")
+"""Shared by all rows of which only the score is kept."""
 
-def find_baseline(store: Store, reference: str, own: str, namespaces: Collection[str] = ()) -> Baseline:
+
+def read_scores(store: Store, run: str) -> RunScores:
+    """Scored trials of a run.
+
+    Raises:
+        InputError: The store has no such run, or a record of it is not valid.
+        StoreError: The store cannot be read.
+    """
+    scores = run_scores(load_rows(store, run, _score_alone), task_digests(store, run))
+    # Cells have the same tasks: a key for each trial of each cell would be most of what the scores take.
+    keys: dict[tuple[str, int], tuple[str, int]] = {}
+    cells = [
+        replace(cell, scores={keys.setdefault(key, key): score for key, score in cell.scores.items()})
+        for cell in scores.cells
+    ]
+    return replace(scores, cells=cells)
+
+
+def _score_alone(row: ScoredAttempt) -> ScoredAttempt:
+    """A row with its trial and score alone."""
+    return ScoredAttempt(
+        cell=row.cell,
+        task_id=sys.intern(row.task_id),
+        trial=row.trial,
+        attempt=row.attempt,
+        outcome=row.outcome,
+        score=row.score,
+        published_score=None,
+        verifiers=(),
+        timings=_NO_TIMINGS,
+    )
+
+
+ScoresReader: TypeAlias = Callable[[Store, str], RunScores]
+"""Reads the scored trials of a run, as `read_scores` does."""
+
+
+def find_baseline(
+    store: Store, reference: str, own: str, namespaces: Collection[str] = (), read: ScoresReader = read_scores
+) -> Baseline:
     """The run with the given id or unique prefix of an id, or the newest other run of that name.
 
     Args:
@@ -32,21 +77,23 @@ def find_baseline(store: Store, reference: str, own: str, namespaces: Collection
         reference: Id, prefix of an id, or name.
         own: Id of the run that is judged.
         namespaces: Namespaces whose runs may be the baseline; all runs of the store if empty.
+        read: Reads its scores.
 
     Raises:
         InputError: The store has no such run.
         StoreError: The store cannot be read.
     """
     prefixes = tuple(f"{namespace}." for namespace in namespaces) or ("",)
-    same_name = [run.run for run in list_runs(store, prefixes).runs if run.name == reference and run.run != own]
-    run = same_name[-1] if same_name else find_run(store, reference, prefixes)
+    run = newest_run(store, reference, prefixes, own) or find_run(store, reference, prefixes)
     if run == own:
         problem = f"{reference!r} is this run itself; name an earlier one"
         raise InputError(store.name, [Problem("spec.gate.baseline", problem)])
-    return Baseline(_scores(store, run))
+    return Baseline(read(store, run))
 
 
-def baseline_of(store: Store, gate: Gate, own: RunRecord, namespaces: Collection[str] = ()) -> Baseline | None:
+def baseline_of(
+    store: Store, gate: Gate, own: RunRecord, namespaces: Collection[str] = (), read: ScoresReader = read_scores
+) -> Baseline | None:
     """The baseline of a run's own gate: the one that its first look fixed, else the one that the gate names.
 
     Args:
@@ -54,6 +101,7 @@ def baseline_of(store: Store, gate: Gate, own: RunRecord, namespaces: Collection
         gate: The gate.
         own: Record of the run, as loaded.
         namespaces: As for `find_baseline`.
+        read: As for `find_baseline`.
 
     Returns:
         None if the gate compares with no run.
@@ -66,18 +114,14 @@ def baseline_of(store: Store, gate: Gate, own: RunRecord, namespaces: Collection
         first = own.looks[0].judged
         if not first.baseline:
             return Baseline(None)
-        anchor = None if first.anchor in {"", first.baseline} else _scores(store, first.anchor)
-        return Baseline(_scores(store, first.baseline), anchor)
+        anchor = None if first.anchor in {"", first.baseline} else read(store, first.anchor)
+        return Baseline(read(store, first.baseline), anchor)
     if gate.baseline is not None:
-        return find_baseline(store, gate.baseline, own.run, namespaces)
-    return find_last_good(store, own, gate.best_of) if gate.last_good else None
+        return find_baseline(store, gate.baseline, own.run, namespaces, read)
+    return find_last_good(store, own, gate.best_of, read) if gate.last_good else None
 
 
-def _scores(store: Store, run: str) -> RunScores:
-    return run_scores(load_rows(store, run), task_digests(store, run))
-
-
-def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
+def find_last_good(store: Store, own: RunRecord, best_of: int = 1, read: ScoresReader = read_scores) -> Baseline:
     """The best of the latest good runs of the same schedule or, without one, of the same name.
 
     A run is good if its gate said GO. One without a common task, because models or suite were replaced, cannot be
@@ -87,6 +131,7 @@ def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
         store: The store.
         own: The run that is judged.
         best_of: Number of latest good runs of which the one with the highest success rate is chosen.
+        read: As for `find_baseline`.
 
     Raises:
         InputError: A record of such a run cannot be read.
@@ -101,8 +146,8 @@ def find_last_good(store: Store, own: RunRecord, best_of: int = 1) -> Baseline:
     if first != best.run and not (first.startswith(_namespace(own)) and series.includes(first)):
         note = f"drift is counted from {best.run}, since {first} cannot be compared any more"
         first = best.run
-    anchor = None if first == best.run else _scores(store, first)
-    return Baseline(_scores(store, best.run), anchor, note)
+    anchor = None if first == best.run else read(store, first)
+    return Baseline(read(store, best.run), anchor, note)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ Invariant: results come from the store alone, so a summary is the same wherever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.records.attempt import AttemptRecord, TrialRecord
+from opsgym_api.records.attempt import AttemptRecord, ScoredAttempt, TrialRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
 from opsgym_core.results.compaction import gather
@@ -41,17 +41,22 @@ def load_run(store: Store, run: str) -> RunResults:
     return RunResults(record, _readable(trials), _readable(attempts), errors)
 
 
-def load_rows(store: Store, run: str) -> RunRows:
+def load_rows(store: Store, run: str, trim: Callable[[ScoredAttempt], ScoredAttempt] | None = None) -> RunRows:
     """Rows of a run, from its chunks and from the single records that no chunk has.
 
     A trial whose record is not valid counts as not scored, with the reason `unreadable_record`.
+
+    Args:
+        store: The store.
+        run: Id of the run.
+        trim: What is kept of the row of a scored trial; all of it by default.
 
     Raises:
         InputError: The store has no such run, or its `run.json` is not valid.
         StoreError: The store cannot be read.
     """
     record = load_record(store, run)
-    rows, loose = gather(store, run, record)
+    rows, loose = gather(store, run, record, trim=trim)
     for cell in loose.rows():
         rows.add(cell)
     return RunRows(record, list(rows.rows()))
@@ -122,22 +127,69 @@ def find_run(store: Store, reference: str, prefixes: tuple[str, ...] = ("",)) ->
         InputError: No run matches, the prefix matches several, or the run's record cannot be read.
         StoreError: The store cannot be read.
     """
-    listed = list_runs(store, prefixes)
-    runs = listed.runs
-    if reference in listed.unreadable:
-        raise listed.unreadable[reference]
-    if any(run.run == reference for run in runs):
-        return reference
-    same_name = [run.run for run in runs if run.name == reference]
-    if same_name:
-        return same_name[-1]
-    same_prefix = [run.run for run in runs if run.run.startswith(reference)]
+    ids = [run for run in store.folders("runs") if run.startswith(prefixes)]
+    if reference in ids:
+        exact = _head_or_error(store, reference)
+        if isinstance(exact, InputError):
+            raise exact
+        if exact is not None:
+            return reference
+    if (newest := _newest(store, reference, ids)) is not None:
+        return newest
+    same_prefix = [head.run for head in _heads(store, [run for run in ids if run.startswith(reference)])]
     if len(same_prefix) == 1:
         return same_prefix[0]
     if same_prefix:
         raise InputError(store.name, [Problem("", f"{reference!r} matches several runs: {', '.join(same_prefix)}")])
-    known = ", ".join(run.run for run in runs) or "none"
+    known = ", ".join(head.run for head in _heads(store, ids)) or "none"
     raise InputError(store.name, [Problem("", f"holds no run {reference!r}; runs there: {known}")])
+
+
+def newest_run(store: Store, name: str, prefixes: tuple[str, ...] = ("",), other_than: str = "") -> str | None:
+    """Id of the newest run of an EvalRun; None if it has none.
+
+    Args:
+        store: The store.
+        name: Name of the EvalRun.
+        prefixes: Beginnings of the ids of the runs to consider.
+        other_than: Id of a run that is not considered.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    return _newest(
+        store, name, [run for run in store.folders("runs") if run.startswith(prefixes) and run != other_than]
+    )
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What tells a run from others."""
+
+    run: str
+    name: str
+    created_at: str
+
+
+def _newest(store: Store, name: str, ids: Iterable[str]) -> str | None:
+    # An id is the name with a suffix and, in a cluster, the namespace before it. All three may have dots.
+    heads = _heads(store, [run for run in ids if f".{name}." in f".{run}"])
+    return next((head.run for head in reversed(heads) if head.name == name), None)
+
+
+def _heads(store: Store, ids: Sequence[str]) -> list[_Head]:
+    """The runs among the ids whose record can be read, oldest first.
+
+    A record may plan tens of thousands of trials, so those of many runs are not in memory at the same time.
+    """
+    with ThreadPoolExecutor(READERS) as pool:
+        heads = _readable(pool.map(partial(_head_or_error, store), ids))
+    return sorted(heads, key=lambda head: (head.created_at, head.run))
+
+
+def _head_or_error(store: Store, run: str) -> _Head | InputError | None:
+    record = _object_or_error(store, RunRecord, RunKeys(run).run_json)
+    return _Head(record.run, record.name, record.created_at) if isinstance(record, RunRecord) else record
 
 
 def _readable(objects: Iterable[T | InputError | None]) -> list[T]:

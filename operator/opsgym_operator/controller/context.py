@@ -14,6 +14,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.kube.cache import ObjectCache
 from opsgym_operator.kube.leadership import SERVED, Claim
 from opsgym_operator.observability.webhooks import WebhookDispatcher
+from opsgym_operator.state.baselines import Baselines
 from opsgym_operator.state.turns import Turns
 
 
@@ -35,6 +36,8 @@ class ControllerContext:
     now: Callable[[], datetime] = utc_now
     turns: Turns = field(default_factory=Turns)
     """Turns to read a whole run from a store."""
+    baselines: Baselines = field(default_factory=Baselines)
+    """Scores of the runs that gates compare with."""
     dispatcher: WebhookDispatcher = field(default_factory=WebhookDispatcher)
     """Sends notifications; the default knows no webhooks."""
     claim: Callable[[str], Awaitable[Claim]] = _claimed

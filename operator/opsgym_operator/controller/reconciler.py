@@ -300,6 +300,7 @@ class NamespaceReconciler:
             since=self._context.since,
             enqueue=self.enqueue,
             turns=self._context.turns,
+            baselines=self._context.baselines,
         )
         self._states[run.uid] = state
         return state

@@ -27,7 +27,7 @@ from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.backoff import Backoff
-from opsgym_core.gates.baseline import baseline_of, find_baseline
+from opsgym_core.gates.baseline import ScoresReader, baseline_of, find_baseline
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.kube.client import Manifest
 from opsgym_core.metrics.registry import Metrics, RunFigures, run_figures
@@ -37,6 +37,7 @@ from opsgym_operator.observe.labels import number_of, prefix_of
 from opsgym_operator.observe.objects import ChunkState, StoredState, planned_trials
 from opsgym_operator.observe.parse import JobTrials
 from opsgym_operator.plan.desired import Desired, Load
+from opsgym_operator.state.baselines import Baselines
 from opsgym_operator.state.final_figures import put_figures, read_figures
 from opsgym_operator.state.harvest import PodHarvester
 from opsgym_operator.state.stored_run import (
@@ -98,6 +99,8 @@ class RunState:
     """Requests a reconcile, because a load has ended."""
     turns: Turns = field(default_factory=Turns)
     """Turns to read a whole run from a store; all runs share them."""
+    baselines: Baselines = field(default_factory=Baselines)
+    """Scores of the runs that gates compare with; all runs share them."""
     finished_at: datetime | None = None
     """When the run ended, by its status; None while it has not."""
     stored: StoredState | None = None
@@ -378,9 +381,17 @@ class RunState:
     async def _read_baseline(self) -> None:
         if self.spec.gate is not None:
             record = self.stored.record if self.stored else None
-            self.baseline = await self.stores.call(
-                self.store, _baseline, self.spec.gate, self.id, record, self.baseline_namespaces
-            )
+            async with self._turn():
+                read = partial(self.baselines.read, self.store)
+                self.baseline = await self.stores.call_while_answering(
+                    self.store,
+                    _baseline,
+                    self.spec.gate,
+                    self.id,
+                    record,
+                    self.baseline_namespaces,
+                    read,
+                )
 
     def compact(
         self,
@@ -530,12 +541,17 @@ def _put_gate(store: Store, gate: GateRecord) -> None:
 
 
 def _baseline(
-    store: Store, gate: Gate, own: str, record: RunRecord | None, namespaces: Collection[str]
+    store: Store,
+    gate: Gate,
+    own: str,
+    record: RunRecord | None,
+    namespaces: Collection[str],
+    read: ScoresReader,
 ) -> Baseline | Problem | None:
     """Baseline of a gate; the last good run is searched only after this run is frozen."""
     try:
         if record is not None:
-            return baseline_of(store, gate, record, namespaces)
-        return find_baseline(store, gate.baseline, own, namespaces) if gate.baseline is not None else None
+            return baseline_of(store, gate, record, namespaces, read)
+        return find_baseline(store, gate.baseline, own, namespaces, read) if gate.baseline is not None else None
     except InputError as error:
         return Problem("spec.gate", error.problems[0].message)
