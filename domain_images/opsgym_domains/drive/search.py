@@ -237,17 +237,21 @@ def _shared_with(user: Principal) -> Found:
 
 
 def _held_by(name: str, roles: Sequence[str], user: Principal) -> Found:
-    """Whether a user or group, given by address, `me` or id, has one of the roles on the file or above it."""
+    """Whether a user or group, given by address or `me`, has one of the roles on the file or above it.
+
+    An owner is still shown as one when the account is gone, so `owners` also finds permissions of deleted accounts.
+    """
     email = user.email if name == "me" else name.lower()
     who = or_(
         func.lower(Permission.email_address) == email,
         Permission.user_id.in_(select(User.id).where(func.lower(User.email) == email)),
         Permission.group_id.in_(select(Group.id).where(func.lower(Group.email) == email)),
     )
-    permission = and_(who, Permission.deleted.is_not(True), Permission.role.in_(roles))
-    direct = File.id.in_(select(Permission.file_id).where(permission, Permission.file_id.is_not(None)))
+    permission = and_(who, Permission.role.in_(roles))
     if roles == _HOLDERS["owners"]:
-        return direct
+        return File.id.in_(select(Permission.file_id).where(permission, Permission.file_id.is_not(None)))
+    permission = and_(permission, Permission.deleted.is_not(True))
+    direct = File.id.in_(select(Permission.file_id).where(permission, Permission.file_id.is_not(None)))
     users = select(User.id).where(func.lower(User.email) == email)
     groups = select(Group.id).where(func.lower(Group.email) == email)
     members = or_(DriveMembership.user_id.in_(users), DriveMembership.group_id.in_(groups))
