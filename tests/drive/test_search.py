@@ -66,7 +66,8 @@ SEARCHES: dict[str, str] = {
     "mimeType = 'application/vnd.google-apps.folder'": "plans out clients spare inner",
     "mimeType = 'application/vnd.google-apps.shortcut'": "link",
     "shortcutDetails.targetId = 'f-plan'": "link",
-    "shortcutDetails.targetId != 'f-plan'": "",
+    "shortcutDetails.targetId != 'f-plan'": without("link"),
+    "not shortcutDetails.targetId = 'f-plan'": without("link"),
     # texts: whole words of name, description and content
     "fullText contains 'harbour'": "plan",
     "fullText contains 'harb'": "",
@@ -90,6 +91,7 @@ SEARCHES: dict[str, str] = {
     "modifiedTime != '2026-04-01T09:00:00'": without("deck"),
     "modifiedTime < '2026-03-01'": "plans",
     "modifiedTime <= '2026-03-01T09:00:00.000Z'": "plans plan",
+    "modifiedTime <= '2026-03-01t09:00:00.000z'": "plans plan",
     "createdTime < '2026-03-01T08:00:00Z'": "plans",
     "createdTime <= '2026-03-01T08:00:00Z'": "plans plan",
     "viewedByMeTime > '2026-01-01'": "budget",
@@ -330,6 +332,8 @@ def test_shared_drives_are_searched_by_name_time_and_members(drive: GymDatabase)
         "organizerCount >= 2": ["d-lab"],
         "createdTime > '2027-01-01T00:00:00'": [],
         "name = 'Club' or hidden": ["d-club", "d-empty"],
+        "orgUnitId = 'north'": [],
+        "orgUnitId != 'north' and name contains 'shelf'": ["d-empty", "d-none"],
     }
     answers = {q: [one["id"] for one in drive.call("list_drives", q=q).data["drives"]] for q in searches}
     assert answers == searches

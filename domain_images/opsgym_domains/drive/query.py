@@ -264,9 +264,9 @@ class _Reader:
 
 
 def _time(token: _Token) -> datetime:
-    """A time in RFC 3339, in UTC where it names no zone, or a date."""
+    """A time in RFC 3339, whose letters may be lower-case, in UTC where it names no zone, or a date."""
     try:
-        time = datetime.fromisoformat(token.text)
+        time = datetime.fromisoformat(token.text.upper())
         return (time if time.tzinfo is None else time.astimezone(UTC)).replace(tzinfo=None)
     except (ValueError, OverflowError):
         message = f"{short(token.text[:40])} is not a time; write it like 2026-11-16T10:00:00Z"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -82,10 +81,11 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Found]] = {
     "<=": operator.le,
     "<": operator.lt,
     "=": operator.eq,
-    "!=": operator.ne,
+    "!=": lambda column, value: column.is_distinct_from(value),
     ">": operator.gt,
     ">=": operator.ge,
 }
+"""Comparisons of a column with a value; a row without a value differs from every one."""
 
 
 def found_files(search: Node, user: Principal) -> Found:
@@ -169,8 +169,6 @@ def _other(condition: Condition, user: Principal) -> Found:
 def _column(column: Any, condition: Condition) -> Found:
     if condition.operator == "contains":
         return func.strpos(func.drive_words(column), f" {' '.join(words_of(str(condition.value)))}") > 0
-    if isinstance(condition.value, datetime) and condition.operator == "!=":
-        return func.coalesce(column != condition.value, true())
     return _COMPARE[condition.operator](column, condition.value)
 
 
