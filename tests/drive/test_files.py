@@ -168,6 +168,26 @@ def test_what_is_below_a_folder_goes_to_the_trash_and_back_with_it(drive: GymDat
     assert [one["trashed"] for one in drive.rows(state)] == [1, 0, 0]
 
 
+def test_a_file_taken_out_of_a_folder_in_the_trash_moves_to_the_top_level(drive: GymDatabase) -> None:
+    drive.call("update_files", fileId="f-spare", trashed=True)
+    drive.call("update_files", fileId="f-inner", trashed=False)
+    assert parents(drive, "f-inner") == (None, "[]", None)
+    assert paths(drive, "f-deep") == [("f-deep", 0), ("f-inner", 1)]
+    drive.call("update_files", fileId="f-clients", trashed=True)
+    drive.call("update_files", fileId="f-client", trashed=False)
+    assert parents(drive, "f-client") == (None, "[]", "d-sales")
+    drive.call("empty_files_trash")
+    assert [drive.call("get_files", fileId=key).data["trashed"] for key in ("f-inner", "f-deep")] == [False, False]
+
+
+def test_a_restored_folder_leaves_what_is_in_a_folder_that_was_trashed_before(drive: GymDatabase) -> None:
+    for key in ("f-inner", "f-spare"):
+        drive.call("update_files", fileId=key, trashed=True)
+    drive.call("update_files", fileId="f-spare", trashed=False)
+    state = "SELECT id FROM files WHERE trashed AND id IN ('f-spare', 'f-inner', 'f-deep') ORDER BY id"
+    assert [one["id"] for one in drive.rows(state)] == ["f-deep", "f-inner"]
+
+
 def test_a_deleted_folder_takes_its_files_and_spares_those_of_others(drive: GymDatabase) -> None:
     drive.call("update_files", fileId="f-ben", addParents="f-inner")
     drive.call("delete_files", fileId="f-spare")

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from opsgym_domains.drive.file_creation import properties_of
 from opsgym_domains.drive.forms import dumped, loaded
 from opsgym_domains.drive.history import record_file
-from opsgym_domains.drive.reach import reach, reach_drive
+from opsgym_domains.drive.reach import path, reach, reach_drive
 from opsgym_domains.drive.resources import Resource, file_resource, parents_of
 from opsgym_domains.drive.tables import File, Permission, TrashEntry
 from opsgym_domains.drive.toolbox import tool
@@ -37,7 +37,8 @@ async def update_files(
     """Change fields of a file, move it, or put it into the trash or take it out.
 
     Fields that are not given keep their value. A file has one parent: addParents moves it. What is below a folder goes
-    to the trash and back with it. Returns the file.
+    to the trash and back with it. A file that is taken out of a folder in the trash moves to the top level. Returns
+    the file.
     """
     given = {name: value for name, value in fields.items() if name in _FIELDS}
     file = await reach(gym, file_id, "writer" if set(given) - _QUIET or properties or app_properties else "reader")
@@ -114,13 +115,27 @@ async def _change_drive(gym: Gym, file: File, drive_id: str | None) -> None:
 
 
 async def _trash(gym: Gym, file: File, *, trashed: bool) -> None:
-    """Puts a file with everything below it into the trash, or takes it out."""
+    """Puts a file with everything below it into the trash, or takes it out.
+
+    What was put there by itself before stays there, with everything below it.
+    """
     await reach(gym, file.id, "fileOrganizer" if file.drive_id else "owner")
     time = gym.now() if trashed else None
-    for one in await everything_below(gym, file):
-        if not one.explicitly_trashed and bool(one.trashed) is not trashed:
+    inside = {one.id: one for one in await everything_below(gym, file)}
+    for one in inside.values():
+        if not _is_put_by_itself(one, inside) and bool(one.trashed) is not trashed:
             await gym.update(one, {"trashed": trashed, "trashed_time": time})
     await gym.update(file, {"trashed": trashed, "explicitly_trashed": trashed, "trashed_time": time})
+    # Left in a folder in the trash, the file would be deleted with it.
+    if not trashed and any(folder.trashed for folder in (await path(gym, file))[1:]):
+        await gym.update(file, Place(drive_id=file.drive_id).columns)
+        await relink(gym, file)
+
+
+def _is_put_by_itself(file: File, inside: Mapping[str, File]) -> bool:
+    """Whether a file below a folder, or a folder between the two, was put into the trash by itself."""
+    above = inside.get(file.parent_id or "")
+    return bool(file.explicitly_trashed) or (above is not None and _is_put_by_itself(above, inside))
 
 
 @tool(removes=File)
