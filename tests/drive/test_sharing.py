@@ -139,6 +139,14 @@ def test_a_proposal_is_decided_once_and_gives_the_highest_of_the_roles(drive: Gy
     assert [one["status"] for one in listed] == ["approved", "denied", "denied"]
 
 
+def test_who_has_a_higher_role_than_a_request_gets_keeps_it(drive: GymDatabase) -> None:
+    dana = {"type": "user", "emailAddress": "dana@acme.test"}
+    drive.call("create_permission", fileId="f-plan", role="writer", **dana)
+    drive.call("resolve_accessproposals", fileId="f-plan", proposalId="pr-1", action="ACCEPT", role=["reader"])
+    assert drive.value("SELECT role FROM permissions WHERE file_id = 'f-plan' AND user_id = 'u-dana'") == "writer"
+    assert drive.value("SELECT status FROM access_proposals WHERE id = 'pr-1'") == "approved"
+
+
 # --- access strict ---------------------------------------------------------------------------------------------------
 
 
@@ -208,3 +216,11 @@ def test_changes_show_what_the_user_reaches(strict: GymDatabase) -> None:
     strict.call("update_files", fileId="f-plan", description="For us")
     seen = zoe.call("list_changes", pageToken=start).data["changes"]
     assert [one["fileId"] for one in seen] == ["f-out"]
+
+
+def test_a_role_held_before_does_not_count_as_more_than_a_request_asks_for(strict: GymDatabase) -> None:
+    dana = {"type": "user", "emailAddress": "dana@acme.test"}
+    strict.call("create_permission", fileId="f-plan", role="writer", **dana)
+    accept = {"fileId": "f-plan", "proposalId": "pr-1", "action": "ACCEPT", "role": ["reader"]}
+    assert not strict.call("resolve_accessproposals", **accept).is_error
+    assert strict.value("SELECT role FROM permissions WHERE file_id = 'f-plan' AND user_id = 'u-dana'") == "writer"

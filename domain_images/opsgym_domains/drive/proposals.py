@@ -8,10 +8,10 @@ from typing import Any
 from opsgym_domains.drive.forms import loaded, present, stamp
 from opsgym_domains.drive.history import record_file
 from opsgym_domains.drive.pages import page
-from opsgym_domains.drive.reach import ROLES, missing, principal
+from opsgym_domains.drive.reach import ROLES, missing, principal, suffices
 from opsgym_domains.drive.resources import Resource
 from opsgym_domains.drive.sharing import grant_on_file, grantee, share_file
-from opsgym_domains.drive.tables import AccessProposal
+from opsgym_domains.drive.tables import AccessProposal, Permission
 from opsgym_domains.drive.toolbox import tool
 from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.gym import Gym
@@ -50,8 +50,8 @@ async def resolve_accessproposals(
 ) -> None:
     """Accept or deny a request for a role on a file that you may share.
 
-    Accepting gives the requester the highest of the roles. A request is decided once (PROPOSAL_RESOLVED). Returns
-    nothing.
+    Accepting gives the requester the highest of the roles, unless it has a higher one already. A request is decided
+    once (PROPOSAL_RESOLVED). Returns nothing.
     """
     if action not in ("ACCEPT", "DENY"):
         raise ToolError("ACTION_REQUIRED", "action is ACCEPT or DENY", "action")
@@ -66,7 +66,10 @@ async def resolve_accessproposals(
     decided = {"resolved_at": stamp(gym.now()), "resolved_by_email": (await principal(gym)).email}
     if granted is not None:
         to = await grantee(gym, "user", proposal.requester_email, None)
-        await grant_on_file(gym, file, granted, to, **({"view": view} if view else {}))
+        before = await gym.first(Permission, Permission.file_id == file.id, Permission.deleted.is_not(True), to.same)
+        if before is None or not suffices(before.role, granted):
+            await grant_on_file(gym, file, granted, to, **({"view": view} if view else {}))
+    proposal.granted = granted
     await gym.update(proposal, {"status": "approved" if granted else "denied", **decided})
     await record_file(gym, "file_updated", file, action="resolve_proposal")
 

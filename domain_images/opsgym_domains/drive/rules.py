@@ -30,7 +30,6 @@ from opsgym_domains.drive.reach import (
     role_on_drive,
     suffices,
 )
-from opsgym_domains.drive.sharing import grantee
 from opsgym_domains.drive.tables import (
     AccessProposal,
     DriveMembership,
@@ -231,15 +230,15 @@ async def owners_are_colleagues_with_an_account(gym: Gym, after: Permission, bef
 
 
 @on_write(AccessProposal, "PRC-8", "MORE_THAN_ASKED")
-async def proposals_get_what_they_ask_for(gym: Gym, after: AccessProposal, before: AccessProposal | None) -> str | None:
+async def proposals_get_what_they_ask_for(
+    _gym: Gym, after: AccessProposal, before: AccessProposal | None
+) -> str | None:
     """A request is granted with no higher role than it asks for."""
-    if before is None or after.status != "approved" or before.status == "approved":
+    if before is None or after.granted is None:
         return None
     proposed = [role for role in loaded(after.proposed_roles, []) if role in ROLES]
-    requester = await grantee(gym, "user", after.requester_email, None)
-    given = await gym.first(Permission, Permission.file_id == after.file_id, requester.same)
     highest = max(proposed, key=ROLES.index, default=ROLES[0])
-    if given is None or suffices(highest, given.role or ROLES[0]):
+    if suffices(highest, after.granted):
         return None
     return f"{after.id} asks for {', '.join(proposed) or highest}; accept it with the role {highest} or a lower one"
 

@@ -626,6 +626,10 @@ class AccessProposal(DriveRow):
     __tablename__ = "access_proposals"
     label = "access proposal"
     kinds = {"requester_email": Kind.ADDRESS, "recipient_email": Kind.ADDRESS, "resolved_by_email": Kind.ADDRESS}
+    __allow_unmapped__ = True  # for the attribute without a column
+
+    granted: str | None = None
+    """Role with which the call at hand accepts the request, for the rules; no column keeps it."""
 
     id: Mapped[Key]
     file_id: Mapped[FileRef]

@@ -230,7 +230,10 @@ def _resolve(writes: Cabinet, tool: str, given: Arguments) -> None:
     accepted = given["action"] == "ACCEPT"
     if accepted:
         role = max(given["role"], key=ROLES.index)
-        writes.grant(tool, request.file_id, role, writes.grantee("user", request.requester_email, None))
+        to = writes.grantee("user", request.requester_email, None)
+        row = writes.permission("file_id", request.file_id, to)
+        if row is None or ROLES.index(writes.value(Permission, row, "role")) < ROLES.index(role):
+            writes.grant(tool, request.file_id, role, to)
     values = {"status": "approved" if accepted else "denied", "resolved_by_email": Present()}
     writes.change(tool, AccessProposal, request.id, values)
 
