@@ -146,6 +146,21 @@ def test_changes_are_listed_after_a_token_in_their_order(drive: GymDatabase) -> 
     assert {one["scope"] for one in drive.rows(newest)} == {"global", "user:u-ann"}
 
 
+def test_a_shared_drive_lists_what_was_deleted_from_it(drive: GymDatabase) -> None:
+    start = drive.call("get_changes_start_page_token").data["startPageToken"]
+    drive.call("delete_files", fileId="f-client")
+    drive.call("delete_files", fileId="f-deep")
+
+    def removed(**arguments: Any) -> list[tuple[str, bool]]:
+        changes = drive.call("list_changes", pageToken=start, includeRemoved=True, **arguments).data["changes"]
+        return [(one["fileId"], one["removed"]) for one in changes]
+
+    assert removed(driveId="d-sales") == [("f-client", True)]
+    assert removed(driveId="d-lab") == []
+    assert removed() == [("f-deep", True)]
+    assert removed(includeItemsFromAllDrives=True) == [("f-client", True), ("f-deep", True)]
+
+
 def test_the_fields_of_the_acting_user_are_those_asked_for(unchanged: GymDatabase) -> None:
     assert set(unchanged.call("get_about").data) == {"kind", "user", "storageQuota"}
     fields = unchanged.call("get_about", fields="user.displayName, storageQuota(limit,usage)").data

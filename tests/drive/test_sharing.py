@@ -224,3 +224,12 @@ def test_a_role_held_before_does_not_count_as_more_than_a_request_asks_for(stric
     accept = {"fileId": "f-plan", "proposalId": "pr-1", "action": "ACCEPT", "role": ["reader"]}
     assert not strict.call("resolve_accessproposals", **accept).is_error
     assert strict.value("SELECT role FROM permissions WHERE file_id = 'f-plan' AND user_id = 'u-dana'") == "writer"
+
+
+def test_members_of_a_shared_drive_see_what_another_one_deleted_there(strict: GymDatabase) -> None:
+    ben, zoe = as_user(strict, "ben"), as_user(strict, "zoe")
+    start = ben.call("get_changes_start_page_token").data["startPageToken"]
+    strict.call("delete_files", fileId="f-client")
+    everything = {"pageToken": start, "includeRemoved": True, "includeItemsFromAllDrives": True}
+    seen = [user.call("list_changes", **everything).data["changes"] for user in (ben, zoe)]
+    assert [[(one["fileId"], one["removed"]) for one in changes] for changes in seen] == [[("f-client", True)], []]

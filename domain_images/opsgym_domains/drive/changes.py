@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from opsgym_domains.drive.forms import present, stamp
 from opsgym_domains.drive.history import newest
@@ -81,20 +81,28 @@ def _of_drive(drive_id: str | None, *, all_drives: bool) -> list[ColumnElement[b
     """Conditions of the changes of a shared drive, of all, or of what is in none."""
     if drive_id is not None:
         inside = select(File.id).where(File.drive_id == drive_id)
-        return [or_(Change.drive_id == drive_id, Change.file_id.in_(inside))]
+        return [or_(Change.drive_id == drive_id, _drive_of_file == drive_id, Change.file_id.in_(inside))]
     if all_drives:
         return []
     inside = select(File.id).where(File.drive_id.is_not(None))
-    return [Change.drive_id.is_(None), Change.file_id.not_in(inside)]
+    return [Change.drive_id.is_(None), _drive_of_file.is_(None), Change.file_id.not_in(inside)]
+
+
+_drive_of_file: ColumnElement[Any] = func.drive_property(Change.payload, "drive_id")
+"""Shared drive that a file was in when it changed; changes of a seed may not state it."""
 
 
 async def _visible(gym: Gym) -> ColumnElement[bool]:
-    """Condition of the changes that the acting user sees: of what the user reaches, and what the user removed."""
+    """Condition of the changes that the acting user sees.
+
+    They are of what the user reaches, what the user removed, and what was removed from a shared drive of the user's.
+    """
     user = await principal(gym)
     files = select(File.id).where(reachable(user))
     drives = select(SharedDrive.id).where(drives_of(user))
     own = func.drive_property(Change.payload, "actor_id") == user.user_id
-    return or_(Change.file_id.in_(files), Change.drive_id.in_(drives), own)
+    removed = and_(Change.removed.is_(True), _drive_of_file.in_(drives))
+    return or_(Change.file_id.in_(files), Change.drive_id.in_(drives), own, removed)
 
 
 async def _resources(gym: Gym, rows: list[Change], labels: str | None) -> list[Resource]:

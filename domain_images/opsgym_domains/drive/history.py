@@ -22,7 +22,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 async def record_file(gym: Gym, kind: str, file: File, *, removed: bool = False, **payload: Any) -> None:
-    """Adds a change of a file.
+    """Adds a change of a file, with the shared drive that it is in, so that a change of a deleted file can be found.
 
     Args:
         gym: The call.
@@ -31,6 +31,8 @@ async def record_file(gym: Gym, kind: str, file: File, *, removed: bool = False,
         removed: Whether the file is gone.
         payload: What else the change states.
     """
+    if file.drive_id:
+        payload["drive_id"] = file.drive_id
     await _record(gym, kind, payload, file_id=file.id, drive=file.drive_id, removed=removed)
 
 

@@ -139,7 +139,8 @@ def _add_changes(world: World) -> None:
         made = file.modified_time == file.created_time
         change = Change(file_id=file.id, change_type="file_created" if made else "file_updated", removed=False)
         change.kind, change.change_time = "drive#change", file.modified_time
-        change.payload = json.dumps({"actor_id": file.modified_by, "action": "create" if made else "update"})
+        drive = {"drive_id": file.drive_id} if file.drive_id else {}
+        change.payload = json.dumps({"actor_id": file.modified_by, "action": "create" if made else "update", **drive})
         draw = random.Random(f"{world.company.keys} change {number}")  # noqa: S311 - no secret
         change.token = ulid(file.modified_time or world.now, number << 60 | draw.getrandbits(60))
         world.add(change)
