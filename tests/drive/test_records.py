@@ -161,6 +161,15 @@ def test_a_shared_drive_lists_what_was_deleted_from_it(drive: GymDatabase) -> No
     assert removed(includeItemsFromAllDrives=True) == [("f-client", True), ("f-deep", True)]
 
 
+def test_a_token_that_no_answer_contained_is_refused(unchanged: GymDatabase) -> None:
+    hook = {"address": "https://hook.test/x", "id": "ch-9"}
+    for token in ("zzz", "next", "12345", "~", "01JBQM3K8TGHZX9RNVQM5Y2P0Z", "0" * 25, "x" * 300):
+        assert unchanged.call("list_changes", pageToken=token).codes == ["PAGE_TOKEN_NOT_FOUND"], token
+        assert unchanged.call("watch_changes", pageToken=token, **hook).codes == ["PAGE_TOKEN_NOT_FOUND"], token
+    for token in ("0", "0" * 26, "01JBQM3K8TGHZX9RNVQM5Y2P0A"):
+        assert not unchanged.call("list_changes", pageToken=token).is_error, token
+
+
 def test_the_fields_of_the_acting_user_are_those_asked_for(unchanged: GymDatabase) -> None:
     assert set(unchanged.call("get_about").data) == {"kind", "user", "storageQuota"}
     fields = unchanged.call("get_about", fields="user.displayName, storageQuota(limit,usage)").data

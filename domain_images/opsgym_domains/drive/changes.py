@@ -7,14 +7,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from opsgym_domains.drive.forms import present, stamp
-from opsgym_domains.drive.history import newest
+from opsgym_domains.drive.history import START, newest
 from opsgym_domains.drive.reach import drives_of, missing, principal, reach_drive, reachable
 from opsgym_domains.drive.resources import Resource, drive_resource, file_resources
 from opsgym_domains.drive.tables import Change, File, SharedDrive
 from opsgym_domains.drive.toolbox import tool
 from opsgym_domains.kit.gym import Gym
 
-LONGEST_TOKEN = 64
+BEGINNING = "0"
+"""Token before all changes, besides `START`."""
 
 
 @tool(row=Change, words={"driveId": "Shared drive whose changes are listed from then on (drive id)"})
@@ -48,10 +49,11 @@ async def list_changes(
 ) -> Resource:
     """List what has changed after a token, the oldest change first.
 
-    Changes of shared drives are left out unless driveId or includeItemsFromAllDrives includes them. Returns `changes`
-    with the present state of their files, and nextPageToken or, on the last page, newStartPageToken.
+    Changes of shared drives are left out unless driveId or includeItemsFromAllDrives includes them. A token that no
+    answer contained is refused (PAGE_TOKEN_NOT_FOUND). Returns `changes` with the present state of their files, and
+    nextPageToken or, on the last page, newStartPageToken.
     """
-    token = checked_token(page_token)
+    token = await checked_token(gym, page_token)
     if drive_id is not None:
         await reach_drive(gym, drive_id)
     all_drives = bool(filters.get("include_items_from_all_drives")) and not filters.get("restrict_to_my_drive")
@@ -66,14 +68,16 @@ async def list_changes(
     return {"kind": "drive#changeList", "changes": await _resources(gym, shown, include_labels), **more}
 
 
-def checked_token(token: str) -> str:
-    """A token of the log of changes.
+async def checked_token(gym: Gym, token: str) -> str:
+    """A token of the log of changes: that of a change, as tools return them, or one before all changes.
+
+    Any other text would skip changes, since tokens are compared as text.
 
     Raises:
         ToolError: `PAGE_TOKEN_NOT_FOUND`.
     """
-    if len(token) > LONGEST_TOKEN or not token.isascii() or not token.strip():
-        raise missing("Change token", "PAGE_TOKEN_NOT_FOUND", token[:LONGEST_TOKEN], "pageToken")
+    if token not in (BEGINNING, START) and await gym.get(Change, token) is None:
+        raise missing("Change token", "PAGE_TOKEN_NOT_FOUND", token, "pageToken")
     return token
 
 

@@ -61,7 +61,7 @@ async def watch_changes(
 
     It is open for a day unless expiration is given. The id must be new (CHANNEL_ID_IN_USE). Returns the channel.
     """
-    token = checked_token(page_token)
+    token = await checked_token(gym, page_token)
     if drive_id is not None:
         await reach_drive(gym, drive_id)
     uri = _CHANGES_URI.format(token)
