@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tests.support.gym import GymDatabase
+from tests.drive.conftest import made
+from tests.drive.seed import insert
+from tests.support.gym import Gym, GymDatabase
 
 
 def test_a_request_id_creates_one_shared_drive_with_its_organizer(drive: GymDatabase) -> None:
@@ -90,6 +93,13 @@ def test_a_label_takes_a_value_of_its_type(drive: GymDatabase) -> None:
         ("l-sens", None, None, None, None, "restricted"),
     ]  # fmt: skip
     assert len(drive.call("list_files_labels", fileId="f-plan").data["labels"]) == 5
+
+
+def test_a_seed_may_have_a_label_with_a_number(gym_servers: Callable[[str], Gym]) -> None:
+    row = insert("file_labels", {"id": "fl-9", "file_id": "f-budget", "label_id": "l-prio", "value_number": 2})
+    with made(gym_servers("drive"), "published", row) as drive:
+        (label,) = drive.call("list_files_labels", fileId="f-budget").data["labels"]
+        assert label["fields"]["priority"]["integer"] == ["2"]
 
 
 def test_a_removed_label_is_gone_and_a_file_shows_the_labels_asked_for(drive: GymDatabase) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 import apsw.ext
-from sqlalchemy import Boolean, Column, Date, DateTime, Integer, MetaData, Numeric, Table
+from sqlalchemy import Boolean, Column, Date, DateTime, Float, Integer, MetaData, Numeric, Table
 
 from opsgym_domains.kit.errors import QueryError, SeedError
 from opsgym_domains.kit.schema import COMPLETION, sqlite_ddl
@@ -153,6 +153,8 @@ def _conversion(column: Column[Any]) -> Callable[[Any], Any]:
         return _timestamp
     if isinstance(column.type, Date):
         return lambda value: _timestamp(value).date()
+    if isinstance(column.type, Float):
+        return float
     if isinstance(column.type, Numeric):
         return lambda value: Decimal(str(value))
     return _whole if isinstance(column.type, Integer) else str
