@@ -17,7 +17,13 @@ from opsgym_domains.drive.words import words_of
 MORE = insert(
     "permissions",
     {"id": "p-deck-lea", "role": "writer", "type": "user", "file_id": "f-deck", "user_id": "u-lea"},
-)
+) + insert(
+    "file_labels",
+    {"id": "fl-8", "file_id": "f-budget", "label_id": "l-prio", "value_number": 2},
+) + insert(
+    "file_labels",
+    {"id": "fl-9", "file_id": "f-budget", "label_id": "l-note", "value_string": "See the annex"},
+)  # fmt: skip
 ALL = (
     "plans plan budget notes held kept secret open trash left ben shared out link doc deck clients client lab spare "
     "inner deep rule"
@@ -148,6 +154,24 @@ SEARCHES: dict[str, str] = {
     "not properties has { key='phase' and value='two' }": without("plan"),
     "'labels/l-sens' in labels": "plan secret doc",
     "'l-hold' in labels": "held",
+    "labels/l-sens.sensitivity = 'internal'": "plan doc",
+    "labels/sensitivity.l-sens='confidential'": "secret",
+    "labels/l-sens.sensitivity != 'internal'": without("plan doc"),
+    "labels/l-sens.sensitivity IS NOT NULL": "plan secret doc",
+    "labels/l-sens.sensitivity is null": without("plan secret doc"),
+    "labels/l-hold.legal_hold = true": "held",
+    "labels/l-hold.legal_hold != true": without("held"),
+    "labels/l-keep.retention_until < '2030-01-02'": "kept",
+    "labels/l-keep.retention_until > '2030-01-01'": "",
+    "labels/l-prio.priority >= 2": "budget",
+    "labels/l-prio.priority < 2.5": "budget",
+    "labels/l-prio.priority > -1": "budget",
+    "labels/l-prio.value IS NULL": without("budget"),
+    "labels/l-note.note = 'See the annex'": "budget",
+    "labels/l-note.note STARTS WITH 'see THE'": "budget",
+    "labels/l-note.note STARTS WITH 'annex'": "",
+    "labels/l-note.note contains 'annex'": "budget",
+    "not labels/l-note.note IS NOT NULL and starred": "",
     "visibility = 'anyoneCanFind'": "open",
     "visibility = 'anyoneWithLink'": "",
     "visibility = 'domainWithLink'": "spare inner deep lab",
@@ -218,6 +242,16 @@ INVALID = {
     "properties has { key='a' }": "expected and",
     "properties = 'a'": "operators: has",
     "visibility = 'hidden'": "visibility is one of anyoneCanFind",
+    "labels/l-none.none = 'a'": "'labels/l-none.none' is not a term",
+    "labels/l-sens.level = 'internal'": "'labels/l-sens.level' is not a term",
+    "labels/l-sens.sensitivity = 'secret'": "is one of public, internal",
+    "labels/l-sens.sensitivity < 'internal'": "operators: =, !=, is null, is not null",
+    "labels/l-sens.sensitivity is 'internal'": "has no operator 'is'",
+    "labels/l-note.note != 'a'": "operators: contains, starts with, =",
+    "labels/l-keep.retention_until < 'soon'": "'soon' is not a date",
+    "labels/l-prio.priority = 'high'": "is a number, not 'high'",
+    "name is null": "name has no operator 'is'",
+    "name starts with 'a'": "name has no operator 'starts'",
     "name = 'a'; DROP TABLE files": "is not a term, an operator or a quoted text",
     "not " * 40 + "starred": "within each other",
     " or ".join(["starred"] * 101): "more than 100 conditions",

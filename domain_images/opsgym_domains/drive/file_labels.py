@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from sqlalchemy import or_
+
 from opsgym_domains.drive.forms import loaded
 from opsgym_domains.drive.history import record_file
 from opsgym_domains.drive.pages import page
+from opsgym_domains.drive.query import Kind, Term
 from opsgym_domains.drive.reach import missing, reach
 from opsgym_domains.drive.resources import Resource, label_resource
+from opsgym_domains.drive.search import FIELDS
 from opsgym_domains.drive.tables import FileLabel, Label
 from opsgym_domains.drive.toolbox import tool
 from opsgym_domains.kit.errors import ToolError, short
@@ -99,7 +103,7 @@ def _values(label: Label, modifications: Sequence[Mapping[str, Any]]) -> dict[st
     """
     values: dict[str, Any] | None = None
     for modification in modifications:
-        if modification["fieldId"] not in (label.key, label.id, "value"):
+        if modification["fieldId"] not in _names(label):
             message = f"{short(modification['fieldId'])} is not a field of {label.key}; its field is {label.key}"
             raise ToolError("INVALID_LABEL_FIELD", message, "fieldId")
         if modification.get("unsetValues"):
@@ -113,6 +117,11 @@ def _values(label: Label, modifications: Sequence[Mapping[str, Any]]) -> dict[st
                 raise ToolError("INVALID_LABEL_VALUE", message, "fieldModifications")
             values = {column: value}
     return values
+
+
+def _names(label: Label) -> tuple[str, ...]:
+    """Ids of a label's only field."""
+    return label.key, label.id, "value"
 
 
 def _given(label: Label, modification: Mapping[str, Any]) -> str | None:
@@ -147,3 +156,29 @@ _READERS: Mapping[str, tuple[str, Callable[[str, Label], Any]]] = {
     "string": ("value_string", lambda text, _label: text or None),
 }
 """Column of a value and how it is read, by the label's type."""
+
+
+# --- searches --------------------------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, Kind] = {
+    "enum": "choice field",
+    "date": "date field",
+    "number": "number field",
+    "boolean": "flag field",
+}
+"""Kind of a search's term by the label's type; a label of another type has a text."""
+
+
+async def field_terms(gym: Gym, search: str) -> dict[str, Term]:
+    """Terms for the values of the labels that a search names: `labels/<label>.<field>`, the label by its id or key."""
+    named = {match[0]: match for match in re.finditer(rf"{FIELDS}([A-Za-z0-9_-]+)\.([A-Za-z0-9_.-]+)", search)}
+    if not named:
+        return {}
+    keys = {match[1] for match in named.values()}
+    labels = await gym.all(Label, or_(Label.id.in_(keys), Label.key.in_(keys)))
+    return {
+        term: Term(_KINDS.get(label.type or "", "text field"), tuple(loaded(label.options, [])))
+        for term, match in named.items()
+        for label in labels
+        if match[1] in (label.id, label.key) and match[2] in _names(label)
+    }

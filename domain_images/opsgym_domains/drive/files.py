@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, SQLColumnExpression, and_, case, func, or_, select
 
 from opsgym_domains.drive.content import has_content, is_native, text_of
+from opsgym_domains.drive.file_labels import field_terms
 from opsgym_domains.drive.forms import FOLDER
 from opsgym_domains.drive.pages import next_page, offset_of
 from opsgym_domains.drive.query import Node, parse
@@ -125,11 +126,12 @@ async def list_files(
     """List files and folders that a search finds, the latest changed first unless orderBy is given.
 
     A search joins conditions with and, or, not and brackets: name, fullText, mimeType, modifiedTime, createdTime,
-    trashed, starred, parents, owners, writers, readers, sharedWithMe, properties, visibility. Items of shared drives
-    are left out unless driveId, corpora or includeItemsFromAllDrives includes them. Returns `files` and the token of
-    the next page. A search that is not valid is refused (INVALID_QUERY) with the place of the fault.
+    trashed, starred, parents, owners, writers, readers, sharedWithMe, properties, visibility, labels, and values of
+    labels as labels/LABEL.FIELD, where the field is the label's key. Items of shared drives are left out unless
+    driveId, corpora or includeItemsFromAllDrives includes them. Returns `files` and the token of the next page. A
+    search that is not valid is refused (INVALID_QUERY) with the place of the fault.
     """
-    search = parse(q, FILE_TERMS) if q and q.strip() else None
+    search = parse(q, {**FILE_TERMS, **await field_terms(gym, q)}) if q and q.strip() else None
     user = await _searcher(gym, search, filters.get("corpora"))
     conditions = await _scope(gym, user, **filters)
     if search is not None:

@@ -3,7 +3,8 @@
 Invariant: a text is either a whole tree, whose terms have operators and values of their kind, or refused with the
 place of the first fault. `and` and `or` bind alike, from left to right, `not` binds tighter; parsing reads no row.
 
-Source: "Search query terms and operators", developers.google.com/drive/api/guides/ref-search-terms.
+Sources: "Search query terms and operators", developers.google.com/drive/api/guides/ref-search-terms; "Search for files
+with a specific label or field value", developers.google.com/drive/api/guides/search-labels.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from opsgym_domains.kit.errors import ToolError, short
 
-Kind = Literal["text", "words", "choice", "time", "flag", "number", "members", "pairs"]
+Kind = Literal[
+    "text", "words", "choice", "time", "flag", "number", "members", "pairs",
+    "text field", "choice field", "flag field", "number field", "date field",
+]  # fmt: skip
+"""Kinds of terms; those of fields are values of labels, which a file may have or not."""
 COMPARISONS = ("<=", "<", "=", "!=", ">", ">=")
+PRESENCE = ("is null", "is not null")
 OPERATORS: Mapping[Kind, Sequence[str]] = {
     "text": ("contains", "=", "!="),
     "words": ("contains",),
@@ -27,6 +33,11 @@ OPERATORS: Mapping[Kind, Sequence[str]] = {
     "flag": ("=", "!="),
     "members": ("in",),
     "pairs": ("has",),
+    "text field": ("contains", "starts with", "=", *PRESENCE),
+    "choice field": ("=", "!=", *PRESENCE),
+    "flag field": ("=", "!=", *PRESENCE),
+    "number field": (*COMPARISONS, *PRESENCE),
+    "date field": (*COMPARISONS, *PRESENCE),
 }
 """Operators that a term of each kind has."""
 MOST_CONDITIONS, DEEPEST = 100, 30
@@ -39,19 +50,19 @@ class Term:
 
     Attributes:
         kind: Decides operators and values.
-        values: Allowed values of the kind `choice`; empty for any text.
+        values: Allowed values of a choice; empty for any text.
     """
 
     kind: Kind
     values: tuple[str, ...] = field(default=())
 
 
-Value = str | bool | int | datetime | tuple[str, str]
+Value = str | bool | float | date | tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A term that has a value in the way that an operator says; `has` has a key and a value."""
+    """A term that has a value in the way that an operator says; `has` has a key and a value, `is null` has True."""
 
     term: str
     operator: str
@@ -81,8 +92,8 @@ _TOKEN = re.compile(
         '(?P<text>(?:[^'\\]|\\.)*)'
       | (?P<operator><=|>=|!=|<|>|=)
       | (?P<bracket>[(){}])
-      | (?P<word>[A-Za-z_][A-Za-z0-9_.]*)
-      | (?P<number>\d+)
+      | (?P<word>labels/[A-Za-z0-9_.-]+|[A-Za-z_][A-Za-z0-9_.]*)
+      | (?P<number>-?\d+(?:\.\d+)?)
     )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -196,14 +207,23 @@ class _Reader:
         if term.kind == "flag" and (self._peek().kind in ("end", "bracket") or self._is_word("and", "or")):
             return Condition(name, "=", value=True)
         token = self._take()
-        operator = token.text.lower() if token.kind == "word" else token.text
+        operator = self._operator(token)
         if token.kind not in ("operator", "word") or operator not in OPERATORS[term.kind]:
             self._refuse_operator(name, term, token)
         if operator == "has":
             return Condition(name, operator, self._pair())
         if operator == "in":
             self._refuse_operator(name, term, token)
+        if operator in PRESENCE:
+            return Condition(name, operator, value=True)
         return Condition(name, operator, self._value(name, term))
+
+    def _operator(self, first: _Token) -> str:
+        """The operator that begins with a token: `starts with` and `is not null` have several words."""
+        operator = first.text.lower() if first.kind == "word" else first.text
+        while operator in ("starts", "is", "is not") and self._is_word("with", "not", "null"):
+            operator += f" {self._take().text.lower()}"
+        return operator
 
     def _term(self) -> tuple[str, Term]:
         token = self._take()
@@ -223,18 +243,18 @@ class _Reader:
 
     def _value(self, name: str, term: Term) -> Value:
         token = self._take()
-        if term.kind == "flag":
+        if term.kind in ("flag", "flag field"):
             if token.text not in ("true", "false") or token.kind not in ("word", "text"):
                 raise _invalid(token.position, f"{name} is true or false, not {short(token.text[:40])}")
             return token.text == "true"
-        if term.kind == "number":
-            if not token.text.isascii() or not token.text.isdecimal() or len(token.text) > 9:
-                raise _invalid(token.position, f"{name} is a number, not {short(token.text[:40])}")
-            return int(token.text)
+        if term.kind in ("number", "number field"):
+            return _number(name, term, token)
         if token.kind != "text":
             raise _invalid(token.position, f"the value of {name} needs single quotes, not {short(token.text[:40])}")
         if term.kind == "time":
             return _time(token)
+        if term.kind == "date field":
+            return _date(token)
         if term.values and token.text not in term.values:
             raise _invalid(token.position, f"{name} is one of {', '.join(term.values)}")
         return token.text
@@ -261,6 +281,21 @@ class _Reader:
         token = self._tokens[self._next]
         self._next = min(self._next + 1, len(self._tokens) - 1)
         return token
+
+
+def _number(name: str, term: Term, token: _Token) -> float:
+    """A count, or the value of a label, which may be negative or have decimals."""
+    if not re.fullmatch(r"[0-9]{1,9}" if term.kind == "number" else r"-?[0-9]{1,15}(\.[0-9]{1,9})?", token.text):
+        raise _invalid(token.position, f"{name} is a number, not {short(token.text[:40])}")
+    return int(token.text) if term.kind == "number" else float(token.text)
+
+
+def _date(token: _Token) -> date:
+    try:
+        return date.fromisoformat(token.text)
+    except ValueError:
+        message = f"{short(token.text[:40])} is not a date; write it like 2026-11-16"
+        raise _invalid(token.position, message) from None
 
 
 def _time(token: _Token) -> datetime:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from sqlalchemy import (
@@ -39,6 +41,7 @@ from opsgym_domains.drive.tables import (
     File,
     FileLabel,
     Group,
+    Label,
     Permission,
     Revision,
     SharedDrive,
@@ -77,6 +80,8 @@ DRIVE_TERMS: Mapping[str, Term] = {
     "orgUnitId": Term("choice"),
     "themeId": Term("choice"),
 }
+FIELDS = "labels/"
+"""Begin of terms for values of labels, which `file_labels.field_terms` adds."""
 _COMPARE: Mapping[str, Callable[[Any, Any], Found]] = {
     "<=": operator.le,
     "<": operator.lt,
@@ -163,12 +168,15 @@ def _other(condition: Condition, user: Principal) -> Found:
         return _same(_visible_as(str(value)), condition, value=True)
     if isinstance(value, tuple):
         return _has_property(*value)
+    if term.startswith(FIELDS):
+        return _field(condition)
     return _in_root(user) if term == "parents" else _has_label(str(value))
 
 
 def _column(column: Any, condition: Condition) -> Found:
-    if condition.operator == "contains":
-        return func.strpos(func.drive_words(column), f" {' '.join(words_of(str(condition.value)))}") > 0
+    if condition.operator in ("contains", "starts with"):
+        place = func.strpos(func.drive_words(column), f" {' '.join(words_of(str(condition.value)))}")
+        return place > 0 if condition.operator == "contains" else place == 1
     return _COMPARE[condition.operator](column, condition.value)
 
 
@@ -278,6 +286,30 @@ def _in_folder(key: str) -> Found:
 def _has_label(key: str) -> Found:
     label = key.removeprefix("labels/")
     return exists().where(FileLabel.file_id == File.id, FileLabel.label_id == label)
+
+
+def _field(condition: Condition) -> Found:
+    """Whether the value of a label meets a condition; a file without one has no value."""
+    if condition.operator == "!=":
+        return not_(_field(replace(condition, operator="=")))
+    if condition.operator == "is null":
+        return not_(_field(replace(condition, operator="is not null")))
+    key = condition.term.removeprefix(FIELDS).partition(".")[0]
+    labels = select(Label.id).where(or_(Label.id == key, Label.key == key))
+    if condition.operator == "is not null":
+        meets: Found = or_(*(column.is_not(None) for column in _VALUES.values()))
+    else:
+        meets = _column(_VALUES[type(condition.value)], condition)
+    return exists().where(FileLabel.file_id == File.id, FileLabel.label_id.in_(labels), meets)
+
+
+_VALUES: Mapping[type, Any] = {
+    str: func.coalesce(FileLabel.value_enum, FileLabel.value_string),
+    bool: FileLabel.value_boolean,
+    float: FileLabel.value_number,
+    date: FileLabel.value_date,
+}
+"""Value of a label by the type of what it is compared with."""
 
 
 def _has_property(key: str, value: str) -> Found:
