@@ -11,6 +11,8 @@ from opsgym_domains import registry
 
 ROLES = re.compile(r"permissions|drive_memberships|group_memberships|users|file_labels")
 """Tables that decide who may do what with a file."""
+RULES_OF_ROLES = {"ID-2", *(f"PRC-{number}" for number in range(3, 11))}
+"""Rules on who has or gets which role; PRC-1 and PRC-2 protect files from everyone."""
 
 
 def _cases() -> list[Case]:
@@ -41,3 +43,11 @@ def test_tasks_of_drive_use_time_days_and_changing_roles_and_rules() -> None:
     assert sum(bool(task.events or task.days) for task in tasks) >= 15
     assert sum(bool(task.days) for task in tasks) >= 8
     assert sum(changing) >= 8
+
+
+def test_a_role_or_membership_decides_ten_drive_tasks() -> None:
+    refused = [
+        {*case.draft.refused.values(), *(path.rule for path in case.draft.negative_trajectories.values())}
+        for case in _cases()
+    ]
+    assert sum(bool(rules & RULES_OF_ROLES) for rules in refused) >= 10
