@@ -80,7 +80,8 @@ def orphaned_files(world: World) -> Iterator[Draft]:
         "Lidia Petrova has left. Please make Chiara Conti the owner of the three files in the folder Ventilation, and"
         " put 'Bourdon - ' before the name of each, so that people find them. If something must keep its name, tell"
         " me which and why."
-        " One that keeps its name gets the remark 'Keeps its name for now.' and a review on 1 March 2027.",
+        " One that keeps its name gets the remark 'Keeps its name for now.' and a review on 1 March 2027."
+        " Lidia may keep what the transfer leaves.",
         (
             "Read labels and roles of the files in the folder (LKP-1).",
             (

@@ -59,7 +59,8 @@ def left_behind(world: World) -> Iterator[Draft]:
         "hanne.moller",
         "Rosalind Peck left us in October. Of the four files in Rosalind's folder Grant files, the one under legal"
         " hold goes to Esther Okafor, the confidential one to Amina Diallo, and the others to Florian Weiss, who each"
-        " become the owner. The folder itself can wait. You have my rights as administrator.",
+        " become the owner. The folder itself can wait, and Rosalind may keep what the transfer leaves. You have my"
+        " rights as administrator.",
         (
             "Find the folder that is shared with you, read labels and roles (LKP-1).",
             "Transfer each file as administrator to the person whom its label decides (OWN-1, OWN-2).",
