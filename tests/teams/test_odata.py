@@ -45,6 +45,12 @@ FILTERS = [
     ("employeeHireDate eq '2024-03-01T00:00:00Z'", ALL),
     ("  displayName   eq\t'Ann Reed'  ", {"ann"}),
     ("id eq 'O''Neil'", set()),
+    ("StartsWith(displayName, 'a') OR displayName EQ 'Eve Reed'", {"ann", "eve"}),
+    ("NOT startswith(displayName, 'a') And accountEnabled Ne TRUE", {"cleo"}),
+    ("displayName IN ('Ann Reed')", {"ann"}),
+    ("contains(displayName, 'ann') eq true", {"ann"}),
+    ("contains(displayName, 'ann') eq false and accountEnabled eq false", {"cleo"}),
+    ("(contains(displayName, 'ann') ne true) and contains(displayName, 'dora') ne false", {"dora"}),
     ("", ALL),
 ]
 BAD = [
@@ -66,6 +72,10 @@ BAD = [
     ("contains(accountEnabled, 'a')", "INVALID_FILTER", "cannot be compared"),
     ("displayName/any(d:d eq 'Ann')", "INVALID_FILTER", "is not a list"),
     ("displayName/all(d:d eq 'Ann')", "INVALID_FILTER", "all is not supported"),
+    ("displayName/any(d:mail eq 'Ann')", "INVALID_FILTER", "named by d/, not 'mail'"),
+    ("displayName/any(d:d/names/any(n:n eq 'Ann' or d/id eq 'x'))", "INVALID_FILTER", "named by n/, not 'd/id'"),
+    ("DisplayName eq 'Ann'", "UNKNOWN_PROPERTY", "DisplayName"),
+    ("contains(displayName, 'a') eq 'true'", "INVALID_FILTER", "true or false is expected"),
     ("not " * 50 + "accountEnabled eq true", "INVALID_FILTER", "levels"),
     (" or ".join(["id eq 'a'"] * 101), "INVALID_FILTER", "more than 100 conditions"),
 ]
@@ -93,6 +103,8 @@ def test_a_bad_filter_is_refused_in_graphs_form(ann: GymDatabase) -> None:
         ("not roles/any(r:r eq 'owner')", {"ben", "dora", "cleo"}),
         ("displayName eq 'ben reed' or userId eq 'dora'", {"ben", "dora"}),
         ("microsoft.graph.aadUserConversationMember/displayName eq 'Ann Reed'", {"ann"}),
+        ("microsoft.graph.aadUserConversationMember/roles/any(r:r eq 'owner')", {"ann"}),
+        ("roles/any(r:r eq 'owner') eq false", {"ben", "dora", "cleo"}),
         ("visibleHistoryStartDateTime ge 2026-01-05T08:00:00Z", {"ann", "ben", "dora", "cleo"}),
         ("visibleHistoryStartDateTime gt 2026-01-05T08:00:00Z", set()),
         ("startswith(email, 'd')", {"dora"}),

@@ -2,8 +2,8 @@
 
 Invariant: an option is parsed as a whole before anything is read, and one that does not fit the grammar or names an
 unknown property is refused with what is wrong and where. A filter means the same on rows (`condition`) and on objects
-that are kept as JSON (`matches`). Texts are compared without regard to case, as Graph compares properties of the
-directory; null equals null only.
+that are kept as JSON (`matches`). Words of the grammar may be in any case, names of properties may not. Texts are
+compared without regard to case, as Graph compares properties of the directory; null equals null only.
 
 Grammar: https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html
 """
@@ -192,53 +192,72 @@ class _Parser:
         if self._conditions > MOST:
             _refuse(f"more than {MOST} conditions", token.position)
         if self._sign("("):
-            return self._call(token, depth)
+            return self._truth(self._call(token, depth))
         return self._comparison(token)
 
     def _call(self, token: _Token, depth: int) -> Filter:
         path, _, name = token.text.rpartition("/")
-        if path and name in ("any", "all"):
-            return self._any(path, name, token, depth)
-        if token.text not in FUNCTIONS:
+        if path and name.lower() in ("any", "all"):
+            return self._any(path, name.lower(), token, depth)
+        function = token.text.lower()
+        if function not in FUNCTIONS:
             known = ", ".join(FUNCTIONS)
             _refuse(f"An unknown function with name {short(token.text)} was found; known: {known}", token.position)
-        subject = self._path(self._take("name", "a property name"))
+        named = self._take("name", "a property name")
+        subject = self._path(named.text, named)
         self._expect(",")
         value = self._take("text", "a text in single quotes")
         self._expect(")")
-        return Match(token.text, subject, _unquoted(value.text))
+        return Match(function, subject, _unquoted(value.text))
+
+    def _truth(self, parsed: Filter) -> Filter:
+        """A condition, or its opposite, where it is compared with true or false as in `contains(a, 'b') eq true`."""
+        is_equal = self._takes("eq")
+        if not is_equal and not self._takes("ne"):
+            return parsed
+        token = self._peek()
+        value = self._value()
+        if not isinstance(value, bool):
+            _refuse(f"true or false is expected, not {short(token.text)}", token.position)
+        return parsed if value == is_equal else Negation(parsed)
 
     def _any(self, path: str, name: str, token: _Token, depth: int) -> Filter:
         if name == "all":
             _refuse("the operator all is not supported; use any", token.position)
+        listed = self._path(path, token)
         variable = self._take("name", "a variable")
         self._expect(":")
         self._variables.append(variable.text)
         item = self.either(depth + 1)
         self._variables.pop()
         self._expect(")")
-        return Some(path, item)
+        return Some(listed, item)
 
     def _comparison(self, token: _Token) -> Filter:
-        path, operator = self._path(token), self._take("name", "an operator")
-        if operator.text == "in":
+        path, operator = self._path(token.text, token), self._take("name", "an operator")
+        word = operator.text.lower()
+        if word == "in":
             self._expect("(")
             values = [self._value()]
             while self._sign(","):
                 values.append(self._value())
             self._expect(")")
             return Member(path, tuple(values))
-        if operator.text not in COMPARISONS:
+        if word not in COMPARISONS:
             known = ", ".join((*COMPARISONS, "in"))
             _refuse(f"{short(operator.text)} is not an operator; known: {known}", operator.position)
-        return Comparison(path, operator.text, self._value())
+        return Comparison(path, word, self._value())
 
-    def _path(self, token: _Token) -> str:
-        """A property's path; without a type that it is cast to, and within `any` without the variable."""
-        first, _, rest = token.text.partition("/")
-        if rest and "." in first:
-            return rest
-        return rest if first in self._variables else token.text
+    def _path(self, text: str, token: _Token) -> str:
+        """A property's path; without types that it is cast to, and within `any` without the variable."""
+        *before, last = text.split("/")
+        names = [*(name for name in before if "." not in name), last]
+        if not self._variables:
+            return "/".join(names)
+        variable = self._variables[-1]
+        if names[0] != variable:
+            _refuse(f"within any a property is named by {variable}/, not {short(text)}", token.position)
+        return "/".join(names[1:])
 
     def _value(self) -> Value:
         token = self._peek()
@@ -252,8 +271,8 @@ class _Parser:
         if token.kind == "time":
             return _time(token)
         literals: Mapping[str, Value] = {"true": True, "false": False, "null": None}
-        if token.kind == "name" and token.text in literals:
-            return literals[token.text]
+        if token.kind == "name" and token.text.lower() in literals:
+            return literals[token.text.lower()]
         _refuse(f"{short(token.text)} is not a value; texts are written in single quotes", token.position)
 
     # --- tokens ----------------------------------------------------------------------------------------------------
@@ -262,7 +281,7 @@ class _Parser:
         return self._tokens[min(self._next, len(self._tokens) - 1)]
 
     def _takes(self, word: str) -> bool:
-        return self._skip(self._peek().kind == "name" and self._peek().text == word)
+        return self._skip(self._peek().kind == "name" and self._peek().text.lower() == word)
 
     def _sign(self, sign: str) -> bool:
         return self._skip(self._peek().kind == "sign" and self._peek().text == sign)
@@ -517,6 +536,7 @@ def parse_order(text: str | None, columns: Columns) -> list[ColumnElement[Any]]:
     order: list[ColumnElement[Any]] = []
     for part in filter(None, map(str.strip, (text or "").split(","))):
         name, *direction = part.split()
+        direction = [word.lower() for word in direction]
         if direction not in ([], ["asc"], ["desc"]):
             message = f"Invalid orderby clause: {short(part)}; write a property and asc or desc."
             raise ToolError("INVALID_ORDER", message, "_orderby")
