@@ -195,3 +195,5 @@ def test_an_expansion_may_have_options_of_its_own() -> None:
     for bad in ("sessions(", "a b", "none"):
         with pytest.raises(ToolError):
             parse_expand(bad, ("a", "sessions"))
+    assert "$count=true" in first["@odata.nextLink"]
+    assert "$count=true" in ann.call("list_teams", _top=1, _count=True).data["@odata.nextLink"]

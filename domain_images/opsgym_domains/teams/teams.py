@@ -194,8 +194,8 @@ async def list_teams(
     if count:
         listed["@odata.count"] = total
     if start + top < total:
-        options = {"top": top, "filter": filter, "select": select, "skiptoken": skip_token(start + top)}
-        listed["@odata.nextLink"] = next_link("teams", options)
+        given = {"filter": filter, "select": select, "count": count}
+        listed["@odata.nextLink"] = next_link("teams", {"top": top, **given, "skiptoken": skip_token(start + top)})
     return listed | {"value": shown}
 
 

@@ -135,8 +135,8 @@ async def list_users(
     if count:
         listed["@odata.count"] = total
     if skip + top < total:
-        options = {"top": top, "skip": skip + top, "filter": filter, "orderby": orderby, "select": select}
-        listed["@odata.nextLink"] = next_link("users", options)
+        given = {"filter": filter, "orderby": orderby, "select": select, "count": count}
+        listed["@odata.nextLink"] = next_link("users", {"top": top, "skip": skip + top, **given})
     return listed
 
 
