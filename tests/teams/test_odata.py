@@ -130,6 +130,19 @@ def test_groups_are_found_by_an_item_of_a_list(ann: GymDatabase) -> None:
     assert ann.call("list_groups", _search='"displayName:uy"').data["value"][0]["id"] == "g-buyers"
 
 
+def test_messages_of_a_chat_are_filtered_by_the_property_that_sorts_them_only(ann: GymDatabase) -> None:
+    def texts(**options: str) -> list[str]:
+        listed = ann.call("list_chat_messages", chatId="ann_ben", **options).data["value"]
+        return [message["body"]["content"] for message in listed]
+
+    early = "lt 2026-02-10T09:11:00Z"
+    assert texts(_filter=f"lastModifiedDateTime {early}") == ["Hi Ben"]
+    assert texts(_filter=f"createdDateTime {early}", _orderby="createdDateTime desc") == ["Hi Ben"]
+    assert texts(_filter=f"createdDateTime {early}") == ["Hi Ann", "Hi Ben"]
+    assert texts(_filter=f"lastModifiedDateTime {early} and importance eq 'high'") == ["Hi Ann", "Hi Ben"]
+    assert ann.call("list_chat_messages", chatId="ann_ben", _filter="sender eq 'x'").codes == ["UNKNOWN_PROPERTY"]
+
+
 def test_users_are_sorted_as_asked_and_cut_into_pages(ann: GymDatabase) -> None:
     first = ann.call("list_users", _orderby="jobTitle asc, displayName desc", _top=2, _count=True, _select="id").data
     assert [user["id"] for user in first["value"]] == ["eve", "dora"]

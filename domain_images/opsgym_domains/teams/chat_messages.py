@@ -10,7 +10,7 @@ from opsgym_domains.teams import messages
 from opsgym_domains.teams.graph import Shown, context, filters
 from opsgym_domains.teams.memberships import new_hex
 from opsgym_domains.teams.messages import next_message_id, shown_message
-from opsgym_domains.teams.odata import Columns, parse_order
+from opsgym_domains.teams.odata import Columns, parse_filter, parse_order, properties_of
 from opsgym_domains.teams.people import actor_of, as_sender, user_of
 from opsgym_domains.teams.tables import Chat, ChatMember, ChatMessage, PinnedMessage
 from opsgym_domains.teams.toolbox import tool
@@ -23,9 +23,13 @@ COLUMNS: Columns = {
     "subject": ChatMessage.subject,
     "messageType": ChatMessage.message_type,
 }
+_FILTER = (
+    "OData condition on the property that _orderby names, for instance"
+    " lastModifiedDateTime gt 2026-03-01T00:00:00Z; one on another property is ignored"
+)
 
 
-@tool(row=ChatMessage)
+@tool(row=ChatMessage, words={"_filter": _FILTER})
 async def list_chat_messages(
     gym: Gym,
     chat_id: str,
@@ -36,10 +40,13 @@ async def list_chat_messages(
 ) -> Shown:
     """List the messages of a chat, the newest first.
 
-    With userId the chat must be one of that user's. A deleted message shows without its text. Refused with
-    INVALID_FILTER or UNKNOWN_PROPERTY where the filter cannot be read, and for an unknown chat (CHAT_NOT_FOUND).
+    A filter counts only if it names no other property than _orderby. With userId the chat must be one of that user's. A
+    deleted message shows without its text. Refused with INVALID_FILTER or UNKNOWN_PROPERTY where the filter cannot be
+    read, and for an unknown chat (CHAT_NOT_FOUND).
     """
     conditions = filters(filter, COLUMNS)
+    if conditions and properties_of(parse_filter(filter or "")) != {orderby.split(maxsplit=1)[0]}:
+        conditions = []  # as Graph documents
     await gym.fetch(Chat, chat_id, field="chatId")
     if user_id:
         await _require_member(gym, chat_id, user_id)
