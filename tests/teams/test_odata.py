@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from tests.support.gym import Gym, GymDatabase
+from tests.teams.examples import bind
 from tests.teams.seed import SEED, TOKEN
 
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.teams.identity import HEADER
-from opsgym_domains.teams.odata import matches, parse_expand, parse_filter, parse_select
+from opsgym_domains.teams.odata import Expansion, Related, matches, parse_expand, parse_filter, parse_select
 
 ALL = {"ann", "ben", "cleo", "dora", "eve"}
 FILTERS = [
@@ -130,6 +131,93 @@ def test_groups_are_found_by_an_item_of_a_list(ann: GymDatabase) -> None:
     assert ann.call("list_groups", _search='"displayName:uy"').data["value"][0]["id"] == "g-buyers"
 
 
+def test_an_item_of_a_list_within_an_item_of_a_list_is_found() -> None:
+    team = {"members": [{"userId": "ann", "roles": ["owner"]}, {"userId": "ben", "roles": ["member"]}]}
+    ids = {
+        name: matches(
+            parse_filter(f"members/any(m:m/userId eq '{name}' and m/roles/any(r:r eq 'owner'))"), team, ("members",)
+        )
+        for name in ("ann", "ben")
+    }
+    assert ids == {"ann": True, "ben": False}
+
+
+def test_groups_are_found_by_their_owners(ann: GymDatabase) -> None:
+    ann.call("add_group_owner", groupId="g-buyers", _odata_id=bind("ben"))
+    ids = {
+        name: {group["id"] for group in ann.call("list_groups", _filter=text).data["value"]}
+        for name, text in (
+            ("ann", "owners/any(o:o/id eq 'ann')"), ("ben", "owners/any(o:o/displayName eq 'ben reed')"),
+            ("eve", "owners/any(o:o/id eq 'eve') or members/any(m:m/id eq 'ann')"),
+        )
+    }  # fmt: skip
+    assert ids == {"ann": {"g-t-main", "g-buyers"}, "ben": {"g-buyers"}, "eve": set()}
+    assert ann.call("list_groups", _filter="owners/any(o:o/age eq 'x')").codes == ["UNKNOWN_PROPERTY"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"buy"', {"g-buyers"}),
+        ("ers", {"g-buyers"}),
+        ('"purchasing"', {"g-buyers"}),
+        ('"displayName:main" OR "displayName:buyers"', {"g-t-main", "g-buyers"}),
+        ("displayName:main OR mail:nobody", {"g-t-main"}),
+        ('"main" AND "purchasing" OR "description:all purchasing"', {"g-buyers"}),
+        ('"main" AND "purchasing"', set()),
+        ("Salt AND pepper OR", None),
+        ('"buy" "main"', None),
+        ('"nickname:buy"', None),
+        ('"buy', None),
+        (" OR ".join(['"a"'] * 101), None),
+    ],
+)
+def test_groups_are_searched_by_texts_and_clauses(ann: GymDatabase, text: str, expected: set[str] | None) -> None:
+    ann.call("update_group", groupId="g-buyers", description="All purchasing")
+    outcome = ann.call("list_groups", _search=text)
+    if expected is None:
+        assert outcome.codes == ["INVALID_SEARCH"]
+    else:
+        assert {group["id"] for group in outcome.data["value"]} == expected
+
+
+def test_chats_are_found_by_their_members_and_sorted_by_their_newest_message(ann: GymDatabase) -> None:
+    def chats(**options: str) -> list[str]:
+        return [chat["id"] for chat in ann.call("list_chats", **options).data["value"]]
+
+    assert chats(_filter="members/any(m:m/userId eq 'eve')") == ["chat-group"]
+    assert chats(_filter="members/any(m:m/roles/any(r:r eq 'guest') and m/email eq 'eve@acme.test')") == ["chat-group"]
+    assert chats(_filter="members/any(m:m/displayName eq 'Zoe Reed')") == []
+    newest = "lastMessagePreview/createdDateTime"
+    assert chats(_orderby=f"{newest} DESC") == ["chat-group", "ann_ben"]
+    ann.call("send_chat_message", chatId="ann_ben", body={"content": "Later"})
+    assert chats(_orderby=f"{newest} desc") == ["ann_ben", "chat-group"]
+    assert chats(_filter=f"{newest} gt 2026-03-01") == ["ann_ben"]
+
+
+def test_call_records_are_found_by_their_participants(teams: Gym) -> None:
+    """By the id of the participant, which is that of the user where it has no other."""
+    bare = json.dumps([{"user": {"id": "eve", "displayName": "Eve Reed"}}])
+    database = teams.database(
+        f"{SEED}UPDATE call_records SET participants = '{bare}' WHERE id = 'rec-2';", **{HEADER: TOKEN}
+    )
+    ids = {
+        text: [
+            record["id"]
+            for record in database.call("list_call_records", _filter=f"participants_v2/any(p:{text})").data["value"]
+        ]
+        for text in (
+            "p/id eq 'p-ann'",
+            "p/identity/user/displayName eq 'ann reed'",
+            "p/id eq 'eve'",
+            "p/identity/user/id eq 'eve'",
+            "p/identity/user/id eq 'dora'",
+        )
+    }
+    assert list(ids.values()) == [["rec-1"], ["rec-1"], ["rec-2"], ["rec-2"], []]
+    teams.drop(database)
+
+
 def test_messages_of_a_chat_are_filtered_by_the_property_that_sorts_them_only(ann: GymDatabase) -> None:
     def texts(**options: str) -> list[str]:
         listed = ann.call("list_chat_messages", chatId="ann_ben", **options).data["value"]
@@ -148,6 +236,7 @@ def test_users_are_sorted_as_asked_and_cut_into_pages(ann: GymDatabase) -> None:
     assert [user["id"] for user in first["value"]] == ["eve", "dora"]
     assert first["@odata.count"] == 5
     assert "$skip=2" in first["@odata.nextLink"]
+    assert "$count=true" in first["@odata.nextLink"]
     last = ann.call("list_users", _orderby="jobTitle asc, displayName desc", _top=2, _skip=4, _select="id").data
     assert [user["id"] for user in last["value"]] == ["ann"]
     assert "@odata.nextLink" not in last
@@ -188,6 +277,7 @@ def test_pages_of_teams_follow_their_links(ann: GymDatabase) -> None:
             break
         token = {"_skiptoken": page["@odata.nextLink"].rpartition("$skiptoken=")[2]}
     assert seen == ["t-main", "t-side", "t-eve"]
+    assert "$count=true" in ann.call("list_teams", _top=1, _count=True).data["@odata.nextLink"]
     assert ann.call("list_teams", _skiptoken="x").codes == ["INVALID_SKIP_TOKEN"]
 
 
@@ -199,14 +289,71 @@ def test_selected_properties_keep_annotations_and_unknown_ones_are_refused(ann: 
     assert ann.call("list_users", _orderby="displayName down").codes == ["INVALID_ORDER"]
 
 
+SESSIONS = {"sessions": Related(("id", "segments"), related={"segments": Related(("id", "b"))}), "a": Related(("id",))}
+
+
 def test_an_expansion_may_have_options_of_its_own() -> None:
-    assert parse_expand("a,sessions($expand=segments($select=id,b)) , c", ("a", "sessions", "c")) == {
-        "a": "",
-        "sessions": "$expand=segments($select=id,b)",
-        "c": "",
+    assert parse_expand("a,sessions($expand=segments($select=id,b)) , a", SESSIONS) == {
+        "a": Expansion(),
+        "sessions": Expansion(),
     }
-    for bad in ("sessions(", "a b", "none"):
+    assert parse_expand("a( _SELECT = id ;$top=2)", SESSIONS) == {"a": Expansion(("id",), 2)}
+    one = {"app": Related(("id",), is_list=False)}
+    for bad, known in (
+        ("sessions(", SESSIONS), ("a b", SESSIONS), ("none", SESSIONS), ("a($filter=id eq 'x')", SESSIONS),
+        ("a($top=many)", SESSIONS), ("a($top)", SESSIONS), ("a($select=)", SESSIONS), ("a($expand=b)", SESSIONS),
+        ("a($select=b)", SESSIONS), ("sessions($expand=segments($orderby=id))", SESSIONS), ("app($top=1)", one),
+    ):  # fmt: skip
         with pytest.raises(ToolError):
-            parse_expand(bad, ("a", "sessions"))
-    assert "$count=true" in first["@odata.nextLink"]
-    assert "$count=true" in ann.call("list_teams", _top=1, _count=True).data["@odata.nextLink"]
+            parse_expand(bad, known)
+
+
+def test_an_option_that_an_expansion_does_not_take_is_named(ann: GymDatabase) -> None:
+    refused = ann.call("list_groups", _expand="members($select=id;$skip=1)")
+    assert refused.codes == ["INVALID_EXPAND"]
+    assert "'$skip=1'" in refused.text
+
+
+def test_what_is_expanded_is_cut_and_reduced_as_its_options_say(ann: GymDatabase) -> None:
+    """Each tool that expands anything, by the property that is expanded."""
+    general = {"teamId": "t-main", "channelId": "c-general"}
+    calls: list[tuple[str, dict[str, Any], str, Any]] = [
+        ("list_channel_messages", {**general, "_expand": "replies($top=0)"}, "replies", []),
+        ("list_channel_messages", {**general, "_expand": "replies(_select=id)"}, "replies", [{"id": "msg-2"}]),
+        ("list_channel_messages", {**general, "_expand": "hostedContents"}, "hostedContents", []),
+        ("list_tabs_in_channel", {**general, "_expand": "teamsApp(_select=displayName)"}, "teamsApp",
+         {"displayName": "Notes"}),
+        ("list_installed_apps", {"teamId": "t-main", "_expand": "teamsApp($select=id)"}, "teamsApp",
+         {"id": "app-notes"}),
+        ("list_teams_apps", {"_expand": "appDefinitions($select=version)"}, "appDefinitions", [{"version": "1.0.0"}]),
+        ("list_call_sessions", {"id": "rec-1", "_expand": "segments(_select=id)", "_select": "id"}, "segments",
+         [{"id": "p-ben"}]),
+        ("get_call_record", {"id": "rec-1", "_expand": "participants_v2($top=1;$select=id)"}, "participants_v2",
+         [{"id": "p-ann"}]),
+        ("list_groups", {"_expand": "owners($select=id)"}, "owners", [{"id": "ann"}]),
+        ("list_chats", {"_expand": "members($select=userId;$top=1)"}, "members",
+         [{"@odata.type": "#microsoft.graph.aadUserConversationMember", "userId": "ann"}]),
+        ("list_chats", {"_expand": "lastMessagePreview($select=isDeleted)", "_top": 1}, "lastMessagePreview",
+         {"isDeleted": False}),
+        ("get_primary_channel", {"teamId": "t-main", "_expand": "tabs($select=displayName;$top=1)"}, "tabs",
+         [{"displayName": "Notes"}]),
+        ("get_primary_channel", {"teamId": "t-main", "_expand": "filesFolder($select=id)"}, "filesFolder",
+         {"id": "item-1"}),
+    ]  # fmt: skip
+    shown = []
+    for tool, arguments, name, _ in calls:
+        data = ann.call_with(tool, arguments).data
+        listed = data.get("value", [data])
+        shown.append((tool, next((one[name] for one in listed if one[name]), listed[0][name])))
+    assert shown == [(tool, expected) for tool, _, _, expected in calls]
+
+
+def test_a_call_record_shows_its_organiser_where_it_is_selected_and_no_sessions(ann: GymDatabase) -> None:
+    organiser = {"user": {"id": "ann", "displayName": "Ann Reed"}}
+    record = ann.call("get_call_record", id="rec-1", _select="id,organizer_v2,sessions", _expand="sessions").data
+    assert {name: value for name, value in record.items() if "@" not in name} == {
+        "id": "rec-1",
+        "organizer_v2": organiser,
+    }
+    listed = ann.call("list_call_records", _select="organizer_v2").data["value"]
+    assert listed == [{"organizer_v2": organiser}] * 2

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.teams.graph import Shown, context, filters, loaded, picked, shown_time
-from opsgym_domains.teams.odata import Columns, parse_expand, parse_select
+from opsgym_domains.teams.graph import Shown, context, filters, loaded, picked, reduced, shown_time
+from opsgym_domains.teams.odata import Columns, JsonList, Related, parse_expand, parse_select
 from opsgym_domains.teams.tables import CallRecord
 from opsgym_domains.teams.toolbox import tool
 
+_USER = ("identity/user", "user")
+"""Where a participant's user is: a participant is an identity as it is, or holds one."""
+_PARTICIPANTS = JsonList(
+    CallRecord.participants,
+    {
+        "id": ("id", *(f"{user}/id" for user in _USER)),
+        "identity/user/id": [f"{user}/id" for user in _USER],
+        "identity/user/displayName": [f"{user}/displayName" for user in _USER],
+    },
+)
 COLUMNS: Columns = {
     "id": CallRecord.id,
     "version": CallRecord.version,
@@ -16,8 +28,16 @@ COLUMNS: Columns = {
     "endDateTime": CallRecord.end_date_time,
     "lastModifiedDateTime": CallRecord.last_modified_date_time,
     "joinWebUrl": CallRecord.join_web_url,
+    "participants_v2": _PARTICIPANTS,
 }
 _SESSION = ("id", "modalities", "startDateTime", "endDateTime", "caller", "callee", "failureInfo", "isTest", "segments")
+_IDENTITY = ("id", "identity", "user", "phone", "application")
+_SEGMENTS = Related(("id", "startDateTime", "endDateTime", "caller", "callee", "failureInfo", "media"))
+_EXPANDABLE = {
+    "participants_v2": Related(_IDENTITY),
+    "organizer_v2": Related(_IDENTITY, is_list=False),
+    "sessions": Related(_SESSION, related={"segments": _SEGMENTS}),
+}
 
 
 def _shown(record: CallRecord) -> Shown:
@@ -35,7 +55,16 @@ def _shown(record: CallRecord) -> Shown:
     }
 
 
-PROPERTIES = (*_shown(CallRecord()), "organizer_v2", "participants_v2", "sessions")
+PROPERTIES = (*_shown(CallRecord()), *_EXPANDABLE)
+
+
+def _selected(record: CallRecord, names: Sequence[str] | None) -> Shown:
+    """The selected properties of a record; participants and sessions that are related to it show only expanded."""
+    shown = _shown(record)
+    if names is None:
+        return shown
+    shown["organizer_v2"] = shown["organizer"]
+    return picked(shown, [name for name in names if name in shown])
 
 
 @tool(row=CallRecord)
@@ -53,7 +82,7 @@ async def list_call_records(
     records = await gym.all(CallRecord, *filters(filter, COLUMNS), order=order)
     return {
         "@odata.context": context("communications/callRecords"),
-        "value": [picked(_shown(record), names) for record in records],
+        "value": [_selected(record, names) for record in records],
     }
 
 
@@ -66,20 +95,18 @@ async def get_call_record(
 ) -> Shown:
     """Read what is known of one call.
 
-    _expand adds participants_v2, organizer_v2 and sessions. Refused for an unknown call (CALL_RECORD_NOT_FOUND), and
-    with UNKNOWN_PROPERTY or INVALID_EXPAND where an option cannot be read.
+    _expand adds participants_v2 and organizer_v2; it accepts sessions and adds none, use list_call_sessions for them.
+    Refused for an unknown call (CALL_RECORD_NOT_FOUND), and with UNKNOWN_PROPERTY or INVALID_EXPAND where an option
+    cannot be read.
     """
     names = parse_select(select, PROPERTIES)
-    expanded = parse_expand(expand, ("participants_v2", "organizer_v2", "sessions"))
+    expanded = parse_expand(expand, _EXPANDABLE)
     record = await gym.fetch(CallRecord, id, field="id")
-    shown = {"@odata.context": context("communications/callRecords/$entity"), **picked(_shown(record), names)}
-    place = f"communications/callRecords('{id}')"
-    if "participants_v2" in expanded:
-        shown["participants_v2@odata.context"] = context(f"{place}/participants_v2/$entity")
-        shown["participants_v2"] = loaded(record.participants, [])
-    if "organizer_v2" in expanded:
-        shown["organizer_v2@odata.context"] = context(f"{place}/organizer_v2/$entity")
-        shown["organizer_v2"] = loaded(record.organizer)
+    shown = {"@odata.context": context("communications/callRecords/$entity"), **_selected(record, names)}
+    related = {"participants_v2": loaded(record.participants, []), "organizer_v2": loaded(record.organizer)}
+    for name in (name for name in related if name in expanded):
+        shown[f"{name}@odata.context"] = context(f"communications/callRecords('{id}')/{name}/$entity")
+        shown[name] = reduced(related[name], expanded[name])
     return shown
 
 
@@ -95,12 +122,15 @@ async def list_call_sessions(
     _expand=segments adds the one segment of each. Refused for an unknown call (CALL_RECORD_NOT_FOUND), and with
     UNKNOWN_PROPERTY or INVALID_EXPAND where an option cannot be read.
     """
-    names, expanded = parse_select(select, _SESSION), parse_expand(expand, ("segments",))
+    names, expanded = parse_select(select, _SESSION), parse_expand(expand, {"segments": _SEGMENTS})
     record = await gym.fetch(CallRecord, id, field="id")
-    sessions = [_session(record, participant, with_segments=bool(expanded)) for participant in _others(record)]
+    sessions = [_session(record, participant) for participant in _others(record)]
     return {
         "@odata.context": context(f"communications/callRecords('{id}')/sessions"),
-        "value": [picked(session, names) for session in sessions],
+        "value": [
+            picked(session, names) | {name: reduced([_segment(session)], one) for name, one in expanded.items()}
+            for session in sessions
+        ],
     }
 
 
@@ -117,7 +147,7 @@ def _user_id(person: object) -> str | None:
     return user.get("id") if isinstance(user, dict) else None
 
 
-def _session(record: CallRecord, participant: Shown, *, with_segments: bool) -> Shown:
+def _session(record: CallRecord, participant: Shown) -> Shown:
     shown = _shown(record)
     times = {name: shown[name] for name in ("startDateTime", "endDateTime")}
     endpoint = "#microsoft.graph.callRecords.participantEndpoint"
@@ -126,9 +156,12 @@ def _session(record: CallRecord, participant: Shown, *, with_segments: bool) -> 
         "callee": {"@odata.type": endpoint, "identity": _identity(participant)},
     }
     key = participant.get("id") or f"{record.id}_{_user_id(participant)}"
-    session = {"id": key, "modalities": shown["modalities"], **times, **ends, "failureInfo": None, "isTest": False}
-    segment = {"id": key, **times, **ends, "failureInfo": None, "media": []}
-    return session | ({"segments": [segment]} if with_segments else {})
+    return {"id": key, "modalities": shown["modalities"], **times, **ends, "failureInfo": None, "isTest": False}
+
+
+def _segment(session: Shown) -> Shown:
+    """The one segment of a session, which is as long as the session."""
+    return {**{name: session.get(name) for name in _SEGMENTS.properties}, "media": []}
 
 
 def _identity(person: object) -> object:

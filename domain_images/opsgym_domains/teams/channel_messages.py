@@ -8,16 +8,20 @@ from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
 from opsgym_domains.teams import messages
 from opsgym_domains.teams.channels import channel_of
-from opsgym_domains.teams.graph import Shown, context
+from opsgym_domains.teams.graph import Shown, context, reduced
 from opsgym_domains.teams.memberships import new_hex
 from opsgym_domains.teams.messages import shown_message
-from opsgym_domains.teams.odata import parse_expand
+from opsgym_domains.teams.odata import Related, parse_expand
 from opsgym_domains.teams.people import as_sender
 from opsgym_domains.teams.tables import ChannelMessage
 from opsgym_domains.teams.toolbox import tool
 
 SENDER = "Current User"
 """Name of every sender, as the published server writes it."""
+_EXPANDABLE = {
+    "replies": Related(tuple(shown_message(ChannelMessage()))),
+    "hostedContents": Related(("id", "contentBytes", "contentType")),
+}
 
 
 @tool(row=ChannelMessage)
@@ -26,10 +30,11 @@ async def list_channel_messages(
 ) -> Shown:
     """List the messages of a channel, the newest first.
 
-    Replies are left out; _expand=replies adds them to their messages. A deleted message shows without its text. Refused
-    for an unknown channel (CHANNEL_NOT_FOUND).
+    Replies are left out; _expand=replies adds them to their messages, the newest first. _expand=hostedContents adds an
+    empty list, since no file is kept in a channel's messages. A deleted message shows without its text. Refused for an
+    unknown channel (CHANNEL_NOT_FOUND), and with UNKNOWN_PROPERTY or INVALID_EXPAND where _expand cannot be read.
     """
-    expanded = parse_expand(expand, ("replies",))
+    expanded = parse_expand(expand, _EXPANDABLE)
     await channel_of(gym, team_id, channel_id)
     messages_of_channel = await gym.all(
         ChannelMessage,
@@ -39,11 +44,10 @@ async def list_channel_messages(
     )
     first = [message for message in messages_of_channel if message.reply_to_id is None][:top]
     shown = [shown_message(message) for message in first]
-    if expanded:
-        for message in shown:
-            message["replies"] = [
-                shown_message(reply) for reply in messages_of_channel if reply.reply_to_id == message["id"]
-            ]
+    for message in shown:
+        replies = [shown_message(reply) for reply in messages_of_channel if reply.reply_to_id == message["id"]]
+        related = {"replies": replies, "hostedContents": []}
+        message |= {name: reduced(related[name], expansion) for name, expansion in expanded.items()}
     place = context(f"teams('{team_id}')/channels('{channel_id}')/messages")
     return {"@odata.context": place, "@odata.count": len(shown), "value": shown}
 

@@ -9,11 +9,22 @@ from sqlalchemy import func
 
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.teams.graph import BASE, Shown, bound, context, filters, loaded, picked, shown_time, sieved
+from opsgym_domains.teams.graph import (
+    BASE,
+    Shown,
+    bound,
+    context,
+    filters,
+    loaded,
+    picked,
+    reduced,
+    shown_time,
+    sieved,
+)
 from opsgym_domains.teams.memberships import new_hex
-from opsgym_domains.teams.odata import Columns, parse_expand, parse_select
+from opsgym_domains.teams.odata import Columns, Related, parse_expand, parse_select
 from opsgym_domains.teams.people import actor_of, tenant_of, user_of
-from opsgym_domains.teams.tables import Channel, ChannelMember, FilesFolder, Team, User
+from opsgym_domains.teams.tables import Channel, ChannelMember, ChannelTab, FilesFolder, Team, User
 from opsgym_domains.teams.toolbox import tool
 
 COLUMNS: Columns = {
@@ -28,7 +39,6 @@ COLUMNS: Columns = {
 }
 GENERAL = "General"
 """Name of a team's primary channel."""
-_EXPANDABLE = ("filesFolder", "members")
 
 
 def shown_channel(channel: Channel, tenant: str | None) -> Shown:
@@ -56,6 +66,25 @@ def listed_channel(channel: Channel, tenant: str | None) -> Shown:
     shown = {name: value for name, value in shown_channel(channel, tenant).items() if not name.startswith("@")}
     web = f"https://teams.microsoft.com/l/channel/{channel.channel_id}/{channel.team_id}"
     return {"@odata.id": address, **shown, "email": channel.email, "webUrl": web}
+
+
+def shown_tab(tab: ChannelTab) -> Shown:
+    """A tab of a channel without its app."""
+    return {
+        "id": tab.tab_id,
+        "displayName": tab.display_name,
+        "configuration": loaded(tab.configuration_json),
+        "sortOrderIndex": tab.sort_order_index,
+        "webUrl": tab.web_url,
+    }
+
+
+TAB_ORDER = ChannelTab.sort_order_index.asc()
+_EXPANDABLE = {
+    "filesFolder": Related(("id", "webUrl"), is_list=False),
+    "members": Related(("userId", "roles")),
+    "tabs": Related(tuple(shown_tab(ChannelTab()))),
+}
 
 
 async def channel_of(gym: Gym, team_id: str, channel_id: str) -> Channel:
@@ -233,7 +262,7 @@ async def get_primary_channel(
 ) -> Shown:
     """Read the channel General of a team.
 
-    _expand adds its filesFolder or members. Refused if the team has no such channel, or the filter leaves it out
+    _expand adds its filesFolder, members or tabs. Refused if the team has no such channel, or the filter leaves it out
     (CHANNEL_NOT_FOUND), and for an unknown team (TEAM_NOT_FOUND).
     """
     names, expanded = parse_select(select, PROPERTIES), parse_expand(expand, _EXPANDABLE)
@@ -245,13 +274,20 @@ async def get_primary_channel(
     shown = picked(listed_channel(channel, await tenant_of(gym)), names)
     del shown["@odata.id"]
     shown = {"@odata.context": context(f"teams('{team_id}')/primaryChannel/$entity"), **shown}
-    if "filesFolder" in expanded:
-        folder = await gym.find(FilesFolder, channel_id=channel.channel_id)
-        shown["filesFolder"] = None if folder is None else {"id": folder.drive_item_id, "webUrl": folder.web_url}
-    if "members" in expanded:
-        members = await gym.all(ChannelMember, ChannelMember.channel_id == channel.channel_id)
-        shown["members"] = [{"userId": one.user_id, "roles": [one.roles]} for one in members]
-    return shown
+    related = {name: await _related(gym, channel, name) for name in expanded}
+    return shown | {name: reduced(related[name], expansion) for name, expansion in expanded.items()}
+
+
+async def _related(gym: Gym, channel: Channel, name: str) -> Shown | list[Shown] | None:
+    """What belongs to a channel: a name of `_EXPANDABLE`."""
+    key = channel.channel_id
+    if name == "filesFolder":
+        folder = await gym.find(FilesFolder, channel_id=key)
+        return None if folder is None else {"id": folder.drive_item_id, "webUrl": folder.web_url}
+    if name == "tabs":
+        return [shown_tab(tab) for tab in await gym.all(ChannelTab, ChannelTab.channel_id == key, order=[TAB_ORDER])]
+    members = await gym.all(ChannelMember, ChannelMember.channel_id == key)
+    return [{"userId": one.user_id, "roles": [one.roles]} for one in members]
 
 
 @tool(adds=ChannelMember)

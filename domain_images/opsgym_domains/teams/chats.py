@@ -5,24 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from sqlalchemy import Text, cast, func, select
+
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.teams.graph import Shown, bound, context, dumped, filters, shown_time
+from opsgym_domains.teams.graph import Shown, bound, context, dumped, filters, reduced, shown_time
 from opsgym_domains.teams.memberships import new_hex, one_role
 from opsgym_domains.teams.messages import shown_message
-from opsgym_domains.teams.odata import Columns, parse_expand, parse_order
+from opsgym_domains.teams.odata import Columns, JsonList, Related, RowList, parse_expand, parse_order
 from opsgym_domains.teams.people import bound_user
 from opsgym_domains.teams.tables import App, Chat, ChatApp, ChatMember, ChatMessage, User
 from opsgym_domains.teams.toolbox import tool
 
+_MAIL = select(User.mail).where(User.user_id == ChatMember.user_id).scalar_subquery()
+_MEMBERS = RowList(
+    ChatMember.chat_id == Chat.chat_id,
+    {
+        "userId": ChatMember.user_id,
+        "displayName": ChatMember.display_name,
+        "email": _MAIL,
+        "tenantId": ChatMember.tenant_id,
+        "roles": JsonList(cast(func.jsonb_build_array(ChatMember.roles), Text)),
+    },
+)
+_NEWEST = select(func.max(ChatMessage.created_datetime)).where(ChatMessage.chat_id == Chat.chat_id).scalar_subquery()
 COLUMNS: Columns = {
     "id": Chat.chat_id,
     "topic": Chat.topic,
     "chatType": Chat.chat_type,
     "createdDateTime": Chat.created_at,
     "lastUpdatedDateTime": Chat.updated_at,
+    "lastMessagePreview/createdDateTime": _NEWEST,
+    "members": _MEMBERS,
 }
-_EXPANDABLE = ("members", "lastMessagePreview")
+_PREVIEWED = ("id", "createdDateTime", "messageType", "from", "body")
+_EXPANDABLE = {
+    "members": Related(("id", "roles", "displayName", "userId", "email", "tenantId")),
+    "lastMessagePreview": Related((*_PREVIEWED, "isDeleted"), is_list=False),
+}
 ONE_ON_ONE = "oneOnOne"
 
 
@@ -170,11 +190,9 @@ async def list_chats(
     memberships = {one.chat_id: one for one in await gym.all(ChatMember, ChatMember.user_id == gym.actor.user_id)}
     chats = await gym.all(Chat, Chat.chat_id.in_(memberships), *filters(filter, COLUMNS), order=order)
     shown = [shown_chat(chat, memberships[chat.chat_id]) for chat in chats[:top]]
+    read = {"members": _shown_members, "lastMessagePreview": _preview}
     for chat in shown:
-        if "members" in expanded:
-            chat["members"] = await _shown_members(gym, chat["id"])
-        if "lastMessagePreview" in expanded:
-            chat["lastMessagePreview"] = await _preview(gym, chat["id"])
+        chat |= {name: reduced(await read[name](gym, chat["id"]), expansion) for name, expansion in expanded.items()}
     return {"@odata.context": context("chats"), "@odata.count": len(shown), "value": shown}
 
 
@@ -202,5 +220,4 @@ async def _preview(gym: Gym, chat_id: str) -> Shown | None:
     if not rows:
         return None
     message = shown_message(rows[0])
-    names = ("id", "createdDateTime", "messageType", "from", "body")
-    return {**{name: message[name] for name in names}, "isDeleted": message["deletedDateTime"] is not None}
+    return {**{name: message[name] for name in _PREVIEWED}, "isDeleted": message["deletedDateTime"] is not None}

@@ -94,6 +94,13 @@ def picked(shown: Shown, names: Sequence[str] | None) -> Shown:
     return annotations | {name: shown.get(name) for name in names}
 
 
+def reduced(related: Any, expansion: odata.Expansion) -> Any:
+    """A related object, or a list of them, with what the options of its `$expand` leave; None stays None."""
+    if isinstance(related, list):
+        return [reduced(one, expansion) for one in related[: expansion.top]]
+    return picked(related, expansion.select) if isinstance(related, dict) else related
+
+
 def filters(text: str | None, columns: odata.Columns) -> list[ColumnElement[bool]]:
     """The conditions of a `$filter` on rows; none for an empty one."""
     return [odata.condition(odata.parse_filter(text), columns)] if text and text.strip() else []

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import func
+from sqlalchemy import ColumnElement, and_, func, or_
 
 from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.teams.graph import Shown, context, dumped, filters, loaded, picked, shown_time
-from opsgym_domains.teams.odata import Columns, JsonList, parse_expand, parse_order, parse_select
+from opsgym_domains.teams.graph import Shown, context, dumped, filters, loaded, picked, reduced, shown_time
+from opsgym_domains.teams.odata import (
+    MOST,
+    Columns,
+    Expansion,
+    JsonList,
+    Related,
+    parse_expand,
+    parse_order,
+    parse_select,
+)
 from opsgym_domains.teams.people import bound_user
 from opsgym_domains.teams.tables import Group, User
 from opsgym_domains.teams.toolbox import tool
 
+_OF_PERSON = ("id", "displayName", "userPrincipalName", "mail")
+"""What a group keeps of its members and owners."""
+_BY_PERSON = {name: (name,) for name in _OF_PERSON}
+_EXPANDABLE = {"members": Related(_OF_PERSON), "owners": Related(_OF_PERSON)}
 COLUMNS: Columns = {
     "groupTypes": JsonList(Group.group_types),
+    "members": JsonList(Group.members, _BY_PERSON),
+    "owners": JsonList(Group.owners, _BY_PERSON),
     "id": Group.group_id,
     "displayName": Group.display_name,
     "description": Group.description,
@@ -39,7 +54,12 @@ _KEPT = frozenset({
     "display_name", "description", "mail_nickname", "visibility", "group_types", "security_enabled", "mail_enabled",
     "classification",
 })  # fmt: skip
-_SEARCHED = re.compile(r'"?(displayName|description|mail|mailNickname):([^"]+)"?')
+_CLAUSE = re.compile(r'''
+    \s*(?:"(?P<quoted>[^"]+)" | (?P<plain>[^"\s]++(?:\s++(?!(?:AND|OR)(?:\s|$))[^"\s]++)*+))
+    \s*(?:(?P<word>AND|OR)\s | $)
+''', re.VERBOSE)  # fmt: skip
+_SEARCHED = ("displayName", "description", "mail", "mailNickname")
+_NAMED = re.compile(r"(\w+):\s*(.+)", re.DOTALL)
 
 
 def shown_group(group: Group) -> Shown:
@@ -59,7 +79,7 @@ def shown_group(group: Group) -> Shown:
     }
 
 
-PROPERTIES = (*shown_group(Group()), *_NOT_KEPT, "members", "owners")
+PROPERTIES = (*shown_group(Group()), *_NOT_KEPT, *_EXPANDABLE)
 
 
 @tool(adds=Group)
@@ -122,11 +142,11 @@ async def list_groups(
     """List the groups of your organisation.
 
     In the order of their creation unless _orderby says otherwise; deleted ones are left out. _search finds a part of
-    one property ("displayName:sales"). Refused with INVALID_FILTER, INVALID_SEARCH, INVALID_EXPAND or UNKNOWN_PROPERTY
-    where an option cannot be read.
+    name or description ("sales"), or of one property ("mail:sales"); clauses are joined by AND and OR. Refused with
+    INVALID_FILTER, INVALID_SEARCH, INVALID_EXPAND or UNKNOWN_PROPERTY where an option cannot be read.
     """
     names, order = parse_select(select, PROPERTIES), parse_order(orderby, COLUMNS)
-    expanded = parse_expand(expand, ("members", "owners"))
+    expanded = parse_expand(expand, _EXPANDABLE)
     groups = await gym.all(Group, *filters(filter, COLUMNS), *_searched(search), order=order)
     listed: Shown = {"odata_context": context("groups")}
     if count:
@@ -134,19 +154,45 @@ async def list_groups(
     return listed | {"value": [_listed(group, names, expanded) for group in groups[:top]]}
 
 
-def _searched(text: str | None) -> list[Any]:
+def _searched(text: str | None) -> list[ColumnElement[bool]]:
+    """The condition of a `$search`; AND binds its clauses stronger than OR."""
     if not text or not text.strip():
         return []
-    parts = _SEARCHED.fullmatch(text.strip())
-    if parts is None:
-        message = f'Invalid search {short(text)}; write "displayName:text" with description, mail or mailNickname.'
-        raise ToolError("INVALID_SEARCH", message, "_search")
-    return [func.lower(COLUMNS[parts[1]]).contains(parts[2].strip().lower(), autoescape=True)]
+    alternatives: list[list[ColumnElement[bool]]] = [[]]
+    position, end, word = 0, len(text.rstrip()), ""
+    for _ in range(MOST):
+        clause = _CLAUSE.match(text, position, end)
+        if clause is None:
+            break
+        if word == "OR":
+            alternatives.append([])
+        alternatives[-1].append(_contains(clause["quoted"] or clause["plain"], text))
+        position, word = clause.end(), clause["word"]
+        if not word:
+            return [or_(*(and_(*clauses) for clauses in alternatives))]
+    raise _invalid_search(text)
 
 
-def _listed(group: Group, names: Sequence[str] | None, expanded: dict[str, str]) -> Shown:
+def _contains(clause: str, text: str) -> ColumnElement[bool]:
+    """Whether the properties that a clause searches have its text."""
+    named = _NAMED.fullmatch(clause.strip())
+    if named and named[1] not in _SEARCHED:
+        raise _invalid_search(text)
+    names, part = ([named[1]], named[2]) if named else (["displayName", "description"], clause)
+    return or_(*(func.lower(COLUMNS[name]).contains(part.strip().lower(), autoescape=True) for name in names))
+
+
+def _invalid_search(text: str) -> ToolError:
+    message = (
+        f"Invalid search {short(text)}; write clauses in double quotes, at most {MOST}, joined by AND or OR: text, or"
+        f" text behind one of {', '.join(_SEARCHED)} and a colon."
+    )
+    return ToolError("INVALID_SEARCH", message, "_search")
+
+
+def _listed(group: Group, names: Sequence[str] | None, expanded: Mapping[str, Expansion]) -> Shown:
     people = {"members": loaded(group.members, []), "owners": loaded(group.owners, [])}
-    return picked(shown_group(group), names) | {name: people[name] for name in expanded}
+    return picked(shown_group(group), names) | {name: reduced(people[name], one) for name, one in expanded.items()}
 
 
 @tool(changes=Group)

@@ -12,11 +12,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import Boolean, ColumnElement, DateTime, Integer, and_, cast, false, func, not_, or_, select
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    DateTime,
+    Integer,
+    Text,
+    and_,
+    cast,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from opsgym_domains.kit.errors import ToolError, short, unfit_text
@@ -327,17 +341,33 @@ def as_time(text: str) -> datetime:
         raise ValueError(text) from None
 
 
-@dataclass(frozen=True)
-class JsonList:
-    """A column that holds a list of texts as JSON; a filter asks for its items by `any`."""
-
-    column: Any
-
-
 # --- on rows ---------------------------------------------------------------------------------------------------------
 
 Columns = Mapping[str, Any]
-"""Column, or `JsonList`, by property, for instance `displayName`; a property of an object by its path."""
+"""Column or list by property, for instance `displayName`; a property of an object by its path."""
+
+
+@dataclass(frozen=True)
+class JsonList:
+    """A column that holds a list as JSON; a filter asks for its items by `any`."""
+
+    column: Any
+    properties: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Where an item has the text of a property: paths, of which the first that is there counts; empty if items are
+    texts."""
+
+
+@dataclass(frozen=True)
+class RowList:
+    """Rows of another table that belong to a row; a filter asks for them by `any`."""
+
+    belongs: ColumnElement[bool]
+    """Whether a row of the other table belongs to the row."""
+    columns: Columns
+    """Column of the other table, or list, by property."""
+
+
+LISTS = (JsonList, RowList)
 
 
 def condition(parsed: Filter, columns: Columns) -> ColumnElement[bool]:
@@ -371,10 +401,23 @@ def _column(path: str, columns: Columns) -> Any:
 
 def _some(listed: Any, path: str, item: Filter) -> ColumnElement[bool]:
     """Whether a list has an item that meets a condition."""
+    if isinstance(listed, RowList):
+        return select(literal(1)).where(listed.belongs, condition(item, listed.columns)).exists()
     if not isinstance(listed, JsonList):
         raise ToolError("INVALID_FILTER", f"Invalid filter clause: {path} is not a list.", "_filter")
-    items = func.jsonb_array_elements_text(cast(func.coalesce(listed.column, "[]"), JSONB)).table_valued("value")
-    return select(items.c.value).where(condition(item, {ITEM: items.c.value})).exists()
+    whole = cast(func.coalesce(listed.column, "[]"), JSONB)
+    if not listed.properties:
+        texts = func.jsonb_array_elements_text(whole).table_valued("value")
+        return select(texts.c.value).where(condition(item, {ITEM: texts.c.value})).exists()
+    objects = func.jsonb_array_elements(whole).table_valued("value")
+    columns = {name: _text_at(objects.c.value, paths) for name, paths in listed.properties.items()}
+    return select(objects.c.value).where(condition(item, columns)).exists()
+
+
+def _text_at(item: Any, paths: Sequence[str]) -> ColumnElement[str]:
+    """The text at the first path of a JSON object that leads to one; NULL if none does."""
+    texts = [func.jsonb_extract_path_text(cast(item, JSONB), *path.split("/"), type_=Text) for path in paths]
+    return func.coalesce(*texts)
 
 
 def unknown_property(path: str, known: Mapping[str, Any] | Sequence[str], option: str) -> ToolError:
@@ -384,7 +427,7 @@ def unknown_property(path: str, known: Mapping[str, Any] | Sequence[str], option
 
 
 def _compared(column: ColumnElement[Any], path: str, operator: str, value: Value) -> ColumnElement[bool]:
-    if isinstance(column, JsonList):
+    if isinstance(column, LISTS):
         _unfit(path, value)
     if value is None:
         if operator not in ("eq", "ne"):
@@ -432,12 +475,23 @@ def _unfit(path: str, value: Value) -> NoReturn:
 
 
 def _matched(column: ColumnElement[Any], path: str, function: str, value: str) -> ColumnElement[bool]:
-    if isinstance(column, JsonList) or isinstance(column.type, DateTime | Boolean | Integer):
+    if isinstance(column, LISTS) or isinstance(column.type, DateTime | Boolean | Integer):
         _unfit(path, value)
     lower, text = func.lower(column), value.lower()
     if function == "contains":
         return lower.contains(text, autoescape=True)
     return (lower.startswith if function == "startswith" else lower.endswith)(text, autoescape=True)
+
+
+def properties_of(parsed: Filter) -> set[str]:
+    """Properties that a filter names; of a list only the list itself."""
+    match parsed:
+        case Both(left, right) | Either(left, right):
+            return properties_of(left) | properties_of(right)
+        case Negation(inner):
+            return properties_of(inner)
+        case _:
+            return {parsed.path}
 
 
 # --- on objects ------------------------------------------------------------------------------------------------------
@@ -540,39 +594,83 @@ def parse_order(text: str | None, columns: Columns) -> list[ColumnElement[Any]]:
         if direction not in ([], ["asc"], ["desc"]):
             message = f"Invalid orderby clause: {short(part)}; write a property and asc or desc."
             raise ToolError("INVALID_ORDER", message, "_orderby")
-        if name not in columns or isinstance(columns[name], JsonList):
+        if name not in columns or isinstance(columns[name], LISTS):
             raise unknown_property(name, columns, "_orderby")
         column = columns[name]
         order.append(column.desc().nulls_last() if direction == ["desc"] else column.asc().nulls_first())
     return order
 
 
+@dataclass(frozen=True)
+class Related:
+    """A resource that an `$expand` may add to another one."""
+
+    properties: Sequence[str]
+    is_list: bool = True
+    related: Mapping[str, Related] = field(default_factory=dict)
+    """What may be expanded in it in turn."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What an `$expand` says of one related resource."""
+
+    select: tuple[str, ...] | None = None
+    """Properties to show; None for all."""
+    top: int | None = None
+    """Most items of a list; None for all."""
+
+
 _EXPANDED = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_OPTION = re.compile(r"\s*[$_]?(\w+)\s*=(.*)", re.DOTALL)
 
 
-def parse_expand(text: str | None, known: Sequence[str]) -> dict[str, str]:
-    """Options by the name that an `$expand` names: `sessions($expand=segments)` is `{"sessions": "$expand=segments"}`.
+def parse_expand(text: str | None, known: Mapping[str, Related]) -> dict[str, Expansion]:
+    """What to add, by name: `members($select=id;$top=5)` is `{"members": Expansion(("id",), 5)}`.
 
     Raises:
         ToolError: `INVALID_EXPAND`, `UNKNOWN_PROPERTY`.
     """
-    expanded: dict[str, str] = {}
-    for part in _outside_brackets(text or ""):
+    expanded: dict[str, Expansion] = {}
+    for part in _outside_brackets(text or "", ","):
         parsed = _EXPANDED.fullmatch(part)
         if parsed is None:
-            raise ToolError("INVALID_EXPAND", f"Invalid expand clause: {short(part)}.", "_expand")
+            raise _invalid_expand(f"{short(part)} is not a name with options in brackets")
         if parsed[1] not in known:
             raise unknown_property(parsed[1], known, "_expand")
-        expanded[parsed[1]] = parsed[2] or ""
+        expanded[parsed[1]] = _expansion(parsed[1], parsed[2] or "", known[parsed[1]])
     return expanded
 
 
-def _outside_brackets(text: str) -> Iterator[str]:
-    """Parts between commas that are not in brackets, blank ones left out."""
+def _expansion(name: str, options: str, related: Related) -> Expansion:
+    select: tuple[str, ...] | None = None
+    top: int | None = None
+    for option in _outside_brackets(options, ";"):
+        parsed = _OPTION.fullmatch(option)
+        word, value = (parsed[1].lower(), parsed[2].strip()) if parsed else (option.strip(), "")
+        if word == "select" and value:
+            select = parse_select(value, related.properties)
+        elif word == "top" and related.is_list and re.fullmatch(r"[0-9]{1,9}", value):
+            top = int(value)
+        elif word == "expand" and related.related:
+            parse_expand(value, related.related)  # no tool shows a resource that has related ones
+        else:
+            options_of_it = ("$select", *["$top"] * related.is_list, *["$expand"] * bool(related.related))
+            known = ", ".join(options_of_it)
+            raise _invalid_expand(f"{name} does not take {short(option.strip())}; it takes {known}, each with = behind")
+    return Expansion(select, top)
+
+
+def _invalid_expand(problem: str) -> ToolError:
+    return ToolError("INVALID_EXPAND", f"Invalid expand clause: {problem}.", "_expand")
+
+
+def _outside_brackets(text: str, separator: str) -> Iterator[str]:
+    """Parts between separators that are not in brackets, blank ones left out."""
     depth, start = 0, 0
     for index, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
-        if sign == "," and depth == 0:
+        if sign == separator and depth == 0:
             yield from filter(str.strip, [text[start:index]])
             start = index + 1
     yield from filter(str.strip, [text[start:]])

@@ -6,10 +6,10 @@ from typing import Any
 
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.teams.channels import channel_of
-from opsgym_domains.teams.graph import BASE, Shown, bound, context, dumped, filters, loaded, picked
+from opsgym_domains.teams.channels import TAB_ORDER, channel_of, shown_tab
+from opsgym_domains.teams.graph import BASE, Shown, bound, context, dumped, filters, loaded, picked, reduced
 from opsgym_domains.teams.memberships import new_hex
-from opsgym_domains.teams.odata import Columns, parse_expand, parse_select
+from opsgym_domains.teams.odata import Columns, Related, parse_expand, parse_select
 from opsgym_domains.teams.result_formats import PlainRefusal
 from opsgym_domains.teams.tables import App, ChannelTab, Chat, ChatTab
 from opsgym_domains.teams.toolbox import tool
@@ -21,7 +21,7 @@ COLUMNS: Columns = {
     "sortOrderIndex": ChannelTab.sort_order_index,
     "teamsApp/id": ChannelTab.app_id,
 }
-PROPERTIES = ("id", "displayName", "configuration", "sortOrderIndex", "webUrl", "teamsApp")
+PROPERTIES = (*shown_tab(ChannelTab()), "teamsApp")
 _APART = 100
 """Distance of the indices by which tabs are sorted."""
 _FIRST_INDEX = 10000100
@@ -39,6 +39,9 @@ async def _app(gym: Gym, reference: str) -> App:
 
 def _shown_app(app: App) -> Shown:
     return {"id": app.app_id, "displayName": app.display_name, "distributionMethod": app.distribution_method}
+
+
+_EXPANDABLE = {"teamsApp": Related(tuple(_shown_app(App())), is_list=False)}
 
 
 def _app_reference(app_id: str | None) -> str:
@@ -71,29 +74,20 @@ async def list_tabs_in_channel(
     _expand=teamsApp adds the app that each tab shows. Refused with INVALID_FILTER, UNKNOWN_PROPERTY or INVALID_EXPAND
     where an option cannot be read, and for an unknown channel (CHANNEL_NOT_FOUND).
     """
-    names, expanded = parse_select(select, PROPERTIES), parse_expand(expand, ("teamsApp",))
+    names, expanded = parse_select(select, PROPERTIES), parse_expand(expand, _EXPANDABLE)
     conditions = filters(filter, COLUMNS)
     await channel_of(gym, team_id, channel_id)
-    tabs = await gym.all(
-        ChannelTab, ChannelTab.channel_id == channel_id, *conditions, order=[ChannelTab.sort_order_index.asc()]
-    )
+    tabs = await gym.all(ChannelTab, ChannelTab.channel_id == channel_id, *conditions, order=[TAB_ORDER])
     apps = {app.app_id: _shown_app(app) for app in await gym.all(App)} if expanded else {}
-    shown = [_listed(tab) | ({"teamsApp": apps.get(str(tab.app_id))} if expanded else {}) for tab in tabs]
+    shown = [
+        shown_tab(tab) | {name: reduced(apps.get(str(tab.app_id)), one) for name, one in expanded.items()}
+        for tab in tabs
+    ]
     collection = "tabs(teamsApp())" if expanded else "tabs"
     return {
         "@odata.context": context(f"teams('{team_id}')/channels('{channel_id}')/{collection}"),
         "@odata.count": len(shown),
         "value": [picked(tab, names) for tab in shown],
-    }
-
-
-def _listed(tab: ChannelTab) -> Shown:
-    return {
-        "id": tab.tab_id,
-        "displayName": tab.display_name,
-        "configuration": loaded(tab.configuration_json),
-        "sortOrderIndex": tab.sort_order_index,
-        "webUrl": tab.web_url,
     }
 
 

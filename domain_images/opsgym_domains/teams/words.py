@@ -15,8 +15,9 @@ _OPTIONS: Mapping[str, str] = {
     "eq ne gt ge lt le in, contains startswith endswith, and or not, brackets",
     "_orderby": "Property to sort by, asc or desc behind it; several with commas",
     "_select": "Properties to return, with commas between them",
-    "_expand": "Related objects to return too, with commas between them",
-    "_search": 'Part of a property\'s text, for instance "displayName:sales"',
+    "_expand": "Related objects to return too, with commas between them; "
+    "options in brackets, for instance members($select=id;$top=5)",
+    "_search": 'Part of a name or description, for instance "sales", or of one property: "mail:sales"; several with OR',
     "_count": "Whether the number of all items is returned too",
 }
 
