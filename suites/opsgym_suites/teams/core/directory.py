@@ -299,7 +299,7 @@ GUESTS: Mapping[str, Sequence[Guests]] = {
             ("marlon.vercauteren", "ottilie.brandstatter"),
             "karla.winthereik",
             ("dorthe.flindt", "jannik.toftlund", "troels.kirkegaard"),
-            {"guestSettings": {"allowCreateUpdateChannels": False}, "memberSettings": {"allowAddRemoveApps": False}},
+            {"memberSettings": {"allowAddRemoveApps": False}},
             "The tunnel under the inner harbour, phase two",
             "Harbour Tunnel",
             "deltabore is done: take all guests of that company out of Harbour Tunnel (only that team). karla"

@@ -137,6 +137,8 @@ def seasons(world: World, seed: str) -> Iterator[Draft]:
         key = script.do(plan_event("webinar", name, text, start, end, helpers))
         if scene.published:
             script.do(at_webinar("publish_virtual_event_webinar", key))
+        steps = ["publish (EVT-2)"] * bool(scene.publish) + ["cancel (EVT-3)"] * bool(scene.cancel)
+        new = "create the new one with its zone (EVT-1)" + " and publish it" * scene.published
         gone = f" It replaces {', '.join(scene.cancel)}." if scene.cancel else ""
         also = f" Published: {', '.join(scene.publish)}." if scene.publish else ""
         script.do(post(world.channel(team, "General"), f"New webinar: {name}.{gone}{also}"))
@@ -151,7 +153,7 @@ def seasons(world: World, seed: str) -> Iterator[Draft]:
             prompt=scene.prompt,
             plan=(
                 "List the webinars and read those that are meant (LKP-1); look the co-organisers up.",
-                "Publish and cancel as asked (EVT-2, EVT-3), create the new one with its zone (EVT-1), tell the team.",
+                f"As asked, {' and '.join(steps)}; {new}, tell the team.",
             ),
             answer=f"{name} is {'published' if scene.published else 'a draft'}.{gone}{also}",
             names=(name,),

@@ -422,6 +422,7 @@ def tidyings(world: World, seed: str) -> Iterator[Draft]:
         ]
         script.do(*writes)
         *_, foreign = (row for row in world.all(type(pin), chat_id=chat.chat_id) if row is not pin)
+        own = " and ".join(["correct"] * bool(scene.edit[0]) + ["delete"] * bool(scene.remove))
         yield done(
             world,
             script,
@@ -430,7 +431,7 @@ def tidyings(world: World, seed: str) -> Iterator[Draft]:
             prompt=scene.prompt,
             plan=(
                 "Find the chat and read its messages; look the app up (LKP-1, LKP-3).",
-                "Pin, correct and delete as asked, own messages only (MSG-2); rename the chat and add the tab.",
+                f"Pin the message; {own} own messages only, as asked (MSG-2); rename the chat and add the tab.",
             ),
             answer=f"The chat is called {scene.renamed} now, has the tab {scene.tab[0]}, and the message is pinned.",
             names=(scene.tab[0],),
