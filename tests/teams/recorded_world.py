@@ -84,7 +84,14 @@ def world_of_others(recording: Recording, all_recordings: Sequence[Recording]) -
             continue
         for (table, key), row in seen(other).rows.items():
             world.see(table, dict(zip(row, key, strict=False)), row)
+            _take_longer_list(world.rows[table, key], row)
     return DocumentWorld(_script(_completed(world)), TOKEN)
+
+
+def _take_longer_list(row: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Takes the members that another recording shows if they are more: a filter may have left some out."""
+    if len(json.loads(other.get("members") or "[]")) > len(json.loads(row.get("members") or "[]")):
+        row["members"] = other["members"]
 
 
 def seen(recording: Recording) -> World:
