@@ -170,8 +170,8 @@ class Conversations:
 
     places: str
     """Query for the places in the order of their list: `section`, the heading that they are under, `table`, `column`,
-    `key`, `of` (key of a channel's team; null for teams and chats), `name`, `kind`, `people` and `state`; `people` and
-    `state` may be null."""
+    `key`, `of` (key of a channel's team; null for teams and chats), `name`, `kind`, `people`, `state` and
+    `has_messages` (0 for a place that only groups others, as a team does); `people` and `state` may be null."""
     facts: str
     """Query for what is known of places: `table` and `key`, `place` in the order, `name` and `value`; facts whose value
     is null are left out."""

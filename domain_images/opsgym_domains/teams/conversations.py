@@ -35,14 +35,14 @@ PLACES = f"""
     SELECT * FROM (
     SELECT 'Teams' AS section, 'teams' AS "table", 'team_id' AS "column", t.team_id AS key, NULL AS "of",
         t.display_name AS name, t.visibility AS kind, m.names AS people,
-        iif(coalesce(t.soft_delete, 0), 'deleted', iif(t.is_archived, 'archived', NULL)) AS state
+        iif(coalesce(t.soft_delete, 0), 'deleted', iif(t.is_archived, 'archived', NULL)) AS state, 0 AS has_messages
     FROM teams t LEFT JOIN members m ON m."table" = 'teams' AND m.key = t.team_id
     UNION ALL SELECT 'Teams', 'channels', 'channel_id', c.channel_id, c.team_id, c.display_name, c.membership_type,
-        m.names, iif(coalesce(c.soft_delete, 0), 'deleted', iif(c.is_archived, 'archived', NULL))
+        m.names, iif(coalesce(c.soft_delete, 0), 'deleted', iif(c.is_archived, 'archived', NULL)), 1
     FROM channels c LEFT JOIN members m ON m."table" = iif(c.membership_type = 'standard', 'teams', 'channels')
         AND m.key = iif(c.membership_type = 'standard', c.team_id, c.channel_id)
     UNION ALL SELECT 'Chats', 'chats', 'chat_id', c.chat_id, NULL, coalesce(nullif(c.topic, ''), m.names, c.chat_id),
-        c.chat_type, m.names, iif(coalesce(c.soft_delete, 0), 'deleted', NULL)
+        c.chat_type, m.names, iif(coalesce(c.soft_delete, 0), 'deleted', NULL), 1
     FROM chats c LEFT JOIN members m ON m."table" = 'chats' AND m.key = c.chat_id
     ) ORDER BY section DESC, "of" IS NOT NULL, name <> 'General', name COLLATE NOCASE, key
 """  # noqa: S608 - names of our own tables

@@ -77,16 +77,16 @@ async function onePlace(place, places, declared, page) {
   ]);
   const replies = await query(`SELECT * FROM ${messages} WHERE reply_to IN (${posts.map((one) => quoted(one.key)).join(", ")}) ORDER BY time, key`);
   const byPost = Map.groupBy(replies, (one) => one.reply_to);
-  const team = places.find((one) => one.table === "teams" && one.key === place.of);
+  const above = places.find((one) => one.of === null && one.section === place.section && one.key === place.of);
   return [
-    h("p", {}, team && ["Channel of ", h("a", { href: at(team) }, team.name), " · "], rowLink(place.table, place.column, place.key, "Row")),
-    h("details", { open: place.table === "teams" }, h("summary", {}, "About"),
+    h("p", {}, above && ["Channel of ", h("a", { href: at(above) }, above.name), " · "], rowLink(place.table, place.column, place.key, "Row")),
+    h("details", { open: !place.has_messages }, h("summary", {}, "About"),
       h("dl", {}, facts.map(({ name, value }) => [h("dt", {}, name), h("dd", {}, String(value))]))),
     pinned.length ? h("section", { "aria-label": "Pinned" }, h("h2", {}, "Pinned"), h("ul", {}, pinned.map(pinView))) : null,
-    place.table === "teams" ? null : [
+    place.has_messages ? [
       h("section", { "aria-label": "Messages" }, n ? posts.reverse().map((one) => messageView(one, byPost.get(one.key) ?? [], "h2")) : h("p", { class: "quiet" }, "No messages.")),
       paging(place, page, n),
-    ],
+    ] : null,
   ];
 }
 
