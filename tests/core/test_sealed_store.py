@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tests.cli.runs import CELL, put_attempt, put_run, put_trial
 
-from opsgym_api.records.attempt import Cell
-from opsgym_api.records.outcomes import ConfigReason, InfraReason
+from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
+from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
+from opsgym_api.records.run import PlannedCell
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_core.store.base import StoreError
+from opsgym_core.results.compaction import compact
+from opsgym_core.results.load import load_record, load_rows
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.location import open_store
-from opsgym_core.store.sealed import MAGIC, SEALED_MESSAGE, SealedStore, clear_message, is_clear
+from opsgym_core.store.sealed import (
+    CLEAR_FIELDS,
+    ENDPOINT_SAYS,
+    MAGIC,
+    SEALED_ERROR,
+    SEALED_FIELDS,
+    SEALED_MESSAGE,
+    SealedStore,
+    SealError,
+    clear_message,
+    clear_record,
+    is_clear,
+)
 from opsgym_runner.recording.seal import AesSeal
 
 KEYS = RunKeys("team.demo.0a1b")
@@ -44,7 +61,7 @@ def test_what_tells_of_tasks_is_encrypted_and_only_the_key_opens_it(store: Seale
     assert store.get(key) == b"Close incident INC_001 for Nadia"
     assert SealedStore(store.inner).get(key) is None
     other = SealedStore(store.inner, AesSeal("another secret of thirty-two chars"))
-    with pytest.raises(StoreError, match="sealed with another held-out seed, or damaged"):
+    with pytest.raises(SealError, match="sealed with another held-out seed, or was changed or moved"):
         other.get(key)
 
 
@@ -58,7 +75,7 @@ def test_one_content_is_never_encrypted_to_the_same_bytes(store: SealedStore) ->
     "key",
     [
         *(KEYS.run_json, KEYS.control_json, KEYS.gate_json, KEYS.figures_json, KEYS.suite_index, KEYS.probe),
-        *(KEYS.look(1), KEYS.catalogue("ab"), KEYS.chunk("a"), f"{KEYS.report}index.html"),
+        *(KEYS.look(1), KEYS.catalogue("ab"), f"{KEYS.report}index.html"),
     ],
 )
 def test_specs_progress_and_decisions_stay_in_clear(store: SealedStore, key: str) -> None:
@@ -83,7 +100,55 @@ def test_a_record_keeps_its_figures_in_clear_and_the_key_reads_all_of_it(store: 
     assert json.loads(store.get(key) or b"") == whole
     assert json.loads(SealedStore(store.inner).get(key) or b"") == stored
     other = SealedStore(store.inner, AesSeal("another secret of thirty-two chars"))
-    assert json.loads(other.get(key) or b"") == stored
+    with pytest.raises(SealError):
+        other.get(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "content"),
+    [
+        (TRIAL.transcript, b"plain"),
+        (TRIAL.record, b"not JSON"),
+        (TRIAL.record, b"[]"),
+        (TRIAL.record, b'{"score": 1}'),
+        (TRIAL.record, b'{"score": 1, "sealed": 7}'),
+        (TRIAL.record, b'{"score": 1, "sealed": "no base64!"}'),
+        (TRIAL.attempt(0), b'{"outcome": null, "sealed": "YWJj"}'),
+    ],
+)
+def test_with_the_key_nothing_is_read_that_it_did_not_seal(store: SealedStore, key: str, content: bytes) -> None:
+    store.inner.put(key, content)
+    with pytest.raises(SealError):
+        store.get(key)
+
+
+@pytest.mark.parametrize(("key", "other"), [(TRIAL.transcript, TRIAL.reasoning), (TRIAL.attempt(0), TRIAL.attempt(1))])
+def test_what_was_moved_to_another_key_does_not_open(store: SealedStore, key: str, other: str) -> None:
+    store.put(key, b"{}")
+    store.inner.put(other, store.inner.get(key) or b"")
+    assert store.get(key) == b"{}"
+    with pytest.raises(SealError):
+        store.get(other)
+
+
+def test_every_field_of_a_record_is_known_to_tell_of_its_task_or_not_to() -> None:
+    names = {part.name for kind in (TrialRecord, AttemptRecord) for part in fields(kind)}
+    assert names == CLEAR_FIELDS | SEALED_FIELDS.keys()
+    assert not CLEAR_FIELDS & SEALED_FIELDS.keys()
+    assert clear_record({"score": 1, "hint": "ask Nadia"}) == {"score": 1}
+
+
+def test_chunks_repeat_what_is_in_clear_whoever_compacts(store: SealedStore) -> None:
+    put_run(store, KEYS.run, [PlannedCell(cell=CELL, task_ids=["a", "b"])])
+    put_trial(store, KEYS.run, "a", Outcome.PASSED, variant=1234567890, answer="Nadia left")
+    put_attempt(store, KEYS.run, "b", Outcome.CONFIG_ERROR, reason="invalid_row", message="row says Nadia")
+    assert compact(store, load_record(store, KEYS.run)) == 2
+    (key,) = store.keys(KEYS.chunks)
+    text = gzip.decompress(store.inner.get(key) or b"").decode()
+    assert SEALED_MESSAGE in text
+    assert not [secret for secret in ("1234567890", "Nadia") if secret in text]
+    ((row,),) = [cell.trials for cell in load_rows(store, KEYS.run).cells]
+    assert (row.task_id, row.score, row.variant) == ("a", 1, 0)
 
 
 def test_messages_about_accounts_and_servers_stay_and_others_may_quote_a_task() -> None:
@@ -91,6 +156,11 @@ def test_messages_about_accounts_and_servers_stay_and_others_may_quote_a_task() 
     assert clear_message(InfraReason.STORE_LOST, "no bucket") == "no bucket"
     assert clear_message(InfraReason.GYM_LOST, "tool said Nadia") == SEALED_MESSAGE
     assert clear_message(ConfigReason.INVALID_ROW, "row says Nadia") == SEALED_MESSAGE
+
+
+def test_of_an_endpoints_error_only_what_opsgym_says_of_it_stays() -> None:
+    message = f"model gpt: HTTP 403; {ENDPOINT_SAYS}flagged: Close incident INC_001 for Nadia (next try in 3 s)"
+    assert clear_message(InfraReason.MODEL_AUTH, message) == f"model gpt: HTTP 403; {SEALED_ERROR}"
 
 
 def test_a_store_without_a_key_writes_as_it_is_given(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Encryption of runs of held-out suites.
 
-Invariant: every object is encrypted with a nonce of its own, and one that was changed, or encrypted with another key,
-does not open.
+Invariant: every object is encrypted with a nonce of its own, and one that was changed, moved, or encrypted with another
+key does not open.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class AesSeal:
 
         self._cipher = AESGCM(sealing_key(seed))
 
-    def close(self, content: bytes) -> bytes:
-        """The content, encrypted, after its nonce."""
+    def close(self, content: bytes, place: str) -> bytes:
+        """The content, encrypted, after its nonce; it opens only at that place."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, content, None)
+        return nonce + self._cipher.encrypt(nonce, content, place.encode())
 
-    def open(self, content: bytes) -> bytes | None:
-        """What `close` was given; None if another key encrypted it, or if it was changed."""
+    def open(self, content: bytes, place: str) -> bytes | None:
+        """What `close` was given; None if another key encrypted it, or if it was changed or moved."""
         from cryptography.exceptions import InvalidTag
 
         try:
-            return self._cipher.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], None)
+            return self._cipher.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], place.encode())
         except (InvalidTag, ValueError):
             return None

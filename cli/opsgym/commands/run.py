@@ -54,6 +54,7 @@ from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.location import open_store
+from opsgym_core.store.sealed import without_seal
 from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.prices import known_prices
 
@@ -127,6 +128,11 @@ class _Invocation:
     ledger: AttemptLedger
     metrics: RunMetrics
 
+    @property
+    def clear(self) -> Store:
+        """The store for what concerns other runs: the seed of this one does not open them."""
+        return without_seal(self.store)
+
     def run(self) -> int:
         """Runs, summarises, judges and notifies; returns the exit code."""
         webhook = None if self.request.webhook is None else webhook_of(self.request.webhook, os.environ)
@@ -160,7 +166,7 @@ class _Invocation:
     def _find_baseline(self) -> Baseline | None:
         """The baseline that the gate names. It is read first, so that a run that cannot be judged costs nothing."""
         gate = self.inputs.spec.gate
-        return find_baseline(self.store, gate.baseline, self.inputs.run_id) if gate and gate.baseline else None
+        return find_baseline(self.clear, gate.baseline, self.inputs.run_id) if gate and gate.baseline else None
 
     def _open_run(self) -> RunRows | None:
         """Writes the run's suite and record once; rows of earlier invocations, None in the first one."""
@@ -238,8 +244,8 @@ class _Invocation:
         if self.inputs.spec.gate is None:
             return None
         if rows.run.looks:
-            baseline = baseline_of(self.store, self.inputs.spec.gate, rows.run)
-        record = judge_stored_run(self.inputs.spec.gate, rows, summary, self.store, baseline)
+            baseline = baseline_of(self.clear, self.inputs.spec.gate, rows.run)
+        record = judge_stored_run(self.inputs.spec.gate, rows, summary, self.clear, baseline)
         self.store.put(RunKeys(self.inputs.run_id).gate_json, record.model_dump_json().encode())
         click.echo(gate_text(record), err=self.request.as_json)
         self.metrics.show_gate(record)

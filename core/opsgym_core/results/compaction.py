@@ -2,7 +2,7 @@
 
 Invariant: single records are the source of truth, and a chunk repeats only final ones: scored trials with all their
 attempts, and other attempts that have ended. Chunks may therefore overlap, be missing or be written twice; nothing is
-lost or counted twice.
+lost or counted twice. They are in clear, and made of what is in clear of a run with a held-out suite.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from opsgym_api.records.version import RECORD_VERSION, RecordVersion, unreadable
 from opsgym_core.results.rows import CellRows, RowCollection
 from opsgym_core.store.base import Store
 from opsgym_core.store.objects import READERS, read_object
+from opsgym_core.store.sealed import without_seal
 
 _CHUNK_ADVICE = "it only repeats single records and may be deleted"
 CHUNK_ROWS = 1000
@@ -224,6 +225,7 @@ def compact(store: Store, record: RunRecord) -> int:
     Raises:
         StoreError: The store cannot be read or written.
     """
+    store = without_seal(store)
     _, loose = gather(store, record.run, record)
     written = 0
     for part in _parts(map(_compactable, loose.rows())):

@@ -1,8 +1,9 @@
 """A store in which the tasks of a held-out suite, and what agents wrote of them, are encrypted.
 
-Invariant: of a run with a held-out suite only what `is_clear` names is stored in clear, and of records only what
-scores, costs and progress are computed from. To readers without the key the rest is as if it were not there, so that
-every reader of scores works without the secret.
+Invariant: of a run with a held-out suite only what `is_clear` names is stored in clear, and of records only
+`CLEAR_FIELDS`, which scores, costs and progress are computed from. To readers without the key the rest is as if it were
+not there, so that every reader of scores works without the secret. With the key, an object is read only if it was
+sealed with that key and is where it was written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from opsgym_api.records.attempt import VerifierOutcome
-from opsgym_api.records.outcomes import InfraReason
+from opsgym_api.records.outcomes import ConfigReason, InfraReason
 from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record
 from opsgym_core.store.base import Store, StoreError
 
@@ -23,28 +24,57 @@ SEALED = "sealed"
 """Field of a record that has the whole record, encrypted."""
 SEALED_MESSAGE = "the text is sealed with the run's held-out seed"
 """Message of an attempt whose own message may quote the task."""
+ENDPOINT_SAYS = "the endpoint's error: "
+"""In a message about a model: what follows was composed by the model's provider or client, who may quote the prompt."""
+SEALED_ERROR = "the endpoint's error is sealed with the run's held-out seed"
 _CLEAR_FOLDERS = ("looks", "catalogues", "chunks", "report")
-_TEXTS: dict[str, Any] = {"answer": "", "day_answers": [], "database_times": {}, "state_differences": {}, "variant": 0}
-"""Fields of a scored trial's record that tell of its task, and their values in clear."""
+CLEAR_FIELDS = frozenset(
+    {
+        *("version", "run", "cell", "task_id", "trial", "attempt", "profile", "outcome", "reason", "score"),
+        *("published_score", "feasible", "horizon", "tags", "stopped_by", "steps", "tool_calls", "tool_errors"),
+        *("usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "prices", "request_seed"),
+        *("model_retries", "rate_limits", "finish_reasons", "timings", "versions", "resources"),
+    }
+)
+"""Fields of the records of attempts and scored trials that are stored as they are."""
+SEALED_FIELDS: dict[str, Any] = {
+    "answer": "",
+    "day_answers": [],
+    "database_times": {},
+    "state_differences": {},
+    "variant": 0,
+    "message": "",
+    "verifiers": [],
+}
+"""Fields that tell of the task, and their values in clear; `message` and `verifiers` keep the part that does not."""
 _OUTCOME = frozenset(VerifierOutcome.__dataclass_fields__)
 _ABOUT_NO_TASK = frozenset(
     {
         *(InfraReason.MODEL_AUTH, InfraReason.MODEL_NOT_FOUND, InfraReason.MODEL_RATE_LIMITED, InfraReason.MODEL_QUOTA),
         *(InfraReason.MODEL_UNAVAILABLE, InfraReason.MODEL_UNREACHABLE, InfraReason.STORE_LOST, InfraReason.HUNG),
+        ConfigReason.HELD_OUT_SEED,
     }
 )
-"""Reasons whose messages are about a model's account, a server or a pod; others may quote a task or an answer."""
+"""Reasons whose messages are about a model's account, a server or a pod, up to `ENDPOINT_SAYS`; others may quote a task
+or an answer."""
+
+
+class SealError(StoreError):
+    """The held-out seed does not open an object: no other try will, until the run's own seed is given."""
+
+    def __init__(self, store: str, key: str) -> None:
+        super().__init__(store, key, "it is sealed with another held-out seed, or was changed or moved")
 
 
 class Seal(Protocol):
     """Encrypts and decrypts with the key of one held-out seed."""
 
-    def close(self, content: bytes) -> bytes:
-        """The content, encrypted."""
+    def close(self, content: bytes, place: str) -> bytes:
+        """The content, encrypted; it opens only at that place, the object's key in its store."""
         ...
 
-    def open(self, content: bytes) -> bytes | None:
-        """What `close` was given; None if another key encrypted it."""
+    def open(self, content: bytes, place: str) -> bytes | None:
+        """What `close` was given; None if another key encrypted it, or it is from another place."""
         ...
 
 
@@ -66,19 +96,14 @@ class SealedStore:
         """Content of an object in clear; None if no object has that key, or it is sealed and there is no key.
 
         Raises:
-            StoreError: It is sealed with another key.
+            SealError: The key does not open it, or it should be sealed and is not.
         """
         content = self.inner.get(key)
-        if content is None or (self._seal is None and content.startswith(MAGIC)):
+        if content is None:
             return None
         if self._seal is None:
-            return content
-        if not content.startswith(MAGIC):
-            return self._opened_record(content, self._seal) if _is_record(key) else content
-        opened = self._seal.open(content.removeprefix(MAGIC))
-        if opened is None:
-            raise StoreError(self.name, key, "it is sealed with another held-out seed, or damaged")
-        return opened
+            return None if content.startswith(MAGIC) else content
+        return content if is_clear(key) else self._opened(key, content, self._seal)
 
     def put(self, key: str, content: bytes) -> None:
         """Writes an object, replacing an older one."""
@@ -99,20 +124,28 @@ class SealedStore:
     def _sealed(self, key: str, content: bytes) -> bytes:
         if self._seal is None or is_clear(key):
             return content
+        closed = self._seal.close(content, key)
         if not _is_record(key):
-            return MAGIC + self._seal.close(content)
-        whole = base64.b64encode(self._seal.close(content)).decode("ascii")
+            return MAGIC + closed
+        whole = base64.b64encode(closed).decode("ascii")
         return json.dumps(clear_record(json.loads(content)) | {SEALED: whole}).encode()
 
-    def _opened_record(self, content: bytes, seal: Seal) -> bytes:
-        """The whole record; what is in clear of one that the key does not open, or that is not sealed."""
-        try:
-            record = json.loads(content)
-        except ValueError:
-            return content
-        sealed = record.get(SEALED) if isinstance(record, dict) else None
-        whole = seal.open(base64.b64decode(sealed)) if isinstance(sealed, str) else None
-        return content if whole is None else whole
+    def _opened(self, key: str, content: bytes, seal: Seal) -> bytes:
+        closed = _closed_record(content) if _is_record(key) else _closed_object(content)
+        opened = None if closed is None else seal.open(closed, key)
+        if opened is None:
+            raise SealError(self.name, key)
+        return opened
+
+
+def without_seal(store: Store) -> Store:
+    """The store as readers without the key see it. What is written to it must be composed of what they read."""
+    return SealedStore(store.inner) if isinstance(store, SealedStore) else store
+
+
+def as_stored(store: Store) -> Store:
+    """The store with its objects as they are, sealed ones included."""
+    return store.inner if isinstance(store, SealedStore) else store
 
 
 def is_clear(key: str) -> bool:
@@ -135,7 +168,8 @@ def clear_record(record: dict[str, Any]) -> dict[str, Any]:
     Args:
         record: The record as JSON values.
     """
-    cleared = record | {name: value for name, value in _TEXTS.items() if name in record}
+    cleared = {name: value for name, value in record.items() if name in CLEAR_FIELDS}
+    cleared |= {name: value for name, value in SEALED_FIELDS.items() if name in record}
     if "verifiers" in record:
         cleared["verifiers"] = [
             {name: value for name, value in verifier.items() if name in _OUTCOME} for verifier in record["verifiers"]
@@ -146,9 +180,25 @@ def clear_record(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def clear_message(reason: str, message: str) -> str:
-    """The message of an attempt as it may be stored and shown."""
-    return message if reason in _ABOUT_NO_TASK else SEALED_MESSAGE
+    """The message of an attempt as it may be stored and shown: nothing that opsgym did not compose."""
+    if reason not in _ABOUT_NO_TASK:
+        return SEALED_MESSAGE
+    composed, quotes, _ = message.partition(ENDPOINT_SAYS)
+    return f"{composed}{SEALED_ERROR}" if quotes else message
 
 
 def _is_record(key: str) -> bool:
     return "/cells/" in key and (is_trial_record(key) or is_attempt_record(key))
+
+
+def _closed_object(content: bytes) -> bytes | None:
+    """The encrypted content of an object; None if it is not sealed."""
+    return content.removeprefix(MAGIC) if content.startswith(MAGIC) else None
+
+
+def _closed_record(content: bytes) -> bytes | None:
+    """The encrypted content of a record; None if it has none that can be read."""
+    try:
+        return base64.b64decode(json.loads(content)[SEALED], validate=True)
+    except (ValueError, KeyError, TypeError):
+        return None

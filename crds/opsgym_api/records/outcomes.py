@@ -92,3 +92,5 @@ class ConfigReason(StrEnum):
     """The provider refused to continue a conversation of which it had answered a part."""
     UNSUPPORTED = "unsupported"
     UNREADABLE_RECORD = "unreadable_record"
+    HELD_OUT_SEED = "held_out_seed"
+    """The run's objects are sealed with another held-out seed than the one that is given."""
