@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opsgym_api.errors import InputError
+from opsgym_api.tasks.variants import LAST_PUBLIC
 from opsgym_core.planning.held_out import ENV_SEED, held_out_variant
 from opsgym_domains import registry
 
@@ -70,8 +71,21 @@ def _parser() -> argparse.ArgumentParser:
     exporting.add_argument("folder", type=Path)
     which = exporting.add_mutually_exclusive_group()
     which.add_argument("--held-out", action="store_true", help=f"the variant of the secret seed in {ENV_SEED}")
-    which.add_argument("--variant", type=int, default=0, help="variant of the suite; 0 for the rows as written")
+    which.add_argument(
+        "--variant",
+        type=_public_variant,
+        default=0,
+        metavar="NUMBER",
+        help=f"variant of the suite, up to {LAST_PUBLIC}; 0 for the rows as written",
+    )
     return parser
+
+
+def _public_variant(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= LAST_PUBLIC:
+        raise argparse.ArgumentTypeError(f"is not a number from 0 to {LAST_PUBLIC}; larger ones are of held-out suites")
+    return number
 
 
 if __name__ == "__main__":

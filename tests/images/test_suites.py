@@ -50,6 +50,16 @@ def test_a_held_out_suite_is_exported_in_the_variant_of_the_seed(
     assert tuple(Task.model_validate(json.loads(line)) for line in lines) == registry.load_suite("quickstart", number)
 
 
+@pytest.mark.parametrize("number", ["-1", "10000", "9223372036854775807"])
+def test_the_variant_of_a_held_out_suite_cannot_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    with pytest.raises(SystemExit):
+        suites.main(["export", "quickstart", str(tmp_path), f"--variant={number}"])
+    assert "is not a number from 0 to 9999; larger ones are of held-out suites" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert suites.main(["list"]) == 0
     assert capsys.readouterr().out.split() == registry.suites()
