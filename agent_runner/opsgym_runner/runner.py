@@ -17,9 +17,10 @@ from typing import Self
 import structlog
 
 from opsgym_api.records.attempt import AttemptRecord
-from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
 from opsgym_core.common.scrub import scrub
 from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.sealed import SealError
 from opsgym_runner.clock import Clock
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.episode import require_runnable, run_episode
@@ -156,6 +157,8 @@ def _failed_record(error: Exception, job: Job, context: AttemptContext) -> Attem
     journal = context.journal
     if isinstance(error, NotScored):
         return journal.record(error.outcome, error.reason, str(error))
+    if isinstance(error, SealError):
+        return journal.record(Outcome.CONFIG_ERROR, ConfigReason.HELD_OUT_SEED, str(error))
     if isinstance(error, StoreError):
         return journal.record(Outcome.INFRA_ERROR, InfraReason.STORE_LOST, str(error))
     log.error("attempt failed unexpectedly", exc_info=error)
@@ -184,7 +187,9 @@ async def _write_unscored(record: AttemptRecord, job: Job, context: AttemptConte
     except StoreError as error:
         if record.reason == InfraReason.STORE_LOST:
             return record
-        message = f"{error} (the attempt had ended as {record.outcome}: {record.message})"
+        # Not the earlier message, which may quote the task: this one stays in clear.
+        ended = " ".join(filter(None, (record.outcome, record.reason)))
+        message = f"{error} (the attempt had ended as {ended})"
         return context.journal.record(Outcome.INFRA_ERROR, InfraReason.STORE_LOST, message)
     return record
 

@@ -434,6 +434,25 @@ async def test_a_failing_store_is_an_infra_error_and_leaves_no_partial_result(gy
     assert store.trial() is None
 
 
+class FillingStore(MemoryStore):
+    """Takes the first write of each key only."""
+
+    def put(self, key: str, content: bytes) -> None:
+        if key in self.objects:
+            raise StoreError(self.name, key, "no space left on device")
+        super().put(key, content)
+
+
+async def test_a_lost_store_names_how_the_attempt_had_ended_and_not_its_message(gym_url: str) -> None:
+    task = make_task(gym_servers_config=[{"mcp_server_name": "Nadia"}])
+
+    record = await run(FillingStore(), gym_url, task=task)
+
+    assert record.reason == "store_lost"
+    assert record.message.endswith("(the attempt had ended as config_error unknown_gym)")
+    assert "Nadia" not in record.message
+
+
 async def test_a_store_that_fails_does_not_leave_databases_behind(gym: StubGym, gym_url: str) -> None:
     await run(FailingStore("transcript.json.zst"), gym_url)
 

@@ -19,6 +19,7 @@ from typing import Any
 from opsgym_api.records.attempt import NO_USAGE, Usage
 from opsgym_api.records.outcomes import FailReason, FinishReason, InfraReason
 from opsgym_core.common.scrub import scrub
+from opsgym_core.store.sealed import ENDPOINT_SAYS
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import AgentFailed
@@ -343,7 +344,8 @@ class ModelClient:
 
     def _explained(self, litellm: Any, error: Exception) -> Exception:
         """The exception that litellm's error becomes, without credentials in its message."""
-        message = f"model {self._target.model.name}: {scrub(str(error), self._target.model.secrets)}"
+        reported = scrub(str(error), self._target.model.secrets)
+        message = f"model {self._target.model.name}: {_status_of(litellm, error)}{ENDPOINT_SAYS}{reported}"
         answer = read_error(error)
         kind = error_kind(answer)
         if kind is ErrorKind.QUOTA:
@@ -368,6 +370,13 @@ _REASON_OF_STATUS = {
     429: InfraReason.MODEL_RATE_LIMITED,
 }
 _TRANSIENT = (InfraReason.MODEL_UNAVAILABLE, InfraReason.MODEL_RATE_LIMITED)
+
+
+def _status_of(litellm: Any, error: Exception) -> str:
+    """The HTTP status of an answer that was an error, for a message; empty if litellm made the status up."""
+    status = getattr(error, "status_code", None)
+    made_up = litellm.Timeout | litellm.APIConnectionError | litellm.UnsupportedParamsError
+    return f"HTTP {status}; " if isinstance(status, int) and not isinstance(error, made_up) else ""
 
 
 def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
