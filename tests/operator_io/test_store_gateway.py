@@ -23,10 +23,12 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.metrics.definitions import GATEWAY_METRICS
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import Stores
+from opsgym_core.store.sealed import SealedStore, as_stored
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.gateway.metrics import GatewayMetrics
 from opsgym_operator.gateway.sessions import RECHECK_S
 from opsgym_runner.pod.gateway_store import GatewayStore
+from opsgym_runner.recording.seal import AesSeal
 
 CELL = Cell(model="m", agent="react", mode="oracle", domain="itsm")
 KEYS = RunKeys("team.demo.0a1b")
@@ -113,6 +115,23 @@ def test_a_pod_reads_and_writes_what_its_trial_needs(world: World) -> None:
     assert list(pod.folders(OWN.attempts)) == []
     assert world.bucket.get(OWN.transcript) == pod.get(OWN.transcript) == content
     assert world.bucket.get(OWN.record) == b"score"
+
+
+def test_a_pod_with_the_held_out_seed_seals_and_opens_through_the_gateway(world: World) -> None:
+    seal = AesSeal("a secret of thirty-two characters")
+    SealedStore(world.bucket, seal).put(KEYS.suite_task("t"), b"Close incident INC_001 for Nadia")
+    gateway = world.store(world.pods.add(JOB))
+    store = SealedStore(gateway, seal)
+    assert store.get(KEYS.suite_task("t")) == b"Close incident INC_001 for Nadia"
+    assert SealedStore(gateway).get(KEYS.suite_task("t")) is None
+    record = attempt("2026-01-01T00:00:05Z", "row says Nadia")
+    store.put(OWN.attempt(0), record)
+    store.put(OWN.attempt(0), record)
+    store.put(OWN.transcript, b"Nadia left")
+    assert store.get(OWN.attempt(0)) == record
+    assert store.get(OWN.transcript) == b"Nadia left"
+    stored = as_stored(world.bucket)
+    assert not [key for key in stored.keys("") if b"Nadia" in (stored.get(key) or b"")]
 
 
 def test_a_score_is_written_once_and_then_its_artefacts_do_not_change(world: World) -> None:

@@ -21,6 +21,7 @@ from opsgym_api.records.store_gateway import MOST_BYTES, Code
 from opsgym_core.kube.client import ApiError
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.mounted import Stores
+from opsgym_core.store.sealed import as_stored
 from opsgym_operator.gateway.access import Denied, Operation, Permission, listed, permission_for
 from opsgym_operator.gateway.identity import Unauthenticated
 from opsgym_operator.gateway.metrics import GatewayMetrics
@@ -67,7 +68,8 @@ class Gateway:
     async def _get(self, request: web.Request) -> web.Response:
         store, key = request.match_info["store"], _parameter(request, "key")
         async with self._allowed(request, Operation.READ, key):
-            content = await self._stores.call_promptly(store, lambda opened: opened.get(key))
+            # Sealed objects, too: the pods of a held-out run open them.
+            content = await self._stores.call_promptly(store, lambda opened: as_stored(opened).get(key))
         if content is None:
             return _refusal(404, Code.NO_SUCH_KEY, f"{key} does not exist")
         return web.Response(body=content, content_type="application/octet-stream")
