@@ -28,6 +28,8 @@ from opsgym_api.tasks.task import Task
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
+from opsgym_core.store.sealed import SealedStore
+from opsgym_runner.recording.seal import AesSeal
 
 KEYS = RunKeys(RUN)
 CONFIG_MAP = {"configMap": {"name": "tasks"}}
@@ -81,6 +83,7 @@ def index(store: Store) -> SuiteIndex:
             "exactly one of builtin, path, objectStore, configMap is required",
         ),
         (order(), {"OPSGYM_STORE": ""}, "the environment variable OPSGYM_STORE is not set"),
+        (order(suite={"builtin": "quickstart", "heldOut": True}), {}, "OPSGYM_HELD_OUT_SEED is not set"),
         (
             order(suite={"objectStore": {"store": "s", "key": "k.json"}}),
             {},
@@ -306,10 +309,15 @@ def test_a_suite_in_an_object_store_is_read_with_its_seeds_and_frozen_in_another
     entries = [entry.task_id for entry in index(results).entries]
     file = preflight(pod, order(suite={"objectStore": {"store": "s", "key": "team/itsm/b.jsonl"}}), **environment)
     missing = preflight(pod, order(suite={"objectStore": {"store": "s", "key": "team/x.json"}}), **environment)
+    sealed_store = SealedStore(suites, AesSeal("a secret of thirty-two characters"))
+    sealed_store.put("team/sealed/b.jsonl", json.dumps(row).encode())
+    sealed = preflight(pod, order(suite={"objectStore": {"store": "s", "key": "team/sealed/"}}), **environment)
 
     assert (folder.report.problems, entries) == ([], ["a", "b"])
     assert (file.report.problems, [entry.task_id for entry in index(results).entries]) == ([], ["b"])
     assert problems_of(missing) == ["store s: team/x.json: does not exist; create it with the suite's rows"]
+    (problem,) = problems_of(sealed)
+    assert problem.startswith("store s: team/sealed/b.jsonl: is sealed with a held-out seed, or was deleted meanwhile")
     assert KEY not in json.dumps([folder.log, file.log, missing.log])
 
 

@@ -10,7 +10,9 @@ from tests.runner.jobs import MemoryStore
 
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.sealed import SealedStore, SealError
 from opsgym_runner.pod.retrying_store import RetryingStore
+from opsgym_runner.recording.seal import AesSeal
 
 QUICK = Backoff(initial_s=0.001, maximum_s=0.002)
 
@@ -54,6 +56,18 @@ def test_retrying_ends_with_the_last_error() -> None:
 
     assert f"refused {flaky.tries}" in str(raised.value)
     assert flaky.tries > 2
+
+
+def test_what_the_held_out_seed_does_not_open_is_tried_once() -> None:
+    inner = MemoryStore()
+    SealedStore(inner, AesSeal("a secret of thirty-two characters")).put("k", b"row")
+    other = SealedStore(inner, AesSeal("another secret of thirty-two chars"))
+    waits: list[float] = []
+    stop = threading.Event()
+    stop.wait = waits.append  # type: ignore[assignment,method-assign]
+    with pytest.raises(SealError):
+        RetryingStore(other, stop, backoff=QUICK).get("k")
+    assert waits == []
 
 
 def test_a_stopping_pod_tries_once_more_and_then_waits_no_longer() -> None:

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +26,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import FrozenTask
 from opsgym_core.store.local import LocalStore
-from opsgym_core.store.sealed import SEALED_MESSAGE, SealedStore
+from opsgym_core.store.sealed import SEALED_ERROR, SEALED_MESSAGE, SealedStore
 from opsgym_domains.kit.admin_token import AdminToken, new_token
 from opsgym_runner.pod.message import summary_of
 from opsgym_runner.pod.retrying_store import RetryingStore
@@ -465,16 +466,70 @@ def test_a_pod_whose_gyms_cannot_be_replaced_ends_and_the_rest_is_not_touched(po
     assert outcomes(pod, *refs) == [["passed/"], ["infra_error/gym_lost"], []]
 
 
-def test_the_message_of_a_held_out_trial_quotes_no_task(pod: Pod) -> None:
-    pod.environment["OPSGYM_HELD_OUT_SEED"] = "a secret of thirty-two characters"
-    store = SealedStore(pod.store, AesSeal(pod.environment["OPSGYM_HELD_OUT_SEED"]))
+SEED_VARIABLE = "OPSGYM_HELD_OUT_SEED"
+SECRET = "a secret of thirty-two characters"
+
+
+@pytest.fixture
+def sealed(pod: Pod) -> Pod:
+    """The pod, with the held-out seed that its store is sealed with."""
+    pod.environment[SEED_VARIABLE] = SECRET
+    return replace(pod, store=SealedStore(pod.store, AesSeal(SECRET)))
+
+
+def test_the_message_of_a_held_out_trial_quotes_no_task(pod: Pod, sealed: Pod) -> None:
     secret = {**ROW, "gym_servers_config": [{"mcp_server_name": "Nadia's notes"}]}
     frozen = FrozenTask(row=secret, seeds={})
-    store.put(RunKeys(RUN).suite_task("rename-first"), frozen.model_dump_json().encode())
+    sealed.store.put(RunKeys(RUN).suite_task("rename-first"), frozen.model_dump_json().encode())
 
-    ended = pod.task(job_spec(NOWHERE))
+    ended = sealed.task(job_spec(NOWHERE, held_out=True))
 
     assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.CONFIG_ERROR)
     assert ended.summary.message == SEALED_MESSAGE
     assert b"Nadia" not in pod.everything()
-    assert "Nadia" in AttemptRecord.from_json(store.get(pod.keys.attempt(0)) or b"").message
+    assert "Nadia" in sealed.attempt().message
+
+
+def test_a_provider_that_quotes_the_prompt_of_a_held_out_task_is_quoted_nowhere(
+    pod: Pod, sealed: Pod, gym_url: str
+) -> None:
+    sealed.freeze()
+    quote = ROW["user_prompt"][:30]
+    refusal = refuses(403, f"the input was flagged: {quote}")
+    with serving(StubModel(refusal).app) as url:
+        ended = sealed.task(job_spec(gym_url, model=hosted(url), held_out=True), KEY_0=KEY)
+
+    assert (ended.code, ended.summary.reason) == (Exit.INFRA_ERROR, "model_auth")
+    assert ended.summary.message == f"model m: HTTP 403; {SEALED_ERROR}"
+    assert quote.encode() not in pod.everything()
+    assert pod.attempt().message == ended.summary.message
+    assert quote in sealed.attempt().message
+
+
+def test_a_held_out_trial_does_not_start_without_the_seed(pod: Pod, sealed: Pod) -> None:
+    sealed.freeze()
+    before = pod.everything()
+
+    ended = pod.task(job_spec(NOWHERE, held_out=True), **{SEED_VARIABLE: ""})
+
+    assert ended.code == Exit.NO_JOB_SPEC
+    assert f"{SEED_VARIABLE} is not set" in ended.message.decode()
+    assert list(pod.store.keys(pod.keys.attempts)) == []
+    assert before in pod.everything()
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_a_trial_of_another_held_out_seed_is_a_config_error_and_not_tried_again(
+    pod: Pod, sealed: Pod, scored: bool
+) -> None:
+    sealed.freeze()
+    if scored:
+        sealed.store.put(pod.keys.record, b"{}")
+
+    ended = pod.task(job_spec(NOWHERE, held_out=True), **{SEED_VARIABLE: "another secret of thirty-two chars"})
+
+    assert (ended.code, ended.summary.outcome) == (Exit.DONE, Outcome.CONFIG_ERROR)
+    assert ended.summary.reason == "held_out_seed"
+    assert "it is sealed with another held-out seed" in ended.summary.message
+    assert pod.attempt().message == ended.summary.message
+    assert "store unreachable, retrying" not in json.dumps(ended.log)

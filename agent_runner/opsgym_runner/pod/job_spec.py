@@ -31,7 +31,7 @@ from opsgym_api.records.job_spec import (
 )
 from opsgym_api.records.store_gateway import ENV_STORE_TOKEN
 from opsgym_api.validation import problems_of
-from opsgym_core.planning.held_out import ENV_SEED, seed_of
+from opsgym_core.planning.held_out import seed_of
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
@@ -87,24 +87,19 @@ def trials_of(spec: JobSpec, environment: Mapping[str, str]) -> Sequence[TrialRe
     return trials_at(spec.trials, spec.trials_per_pod, int(index))
 
 
-def result_store(environment: Mapping[str, str]) -> Store:
-    """The result store; with a held-out seed, what is written of tasks is sealed.
+def result_store(environment: Mapping[str, str], *, held_out: bool) -> Store:
+    """The result store; of a run with a held-out suite, what is written of tasks is sealed.
 
     Raises:
-        UnusableJobSpec: Its URL is missing or invalid, or the held-out seed is too short.
+        UnusableJobSpec: Its URL is missing or invalid, or the suite is held out and the seed is missing or too short.
     """
     store = _opened(ENV_STORE, environment, STORE_ENV_PREFIX)
-    if not is_held_out_pod(environment):
+    if not held_out:
         return store
     try:
         return SealedStore(store, AesSeal(seed_of(environment, "pod")))
     except InputError as error:
         raise UnusableJobSpec(str(error)) from None
-
-
-def is_held_out_pod(environment: Mapping[str, str]) -> bool:
-    """Whether the pod plays tasks of a held-out suite."""
-    return ENV_SEED in environment
 
 
 def suite_store(environment: Mapping[str, str]) -> Store:
@@ -143,7 +138,8 @@ def recordings_folder(environment: Mapping[str, str]) -> Path:
 def _opened(variable: str, environment: Mapping[str, str], prefix: str) -> Store:
     location = _required(environment, variable)
     if location.startswith(("http://", "https://")):
-        return GatewayStore(location, Path(_required(environment, ENV_STORE_TOKEN)))
+        # A gateway passes on what is sealed; `open_store` does not.
+        return SealedStore(GatewayStore(location, Path(_required(environment, ENV_STORE_TOKEN))))
     secret = environment.get(f"{prefix}AWS_SECRET_ACCESS_KEY")
     access = S3Access(
         endpoint_url=environment.get(f"{prefix}AWS_ENDPOINT_URL_S3") or None,

@@ -52,7 +52,7 @@ def main(environment: Mapping[str, str]) -> int:
     configure_logs(environment)
     try:
         spec = read_job_spec(environment, PreflightSpec)
-        store = result_store(environment)
+        store = result_store(environment, held_out=spec.suite.held_out)
         with Heartbeat(environment).in_thread(), tempfile.TemporaryDirectory() as scratch:
             report, code = _checked(spec, store, environment, Path(scratch))
     except UnusableJobSpec as error:

@@ -1,7 +1,7 @@
 """A store that retries failed operations, so that an outage of minutes does not cost an attempt its results.
 
 Invariant: an operation ends in success, or in the store's last error once the retry time is over or the pod has been
-asked to stop; from then on every operation is tried once.
+asked to stop; from then on every operation is tried once. An object that the held-out seed does not open is tried once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import structlog
 
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.sealed import SealError
 
 T = TypeVar("T")
 RETRY_S = 300.0
@@ -75,6 +76,8 @@ class RetryingStore:
             wait = self._backoff.delay(attempt)
             try:
                 return operation()
+            except SealError:
+                raise  # no other try opens what the pod's seed does not
             except StoreError as error:
                 now = time.monotonic()
                 until = now + self._retry_s if until is None else until

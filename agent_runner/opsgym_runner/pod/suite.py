@@ -6,7 +6,7 @@ Invariant: every row of the source is in the index under a unique id, unreadable
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from opsgym_api.errors import InputError
@@ -40,6 +40,8 @@ class Source:
     """File or folder of rows."""
     tree: Path
     """Folder of the rows and their seeds; no file outside it is read."""
+    unread: tuple[str, ...] = ()
+    """Keys of its objects that are sealed, or were deleted while the suite was read."""
 
 
 @dataclass
@@ -70,11 +72,11 @@ def fetched(suite: Suite, store: Store, folder: Path) -> Source:
     keys = [name for name in store.keys(prefix) if all(part and part[0] != "." for part in name.split("/"))]
     rows = [name for name in keys if name == key or (name.rpartition("/")[0] + "/" == key and _holds_rows(name))]
     texts = [name for name in keys if name.endswith(_TEXT_FILES) and "/" not in name.removeprefix(prefix)]
-    _copy(store, [*rows, *texts], prefix, folder)
+    unread = _copy(store, [*rows, *texts], prefix, folder)
     source = Source(label, key, folder if key.endswith("/") else folder / key.removeprefix(prefix), folder)
     seeds = _named_seeds(source)
-    _copy(store, [name for name in keys if name.rpartition("/")[2] in seeds], prefix, folder)
-    return source
+    unread += _copy(store, [name for name in keys if name.rpartition("/")[2] in seeds], prefix, folder)
+    return replace(source, unread=tuple(unread))
 
 
 def _holds_rows(name: str) -> bool:
@@ -91,18 +93,30 @@ def _named_seeds(source: Source) -> set[str]:
     return {PurePosixPath(name).name for name in names if not name.startswith(BUILTIN)}
 
 
-def _copy(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> None:
+def _copy(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[str]:
+    """Copies objects into a folder; returns the keys of those that cannot be read."""
+    unread: list[str] = []
+
     def copy(key: str) -> None:
+        content = store.get(key)
+        if content is None:
+            unread.append(key)
+            return
         file = folder / key.removeprefix(prefix)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(store.get(key) or b"")
+        file.write_bytes(content)
 
     for_each(copy, keys)
+    return sorted(unread)
 
 
 def read_suite(suite: Suite, source: Source) -> Frozen:
     """Reads the rows and seeds of a suite, and collects their problems."""
     frozen = Frozen()
+    if source.unread:
+        problem = "is sealed with a held-out seed, or was deleted meanwhile; name a suite that is in clear"
+        frozen.findings += [Finding(where=f"{source.label}: {key}", problem=problem) for key in source.unread]
+        return frozen
     if not source.rows.exists():
         where = f"{source.label}: {source.name}"
         frozen.findings.append(Finding(where=where, problem="does not exist; create it with the suite's rows"))

@@ -29,7 +29,7 @@ from opsgym_api.records.version import unreadable_because
 from opsgym_core.common.clock import utc_text
 from opsgym_core.common.logs import configure_logs
 from opsgym_core.store.base import StoreError
-from opsgym_core.store.sealed import clear_message
+from opsgym_core.store.sealed import SealError, clear_message
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.models.litellm_lib import load_litellm
@@ -40,7 +40,6 @@ from opsgym_runner.pod.job_resolution import resolve_job
 from opsgym_runner.pod.job_spec import (
     UnusableJobSpec,
     admin_tokens,
-    is_held_out_pod,
     read_job_spec,
     result_store,
     trials_of,
@@ -70,7 +69,7 @@ def main(environment: Mapping[str, str]) -> int:
         spec = read_job_spec(environment, JobSpec)
         refs = trials_of(spec, environment)
         stopping = threading.Event()
-        store = RetryingStore(result_store(environment), stopping)
+        store = RetryingStore(result_store(environment, held_out=spec.held_out), stopping)
         tokens = admin_tokens(spec)
     except UnusableJobSpec as error:
         log.critical("cannot start", error=str(error))
@@ -208,6 +207,21 @@ class TaskPod:
             StoreError: The store is lost.
             _GymsLostError: The gym servers cannot be replaced; the attempt is recorded.
         """
+        try:
+            return await self._play_opened(runner, gate, gyms)
+        except SealError as error:
+            number = next_attempt(await asyncio.to_thread(self._store.keys, self._keys.attempts))
+            record = await self._write_unstarted(number, config_error(ConfigReason.HELD_OUT_SEED, str(error)))
+            self._write_message(record)
+            log.warning("the held-out seed is not the run's", problem=str(error))
+            return exit_of(record)
+
+    async def _play_opened(self, runner: Runner, gate: StoreStartGate, gyms: GymProcesses) -> Exit:
+        """As `_play`.
+
+        Raises:
+            SealError: The held-out seed is not the one that the run's objects are sealed with.
+        """
         scored = await asyncio.to_thread(self._store.get, self._keys.record)
         if scored is not None:
             log.info("trial already scored")
@@ -332,7 +346,7 @@ class TaskPod:
             return
         size = message_limit(len(self._spec.gyms) + _OTHER_CONTAINERS)
         summary = summary_of(record)
-        if summary.message and is_held_out_pod(self._environment):
+        if summary.message and self._spec.held_out:
             summary = replace(summary, message=clear_message(summary.reason, summary.message))
         write_message(self._environment, fitted_summary(summary, size))
 

@@ -115,6 +115,8 @@ class JobSpec(Stored):
     agent: Agent
     limits: Limits
     access: Access
+    held_out: bool = False
+    """Whether what is stored of its tasks is sealed; a pod without the held-out seed then does not start."""
     gyms: dict[str, str]
     """Base URL inside the pod by domain."""
     admin_token_files: dict[str, str] = {}

@@ -148,6 +148,7 @@ def job_spec(run: ObservedRun, job: TaskJob, config: OperatorConfig) -> JobSpec:
         agent=_agent_of(spec, job.cell),
         limits=spec.limits,
         access=spec.suite.access,
+        held_out=spec.suite.held_out,
         gyms={domain: f"http://127.0.0.1:{port}" for domain, port in gym_ports(job.gyms, config).items()},
         admin_token_files={domain: admin_token_file(domain) for domain in own_gyms(job.gyms, config)},
         trials=list(job.trials),

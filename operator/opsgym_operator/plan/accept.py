@@ -2,8 +2,8 @@
 
 Invariant: every refusal names the object and the field to fix; whatever can be checked without a pod is checked here,
 before any pod starts. A frozen run is refused only for its result store, for credentials that are not allowed, since
-its models are read from the store, and for pods that are not allowed, since without their profile they might run where
-they must not: nothing else of the installation stops it.
+its models are read from the store, for pods that are not allowed, since without their profile they might run where they
+must not, and for a held-out seed that is gone, since its rows do not open: nothing else of the installation stops it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     # A run with Jobs is frozen, also while its store is not read: models and queues that changed since do not stop it.
     frozen = bool(frozen_models) or (run.stored is None and bool(namespace.jobs_by_run.get(run.uid)))
     refusals = [*_stores(run.namespace, spec, config, frozen=frozen)]
-    refusals += _pods(run.namespace, spec.pods or PodOptions(), config)
+    refusals += [*_pods(run.namespace, spec.pods or PodOptions(), config), *_held_out(spec, config)]
     if not frozen:
-        refusals += [*_queue(spec, namespace), *_suite(spec, config), *_models(run.name, spec, namespace)]
+        refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
     models = frozen_models
     if not frozen:
         models = {entry.name: _resolve(entry, namespace) for entry in spec.all_models if _is_known(entry, namespace)}
@@ -170,13 +170,16 @@ def _queue(spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal
         yield _Refusal(Reason.PRIORITY_CLASS_NOT_FOUND, message)
 
 
-def _suite(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
+def _held_out(spec: EvalRunSpec, config: OperatorConfig) -> Iterator[_Refusal]:
     if spec.suite.held_out and config.held_out_secret is None:
         message = (
             "spec.suite.heldOut: this installation has no held-out seed; have heldOut.secret set in its Helm values, "
             "or use variant"
         )
         yield _Refusal(Reason.SUITE_NOT_ALLOWED, message)
+
+
+def _suite(spec: EvalRunSpec) -> Iterator[_Refusal]:
     if spec.suite.path is not None:
         message = "spec.suite.path: a cluster cannot read local files; use builtin, configMap or objectStore"
         yield _Refusal(Reason.NOT_IN_CLUSTER, message)

@@ -109,6 +109,7 @@ def _content(run: ObservedRun, resolved: ResolvedSpec, config: OperatorConfig) -
         "images": config.images.model_dump(mode="json"),
         "pods": config.pods.model_dump(mode="json"),
         "logLevel": config.log_level,
+        **({"heldOutSecret": config.held_out_secret} if spec.suite.held_out else {}),
     }
     return json.dumps(content, sort_keys=True)
 

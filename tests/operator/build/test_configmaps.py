@@ -53,6 +53,7 @@ def test_a_job_spec_config_map_whole() -> None:
         "agent": Agent(name="react").model_dump(),
         "limits": Limits().model_dump(),
         "access": Access.PUBLISHED.value,
+        "held_out": False,
         "gyms": {"itsm": "http://127.0.0.1:8801", "csm": "http://127.0.0.1:8802"},
         "admin_token_files": {"itsm": "/etc/opsgym/admin/gym-itsm", "csm": "/etc/opsgym/admin/gym-csm"},
         "trials": [{"task_id": "a", "trial": 0}, {"task_id": "b", "trial": 0}, {"task_id": "a", "trial": 1}],

@@ -256,6 +256,16 @@ def test_the_models_of_a_frozen_run_are_checked_too_since_they_come_from_the_sto
     assert summary.reason is Reason.CREDENTIALS_NOT_ALLOWED
 
 
+def test_a_frozen_run_whose_held_out_seed_is_gone_is_refused_instead_of_failing_each_trial() -> None:
+    held_out = run(suite={"builtin": "quickstart", "heldOut": True})
+    stored = replace(held_out, stored=stored_state({"best": GPT.spec}))
+    assert isinstance(accept(stored, NAMESPACE, CONFIG.model_copy(update={"held_out_secret": "quiz"})), ResolvedSpec)
+    summary = accept(stored, NAMESPACE, CONFIG)
+    assert isinstance(summary, RunSummary)
+    assert summary.reason is Reason.SUITE_NOT_ALLOWED
+    assert "this installation has no held-out seed" in summary.message
+
+
 def stored_state(models: dict[str, ModelSpec]) -> StoredState:
     fleet = Fleet()
     fleet.models["gpt"] = GPT

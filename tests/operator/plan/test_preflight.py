@@ -17,6 +17,7 @@ from opsgym_api.records.job_spec import Finding, PreflightReport, PreflightSpec
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.gates.judge import Baseline
+from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import (
     ContainerError,
     ObservedNamespace,
@@ -52,9 +53,9 @@ class World:
         )
         return replace(seen, runs=(run,), pods=self.pods)
 
-    def plan(self, seconds: float = 0) -> Desired:
+    def plan(self, seconds: float = 0, config: OperatorConfig = CONFIG) -> Desired:
         self.fleet.now += timedelta(seconds=seconds)
-        [desired] = plan(self.observed(), CONFIG, self.fleet.now, "1.0").values()
+        [desired] = plan(self.observed(), config, self.fleet.now, "1.0").values()
         self.run.status = desired.status or self.run.status
         return desired
 
@@ -226,6 +227,17 @@ def test_a_changed_evalmodel_is_checked_at_once() -> None:
     [config_map, job] = world.manifests(desired)
     assert config_map["metadata"]["name"] == job["metadata"]["name"] != old
     assert desired.delete == (ObjectRef("Job", old), ObjectRef("ConfigMap", old))
+
+
+def test_a_preflight_with_another_held_out_secret_is_another_one() -> None:
+    def name_of(suite: dict[str, Any], secret: str) -> str:
+        desired = World(suite=suite).plan(config=CONFIG.model_copy(update={"held_out_secret": secret}))
+        [job] = [one for one in desired.create if isinstance(one, PreflightJob)]
+        return job.name
+
+    held_out, public = {"builtin": "quickstart", "heldOut": True}, {"builtin": "quickstart"}
+    assert name_of(held_out, "quiz") != name_of(held_out, "exam")
+    assert name_of(public, "quiz") == name_of(public, "exam")
 
 
 def test_a_preflight_without_a_report_stalls_the_run_with_its_cause() -> None:
