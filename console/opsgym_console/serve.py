@@ -69,7 +69,7 @@ async def _serve(options: ServeOptions, access: Access) -> None:
     if options.labelling is None:
         console = Console(_run_cache(options), access)
     else:
-        source = StoreSource(options.store)
+        source = StoreSource(options.store, options.labelling.opened)
         console = Console(RunCache([source]), access, labelling=Labelling(source, options.labelling))
     await serve_console(console, options.host, options.port, lambda port: _print_address(options, port))
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -15,6 +16,8 @@ from playwright.sync_api import Browser, expect
 from tests.cli.runs import put_run, put_transcript, put_trial
 from tests.console.harness import cells, serving, visiting
 
+from opsgym.commands.held_out import store_of_run
+from opsgym.main import invoke
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_console.analysis.failures import Mode
@@ -22,12 +25,16 @@ from opsgym_console.analysis.failures.labels import people, read_person
 from opsgym_console.analysis.failures.sampling import labelling_order
 from opsgym_console.server.labelling import Labelling, LabellingOptions
 from opsgym_console.server.sources import StoreSource
+from opsgym_core.planning.held_out import ENV_SEED
 from opsgym_core.results.load import load_rows
 from opsgym_core.store.local import LocalStore
+from opsgym_core.store.sealed import SealedStore
+from opsgym_runner.recording.seal import AesSeal
 
 RUN = "demo.0123456789ab"
 TASKS = [f"t{number}" for number in range(8)]
 HOSTILE = "<img src=x onerror=alert(1)> I cannot do that."
+SECRET = "a secret of thirty-two characters"
 SENT = {"content-type": "application/json"}
 
 
@@ -163,6 +170,31 @@ def test_a_console_that_only_shows_runs_has_no_page_for_labels(tmp_path: Path) -
     with serving(StoreSource(str(tmp_path))) as url:
         assert httpx.get(f"{url}/label/").status_code == 404
         assert send(url).status_code in {404, 405}
+
+
+def test_labels_of_a_run_with_a_held_out_suite_are_sealed(store: LocalStore) -> None:
+    sealed = SealedStore(store, AesSeal(SECRET))
+    suite = {"builtin": "quickstart", "heldOut": True}
+    put_run(sealed, RUN, cells("t0"), spec={"suite": suite})
+    cell = cells("t0")[0].cell
+    put_trial(sealed, RUN, "t0", Outcome.FAILED, cell, answer="Nadia left")
+    put_transcript(sealed, RUN, "t0", TranscriptEvent(kind="assistant", content="Nadia left", step=1), cell=cell)
+    opened = partial(store_of_run, run=RUN, environment={ENV_SEED: SECRET})
+    source = StoreSource(str(store.root), opened)
+    with serving(source, labelling=Labelling(source, LabellingOptions(RUN, 6, opened))) as url:
+        assert httpx.get(f"{url}/api/label/trials/0").json()["answer"] == "Nadia left"
+        assert send(url, remark="Nadia is in the answer").status_code == 201
+    (labels,) = read_person(sealed, RUN, "ada")
+    assert labels.remark == "Nadia is in the answer"
+    assert not [key for key in store.keys("") if b"Nadia" in (store.get(key) or b"")]
+
+
+def test_a_run_with_a_held_out_suite_is_not_labelled_without_the_seed(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_run(store, RUN, cells("t0"), spec={"suite": {"builtin": "quickstart", "heldOut": True}})
+    assert invoke(["failures", "label", RUN, "--store", str(store.root), "--port", "0"]) == 2
+    assert f"has a held-out suite; set {ENV_SEED} to read its tasks and transcripts" in capsys.readouterr().err
 
 
 def test_the_command_prints_the_address_of_the_page(url: str, store: LocalStore) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -333,11 +335,14 @@ def failures_label(run: str, sample: int, host: str, port: int, token_file: Path
     A person sees what the agent did and which verifiers failed, not what rules, a judge or other people say. Labels
     are stored once for each person and trial, beside the run. RUN is named as for `opsgym results`.
     """
+    from opsgym.commands.held_out import store_of_run
     from opsgym_console.serve import ServeOptions, serve
     from opsgym_console.server.labelling import LabellingOptions
 
-    store, record = locator.load_record(run)
-    serve(ServeOptions(store.name, None, host, port, token_file, None, (), LabellingOptions(record.run, sample)))
+    store, record = locator.load_record(run, texts=True)
+    opened = partial(store_of_run, run=record.run, environment=os.environ)
+    labelling = LabellingOptions(record.run, sample, opened)
+    serve(ServeOptions(store.name, None, host, port, token_file, None, (), labelling))
     return 0
 
 

@@ -86,15 +86,15 @@ class RunLocator:
         )
         return store, rows
 
-    def load_record(self, run: str) -> tuple[Store, RunRecord]:
-        """The `run.json` of a run, and its store.
+    def load_record(self, run: str, *, texts: bool = False) -> tuple[Store, RunRecord]:
+        """The `run.json` of a run, and its store; with `texts`, one that opens those of a held-out suite.
 
         Raises:
             InputError: There is no such run.
             StoreError: The store cannot be read.
             ClusterError: The cluster cannot be queried.
         """
-        return self._read(run, load_record)
+        return self._read(run, load_record, texts=texts)
 
     def _read(self, run: str, reader: Reader[T], *, texts: bool = False) -> tuple[Store, T]:
         """Reads a run; with `texts`, from a store that opens those of a held-out suite."""

@@ -8,7 +8,7 @@ of a request becomes a key of the store but the person's name, which is checked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeAlias
@@ -29,7 +29,7 @@ from opsgym_console.analysis.failures.modes import definition
 from opsgym_console.analysis.failures.sampling import labelling_order
 from opsgym_console.server import pages
 from opsgym_console.server.requests import from_another_site
-from opsgym_console.server.sources import Source
+from opsgym_console.server.sources import Source, as_it_is
 from opsgym_core.common.clock import now_text
 from opsgym_core.results.load import load_rows
 from opsgym_core.results.transcripts import read_transcript
@@ -57,6 +57,8 @@ class LabellingOptions:
     run: str
     sample: int
     """Number of trials at most."""
+    opened: Callable[[Store], Store] = as_it_is
+    """The store as the run's texts are read from it and labels are written to it."""
 
 
 _Trial: TypeAlias = tuple[Cell, str, int]

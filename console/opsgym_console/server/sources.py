@@ -44,19 +44,26 @@ class Source(Protocol):
         ...
 
 
+def as_it_is(store: Store) -> Store:
+    """The store, in which nothing of a held-out suite is opened."""
+    return store
+
+
 class StoreSource:
     """A store by its location.
 
     Args:
         location: A folder, or `s3://BUCKET/PREFIX`.
+        opened: The store as queries need it.
 
     Raises:
         InputError: The location is not valid.
     """
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, opened: Callable[[Store], Store] = as_it_is) -> None:
         self.name = location
-        self._store: Store | None = open_store(location)
+        self._as_needed = opened
+        self._store: Store | None = opened(open_store(location))
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="store")
 
     async def read(self, query: Callable[[Store], T]) -> T:
@@ -74,7 +81,7 @@ class StoreSource:
     def _opened(self) -> Store:
         store = self._store
         if store is None:
-            store = self._store = open_store(self.name)
+            store = self._store = self._as_needed(open_store(self.name))
         return store
 
 
