@@ -161,6 +161,17 @@ def test_variants_of_a_suite_are_compared(store: LocalStore, capsys: pytest.Capt
     assert {(row["variant"], row["spread"]) for row in alone} == {("0", "")}
 
 
+def test_a_held_out_run_stands_beside_no_other_variant_since_seeds_have_no_names(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in ("v.0", "v.1"):
+        spec = {"suite": {"builtin": "csm-core", "heldOut": True}}
+        put_run(store, run, [PlannedCell(cell=CELL, task_ids=["a"])], spec=spec)
+        passed(store, run, CELL, {"a": (int(run == "v.0"),)})
+    rows = records(stdout_of(capsys, "results", "v.0", "--by", "variant", "--format", "csv"))
+    assert [(row["variant"], float(row["success_rate"])) for row in rows] == [("held-out", 1)]
+
+
 def test_the_command_offers_every_breakdown() -> None:
     (option,) = (parameter for parameter in cli.commands["results"].params if parameter.name == "by")
     assert list(option.type.choices) == list(BREAKDOWNS)  # type: ignore[attr-defined]

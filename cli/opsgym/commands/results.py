@@ -15,7 +15,7 @@ from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, ne
 from opsgym.formats.numbers import not_scored_text
 from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Column, Kind, Table, write_out
-from opsgym_api.records.run import RunRecord
+from opsgym_api.records.run import RunRecord, is_held_out
 from opsgym_core.planning.rounds import current_look, rounds_text
 from opsgym_core.results.load import list_runs, load_rows
 from opsgym_core.results.rows import RunRows
@@ -124,9 +124,12 @@ def results(run: str, form: str, by: str | None, out: Path | None, locator: RunL
     return Exit.OK
 
 
-def _variants(store: Store, run: RunRecord) -> dict[int, Summary]:
+def _variants(store: Store, run: RunRecord) -> dict[str, Summary]:
     """Scores of the runs of a store that differ from a run in the variant only, by variant, in order."""
-    return {variant: summarise(load_rows(store, name)) for variant, name in runs_of_variants(store, run).items()}
+    return {
+        "held-out" if is_held_out(run.spec) else str(variant): summarise(load_rows(store, name))
+        for variant, name in runs_of_variants(store, run).items()
+    }
 
 
 def _print(run_results: Results, by: str | None, out: Path | None) -> None:

@@ -81,8 +81,9 @@ class Results:
 
     rows: RunRows
     summary: Summary
-    variants: Mapping[int, Summary] = field(default_factory=dict)
-    """Scores of the runs that differ from this one in the suite's variant only, its own included; for `by_variant`."""
+    variants: Mapping[str, Summary] = field(default_factory=dict)
+    """Scores of the runs that differ from this one in the suite's variant only, its own included, by the variant's
+    label; for `by_variant`."""
 
     @cached_property
     def _profiles(self) -> Mapping[str, str]:
@@ -239,7 +240,7 @@ def by_variant(results: Results) -> Table:
     for variant, summary in results.variants.items():
         for cell in summary.cells:
             of_cell = results.names(cell.cell)
-            row = {**of_cell, "variant": str(variant), **_success(cell.score.success), **nothing}
+            row = {**of_cell, "variant": variant, **_success(cell.score.success), **nothing}
             scores.setdefault(tuple(of_cell.values()), []).append(row)
     return with_unscored(columns, [row for rows in scores.values() for row in (*rows, *_over_variants(rows))])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import stdev
 from typing import Any
 
-from opsgym_api.records.run import RunRecord, variant_of
+from opsgym_api.records.run import RunRecord, is_held_out, variant_of
 from opsgym_core.results.load import list_runs
 from opsgym_core.results.statistics import Interval, mean, sample_interval
 from opsgym_core.store.base import Store
@@ -45,10 +45,14 @@ def spread_of(rates: Sequence[float]) -> Spread | None:
 def runs_of_variants(store: Store, run: RunRecord) -> dict[int, str]:
     """The newest run of each variant among those that differ from a run in the variant only, by variant, in order.
 
+    A run with a held-out suite is alone: which of the others have its seed is in none of them.
+
     Raises:
         InputError: A `run.json` is not valid.
         StoreError: The store cannot be read.
     """
+    if is_held_out(run.spec):
+        return {variant_of(run.spec): run.run}
     alike = {
         variant_of(other.spec): other.run
         for other in list_runs(store).runs
