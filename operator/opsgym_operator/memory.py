@@ -1,4 +1,4 @@
-"""Settings of the process that bound what libraries take of its memory. Each is measured in docs/scale.md."""
+"""Settings of the process that bound what libraries take of its memory. docs/design.md has the reasons."""
 
 from __future__ import annotations
 
