@@ -188,6 +188,10 @@ def _cited_rules(authored: AuthoredTask) -> Iterator[str]:
         yield "no verifier cites a rule of the policy"
     if unknown := cited - authored.policy_rules:
         yield f"verifiers cite rules that are not in the system prompt: {_list(unknown)}"
+    planned = {rule for step in authored.task.plan or [] for rule in _CITED_RULE.findall(step)}
+    amended = {event.amend.rule for event in authored.task.events if event.amend}
+    if unknown := planned - authored.policy_rules - amended:
+        yield f"the plan cites rules that neither the system prompt nor an event states: {_list(unknown)}"
 
 
 def _strict_access(authored: AuthoredTask) -> Iterator[str]:

@@ -262,7 +262,7 @@ def _two_years(systems: Systems) -> Job:
         "Duncan, have entered the renewal, and of which type of contract. Which type is it?",
         (
             "Read contracts and entitlements, the thread (two years at this year's price), file and channel.",
-            "Enter a draft of the same type from the day after the old one ends (CSM-CON-1, CON-3).",
+            "Enter a draft of the same type from the day after the old one ends (CSM-CON-1, CSM-CON-3).",
             "Answer, comment and post.",
         ),
         (*looked, *entered, *replied, *commented, *posted),
@@ -344,7 +344,7 @@ def _one_more_year(systems: Systems) -> Job:
         "entitlements moved?",
         (
             "Read contracts, entitlements and contacts, and the labels of the right file of that name.",
-            "Enter the signed contract for 2027, and move the entitlements of the old one (CSM-CON-1, CON-3).",
+            "Enter the signed contract for 2027, and move the entitlements of the old one (CSM-CON-1, CSM-CON-3).",
             "Extend the retention by a year, write to the primary contact, and post.",
         ),
         (*looked, *entered, *moved(moving), *lasting, *sent, *posted),
@@ -432,7 +432,7 @@ def _silence(systems: Systems) -> Iterator[Job]:
         "and that I've written to the contact, with number and my name. Reason, and time with Linnea?",
         (
             "Read case, SLAs, contact, entitlements, the group's members, channel and calendars.",
-            "The account has an entitlement of level enterprise: vip (CSM-ESC-2); alert the active manager (ESC-3).",
+            "The account has an enterprise entitlement: vip (CSM-ESC-2); alert the active manager (CSM-ESC-3).",
             "Write a new mail to the contact, enter the talk, and post.",
         ),
         (*looked, *raised("vip"), *wrote, *entered(local), *posted),

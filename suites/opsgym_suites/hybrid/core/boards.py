@@ -307,7 +307,7 @@ def _circle(systems: Systems) -> Iterator[Job]:
         "announce it, and when is it?",
         (
             "Read the case, its criteria, and who is in the channel and on the shared drive.",
-            "The channel has someone who is not in the circle: use the chat, and a file of the own (HR-CNF-2).",
+            "The channel has someone who is not in the circle: use the chat, and a file among one's own (HR-CNF-2).",
             "Find the first hour that suits both zones; enter it as private, and write the mail.",
         ),
         (*read_all, *done, *line),

@@ -212,7 +212,7 @@ def _arrow(systems: Systems) -> Iterator[Job]:
         "are free. Answer in their thread which day that is. What is the state of the case, and when do we look?",
         (
             "Read case, SLAs, contact, the article on the fault, and the thread: they turn it on Tuesday.",
-            "Set it to pending with its SLA paused and a reminder (CSM-CAS-6, SLA-4), link the article, and answer.",
+            "Set it to pending, its SLA paused, with a reminder (CSM-CAS-6, CSM-SLA-4); link the article, and answer.",
             "Enter the look for Wednesday, when both are free.",
         ),
         (*looked, *waits, *linked, *entered("11-18"), *replied),
@@ -343,9 +343,9 @@ def _meter(systems: Systems, one: Overnight) -> Job:
         (CSM, EMAIL, TEAMS, CALENDAR),
         one.prompt.format(case=case.number),
         (
-            "Set the case to pending, pause its SLA, remind the contact (CSM-CAS-6, SLA-4), and post it.",
+            "Set the case to pending, pause its SLA, remind the contact (CSM-CAS-6, CSM-SLA-4), and post it.",
             "On the next day read the case again: its short description decides.",
-            "Resolve it with the article (CSM-CAS-7, SLA-5): it says that the meter counts.",
+            "Resolve it with the article (CSM-CAS-7, CSM-SLA-5): it says that the meter counts.",
         ),
         first,
         f"{case.number} is resolved, the meter counts.",

@@ -117,7 +117,7 @@ def _escalated_with_a_call(systems: Systems) -> Draft:
         ),
         plan=(
             "Read the case, its SLAs, the account's entitlements and the members of the group.",
-            "Escalate with the first reason that applies (ESC-2), and alert every active manager of the group (ESC-3).",
+            "Escalate with the first reason that applies (CSM-ESC-2); alert the group's active managers (CSM-ESC-3).",
             "Note the case in the incident, and enter the call at the first time at which both are free.",
         ),
         gold=(*read, *on_gym(CSM.gym, raised), *alerted, *noted, *entered(start)),
@@ -437,7 +437,7 @@ def _solved_with_the_incident(systems: Systems) -> Draft:
         plan=(
             "Read case and incident; note the case, and write to its contact.",
             "In the afternoon read the incident again; it is resolved.",
-            "Link the article as the resolution, resolve the case, complete its SLA, send no internal article (KB-2).",
+            "Link the article as resolution, resolve the case, complete its SLA, send no internal article (CSM-KB-2).",
         ),
         gold=(*on_day(1, *first), *on_day(2, *looks, *done)),
         answer=f"{case.number} is resolved with the article on missing charts; its SLA is completed.",
@@ -820,7 +820,7 @@ def _contact_changes(systems: Systems) -> Draft:
         plan=(
             "Read case, contacts and incident; note the case, and write to its contact.",
             "On the next day read the contacts again: the first one has left, another one is primary.",
-            "Assign the case, start its SLAs from its creation (SLA-1), and write to the contact that it has now.",
+            "Assign the case, start its SLAs from its creation (CSM-SLA-1), and write to the contact that it has now.",
         ),
         gold=(*on_day(1, *first), *on_day(2, *looks, *sent_to(desk.user_of(after)))),
         answer=f"{case.number} is in progress with Elodie Marsh, its SLAs run, and Harriet Egerton has the next steps.",

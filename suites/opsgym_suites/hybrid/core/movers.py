@@ -147,7 +147,7 @@ def _clears_up(systems: Systems) -> Job:
         "about my move, to her alone, in its thread: who has the copies now, and that I am off the rota. Who is it?",
         (
             "Read HR, the archive with its permissions, the rota, the forwarding and the thread.",
-            "Transfer the archive within the company, and end the own roles (DRIVE-OWN-2, DRIVE-SHR-2).",
+            "Transfer the archive within the company, and end the actor's roles (DRIVE-OWN-2, DRIVE-SHR-2).",
             "Turn the forwarding off, delete the address (EMAIL-SET-1), and answer Linnea.",
         ),
         (*looked, *handed, *off, *replied),

@@ -112,7 +112,7 @@ def _certificate(systems: Systems) -> Iterator[Job]:
         "post?",
         (
             "Read the incident, its caller, the document, and Sunniva's reply in the channel.",
-            "Open the change with the incident's impact, priority, service, device and group (ITSM-CHG-2, CHG-3).",
+            "Open the change with the incident's impact, priority, service, device and group (ITSM-CHG-2, ITSM-CHG-3).",
             "Map it, put the incident on hold for it, and notify the caller (ITSM-INC-6); comment, and post in Causes.",
         ),
         (*looked, *opened(), *held, *noted, *in_teams(post(closed_room, text))),
@@ -413,7 +413,7 @@ def _withdrawn(systems: Systems) -> Iterator[Job]:
         (
             "Read cases, SLAs, entitlements, group, incident and calendars; note both numbers in the incident.",
             "Read the cases again: one was withdrawn, which is final (CSM-CAS-9).",
-            "Escalate the other one (CSM-ESC-2, ESC-3), and enter the talk at the first free time.",
+            "Escalate the other one (CSM-ESC-2, CSM-ESC-3), and enter the talk at the first free time.",
         ),
         (*looked, *noted, *again, *raised, *called),
         f"{kelder.number} is escalated, reason vip; {ashdown.number} was withdrawn and stays canceled.",

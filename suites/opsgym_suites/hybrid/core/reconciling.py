@@ -149,7 +149,7 @@ def _causes(systems: Systems) -> Iterator[Job]:
         (
             "Read the thread, the channels, and permissions of the file and of its shared drive.",
             "Add her to the private channel, and answer with its name.",
-            "End the role of one's own, comment, and report the role on the shared drive (DRIVE-SHR-5).",
+            "End the role on the file alone, comment, and report the role on the shared drive (DRIVE-SHR-5).",
         ),
         (*looked, *admitted, *off, *noted, *replied),
         "Mirabel Stone is in Causes. Tobiah Mercer has no role of his own on the file any more, but he is still a "

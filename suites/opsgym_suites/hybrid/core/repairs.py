@@ -246,7 +246,7 @@ def _second_pump(systems: Systems) -> Iterator[Job]:
         (
             "Read case, SLAs, entitlements, group, document and channel; escalate for impact (CSM-ESC-2), and alert.",
             "On the next day read the case again: both pumps run.",
-            "Resolve it with its article (CSM-CAS-7, SLA-5), withdraw the escalation, cancel the call, and post it.",
+            "Resolve it with its article (CSM-CAS-7, CSM-SLA-5), end the escalation, cancel the call, and post it.",
         ),
         day_one,
         f"{case.number} is resolved and no longer escalated, the call of 19 November is cancelled.",

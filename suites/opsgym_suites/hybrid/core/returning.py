@@ -111,7 +111,7 @@ def _parent(systems: Systems) -> Iterator[Job]:
         "more than see. My status in Teams: 'On parental leave'. Who has the quotes, and what is my last day of leave?",
         (
             "Read the thread, the reply, the delegates, the folder and the calendar.",
-            "Transfer both documents and lower the own role (DRIVE-SHR-1, DRIVE-OWN-2).",
+            "Transfer both documents and lower one's own role (DRIVE-SHR-1, DRIVE-OWN-2).",
             "Turn the reply on with both names (EMAIL-SET-4), share the calendar for reading, set the status.",
         ),
         (*looked, *handed, *away("12-19 00:00"), *shared, *shown),

@@ -341,7 +341,7 @@ def _guest_is_away(systems: Systems) -> Draft:
         plan=(
             "Read the incident, the members of its group, the bridge and the busy times of its guests.",
             "Take off the guest who is away all day; the other guests keep their answers.",
-            "Assign the incident to the member who is in (PRC-2), with the note.",
+            "Assign the incident to the member who is in (ITSM-PRC-2), with the note.",
         ),
         gold=(*read, *without, *gives),
         answer=f"Ruben Castellan comes, on 18 November at 09:00 in New York; {incident.number} is his.",

@@ -192,6 +192,7 @@ def _handover(world: World, scene: Handover) -> Draft:
     if scene.access is Access.STRICT and sum("owner" in one["roles"] for one in world.members(team)) == 1:
         wrong["steps down first"] = NegativeTrajectory(first_out, answer, "PRC-1")
     given = str(heir.given_name)
+    as_owner, last = ("TEA-1, PRC-9", "PRC-1") if scene.access is Access.STRICT else ("TEA-1", "TEA-1")
     return done(
         world,
         script,
@@ -200,8 +201,8 @@ def _handover(world: World, scene: Handover) -> Draft:
         prompt=scene.prompt,
         plan=(
             "Find the team, its members, the private channel with its members, and the post that names the people.",
-            "Make the heir an owner where that is missing; as an owner still, see to channel and tag (TEA-1, PRC-9).",
-            "Announce it in General and in the chat (MSG-1), set the status message, and step down last (PRC-1).",
+            f"Make the heir an owner where that is missing; as an owner still, see to channel and tag ({as_owner}).",
+            f"Announce it in General and in the chat (MSG-1), set the status message, and step down last ({last}).",
         ),
         answer=answer,
         names=(scene.team, given, scene.tag),
