@@ -299,7 +299,7 @@ def _former_name(systems: Systems) -> Draft:
             ),
         },
     )
-    return VERIFIERS.with_verifiers(systems.worlds, draft, rules={CSM.gym: {"update_user_details": "LKP-2"}})
+    return VERIFIERS.with_verifiers(systems.worlds, draft, rules={CSM.gym: {"update_user_details": "LKP-1"}})
 
 
 def _callers_away(systems: Systems) -> Draft:
