@@ -43,6 +43,8 @@ from opsgym_suites.teams.seeds.world import Actor as TeamMember
 LONDON, NEW_YORK, SYDNEY = "Europe/London", "America/New_York", "Australia/Sydney"
 NOW, OVERNIGHT, MORNING = on("11-16 10:00"), on("11-16 21:00"), on("11-17 09:00")
 """When tasks begin, when rows change between two days, and when the second day begins, in UTC."""
+ELSEWHERE_ALLOWED = "elsewhere-allowed"
+"""Tag of requests that one system forbids although another one allows them, or seems to."""
 STEP = timedelta(minutes=30)
 """Meetings start at full or at half hours."""
 
@@ -202,6 +204,11 @@ class Systems:
                 return start
             start += STEP
         raise LookupError(f"{', '.join(names)} have no common time until {last}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them, for instance `A, B and C`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def utc(text: str, zone: str | None) -> datetime:

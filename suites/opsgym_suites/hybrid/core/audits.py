@@ -11,7 +11,7 @@ from opsgym_suites.hr import calls as hr
 from opsgym_suites.hybrid.cast import DOMAIN
 from opsgym_suites.hybrid.core.calendars import busy
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_gym
@@ -393,7 +393,7 @@ def _cover(systems: Systems) -> Draft:
         HR.gym, *(hr.update_case(row, assigned_to=heirs[skills[row.hr_case_id]]) for row in cases)
     )  # fmt: skip
     third = next(row for row in systems.hr.open_cases(systems.in_hr(name)) if row.priority == "moderate")
-    answer = ", ".join(f"{row.number} is with {heirs[skills[row.hr_case_id]]}" for row in cases) + "."
+    answer = listed([f"{row.number} is with {heirs[skills[row.hr_case_id]]}" for row in cases]) + "."
     draft = Draft(
         slug="while-casper-is-away",
         actor=actors[HR.gym],

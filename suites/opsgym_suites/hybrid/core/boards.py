@@ -30,7 +30,7 @@ from opsgym_suites.hybrid.core.jobs import (
     written,
 )
 from opsgym_suites.hybrid.servers import CALENDAR, DRIVE, EMAIL, HR, TEAMS
-from opsgym_suites.hybrid.systems import LONDON, NEW_YORK, Systems
+from opsgym_suites.hybrid.systems import LONDON, NEW_YORK, Systems, listed
 from opsgym_suites.kit.answers import at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import Worlds
@@ -253,7 +253,7 @@ def _results(systems: Systems) -> Iterator[Job]:
         ),
         (*read_all, *board.meeting(board.start), *board.filed(), *board.mailed()),
         f"Before the results is on {board.in_words} in London, in Room Sluice, with your five managers: "
-        f"{', '.join(people)}. All of them read Figures for the talk.",
+        f"{listed(people)}. All of them read Figures for the talk.",
         board.when,
         ("list_events", "create_virtual_event_townhall", "get_user_profile"),
         {"enters it on the day itself": board.meeting(on("11-20 14:00"))},

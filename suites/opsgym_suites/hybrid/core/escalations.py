@@ -442,6 +442,12 @@ def _solved_with_the_incident(systems: Systems) -> Draft:
         gold=(*on_day(1, *first), *on_day(2, *looks, *done)),
         answer=f"{case.number} is resolved with the article on missing charts; its SLA is completed.",
         verifiers=(
+            answer_says(
+                "first_says_how_it_stands",
+                "The first answer says that the incident is in progress [REF-3]",
+                term("in_progress"),
+                day=1,
+            ),
             answer_says("says_it_is_resolved", "The answer says that it is resolved [REF-3]", term("resolved")),
         ),
         tools=("list_users", "find_entitlements", "update_knowledge", "find_product"),
@@ -573,7 +579,7 @@ def _watched(systems: Systems, *, slug: str, event: ScenarioEvent[Any], prompt: 
         answer=(
             f"{incident.number} is resolved: {case.number} is no longer escalated, and the call is cancelled."
             if over
-            else f"{incident.number} is on hold, so {case.number} stays escalated; the call begins at 11:00 there."
+            else f"{incident.number} is on hold, so {case.number} stays escalated; the call is at 11:00 in New York."
         ),
         verifiers=(
             answer_says("names_the_reason", "The answer names the reason [REF-3]", term("vip"), day=1),

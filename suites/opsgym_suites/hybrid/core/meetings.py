@@ -15,7 +15,7 @@ from opsgym_suites.csm import calls as service
 from opsgym_suites.hr import calls as hr
 from opsgym_suites.hybrid.core.calendars import busy, in_hours, is_free, meet
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.records import OPEN
 from opsgym_suites.kit.answers import all_of, at_time, on_date, term
@@ -113,7 +113,7 @@ def _met(systems: Systems, scene: Wanted) -> Draft:
         return meet(home, scene.title, time, scene.minutes, scene.zone, [*invited, *rooms], **scene.more)
 
     looked = (*scene.read, *on_gym(CALENDAR.gym, LIST, *(find_person(one.user) for one in guests)), free)
-    answer = f"{scene.title} is on {start.day} {start:%B} at {start:%H:%M} with {', '.join(scene.people)}."
+    answer = f"{scene.title} is on {start.day} {start:%B} at {start:%H:%M} with {listed(scene.people)}."
     actors = systems.actors(scene.actor, *scene.servers, CALENDAR)
     draft = Draft(
         slug=scene.slug,
@@ -446,9 +446,9 @@ def _one_by_one(systems: Systems) -> Draft:
     made = tuple(entered(day, name) for day, name in zip(days, people, strict=True))
     swapped = tuple(entered(day, name) for day, name in zip(days, reversed(people), strict=True))
     times = [slot(day, name) for day, name in zip(days, people, strict=True)]
-    answer = "; ".join(
-        f"{name} on {time.day} November at {time:%H:%M}" for name, time in zip(people, times, strict=True)
-    )
+    answer = listed(
+        [f"{name} on {time.day} November at {time:%H:%M}" for name, time in zip(people, times, strict=True)]
+    ) + "."  # fmt: skip
     actors = systems.actors(actor, HR, CALENDAR)
     draft = Draft(
         slug="longest-employed-first",

@@ -28,7 +28,7 @@ from opsgym_suites.hybrid.cast import DOMAIN
 from opsgym_suites.hybrid.core.jobs import Job, in_calendar, in_hr, in_itsm, in_mail, in_teams, written
 from opsgym_suites.hybrid.core.people import employment_by_case, people_of, seat
 from opsgym_suites.hybrid.servers import CALENDAR, EMAIL, HR, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm.calls import find_team as find_group
 from opsgym_suites.itsm.calls import find_user as find_at_desk
 from opsgym_suites.itsm.calls import update_incident
@@ -166,7 +166,7 @@ def _fitter(systems: Systems) -> Iterator[Job]:
         )
     )
     posted = in_teams(post(teams.room("Site Technicians:General"), "Leopold Varga is your new fitter."))
-    end = f"Leopold Varga has both accounts, {laptop.serial_number}, and {', '.join(row.number for row in open_ones)}."
+    end = f"Leopold Varga has both accounts, {listed([laptop.serial_number, *(row.number for row in open_ones)])}."
     yield Job(
         "fitter-whom-yolanda-waits-for",
         "Osric Bellamy",

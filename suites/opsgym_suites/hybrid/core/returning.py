@@ -351,7 +351,8 @@ def _training(systems: Systems) -> Iterator[Job]:
     )
     posted = in_teams(post(room, f"{incident.number} stays with Piotr Zielin and is on hold for its caller."))
     passed = in_itsm(update_incident(incident, assigned_to=ruben.user_id))
-    end = f"{incident.number} stays yours, on hold for Giselle Amato: Ruben's account is not active. Ingram Tully asks."
+    end = f"{incident.number} stays yours, on hold for Giselle Amato: Ruben's account is not active. "
+    end += "Mails on prices go to Ingram Tully now."
     yield Job(
         "before-piotrs-training",
         name,

@@ -16,7 +16,19 @@ from opsgym_suites.calendar.seeds.world import stored
 from opsgym_suites.hr.calls import find_user as find_in_hr
 from opsgym_suites.hr.calls import read_profile
 from opsgym_suites.hybrid.servers import CALENDAR, HR, ITSM, VERIFIERS
-from opsgym_suites.hybrid.systems import LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, SYDNEY, Systems, in_utc, utc, wall
+from opsgym_suites.hybrid.systems import (
+    LONDON,
+    MORNING,
+    NEW_YORK,
+    NOW,
+    OVERNIGHT,
+    SYDNEY,
+    Systems,
+    in_utc,
+    listed,
+    utc,
+    wall,
+)
 from opsgym_suites.itsm.calls import find_incident, find_user, numbers, update_incident
 from opsgym_suites.kit.answers import all_of, at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
@@ -28,6 +40,8 @@ from opsgym_suites.kit.world import at
 
 WAR_ROOM = "War room"
 HALF = 30
+CITIES = {LONDON: "London", NEW_YORK: "New York", SYDNEY: "Sydney"}
+"""The office of each zone."""
 
 
 def warroom(worlds: Worlds) -> Iterator[Draft]:
@@ -187,7 +201,8 @@ def _bridge(systems: Systems, bridge: Bridge) -> Draft:
     wrong_start = in_utc(at(bridge.wrong_start), bridge.zone) if bridge.wrong_start else later
     local = wall(start, bridge.answer_zone)
     guests = tuple(name for name in bridge.invite if not name.startswith("room."))
-    names = ", ".join(guests)
+    names = listed(guests)
+    away = "leave in HR, busy times" if HR in servers else "busy times"
     draft = Draft(
         slug=bridge.slug,
         actor=systems.actors(bridge.actor, *servers)[servers[0].gym],
@@ -195,12 +210,13 @@ def _bridge(systems: Systems, bridge: Bridge) -> Draft:
         prompt=bridge.prompt.format(number=incident.number),
         plan=(
             "Read the incident, and who may take part.",
-            "Find out who is away: leave in HR, busy times in the calendars, each in its own zone.",
+            f"Find out who is away: {away} in the calendars, each in its own zone.",
             "Enter the bridge at the first time that is free for all, and note the time in UTC in the incident.",
         ),
         gold=(*read, *entered(bridge.invite, start)),
         answer=(
-            f"{bridge.title} with {names} is on {local.day} {local:%B %Y} at {local:%H:%M} there. "
+            f"{bridge.title} with {names} is on {local.day} {local:%B %Y} at {local:%H:%M} in "
+            f"{CITIES[bridge.answer_zone]}. "
             f"{incident.number} has a note of it."
         ),
         verifiers=(_says_when(start, bridge.answer_zone),),
@@ -452,8 +468,9 @@ class Night:
     message: str
     answer: str
     """Of the second day."""
-    says: tuple[str, ...] = ()
-    """Patterns in the answer of the second day."""
+    first_answer: str = "It is on 17 November at {start}; {number} has a note of it."
+    first_names: tuple[str, ...] = ()
+    """Who must be named in the answer of the first day; if empty, it must have the time."""
 
 
 NIGHTS = (
@@ -470,7 +487,7 @@ NIGHTS = (
         "night-solves-the-incident", "quay-switch", "bridge-quay", ("Nadia Okafor",),
         "There is a Bridge on the quay in War room tomorrow. Yolanda Reyes can't come, take her off; Nadia "
         "Okafor (Petrov "
-        "in the calendar) stays. Then note in {number} when it is, in UTC.",
+        "in the calendar) stays. Then note in {number} when it is, in UTC, and tell me the hour.",
         "Good morning! Is {number} still open? A bridge about something that is over helps no one: call it off "
         "if so, in "
         "the way that guests get to know it. Otherwise it takes place. The incident needs nothing more. Which is it?",
@@ -486,11 +503,15 @@ NIGHTS = (
         "be the one "
         "who has {number}, give it to the other one; if not, it stays with whom it is. Who comes now?",
         "Ruben Castellan comes; Nadia Okafor has the day off after all. {number} stays with him.",
+        "Nadia Okafor works on that day, as she withdrew her request. She and Ruben Castellan come at {start}; "
+        "{number} has a note of it.",
+        ("Nadia", "Ruben"),
     ),
     Night(
         "night-changes-nothing-that-counts", "gateway", "bridge-telemetry", ("Ruben Castellan", "Nadia Okafor"),
         "Write into {number}, with day and time in UTC, that the Bridge on telemetry of tomorrow in War room takes "
-        "place. First be sure that Ruben Castellan and Nadia (Petrov over there) are free at that time.",
+        "place. First be sure that Ruben Castellan and Nadia (Petrov over there) are free at that time. When is "
+        "it?",
         "Same question as yesterday about the two of them: is the hour of the bridge still free for both? Only "
         "if it is not, "
         "shift it by an hour and append the new time in UTC to the note; I don't want to bother them for nothing. What "
@@ -595,11 +616,14 @@ def _night(
         ),
         gold=gold,
         answer=night.answer.format(number=incident.number, time=f"{time:%H:%M}"),
-        verifiers=(_second_answer(night, time, moved=moved_to is not None or not (cancelled or second_guests)),),
+        verifiers=(
+            _first_answer(night, start),
+            _second_answer(night, time, moved=moved_to is not None or not (cancelled or second_guests)),
+        ),
         tools=("get_event", "delete_event", "create_event", "list_incidents"),
         access=Access.STRICT,
         days=(Day(message=night.message.format(number=incident.number), begins_at=MORNING.isoformat()),),
-        day_answers=(f"It is on 17 November at {start:%H:%M}; {incident.number} says so.",),
+        day_answers=(night.first_answer.format(number=incident.number, start=f"{start:%H:%M}"),),
         events=(event_on(gym, changes.happens_at(OVERNIGHT)),),
         mistakes={"moves it by two hours": wrong, "notes it elsewhere": on_gym(ITSM.gym, elsewhere)},
         negative_trajectories={
@@ -618,6 +642,13 @@ def _night(
         rules={ITSM.gym: {"update_incident": "LKP-1"}},
         expect={ITSM.gym: {"update_incident": {"worknotes": Matches(all_of(expected))}}},
     )
+
+
+def _first_answer(night: Night, start: datetime) -> Any:
+    if night.first_names:
+        names = all_of(map(term, night.first_names))
+        return answer_says("first_names_who_comes", "The first answer names who comes [REF-3]", names, day=1)
+    return answer_says("first_says_the_time", "The first answer has the time [REF-3]", at_time(start), day=1)
 
 
 def _second_answer(night: Night, time: datetime, *, moved: bool) -> Any:
