@@ -53,7 +53,7 @@ def inside(folder: File | SharedDrive | str) -> ToolCall:
 
 
 def in_trash(drive: SharedDrive | None = None) -> ToolCall:
-    """Lists the trash of a shared drive, or the own one."""
+    """Lists the trash of a shared drive, or one's own."""
     if drive is not None:
         return call("list_files", q="trashed = true", corpora="drive", driveId=drive.id)
     return call("list_files", q="trashed = true and 'me' in owners")
@@ -186,7 +186,7 @@ def delete(file: File) -> ToolCall:
 
 
 def empty_trash(drive: SharedDrive | None = None) -> ToolCall:
-    """Empties the trash of a shared drive, or the own one."""
+    """Empties the trash of a shared drive, or one's own."""
     return call("empty_files_trash", **({"driveId": drive.id} if drive else {}))
 
 

@@ -173,7 +173,7 @@ def _drill(world: World, of: _Copy, newcomer: str) -> Draft:
         tools=("create_event", "move_event", "get_event", "patch_acl_rule"),
         mistakes={
             "copies the other drill too": (_imported(other, owner, target, of.minutes),),
-            "enters it in the own calendar too": (
+            "enters it in one's own calendar too": (
                 _imported(event, owner, world.primary(world.person(of.actor)), of.minutes),
             ),
         },

@@ -176,7 +176,8 @@ def _another_name(world: World) -> Draft:
         prompt=(
             "As of today Ginza Flowers trades as Bloomhouse Tokyo, with bloomhouse.example as its mail domain. Change "
             "the account, and the addresses of those who still work with us there: what stands before the @ remains. "
-            "People who have left keep the old address. A name must be free, so look first. How many contacts were it?"
+            "People who have left keep the old address. A name must be free, so look first. How many contacts "
+            "were there?"
         ),
         question="See whether an account has the new name or domain already.",
         reads=(

@@ -81,7 +81,7 @@ def _targets(world: World) -> Draft:
         prompt=(
             "Our auditors look at the average target per priority the way our statistics show it, old definitions and "
             "all. Nothing may be above 2,450 minutes there. For each priority that is, cut the resolution target that "
-            "we work with today by a quarter. SLAs that run on cases keep what they have. Which priorities were it?"
+            "we work with today by a quarter. SLAs that run on cases keep what they have. Which priorities were they?"
         ),
         question="Read the average targets of all priorities.",
         reads=(call("average_target_mins_per_priority"),),

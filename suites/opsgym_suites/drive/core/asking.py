@@ -196,7 +196,7 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
         " If the file has no owning team yet, that is 'Tender office' from now on.",
         (
             "Find the file and read its comments with the replies (LKP-1).",
-            "Delete the own comment, change the own reply, and reply to Viktor's comment (ID-4).",
+            "Delete one's own comment, change one's own reply, and reply to Viktor's comment (ID-4).",
             "The file has no label of its team: set it (ID-4).",
         ),
         (
@@ -253,7 +253,7 @@ def remarks_on_the_bid(world: World) -> Iterator[Draft]:
         " A star goes on the file under which Lukas answered.",
         (
             "Read the comments on both files (LKP-1).",
-            "Change the own comment, add one on the team page, and reply in the thread on the lifting (ID-4).",
+            "Change one's own comment, add one on the team page, and reply in the thread on the lifting (ID-4).",
             "Put a star on that file (ID-4).",
         ),
         (

@@ -76,7 +76,7 @@ class Board:
     place: File | SharedDrive | None = None
     """Folder of the paper; the top of the acting user's own files if None."""
     home: str = ""
-    """Title of the calendar that it goes into; the own one if empty."""
+    """Title of the calendar that it goes into; the actor's own if empty."""
     role: str = "reader"
     readers: Sequence[str] = ()
     """Who gets the role on the paper."""

@@ -270,9 +270,9 @@ OVERNIGHTS = (
         "with everything that our rules attach to waiting, and write 'Pelham turns its meter.' into the channel "
         "General of "
         "Customer Desk, with the number of the case. Which state has it now?",
-        "Morning! Customers may change the short description of their case, so look how it reads today. Says it "
-        "that the meter counts: resolve the case as policy describes, our article on meters is what solved it, and "
-        "thank them in their thread. Says it that it can't be turned: Field Visits takes over, with the member who "
+        "Morning! Customers may change the short description of their case, so look how it reads today. If it "
+        "says that the meter counts, resolve the case as policy describes (our article on meters solved it), and "
+        "thank them in their thread. If it says that it can't be turned, Field Visits takes over, with the member who "
         "sits in London, the SLA runs again, the contact gets the next steps, and a visit of an hour, 'Visit to "
         "Pelham', is entered in Customer visits for tomorrow, 18 November, at 11:00 in London with that member. "
         "How did it end?",

@@ -343,7 +343,7 @@ def _cases_of_who_is_on_leave(systems: Systems) -> Draft:
             "join that day's call with Catskill Dairies in Customer visits: take him off it, the other guest "
             "stays. And the "
             "cases of his that are in progress go to Elodie Marsh or to Lachlan Ord, all to the one who has fewer open "
-            "cases now. What waits for a customer stays with him. Which days are it, and which cases went to whom?"
+            "cases now. What waits for a customer stays with him. Which days are they, and which cases went to whom?"
         ),
         plan=(
             "Find the leave of Gideon Rusk in HR.",

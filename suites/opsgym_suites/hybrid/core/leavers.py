@@ -87,7 +87,7 @@ def _technician(worlds: Worlds) -> Draft:
         prompt=(
             f"{named.number} does not move; it is with Sefton Grady, and I believe that he has left us. Check with HR. "
             f"If his last day is over, give all of his open incidents to the person who works on {quay.number}, each "
-            f"with the work note '{NOTE}'. When was his last day, and which incidents were it?"
+            f"with the work note '{NOTE}'. When was his last day, and which incidents were they?"
         ),
         plan=(
             "Look up Sefton Grady in HR, and the last day in his profile.",

@@ -220,7 +220,7 @@ def _to_new_york(systems: Systems) -> Iterator[Job]:
         "Those in the US leave London House and belong to New York House, where no one is entered twice; at the desk "
         "their site becomes Fenmoor Americas; country (United States) and usage location (US) in the directory of "
         "Teams are changed only where they are wrong. In London House, General, write one line for Lavender: who will "
-        "not be there for the drill. Which two were it, and for whom was the directory wrong?",
+        "not be there for the drill. Which two were they, and for whom was the directory wrong?",
         (
             "Read the two posts with their replies, and both profiles in HR.",
             "Read the members of both houses, both accounts in the directory, and both at the desk.",

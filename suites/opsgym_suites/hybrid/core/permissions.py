@@ -530,8 +530,8 @@ def _role_is_lowered(systems: Systems) -> Draft:
         ),
         plan=(
             "Read incident, calendars and busy times.",
-            "Look at the own role in War room again before writing: it is reader now.",
-            "Enter the bridge into the own calendar, and note that.",
+            "Look at one's own role in War room again before writing: it is reader now.",
+            "Enter the bridge into one's own calendar, and note that.",
         ),
         gold=(*read, *on_gym(CALENDAR.gym, LIST), *entered(own), *in_own),
         answer="It is in your own calendar, since you are only a reader of War room now.",
@@ -736,7 +736,7 @@ def _becomes_an_owner(systems: Systems) -> Draft:
             "neither today and tell me whom to ask."
         ),
         plan=(
-            "Read the own role in War room: a writer does not share.",
+            "Read one's own role in War room: a writer does not share.",
             "On the next day read it again: it is owner now.",
             "Change the role of the rule that exists to writer (CALENDAR-SHR-3), and make the note.",
         ),
@@ -853,8 +853,8 @@ def _promoted(systems: Systems, *, slug: str, promoted: bool, prompt: str, messa
         actors=systems.actors(actor, CSM, CALENDAR),
         prompt=prompt.format(case=case.number, other=other.number),
         plan=(
-            "Read the own role and the case: agents do not lower a priority; move the call all the same, as asked.",
-            "On the next day read the own role again, and not what people say of it.",
+            "Read one's own role and the case: agents do not lower a priority; move the call all the same, as asked.",
+            "On the next day read one's own role again, and not what people say of it.",
             "Lower the priority only if the role is manager.",
         ),
         gold=(*on_day(1, *first), *on_day(2, *looks, *done)),

@@ -67,7 +67,7 @@ def returning(worlds: Worlds) -> Iterator[Draft]:
 
 
 def _parent(systems: Systems) -> Iterator[Job]:
-    """Who gets the quotes was agreed by mail; until when is in the own calendar."""
+    """Who gets the quotes was agreed by mail; until when is in the actor's calendar."""
     name, heir = "Giselle Amato", "Ingram Tully"
     mail, files = systems.mail, systems.files
     giselle, own = mail.mailbox(name), systems.own(name)

@@ -674,7 +674,7 @@ def _handed_over(systems: Systems) -> Iterator[Draft]:
             "his calendar, "
             "note in the incident from when to when he is away ('Assignee away from ... to ...', with the first "
             "and the last "
-            "day), and change nothing else today. Which days are it?"
+            "day), and change nothing else today. Which days are they?"
         ),
         second=(
             "It is Wednesday. As noted, Piotr is away: until he is back, Ruben Castellan has {number}, he is in "

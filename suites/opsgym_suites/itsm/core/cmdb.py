@@ -668,7 +668,7 @@ def _new_owner(world: World) -> Draft:
         prompt=(
             "Ines Moreau becomes responsible for applications. Every service of Hugo Lambert's that is classified as "
             "an application goes to her, and the offerings of those services with it. His business services stay "
-            "his, and so does everything else. Which services were it?"
+            "his, and so does everything else. Which services were they?"
         ),
         plan=(
             "Look up Camille Roche (an admin), Hugo Lambert and Ines Moreau.",

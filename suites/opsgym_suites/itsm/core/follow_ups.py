@@ -231,7 +231,7 @@ def _late_values(world: World, records: CompanyRecords) -> Draft:
             "report was resolved, in the words that stand there. Then a change for the problem, same group: 'Push "
             "crane values instead of polling', network, medium risk, plan 'Let the gateway push each value.', test "
             "'Compare the times of 100 values.' Our rules on problems are being rewritten, so go by what holds when "
-            "you open it. Who gets it, and how many reports are it?"
+            "you open it. Who gets it, and how many reports are there?"
         ),
         plan=(
             "Look up Ebba Nyholm, the open reports, and the resolved one with what helped.",

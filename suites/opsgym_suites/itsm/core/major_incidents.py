@@ -507,7 +507,7 @@ def _worked_around(world: World) -> Draft:
             "Look up Theo Marchand, the problem, and the incidents on hold for it.",
             "Record the workaround in the problem (PRB-4).",
             "Look up the callers and send each the workaround as an update on their own incident.",
-            "Say how many people it were.",
+            "Say how many people there were.",
         ),
         gold=(
             find_user(actor),

@@ -203,7 +203,7 @@ def _laptops(world: World, records: CompanyRecords) -> Draft:
             "Docking stations do not charge some laptops, and it is not the station: laptops that cost 1690 have weak "
             "ports. Whatever open report is about one of those: that laptop is in maintenance now, 'Port to be "
             f"repaired.' goes into the work notes, and the caller gets an update, '{text}' Cheaper ones have "
-            "some other fault, leave them. Which reports are it?"
+            "some other fault, leave them. Which reports are they?"
         ),
         message=(
             "The workshop worked over night and entered how each laptop ended up. One that is in stock is repaired: "

@@ -370,7 +370,7 @@ def _old_orders(world: World, records: CompanyRecords) -> Draft:
             "the audit'), with owner, use, status, class and criticality of the one for finance. Open questions about "
             "that from callers at their site go under it; who asks from anywhere else stays with finance. And publish "
             f"an article 'Reading an old order', external, Elise Garnier's: '{body}' Suggest it on the reports that "
-            "you move, no others. Elise shall learn by a report, on the oldest of them, how many it were (digits)."
+            "you move, no others. Elise shall learn by a report, on the oldest of them, how many there were (digits)."
         ),
         plan=(
             "Look up Hugo Lambert (a manager), Elise Garnier, the offering for finance and the site.",

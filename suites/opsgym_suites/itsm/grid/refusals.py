@@ -175,7 +175,7 @@ def other_company(world: World) -> Draft:
         ),
         plan=(
             "Look up Hana Ruru, the incident and Petra Hale, who belongs to another organisation.",
-            "Notifications go to users of the own organisation only (NTF-1, ID-2).",
+            "Notifications go to users of one's own organisation only (NTF-1, ID-2).",
             "Send nothing, and say why.",
         ),
         gold=(find_user(actor), find_incident(incident), find_user(other)),

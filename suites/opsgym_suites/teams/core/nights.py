@@ -577,7 +577,7 @@ def thoughts(world: World, seed: str) -> Iterator[Draft]:
             actor=world.person(scene.actor),
             prompt=scene.prompt,
             plan=(
-                "Read the chat, react and delete the own message.",
+                "Read the chat, react and delete one's own message.",
                 "On the second day restore it, change the reaction and write the message (MSG-1, MSG-2).",
             ),
             answer=f"Your message in {scene.topic} is back, the reaction is a {new}, and the message is sent.",

@@ -275,7 +275,7 @@ def of_wards(world: World, seed: str) -> Iterator[Draft]:
         actor=world.person("hemi.ngata"),
         prompt="I leave tonight. Please disable my own account, Hemi Ngata, right now. If the system objects, change"
         " nothing and tell me who could do it.",
-        answer="Your own account was not disabled: no one disables the own account, another administrator can"
+        answer="Your own account was not disabled: no one disables their own account, another administrator can"
         " (PRC-12).",
         why=[r"\bown\b|PRC-12", r"\b(?:administrator|another|Odile)\b"],
         evidence=[hemi],

@@ -303,7 +303,7 @@ def answers(world: World, seed: str) -> Iterator[Draft]:
             prompt=scene.prompt,
             plan=(
                 "Read the question with its replies (LKP-1) and find the chat of the two (MSG-3).",
-                "React to the reply, take the own reaction back, and write in the chat what the reply says (MSG-1).",
+                "React to the reply, take one's own reaction back, and write in the chat what the reply says (MSG-1).",
             ),
             answer=f"{helper.display_name} can; I reacted to the reply and wrote in your chat.",
             names=(str(helper.given_name),),
@@ -336,7 +336,7 @@ class Tidying:
     pin: str
     """A part of the message to pin."""
     remove: str
-    """A part of the own message to delete; empty for none."""
+    """A part of one's own message to delete; empty for none."""
     edit: tuple[str, str, tuple[str, ...]]
     """A part of an own message, its new text, and what that states; empty for none."""
     renamed: str

@@ -69,7 +69,7 @@ def a_calendar_is_deleted(world: ClinicsWorld) -> Iterator[Draft]:
 
 
 def a_calendar_is_cleared(world: ClinicsWorld) -> Iterator[Draft]:
-    """Two entries go to another calendar before the own calendar is emptied."""
+    """Two entries go to another calendar before one's own calendar is emptied."""
     acting, heir = world.colleague("paula.soto"), world.calendar("Quality")
     home = world.primary(acting.user)
     notes, booking = (world.event(str(home.summary), title) for title in ("Notes on the audit", "Travel booking"))
@@ -86,8 +86,8 @@ def a_calendar_is_cleared(world: ClinicsWorld) -> Iterator[Draft]:
             f"Travel booking. then set the description of my calendar to '{CLEARED}' what survived, and where?"
         ),
         plan=(
-            "Find the two entries in the own calendar and move them (EVT-4).",
-            "Clear the own calendar, and change its description.",
+            "Find the two entries in one's own calendar and move them (EVT-4).",
+            "Clear one's own calendar, and change its description.",
         ),
         gold=(*looked, *moved, cleared, described),
         answer="Notes on the audit and Travel booking are in Quality now; your own calendar is empty.",

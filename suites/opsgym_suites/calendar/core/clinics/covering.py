@@ -213,7 +213,7 @@ def _covered(
         tools=("get_calendar_from_list", "query_freebusy", "update_event", "delete_event", "insert_acl_rule"),
         mistakes={
             "enters it twice": (entry,),
-            "enters it in the own calendar too": (
+            "enters it in one's own calendar too": (
                 all_day(world.primary(acting.user), title, day.date(), second.time_zone),
             ),
         },

@@ -129,7 +129,7 @@ def _handed_over(
             "Read the talk: one guest accepted and one declined. Look up the people and the rules of the calendar.",
             "Give the new owner the role first: a calendar always has one (PRC-2); change rules that exist (SHR-3).",
             "Delete the leaver's rule (SHR-2), add the newcomer with the lowest role (SHR-1).",
-            "Move the one event, change the description, and only then lower the own role.",
+            "Move the one event, change the description, and only then lower one's own role.",
         ),
         gold=(*looked, *works, steps_back),
         answer=f"{calendar} belongs to {successor.name} now; {other.name}, {new.name} and you read it.",

@@ -100,7 +100,7 @@ def settings_are_watched(world: ClinicsWorld) -> Iterator[Draft]:
         ),
         plan=(
             "Read the settings: one states the usual length of an event.",
-            "Enter the event in the own time zone (EVT-1), and open both channels.",
+            "Enter the event in one's own time zone (EVT-1), and open both channels.",
         ),
         gold=(*looked, made, *channels),
         answer="Planning of courses is in Training on 6 April from 11:30, 30 minutes. Both channels are open.",

@@ -772,7 +772,7 @@ def levels(world: World) -> Iterator[Draft]:
         " from now on. And a folder 'Archive 2026' at the top, please, while you still can",
         (
             "Read the members of the drive (LKP-1).",
-            "Make the folder, add Lucia first (PRC-6), change the group, remove Emil, and lower the own role last.",
+            "Make the folder, add Lucia first (PRC-6), change the group, remove Emil, and lower one's own role last.",
         ),
         (
             find_drive("Volunteer desk"),
