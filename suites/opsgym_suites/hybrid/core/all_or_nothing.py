@@ -21,7 +21,7 @@ from opsgym_suites.hr.calls import (
 from opsgym_suites.hybrid.core.jobs import Job, in_calendar, in_drive, in_hr, in_itsm, in_mail, in_teams, written
 from opsgym_suites.hybrid.core.people import people_of, seat
 from opsgym_suites.hybrid.servers import CALENDAR, DRIVE, EMAIL, HR, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, Systems
 from opsgym_suites.itsm.calls import find_user as find_at_desk
 from opsgym_suites.kit.answers import only_for
 from opsgym_suites.kit.drafts import Draft, call
@@ -113,6 +113,7 @@ def _only_an_employee(systems: Systems) -> Job:
         ("update_hr_profile", "patch_acl_rule", "send_message", "update_user_details"),
         {"makes her an owner": owner, "sends the mail": wrote},
         {"does what is possible": ((*looked, *owner, *wrote), "Jocasta owns Releases, but she is not a manager.")},
+        tags=(ELSEWHERE_ALLOWED,),
         evidence=(jocasta, calendar),
         subject=r"\b(jocasta|finn)\b",
         access=Access.STRICT,

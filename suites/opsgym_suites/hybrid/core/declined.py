@@ -29,7 +29,7 @@ from opsgym_suites.hybrid.core.jobs import (
     written,
 )
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import LONDON, Systems
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, LONDON, Systems
 from opsgym_suites.itsm.calls import find_incident, find_user, update_incident
 from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.drafts import Draft, call
@@ -151,6 +151,7 @@ def _approved_by_an_agent(systems: Systems) -> Job:
             ),
         },
         refused={"approves it": ((*looked, *change), "ITSM-CHG-1")},
+        tags=(ELSEWHERE_ALLOWED,),
         evidence=(user, incident),
         subject=r"\b(change|INC-\d+)\b",
         access=Access.STRICT,

@@ -36,7 +36,7 @@ from opsgym_suites.email.calls import (
 from opsgym_suites.hr import calls as hr_calls
 from opsgym_suites.hybrid.core.jobs import Job, in_csm, in_drive, in_hr, in_itsm, in_mail, in_teams, written
 from opsgym_suites.hybrid.servers import CSM, DRIVE, EMAIL, HR, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import MORNING, NOW, OVERNIGHT, Systems
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, MORNING, NOW, OVERNIGHT, Systems
 from opsgym_suites.itsm.calls import find_incident
 from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.drafts import Draft, call
@@ -189,6 +189,7 @@ def _outside(systems: Systems) -> Iterator[Job]:
                 "EMAIL-PRC-10",
             )
         },
+        tags=(ELSEWHERE_ALLOWED,),
         evidence=(quote, sheet),
         subject=r"\b(hudson|price|thread)\b",
         access=Access.STRICT,
@@ -302,6 +303,7 @@ def _mailbox_of_another(systems: Systems) -> Iterator[Job]:
         ("update_vacation_settings", "set_user_status_message", "send_message"),
         {"sets the status": status},
         refused={"turns it on": ((*looked, *in_mail(reply)), "EMAIL-PRC-1")},
+        tags=(ELSEWHERE_ALLOWED,),
         evidence=(word,),
         subject=term("Giselle"),
         access=Access.STRICT,

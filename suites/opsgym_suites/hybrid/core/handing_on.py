@@ -24,7 +24,7 @@ from opsgym_suites.hybrid.core.jobs import Job, in_drive, in_hr, in_itsm, in_mai
 from opsgym_suites.hybrid.core.people import employment, granted, handed_over, member, seat
 from opsgym_suites.hybrid.seeds.drive_files import FITCH
 from opsgym_suites.hybrid.servers import DRIVE, EMAIL, HR, ITSM, TEAMS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, Systems
 from opsgym_suites.itsm.calls import find_incident, update_incident
 from opsgym_suites.itsm.calls import find_team as find_at_desk
 from opsgym_suites.kit.answers import term
@@ -232,6 +232,7 @@ def _of_the_technician(systems: Systems) -> Iterator[Job]:
                 "Kirra has the keys.",
             ),
         },
+        tags=(ELSEWHERE_ALLOWED,),
         evidence=(keys, quay),
         subject=r"\b(kirra|keys)\b",
     )

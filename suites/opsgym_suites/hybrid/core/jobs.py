@@ -68,6 +68,7 @@ class Job:
     """The same for comments and replies on Drive."""
     subject: str = ""
     """Pattern of what a request that is declined is about; empty for those that are carried out."""
+    tags: tuple[str, ...] = ()
     access: Access = Access.PUBLISHED
     happenings: tuple[Event, ...] = ()
     changes: Mapping[str, ScenarioEvent[Any]] = field(default_factory=dict)
@@ -96,6 +97,7 @@ def written(systems: Systems, job: Job) -> Draft:
         verifiers=_on_answers(job),
         tools=job.tools,
         feasible=not job.subject,
+        tags=job.tags,
         access=job.access,
         evidence=job.evidence,
         also=job.also,

@@ -32,7 +32,7 @@ from opsgym_suites.hr.calls import find_user, read_profile
 from opsgym_suites.hr.seeds.world import World as HrWorld
 from opsgym_suites.hybrid.cast import COMPANY, PEOPLE
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
-from opsgym_suites.hybrid.systems import Systems
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, Systems
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.calls import find_incident, numbers, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
@@ -152,6 +152,7 @@ def _by_a_reporter(worlds: Worlds) -> Draft:
             only_for("agent", "manager", "admin"), r"\breporters?\b", subject_pattern=term(dock.number)
         ),
         tools=("update_incident", "patch_calendar"),
+        tags=(ELSEWHERE_ALLOWED,),
         feasible=False,
         access=Access.STRICT,
         evidence=(dock,),
@@ -536,6 +537,7 @@ def _ticked_by_others(systems: Systems) -> Draft:
             only_for("agent", "manager", "admin"), r"\bemployees?\b", subject_pattern=term(task.number)
         ),
         tools=("update_user_details", "update_checklist", "update_hr_case_task"),
+        tags=(ELSEWHERE_ALLOWED,),
         feasible=False,
         evidence=(case, task),
         mistakes={"closes the account": closed, "ticks the item": ticked},

@@ -32,7 +32,7 @@ from opsgym_suites.hr.calls import find_criteria, find_service, read_profile
 from opsgym_suites.hr.calls import find_user as find_in_hr
 from opsgym_suites.hr.calls import update_case as update_hr_case
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
-from opsgym_suites.hybrid.systems import LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, wall
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, wall
 from opsgym_suites.itsm.calls import find_incident, find_user, update_incident
 from opsgym_suites.kit.answers import INACTIVE, all_of, at_time, only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
@@ -82,6 +82,7 @@ class Declined:
     evidence: tuple[Any, ...]
     plan: str
     tools: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 def _declined(systems: Systems, task: Declined) -> Draft:
@@ -97,6 +98,7 @@ def _declined(systems: Systems, task: Declined) -> Draft:
         verifiers=answer_refuses(*task.reasons, subject_pattern=task.subject),
         tools=(*(made.name for made in (*task.allowed, *task.forbidden)), *task.tools),
         feasible=False,
+        tags=task.tags,
         access=Access.STRICT,
         evidence=task.evidence,
         mistakes={"does the part that is allowed": task.allowed},
@@ -194,6 +196,7 @@ def _declined_by_roles(systems: Systems) -> Iterator[Draft]:
             (incident, war_room),
             "A writer changes events; sharing takes the owner (CALENDAR-ID-2): decline both.",
             ("list_acl_rules", "insert_acl_rule"),
+            tags=(ELSEWHERE_ALLOWED,),
         ),
     )
     rowe = systems.hr.user("Caspian Rowe")
@@ -410,6 +413,7 @@ def _declined_for_people(systems: Systems) -> Iterator[Draft]:
             (thora, hot, systems.hr.profile("Thora Vance")),
             "HR has her employed; her account in CSM is not active (CSM-CAS-5): decline all of it.",
             ("update_user_details", "assign_case_to_user"),
+            tags=(ELSEWHERE_ALLOWED,),
         ),
     )  # fmt: skip
     criteria, lyle = systems.hr.criteria("Relations circle"), systems.in_hr("Perpetua Lyle")
@@ -446,6 +450,7 @@ def _declined_for_people(systems: Systems) -> Iterator[Draft]:
             (criteria, service),
             "Cases of the service are confidential, also for admins (HR-CNF-2): say nothing of them, enter nothing.",
             ("find_hr_case_by_number",),
+            tags=(ELSEWHERE_ALLOWED,),
         ),
     )  # fmt: skip
 
@@ -535,7 +540,7 @@ def _role_is_lowered(systems: Systems) -> Draft:
         ),
         gold=(*read, *on_gym(CALENDAR.gym, LIST), *entered(own), *in_own),
         answer="It is in your own calendar, since you are only a reader of War room now.",
-        verifiers=(answer_says("says_where", "The answer says where it is [REF-3]", r"\b(own|nadia'?s?)\b"),),
+        verifiers=(answer_says("says_where", "The answer says where it is [REF-3]", _HER_CALENDAR),),
         tools=("patch_event", "list_acl_rules", "get_calendar"),
         access=Access.STRICT,
         events=(event_on(CALENDAR.gym, changes.happens_after(FIRST_LOOK)),),
@@ -552,6 +557,7 @@ def _role_is_lowered(systems: Systems) -> Draft:
     )
 
 
+_HER_CALENDAR = r"\b(?:your|own|personal|primary|nadia(?: okafor)?['’]?s)\s+(?:\w+\s+)?calendar\b|\bcalendar of nadia\b"
 _ESC_3 = (
     "When a case is escalated, send an `alert` to every active manager who is a member of its group and whose "
     "calendar has no "
