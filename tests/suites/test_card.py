@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -53,11 +54,22 @@ def test_the_card_counts_the_tasks_of_a_selection_by_domain() -> None:
 
 def test_the_card_lists_the_tools_that_no_reference_solution_calls() -> None:
     page = with_card(PAGE.format(""), {"itsm": [FIRST]}, {})
-    row = next(line for line in page.splitlines() if line.startswith("| itsm | 93 "))
+    row = next(line for line in page.splitlines() if line.startswith("| itsm | 93 "))  # 93: tools of the domain
     called = {call["name"] for call in calls(FIRST)}
     assert row.split(" | ")[2] == str(len(called))
     assert not any(f"`{tool}`" in row for tool in called)
     assert "`create_problem`" in row
+
+
+def test_the_card_counts_the_calls_of_each_tool_and_states_the_largest_groups() -> None:
+    page = with_card(PAGE.format(""), {"itsm": [FIRST, FIRST, TASKS[1]]}, {})
+    made = Counter(call["name"] for authored in (FIRST, FIRST, TASKS[1]) for call in calls(authored))
+    ((tool, most),) = made.most_common(1)
+    row = next(line for line in page.splitlines() if line.startswith(f"| itsm | {made.total()} | "))
+    assert row.startswith(f"| itsm | {made.total()} | `")
+    assert f"`{tool}` {most}" in row
+    assert "The largest groups have 2, 1 tasks; groups of a single task: 1." in page
+    assert "have the sum 1,115; it states 1,150" in page
 
 
 @pytest.mark.parametrize(

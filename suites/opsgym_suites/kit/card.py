@@ -25,9 +25,11 @@ from opsgym_suites.kit.structure import structure_of
 PUBLISHED = {
     "calendar": 100, "csm": 186, "drive": 105, "email": 104, "hr": 184, "itsm": 181, "teams": 100, "hybrid": 155
 }  # fmt: skip
-"""Tasks of the published benchmark by domain (arXiv 2603.13594). They are 1,115; its sum is stated as 1,150."""
+"""Tasks of the published benchmark by domain, as the paper states them (arXiv 2603.13594)."""
 PUBLISHED_WHOLE = {"tasks": "1,150", "mean steps": "9", "longest": "34", "verifiers": "5.3"}
 """What the paper states of all domains together."""
+LARGEST = 5
+"""Groups whose sizes the card states."""
 _PLACE = re.compile(r"(?<=<!-- card -->\n).*(?=<!-- /card -->)", re.DOTALL)
 _DASH = "–"
 
@@ -91,11 +93,26 @@ def _lines(domains: Mapping[str, Sequence[AuthoredTask]], selections: Mapping[st
         [[section.name, str(PUBLISHED.get(section.name, _DASH)), *section.row.values()] for section in sections]
         + [["**all**", PUBLISHED_WHOLE["tasks"], *whole.row.values()]],
     )
+    yield from ("", _published_sum(), _sizes_of_groups(whole))
     yield from _titled("Suites of all domains", _suites(whole, selections))
     yield from _titled("Beside the paper", _beside_the_paper(whole))
     yield from _titled("Difficulty", _difficulty([*sections, whole]))
     yield from _titled("Verifiers by category", _categories([*sections, whole]))
     yield from _titled("Tools that a reference solution calls", _tools(whole))
+    yield from _titled("Calls of each tool in reference solutions", _calls(whole))
+
+
+def _published_sum() -> str:
+    return (
+        f"The paper's numbers of tasks by domain have the sum {sum(PUBLISHED.values()):,}; it states "
+        f"{PUBLISHED_WHOLE['tasks']} for all of them together, and does not say where the others are."
+    )
+
+
+def _sizes_of_groups(whole: Section) -> str:
+    sizes = sorted(Counter(map(structure_of, whole.tasks)).values(), reverse=True)
+    largest = ", ".join(map(str, sizes[:LARGEST]))
+    return f"The largest groups have {largest} tasks; groups of a single task: {sizes.count(1)}."
 
 
 def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -139,17 +156,43 @@ def _categories(sections: Sequence[Section]) -> Iterator[str]:
 
 def _tools(whole: Section) -> Iterator[str]:
     """Tools of each domain that solutions call, and those that none calls."""
-    called: dict[str, set[str]] = {name: set() for name in registry.domains()}
-    for authored in whole.tasks:
-        for call in authored.task.gold_actions or []:
-            called[authored.domain_of(call).name].add(call.name)
+    called = _called(whole)
     offered = {name: set(registry.load(name).toolbox.tools) for name in called}
     rows = [
-        [name, str(len(tools)), str(len(called[name])), ", ".join(f"`{tool}`" for tool in sorted(tools - called[name]))]
+        [
+            name,
+            str(len(tools)),
+            str(len(called[name])),
+            ", ".join(f"`{tool}`" for tool in sorted(tools - called[name].keys())),
+        ]
         for name, tools in offered.items()
     ]
     total = [sum(map(len, offered.values())), sum(map(len, called.values()))]
     yield from _table(["domain", "tools", "called", "not called"], [*rows, ["**all**", *map(str, total), ""]])
+
+
+def _calls(whole: Section) -> Iterator[str]:
+    """How often solutions call each tool of a domain, the most frequent ones first."""
+    rows = [
+        [
+            name,
+            f"{counts.total():,}",
+            ", ".join(
+                f"`{tool}` {count}" for tool, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+            ),
+        ]
+        for name, counts in _called(whole).items()
+    ]
+    yield from _table(["domain", "calls", "calls of each tool"], rows)
+
+
+def _called(whole: Section) -> Mapping[str, Counter[str]]:
+    """Calls of solutions by domain and tool."""
+    called: dict[str, Counter[str]] = {name: Counter() for name in registry.domains()}
+    for authored in whole.tasks:
+        for call in authored.task.gold_actions or []:
+            called[authored.domain_of(call).name][call.name] += 1
+    return called
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
