@@ -7,6 +7,8 @@ from collections import Counter
 from tests.suites.episodes import tool_of
 from tests.suites.proofs import Case, cases_of
 
+from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED
+
 
 def _cases() -> list[Case]:
     return cases_of("hybrid-core")
@@ -15,7 +17,9 @@ def _cases() -> list[Case]:
 def test_hybrid_core_is_as_long_as_the_published_tasks_and_each_task_needs_several_systems() -> None:
     tasks = [case.task for case in _cases()]
     steps = [task.steps or 0 for task in tasks]
-    assert len(tasks) >= 25
+    assert len(tasks) >= 155
+    assert sum(bool(task.days) for task in tasks) >= 20
+    assert sum(not task.feasible and ELSEWHERE_ALLOWED in task.tags for task in tasks) >= 10
     assert sum(steps) / len(steps) >= 7.8
     assert max(steps) >= 19
     assert [task.task_id for task in tasks if len({call.gym for call in task.gold_actions or []}) < 2] == []

@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from statistics import fmean
+from typing import cast
 
 import pytest
 from benchmarks.mini import ASSUMPTIONS, Place, predictions
@@ -13,12 +14,17 @@ from benchmarks.mini import ASSUMPTIONS, Place, predictions
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
+from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.card import PUBLISHED, PUBLISHED_WHOLE, Section
+from opsgym_suites.kit.drafts import Draft
 
 MINI, HARD = registry.SELECTIONS
-PUBLISHED = {
-    "calendar": 100, "csm": 186, "drive": 105, "email": 104, "hr": 184, "itsm": 181, "teams": 100, "hybrid": 155
-}  # fmt: skip
-"""Tasks of the published benchmark by domain."""
+
+
+def authored(task: Task) -> AuthoredTask:
+    """A row as the card counts it, which reads no draft."""
+    domains = {server.mcp_server_name: registry.load(server.domain) for server in task.gym_servers_config}
+    return AuthoredTask(domains, task, cast("Draft", None))
 
 
 def points(task: Task) -> int:
@@ -35,6 +41,13 @@ def test_the_whole_suite_has_as_many_tasks_of_each_domain_as_the_published_bench
     assert len({task.task_id for task in tasks}) == len(tasks)
     assert fmean(len(task.gold_actions or []) for task in tasks) >= 9
     assert sum(not task.feasible for task in tasks) >= 30
+
+
+def test_the_whole_suite_is_as_long_as_the_published_benchmark_and_asks_for_many_decisions() -> None:
+    counted = Section("all", [authored(task) for task in registry.load_suite(registry.WHOLE)]).row
+    assert int(counted["longest"]) >= int(PUBLISHED_WHOLE["longest"])
+    assert float(counted["conditions"]) >= float(PUBLISHED_WHOLE["verifiers"])
+    assert int(counted["groups"]) >= 450
 
 
 @pytest.mark.parametrize("name", [MINI, HARD])
