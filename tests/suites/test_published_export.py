@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.domains.declaration import SOAK
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import Ending, Play, play_all, tool_of
 from tests.suites.proofs import LARGE_SEEDS, Case, case_of, failing_plays, gold, right_plays, tasks
@@ -15,8 +16,8 @@ from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 
 DOMAINS = ("itsm", "csm", "calendar", "hr", "email", "teams", "drive", "hybrid")
-EVERY = 25
-"""One task in so many is played; neighbours are similar."""
+EVERY = 1 if SOAK else 25
+"""One task in so many is played, all with OPSGYM_SOAK=1; neighbours are similar."""
 NOW = instant("2026-11-16T10:00:00")
 
 
