@@ -23,8 +23,9 @@ from devcluster.kube import Kube, KubeError, Manifest, has_condition
 from devcluster.places import ROOT, S3_REGION
 from devcluster.processes import until
 from pydantic import SecretStr
+from tests.cluster import previous
 from tests.cluster.conftest import S3
-from tests.cluster.kinds import NEW_FIELD, Change, crds_chart, newer, older
+from tests.cluster.kinds import NEW_FIELD, newer_kinds
 from tests.cluster.operator.held_model import SECRET as HELD_SECRET
 from tests.cluster.operator.held_model import HeldModel, held_model
 from tests.cluster.workloads import pod, shell
@@ -92,9 +93,9 @@ class Tenant:
         given = () if values is None else ("--values", "-")
         return output_of(self.cluster.helm(*arguments, *who, *given, stdin=yaml.safe_dump(dict(values or {}))))
 
-    def install(self, values: Mapping[str, Any]) -> None:
+    def install(self, values: Mapping[str, Any], chart: Path = OPSGYM) -> None:
         """Installs or upgrades opsgym, until everything is ready."""
-        self.helm("upgrade", "--install", "opsgym", str(OPSGYM), "--wait", "--timeout", "120s", values=values)
+        self.helm("upgrade", "--install", "opsgym", str(chart), "--wait", "--timeout", "120s", values=values)
 
     def requests(self, user: str) -> list[Manifest]:
         """Requests of a user to the API server, from the audit log."""
@@ -358,18 +359,33 @@ def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tena
 
 
 @pytest.fixture
-def releases(images: None) -> Iterator[str]:
+def version_before(cluster: Cluster, tmp_path: Path) -> Iterator[previous.Version]:
+    """The version before this one; the node has its images."""
+    if os.environ.get("CI") is None and not (ROOT / ".git").exists():
+        pytest.skip("needs the history of the repository")
+    version = previous.built(tmp_path)
+    for image in previous.IMAGES:
+        cluster.import_image(version.archive(image))
+    yield version
+    output_of(ctr("images", "rm", *(f"localhost/opsgym-{image}:{previous.TAG}" for image in previous.IMAGES)))
+
+
+@pytest.fixture
+def releases(images: None, version_before: previous.Version) -> Iterator[str]:
     """Images of a release one, which the node knows by digest too, as from a registry, and of a release two.
 
-    Both have the same content. Yields the runner of release one, by digest.
+    Release one has operator and runner of the version before this one. Yields its runner, by digest.
     """
     names = ("operator", "runner", "domains")
-    digests = {name: _target_of(f"localhost/opsgym-{name}:dev") for name in names}
-    tags = {f"localhost/{release}/{name}:{release}": name for release in ("one", "two") for name in names}
-    tags |= {f"localhost/one/{name}@{digest}": name for name, digest in digests.items()}
-    for tag, name in tags.items():
-        output_of(ctr("images", "tag", "--force", f"localhost/opsgym-{name}:dev", tag))
-    yield f"localhost/one/runner@{digests['runner']}"
+    two = {name: f"localhost/opsgym-{name}:dev" for name in names}
+    one = two | {name: f"localhost/opsgym-{name}:{previous.TAG}" for name in previous.IMAGES}
+    tags = {
+        f"localhost/{release}/{name}:{release}": of[name] for release, of in (("one", one), ("two", two)) for name in of
+    }
+    tags |= {f"localhost/one/{name}@{_target_of(one[name])}": one[name] for name in names}
+    for tag, image in tags.items():
+        output_of(ctr("images", "tag", "--force", image, tag))
+    yield f"localhost/one/runner@{_target_of(one['runner'])}"
     output_of(ctr("images", "rm", *tags))
 
 
@@ -407,32 +423,39 @@ def _running(kube: Kube, namespace: str, but: Iterable[str] = ()) -> dict[str, l
 
 
 @pytest.fixture
-def change_kinds(cluster: Cluster, kinds: None, tmp_path: Path) -> Iterator[Callable[[Change], None]]:
-    """Upgrades the chart opsgym-crds to changed definitions; afterwards to those of this version."""
+def upgrade_kinds(cluster: Cluster, kinds: None) -> Iterator[Callable[[Path], None]]:
+    """Upgrades the chart opsgym-crds to another version; afterwards to this one."""
 
     def upgrade(chart: Path) -> None:
         output_of(cluster.helm("upgrade", "opsgym-crds", str(chart), "-n", "default"))
 
-    yield lambda change: upgrade(crds_chart(tmp_path / change.__name__, change))
+    yield upgrade
     upgrade(CRDS)
 
 
 def test_a_run_goes_on_through_upgrades_of_kinds_and_release_and_through_a_rollback(
-    kube: Kube, tenant: Tenant, s3: S3, releases: str, change_kinds: Callable[[Change], None]
+    kube: Kube,
+    tenant: Tenant,
+    s3: S3,
+    version_before: previous.Version,
+    releases: str,
+    upgrade_kinds: Callable[[Path], None],
+    tmp_path: Path,
 ) -> None:
     where = tenant.namespace
     with held_model(kube, where) as model:
-        change_kinds(older)
-        tenant.install(_release("one", s3))
+        upgrade_kinds(version_before.kinds)
+        tenant.install(_release("one", s3), version_before.chart)
         model.hold()
         created = kube.create(_held_run(model, where))
-        assert "trialsPerPod" not in created["spec"]
+        assert NEW_FIELD not in created["spec"]["limits"]
         assert until(lambda: model.requests >= 2 and len(_running(kube, where)) == 2, 300)
         begun = _running(kube, where)
 
-        change_kinds(newer)
-        assert until(lambda: NEW_FIELD in kube.get("EvalRun", "long", where)["spec"]["limits"], 60)
+        # This operator first meets the older kinds, then newer ones.
         tenant.install(_release("two", s3))
+        upgrade_kinds(newer_kinds(tmp_path / "newer"))
+        assert until(lambda: NEW_FIELD in kube.get("EvalRun", "long", where)["spec"]["limits"], 60)
         assert _running(kube, where) == begun
         kube.patch("EvalRun", "long", where, {"spec": {"budget": {"maxUsd": 60}}})
         model.hold(after=2)
