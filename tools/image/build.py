@@ -168,11 +168,15 @@ class Builder:
         """
         staged = archive.with_suffix(".new")
         staged.unlink(missing_ok=True)
-        if self.program == "buildah":
-            succeeds(self.program, "manifest", "rm", list_name(name))  # a list that is there would be added to
+        self._remove_list(name)  # one that is there would be added to
         for command in platform_commands(self.program, context, name, bases, staged, options):
             self._run(*command)
+        self._remove_list(name)  # buildah lists no images where a list has none for this machine
         staged.rename(archive)
+
+    def _remove_list(self, name: str) -> None:
+        if self.program == "buildah":
+            succeeds(self.program, "manifest", "rm", list_name(name))
 
     def has(self, name: str, packages: str) -> bool:
         """Whether an image is here that was made of these packages."""
