@@ -30,6 +30,7 @@ from opsgym_core.store.sealed import (
     clear_message,
     clear_record,
     is_clear,
+    without_seal,
 )
 from opsgym_runner.recording.seal import AesSeal
 
@@ -120,6 +121,13 @@ def test_with_the_key_nothing_is_read_that_it_did_not_seal(store: SealedStore, k
     store.inner.put(key, content)
     with pytest.raises(SealError):
         store.get(key)
+
+
+def test_an_attempt_that_the_operator_closed_is_read_with_the_key_too(store: SealedStore) -> None:
+    put_run(store, KEYS.run, [PlannedCell(cell=CELL, task_ids=["a"])])
+    put_attempt(without_seal(store), KEYS.run, "a", Outcome.INFRA_ERROR, reason=InfraReason.HUNG, message="was killed")
+    [cell] = load_rows(store, KEYS.run).cells
+    assert [attempt.message for attempt in cell.attempts] == ["was killed"]
 
 
 @pytest.mark.parametrize(("key", "other"), [(TRIAL.transcript, TRIAL.reasoning), (TRIAL.attempt(0), TRIAL.attempt(1))])
