@@ -30,6 +30,7 @@ test: lint .tools/chromium ## Checks and tests everything
 	@$(MAKE) --no-print-directory test-cluster
 
 test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
+	@$(RUN) python -m tests.cluster.previous
 	@$(RUN) python -m devcluster.prepare
 	$(RUN) pytest tests/cluster -n 2 --dist loadfile $(PYTEST_ARGS)
 

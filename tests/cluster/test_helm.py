@@ -359,19 +359,18 @@ def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tena
 
 
 @pytest.fixture
-def version_before(cluster: Cluster, tmp_path: Path) -> Iterator[previous.Version]:
-    """The version before this one; the node has its images."""
-    if os.environ.get("CI") is None and not (ROOT / ".git").exists():
-        pytest.skip("needs the history of the repository")
-    version = previous.built(tmp_path)
+def version_before(cluster: Cluster) -> Iterator[None]:
+    """The images of the version before this one, on the node."""
+    if not previous.is_built():
+        pytest.fail(f"{previous.TREE} is missing; `python -m tests.cluster.previous` builds it")
     for image in previous.IMAGES:
-        cluster.import_image(version.archive(image))
-    yield version
+        cluster.import_image(previous.archive(image))
+    yield
     output_of(ctr("images", "rm", *(f"localhost/opsgym-{image}:{previous.TAG}" for image in previous.IMAGES)))
 
 
 @pytest.fixture
-def releases(images: None, version_before: previous.Version) -> Iterator[str]:
+def releases(images: None, version_before: None) -> Iterator[str]:
     """Images of a release one, which the node knows by digest too, as from a registry, and of a release two.
 
     Release one has operator and runner of the version before this one. Yields its runner, by digest.
@@ -437,15 +436,14 @@ def test_a_run_goes_on_through_upgrades_of_kinds_and_release_and_through_a_rollb
     kube: Kube,
     tenant: Tenant,
     s3: S3,
-    version_before: previous.Version,
     releases: str,
     upgrade_kinds: Callable[[Path], None],
     tmp_path: Path,
 ) -> None:
     where = tenant.namespace
     with held_model(kube, where) as model:
-        upgrade_kinds(version_before.kinds)
-        tenant.install(_release("one", s3), version_before.chart)
+        upgrade_kinds(previous.KINDS)
+        tenant.install(_release("one", s3), previous.CHART)
         model.hold()
         created = kube.create(_held_run(model, where))
         assert NEW_FIELD not in created["spec"]["limits"]
