@@ -24,7 +24,7 @@ must not be asked for without end. A pod waits five minutes for the store before
 
 
 _FINAL = frozenset({Outcome.CONFIG_ERROR, *(outcome for outcome in Outcome if outcome.scored)})
-"""Outcomes after which a trial needs no further attempt; a set, since every reconcile asks for every trial."""
+"""Outcomes after which a trial needs no further attempt."""
 
 
 @dataclass(slots=True)
@@ -61,8 +61,9 @@ class AttemptLedger:
         self._trials: dict[TrialId, TrialState] = {}
         self._attempts: dict[tuple[TrialId, int], tuple[bool, float | None]] = {}
         """By trial and attempt: whether the attempt has ended, and its cost."""
-        self._settled: Counter[str] = Counter()
-        """By cell: trials that need no further attempt."""
+        self._settled: set[TrialId] = set()
+        """Trials that need no further attempt; a set, since every reconcile asks for every trial."""
+        self._settled_by_cell: Counter[str] = Counter()
         self._outcomes: Counter[tuple[str, Outcome]] = Counter()
         """Trials by cell and outcome."""
         self._reasons: dict[str, Counter[str]] = {}
@@ -152,13 +153,12 @@ class AttemptLedger:
         self._largest = max(self._largest, state.cost_usd)
 
     def _record_end(self, key: TrialId, state: TrialState, attempt: Attempt, outcome: Outcome) -> None:
-        settled = self._is_settled(state)
         _count_infra_error(state, attempt)
         self._ended += outcome is not Outcome.BUDGET_SKIPPED
         scored_before = state.outcome is not None and state.outcome.scored
         if not scored_before and (outcome.scored or attempt.attempt >= state.latest):
             self._set_outcome(key, state, attempt, outcome)
-        self._settled[key[0]] += self._is_settled(state) - settled
+        self._note_settled(key, state)
 
     def _set_outcome(self, key: TrialId, state: TrialState, attempt: Attempt, outcome: Outcome) -> None:
         """Makes the outcome of an attempt the outcome of its trial."""
@@ -192,10 +192,10 @@ class AttemptLedger:
             state = self._trials.get(key)
             if state is None or state.outcome is None or state.outcome.scored:
                 continue
-            self._settled[key[0]] -= self._is_settled(state)
             self._count(key[0], state, -1)
             state.outcome, state.reason = None, ""
             state.infra_errors = state.store_losses = 0
+            self._note_settled(key, state)
 
     def _restore(self, key: TrialId, state: TrialState, attempt: Attempt) -> None:
         """Restores the outcome of a reopened trial whose latest attempt is recorded again."""
@@ -203,12 +203,19 @@ class AttemptLedger:
             return
         _count_infra_error(state, attempt)
         self._set_outcome(key, state, attempt, attempt.outcome)
-        self._settled[key.cell] += self._is_settled(state)
+        self._note_settled(key, state)
 
-    def _is_settled(self, state: TrialState) -> bool:
+    def _note_settled(self, key: TrialId, state: TrialState) -> None:
+        """Notes whether a trial whose state has changed needs no further attempt."""
         if state.outcome is Outcome.INFRA_ERROR:
-            return state.infra_errors > self._infra_retries or state.store_losses > self._store_losses
-        return state.outcome in _FINAL
+            settled = state.infra_errors > self._infra_retries or state.store_losses > self._store_losses
+        else:
+            settled = state.outcome in _FINAL
+        self._settled_by_cell[key[0]] += settled - (key in self._settled)
+        if settled:
+            self._settled.add(key)
+        else:
+            self._settled.discard(key)
 
     def state(self, key: TrialId) -> TrialState:
         """State of a trial; empty if it was never attempted."""
@@ -216,12 +223,11 @@ class AttemptLedger:
 
     def is_settled(self, key: TrialId) -> bool:
         """Whether a trial needs no further attempt: it is scored, cannot be scored, or has used up its retries."""
-        return self._is_settled(self.state(key))
+        return key in self._settled
 
-    def unsettled(self, keys: Iterable[TrialId]) -> list[TrialId]:
+    def unsettled(self, keys: frozenset[TrialId]) -> frozenset[TrialId]:
         """Those of some trials that need a further attempt."""
-        trials, is_settled = self._trials, self._is_settled
-        return [key for key in keys if (state := trials.get(key)) is None or not is_settled(state)]
+        return keys - self._settled
 
     def current_attempt(self, key: TrialId) -> int:
         """Number of a trial's attempt that has begun and not ended, or of its next one."""
@@ -231,7 +237,7 @@ class AttemptLedger:
 
     def settled_in(self, cell: str) -> int:
         """Number of trials of a cell, by its key, that need no further attempt."""
-        return self._settled[cell]
+        return self._settled_by_cell[cell]
 
     def count(self, outcome: Outcome) -> int:
         """Number of trials with an outcome, including those that may be tried again."""

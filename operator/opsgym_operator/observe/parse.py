@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -96,8 +96,10 @@ def annotation(manifest: Manifest, name: str) -> str:
 
 def controller_of(manifest: Manifest, kind: str) -> Mapping[str, Any]:
     """Owner reference to the object of that kind that controls this one; empty if another one or none does."""
-    owners = manifest["metadata"].get("ownerReferences") or ()
-    return next((owner for owner in owners if owner.get("controller") and owner.get("kind") == kind), {})
+    for owner in manifest["metadata"].get("ownerReferences") or ():
+        if owner.get("controller") and owner.get("kind") == kind:
+            return cast("Mapping[str, Any]", owner)
+    return {}
 
 
 def time_of(text: str | None) -> datetime | None:

@@ -97,7 +97,7 @@ def take_snapshot(
     runs, jobs, config_maps = list(runs), list(jobs), list(config_maps)
     jobs_of, config_maps_of = _index(jobs, _run_and_role), _index(config_maps, _run_and_role)
     uids = {job["metadata"]["name"]: job["metadata"]["uid"] for of_run in jobs_of.values() for job in of_run}
-    pods_of = _index((pod for pod in pods if _is_of_listed_job(pod, uids)), _run_and_role_of_pod)
+    pods_of = _index(pods, lambda pod: _run_and_role_of_pod(pod, uids))
     own_pods = [pod for of_run in pods_of.values() for pod in of_run]
     pods_by_job: defaultdict[str, list[Manifest]] = defaultdict(list)
     for pod in own_pods:
@@ -167,16 +167,14 @@ def _run_and_role(item: Manifest) -> _RunAndRole:
     return str(owner.get("uid", "")), role_of(item["metadata"]["name"], str(owner["name"])) if owner else ""
 
 
-def _run_and_role_of_pod(pod: Manifest) -> _RunAndRole:
-    """Run and role of a pod's Job, which may be gone."""
-    job = str(controller_of(pod, "Job").get("name", ""))
-    return label(pod, LABEL_RUN_UID), role_of(job, label(pod, LABEL_RUN)) if job == label(pod, LABEL_JOB_NAME) else ""
-
-
-def _is_of_listed_job(pod: Manifest, uids: Mapping[str, str]) -> bool:
-    """Whether a pod's controller is the Job that exists under that name, if one does."""
+def _run_and_role_of_pod(pod: Manifest, uids: Mapping[str, str]) -> _RunAndRole:
+    """Run and role of the Job that controls a pod; the Job may be gone, but none else has its name (`uids`)."""
     owner = controller_of(pod, "Job")
-    return bool(owner) and uids.get(str(owner.get("name")), owner.get("uid")) == owner.get("uid")
+    name, uid = owner.get("name", ""), owner.get("uid")
+    labels = pod["metadata"].get("labels") or {}
+    if not name or name != labels.get(LABEL_JOB_NAME) or uids.get(name, uid) != uid:
+        return "", ""
+    return labels.get(LABEL_RUN_UID, ""), role_of(name, labels.get(LABEL_RUN, ""))
 
 
 def _parsed(run: Manifest, memo: Memo[ParsedRun]) -> ParsedRun:

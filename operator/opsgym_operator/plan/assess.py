@@ -130,7 +130,10 @@ def _demands(
         )
         demands.append(_demand(progress, gate, group, demand))
     counts = affordable(progress, [demand.pending for demand in demands])
-    bounded = (replace(demand, pending=count) for demand, count in zip(demands, counts, strict=True))
+    bounded = (
+        demand if count == demand.pending else replace(demand, pending=count)
+        for demand, count in zip(demands, counts, strict=True)
+    )
     return tuple(demand for demand in bounded if demand.held or demand.wants)
 
 

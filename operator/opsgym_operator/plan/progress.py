@@ -86,7 +86,7 @@ class RunProgress:
         return frozenset().union(*(job.trial_ids for job in self.jobs if not (job.finished and job.harvested)))
 
     @cached_property
-    def _open_trials(self) -> Sequence[TrialId]:
+    def _open_trials(self) -> frozenset[TrialId]:
         """Assigned trials that need a further attempt."""
         return self.ledger.unsettled(self.assigned)
 
