@@ -19,6 +19,13 @@ from opsgym_console.report.model import PageData, TrialDetail
 from opsgym_console.report.shell import Embedded, page_html
 
 PATIENCE_MS = 10_000
+FOLLOW = """place => new Promise(shown => {
+    const before = location.href;
+    addEventListener("hashchange", shown, { once: true });
+    location.hash = place;
+    if (location.href === before) shown();
+})"""
+"""Goes to another view; browsers send the event by which the page learns of it after the address has changed."""
 
 
 @dataclass
@@ -32,9 +39,11 @@ class Reader:
 
     def open(self, place: str = "#/", *, anew: bool = False) -> None:
         """Opens a view, after a reload if `anew`, and waits until it is shown."""
-        if anew:
+        if anew or not self.page.url.startswith(self.address + "#"):
             self.page.goto("about:blank")
-        self.page.goto(self.address + place)
+            self.page.goto(self.address + place)
+        else:
+            self.page.evaluate(FOLLOW, place)
         self.settled()
 
     def settled(self) -> None:

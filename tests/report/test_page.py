@@ -106,7 +106,7 @@ def test_a_bar_of_failure_modes_leads_to_its_trials(reader: Reader, run: PageDat
     label, box = chart.get_by_text("missed follow up").bounding_box(), chart.bounding_box()
     assert label is not None
     assert box is not None
-    reader.page.mouse.click(box["x"] + 0.4 * box["width"], label["y"] + label["height"] / 2)
+    chart.click(position={"x": 0.4 * box["width"], "y": label["y"] - box["y"] + label["height"] / 2})
     reader.page.wait_for_url("**failure=missed_follow_up")
 
 
