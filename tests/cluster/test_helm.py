@@ -9,6 +9,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -272,17 +273,25 @@ def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespac
         assert refused(installed) == []
 
 
+@contextmanager
+def shared_release(cluster: Cluster, namespace: str, s3: S3, values: Mapping[str, Any]) -> Iterator[None]:
+    """A release that an administrator of the cluster installs, whose results go to a bucket."""
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": s3.secret}
+    text, where = yaml.safe_dump({**values, "stores": [store]}), ("-n", namespace)
+    output_of(
+        cluster.helm("install", "opsgym", str(OPSGYM), *where, "--wait", "--timeout", "120s", "-f", "-", stdin=text)
+    )
+    try:
+        yield
+    finally:
+        output_of(cluster.helm("uninstall", "opsgym", *where, "--wait"))
+
+
 def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
     cluster: Cluster, kube: Kube, namespace: str, neighbour: Tenant, s3: S3, images: None
 ) -> None:
-    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": s3.secret}
-    values = yaml.safe_dump({"clusterWide": True, "stores": [store]})
     output_of(cluster.kubectl("label", "namespace", neighbour.namespace, "opsgym.dev/evalruns=allowed"))
-    where = ("-n", namespace)
-    output_of(
-        cluster.helm("install", "opsgym", str(OPSGYM), *where, "--wait", "--timeout", "120s", "-f", "-", stdin=values)
-    )
-    try:
+    with shared_release(cluster, namespace, s3, {"clusterWide": True}):
         assert kube.list("Role", neighbour.namespace) == []
         # Pods reach the store through the gateway, so their namespace has no key.
         assert kube.find("Secret", s3.secret, neighbour.namespace) is None
@@ -291,8 +300,16 @@ def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
         start(kube, neighbour.namespace, "one")
         kube.wait("EvalRun", "one", neighbour.namespace, has_condition("Succeeded"), seconds=300)
         assert until(lambda: "evalruns" in json.dumps(kube.get("ClusterRole", "view")["rules"]), 10)
-    finally:
-        output_of(cluster.helm("uninstall", "opsgym", *where, "--wait"))
+    assert [item for item in kube.list("ClusterRole") if item["metadata"]["name"].startswith(namespace)] == []
+
+
+def test_pods_of_a_release_for_several_namespaces_hold_no_key_of_the_store(
+    cluster: Cluster, kube: Kube, namespace: str, neighbour: Tenant, s3: S3, images: None
+) -> None:
+    with shared_release(cluster, namespace, s3, {"namespaces": [namespace, neighbour.namespace]}):
+        assert kube.find("Secret", s3.secret, neighbour.namespace) is None
+        start(kube, neighbour.namespace, "one")
+        kube.wait("EvalRun", "one", neighbour.namespace, has_condition("Succeeded"), seconds=300)
     assert [item for item in kube.list("ClusterRole") if item["metadata"]["name"].startswith(namespace)] == []
 
 

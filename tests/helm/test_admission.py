@@ -290,13 +290,15 @@ def test_a_pod_of_a_run_keeps_its_owner_but_for_the_controllers_of_kubernetes(va
     assert denials(manifests, by("tenant", "pods", {"kind": "Pod", "metadata": {"name": "x"}}, unlabelled_pod)) == []
 
 
-def test_a_namespaced_release_has_policies_only_if_its_values_ask_for_them() -> None:
+def test_a_release_for_one_namespace_has_policies_only_if_its_values_ask_for_them() -> None:
     def policies(values: Mapping[str, Any]) -> int:
         return sum(item["kind"].startswith("ValidatingAdmission") for item in rendered(values))
 
-    assert policies({"stores": [STORE]}) == 0
-    assert policies(NAMESPACED) == policies(WIDE) == 6
-    assert policies({**WIDE, "admissionPolicy": {"enabled": False}}) == 0
+    several = {"stores": [STORE], "namespaces": ["a", "b"]}
+    assert policies({"stores": [STORE]}) == policies({"stores": [STORE], "namespaces": ["a"]}) == 0
+    assert policies(NAMESPACED) == policies(WIDE) == policies(several) == 6
+    for shared in (WIDE, several):
+        assert policies({**shared, "admissionPolicy": {"enabled": False}}) == 0
 
 
 def test_no_model_may_name_the_secret_of_held_out_suites() -> None:

@@ -78,6 +78,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "stores": [STORE, {"name": "other", "url": "s3://other", "endpointUrl": "http://s3.b.svc:9000", "region": "x"}],
         "defaultStore": "other",
         "trialStore": {"enabled": True, "secret": "own-key"},
+        "storeGateway": {"enabled": False},
         "models": [{"name": "gpt", "spec": {"model": "openai/gpt", "endpoints": [{"url": "http://m.b.svc:8000/v1"}]}}],
         "gyms": {"csm": {"image": "csm:1", "port": 8005}},
         "images": {"pullSecrets": ["registry"], "runner": "r@sha256:0"},
@@ -196,7 +197,8 @@ def test_no_right_is_a_wildcard_or_reaches_secrets_or_running_containers(values:
 
 @pytest.mark.parametrize("name", [name for name in SETTINGS if "cluster-wide" not in name])
 def test_a_namespaced_release_has_objects_in_its_namespaces_only(name: str) -> None:
-    values = SETTINGS[name]
+    values = {**SETTINGS[name], "admissionPolicy": {"enabled": False}}
+    values["storeGateway"] = {**values.get("storeGateway", {}), "enabled": False}
     for manifest in rendered(values):
         assert manifest["kind"] in NAMESPACED
         assert manifest["metadata"]["namespace"] in {"evals", *values.get("namespaces", [])}

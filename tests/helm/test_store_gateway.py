@@ -12,7 +12,7 @@ from tests.helm.test_chart import ADDITIONS, SETTINGS, _config
 
 NAME = "opsgym-store-gateway"
 WIDE: Mapping[str, Any] = {"clusterWide": True, "stores": [STORE]}
-HERE: Mapping[str, Any] = {"namespaces": ["a", "b"], "stores": [STORE], "storeGateway": {"enabled": True}}
+SEVERAL: Mapping[str, Any] = {"namespaces": ["a", "b"], "stores": [STORE]}
 READS = [
     {"apiGroups": [""], "resources": ["pods", "configmaps"], "verbs": ["get"]},
     {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]},
@@ -29,12 +29,18 @@ def _selects(component: str) -> Manifest:
     return {"matchLabels": {**own, "app.kubernetes.io/component": component}}
 
 
-def test_a_cluster_wide_release_has_it_and_a_namespaced_one_if_its_values_ask_for_it() -> None:
-    assert _config(rendered(WIDE)).store_gateway is not None
-    assert NAME not in _names({**WIDE, "storeGateway": {"enabled": False}})
-    assert _config(rendered({**WIDE, "storeGateway": {"enabled": False}})).store_gateway is None
+@pytest.mark.parametrize("shared", [WIDE, SEVERAL])
+def test_a_shared_release_has_it_and_one_for_a_single_namespace_if_its_values_ask_for_it(
+    shared: Mapping[str, Any],
+) -> None:
+    assert NAME in _names(shared)
+    assert _config(rendered(shared)).store_gateway is not None
+    without = {**shared, "storeGateway": {"enabled": False}}
+    assert NAME not in _names(without)
+    assert _config(rendered(without)).store_gateway is None
     assert NAME not in _names(SETTINGS["least"])
-    assert NAME in _names(HERE)
+    assert NAME not in _names({**SEVERAL, "namespaces": ["a"]})
+    assert NAME in _names({**SEVERAL, "namespaces": ["a"], "storeGateway": {"enabled": True}})
 
 
 def test_its_address_is_its_service() -> None:
@@ -52,7 +58,7 @@ def test_its_address_is_its_service() -> None:
 
 def test_it_reviews_tokens_and_reads_the_objects_of_pods_and_no_more() -> None:
     assert one(rendered(WIDE), "ClusterRole", f"evals-{NAME}", None)["rules"] == [REVIEWS, *READS]
-    manifests = rendered(HERE)
+    manifests = rendered(SEVERAL)
     assert one(manifests, "ClusterRole", f"evals-{NAME}", None)["rules"] == [REVIEWS]
     for namespace in ("a", "b"):
         assert one(manifests, "Role", NAME, namespace)["rules"] == READS
@@ -77,7 +83,7 @@ def test_another_configuration_restarts_it() -> None:
 
 
 def test_pods_of_runs_reach_it_in_place_of_stores() -> None:
-    values = {**HERE, "namespaces": [], "trialStore": {"enabled": True}}
+    values = {**WIDE, "trialStore": {"enabled": True}}
     manifests = rendered(values)
     egress = one(manifests, "NetworkPolicy", "opsgym-task")["spec"]["egress"]
     assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[53, 53, 5353, 5353], [8080], [443]]

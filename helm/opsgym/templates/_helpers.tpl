@@ -90,10 +90,15 @@ part before the first slash is a registry if it has a dot or a colon, or is loca
 {{- with .Values.defaultStore }}{{ . }}{{ else }}{{ (first (include "opsgym.stores" . | fromJson).list).name }}{{ end }}
 {{- end }}
 
+{{/* `true` if the release serves several namespaces, whose users need not trust each other, else empty. */}}
+{{- define "opsgym.shared" -}}
+{{- if or .Values.clusterWide (gt (len (include "opsgym.namespaces" . | fromJson).list) 1) }}true{{ end }}
+{{- end }}
+
 {{/* `true` if pods reach stores through the gateway, else empty. */}}
 {{- define "opsgym.gatewayEnabled" -}}
 {{- $enabled := .Values.storeGateway.enabled }}
-{{- if kindIs "invalid" $enabled }}{{ $enabled = .Values.clusterWide }}{{ end }}
+{{- if kindIs "invalid" $enabled }}{{ $enabled = include "opsgym.shared" . }}{{ end }}
 {{- if $enabled }}true{{ end }}
 {{- end }}
 
