@@ -96,6 +96,12 @@ class Fixture:
         return self.metrics.registry.get_sample_value(name, {**CELL.model_dump(), **labels}) or 0.0
 
 
+def job_with(part: str, **fields: Any) -> Any:
+    """A Job with fields in a part of its manifest."""
+    manifest = job()
+    return {**manifest, part: {**manifest[part], **fields}}
+
+
 @pytest.fixture
 def fixture(stores: Stores) -> Fixture:
     return Fixture(stores)
@@ -210,6 +216,28 @@ def test_a_suspended_attempt_is_cancelled_and_costs_no_retry(fixture: Fixture) -
     assert fixture.stored().outcome is Outcome.CANCELLED
     assert fixture.ledger.state(KEY).infra_errors == 0
     assert fixture.ledger.spent == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "outcome"),
+    [
+        ([job()], Outcome.INFRA_ERROR),
+        ([job_with("spec", suspend=True)], Outcome.CANCELLED),
+        ([job_with("metadata", deletionTimestamp="2026-11-20T12:00:09Z")], Outcome.CANCELLED),
+        ([], Outcome.CANCELLED),
+    ],
+    ids=["of a Job that goes on", "suspended", "deleted", "gone"],
+)
+def test_a_pod_that_is_deleted_with_its_job_is_cancelled_and_costs_no_retry(
+    fixture: Fixture, jobs: list[Any], outcome: Outcome
+) -> None:
+    fixture.put(record(cost_usd=0.1))
+    deleted = pod(phase="Running", agent={"running": {"startedAt": "2026-11-20T12:00:08Z"}})
+    deleted["metadata"]["deletionTimestamp"] = "2026-11-20T12:00:10Z"
+    fixture.take([deleted], jobs)
+    fixture.take([], jobs)
+    assert fixture.stored().outcome is outcome
+    assert fixture.ledger.state(KEY).infra_errors == (outcome is Outcome.INFRA_ERROR)
 
 
 def test_a_pod_that_failed_before_its_agent_started_is_recorded(fixture: Fixture) -> None:

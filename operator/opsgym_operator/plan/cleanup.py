@@ -74,7 +74,16 @@ def obsolete_objects(progress: RunProgress, gate: Control, now: datetime) -> lis
         return []  # what finished Jobs leave in the store cannot be checked
     newest, staying = _newest(progress.jobs), kept_failures(progress.jobs, now)
     obsolete = [job for job in progress.jobs if job.name not in staying and _is_obsolete(job, progress, gate, newest)]
-    return _deletions(progress.run, progress.jobs, obsolete, {pod.job for pod in progress.pods})
+    return [
+        *_deletions(progress.run, progress.jobs, obsolete, {pod.job for pod in progress.pods}),
+        *_unaffordable(progress.jobs, gate),
+    ]
+
+
+def _unaffordable(jobs: Iterable[ObservedJob], gate: Control) -> list[ObjectRef]:
+    """Jobs that wait in a queue for trials that the budget does not let start: Kueue may not admit them for days."""
+    waiting = [job for job in jobs if job.waiting_since is not None and not job.deleting] if budget_closed(gate) else []
+    return [ObjectRef("Job", job.name, version=job.version) for job in waiting]
 
 
 def retired_objects(run: ObservedRun, jobs: Sequence[ObservedJob], now: datetime) -> list[ObjectRef]:

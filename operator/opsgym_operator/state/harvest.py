@@ -102,6 +102,9 @@ class PodHarvester:
     """Trials of each Job as last observed."""
     _suspended: bool = False
     """Whether the run is being stopped; attempts that then end without a report are recorded as cancelled."""
+    _going: frozenset[str] = frozenset()
+    """Names of the Jobs that are neither suspended nor deleted. Deleted pods of other Jobs were stopped with these,
+    by the operator or Kueue, and their attempts are recorded as cancelled, too."""
     _unverified: list[tuple[TrialKeys, Cell]] = field(default_factory=list)
     """Scored trials whose verifiers are not in the metrics yet."""
     _open_attempts: dict[TrialId, AttemptRecord] = field(default_factory=dict)
@@ -190,6 +193,7 @@ class PodHarvester:
             Whether the store has to be asked how some of them ended, see `settle`.
         """
         self._trials_by_job, self._suspended = trials_by_job, suspended
+        self._going = frozenset(job["metadata"]["name"] for job in jobs if _is_going(job))
         present = {pod["metadata"]["uid"]: pod for pod in pods}
         self._harvested_pods &= present.keys()
         for uid in self._pending.keys() - present.keys():
@@ -279,8 +283,10 @@ class PodHarvester:
         if reported is not None:
             self.record(reported)
         else:
-            counted = pod["status"].get("phase") == "Failed" and "deletionTimestamp" not in pod["metadata"]
-            await self._finalize(trials, termination_cause(pod), busy, counted=counted)
+            deleted = "deletionTimestamp" in pod["metadata"]
+            counted = pod["status"].get("phase") == "Failed" and not deleted
+            stopped = self._suspended or (deleted and _job_index(pod)[0] not in self._going)
+            await self._finalize(trials, termination_cause(pod), busy, counted=counted, stopped=stopped)
 
     async def _reported(self, pod: Manifest, trial: CellTrial) -> Attempt | None:
         """The attempt that an ended pod reports, as the store has it; None if the store does not confirm the report."""
@@ -333,16 +339,22 @@ class PodHarvester:
         name, index = unobserved
         job_trials = self._trials_by_job.get(name)
         trials = _trials_of(job_trials, index) if job_trials is not None else []
-        await self._finalize(trials, termination_cause(None), (), counted=True)
+        await self._finalize(trials, termination_cause(None), (), counted=True, stopped=self._suspended)
         self._harvested_indexes[name].add(index)
 
     async def _finalize_open(self, record: AttemptRecord) -> None:
         trial = record.cell, record.task_id, record.trial
-        await self._finalize([trial], termination_cause(None), (), counted=False)
+        await self._finalize([trial], termination_cause(None), (), counted=False, stopped=self._suspended)
         self._open_attempts.pop(record.trial_id, None)
 
     async def _finalize(
-        self, trials: Sequence[CellTrial], cause: TerminationCause, busy: Container[CellTrial], *, counted: bool
+        self,
+        trials: Sequence[CellTrial],
+        cause: TerminationCause,
+        busy: Container[CellTrial],
+        *,
+        counted: bool,
+        stopped: bool,
     ) -> None:
         """Records how the trials of a pod ended.
 
@@ -351,10 +363,11 @@ class PodHarvester:
             cause: Why the pod ended.
             busy: Trials that other pods work on.
             counted: Whether the Job controller counts the pod as a failure.
+            stopped: Whether the pod was stopped on purpose.
         """
         if not trials:
             return
-        outcome = Outcome.CANCELLED if self._suspended else Outcome.INFRA_ERROR
+        outcome = Outcome.CANCELLED if stopped else Outcome.INFRA_ERROR
         ended = [
             EndedTrial(self.run, *trial, cause, outcome, alone=trial not in busy, counted=counted) for trial in trials
         ]
@@ -413,6 +426,11 @@ def _job_index(pod: Manifest) -> tuple[str, int]:
 
 def _trials_of(job_trials: JobTrials, index: int) -> list[CellTrial]:
     return [(job_trials.cell, ref.task_id, ref.trial) for ref in job_trials.at(index)]
+
+
+def _is_going(job: Manifest) -> bool:
+    """Whether a Job may have pods, as far as the operator and Kueue say."""
+    return not job["spec"].get("suspend") and "deletionTimestamp" not in job["metadata"]
 
 
 def _ended_indexes(job: Manifest) -> frozenset[int]:

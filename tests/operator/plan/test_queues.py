@@ -201,3 +201,17 @@ def test_a_spent_budget_ends_jobs_of_a_queue_while_the_store_is_away() -> None:
         run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, 0, Outcome.PASSED, 2.0, fleet.now))
         desired = plan(away(fleet, 1), CONFIG, fleet.now, "1.0")[run.uid]
         assert (desired.delete, desired.patches) == ((ObjectRef("Job", name),), ()), admitting
+
+
+def test_a_spent_budget_ends_a_run_whose_jobs_wait_for_their_queue() -> None:
+    fleet = Queues()
+    run = fleet.begin("nightly", queueName="team")
+    fleet.edit(run, budget=Budget(max_usd=1))
+    [(name, job)] = fleet.jobs.items()
+    ref = job.order.trials[-1]
+    run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, 0, Outcome.PASSED, 2.0, fleet.now))
+    desired = plan(fleet.observed(), CONFIG, fleet.now, "1.0")[run.uid]
+    assert desired.delete == (ObjectRef("Job", name, version="7"),), "Kueue may have admitted it meanwhile"
+    fleet.plan()
+    assert (run.status.progress, run.status.not_scored) == ("1/60", 59)
+    assert run.condition("Succeeded") == "True BudgetSpent"
