@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opsgym_api.errors import InputError
@@ -18,7 +18,7 @@ from opsgym_api.kinds.evalrun import Agent, Budget, EvalRunSpec, Limits, Mode, M
 from opsgym_api.records.attempt import Cell, TrialId
 from opsgym_api.records.run import Control
 from opsgym_api.tasks.task import Task
-from opsgym_core.planning.budget import budget_gate
+from opsgym_core.planning.budget import affordable_trials, budget_gate
 from opsgym_core.planning.cells import CellPlan, plan_cells
 from opsgym_core.planning.run_id import numbered_run_id, run_id, suite_digest
 from opsgym_core.planning.select import select_tasks
@@ -312,6 +312,25 @@ def test_new_trials_stop_at_the_reservation_and_running_ones_at_the_cap(
 
 def test_a_run_without_a_budget_is_never_closed() -> None:
     assert budget_gate(None, 1e9, 100, 1e9) == Control()
+
+
+CENTS = st.integers(0, 1000).map(lambda cents: cents / 100)
+
+
+@given(CENTS.filter(bool), CENTS, CENTS.filter(bool), st.integers(0, 50))
+@example(1.0, 0.7, 0.3, 2)
+@example(1.0, 1.1, 5e-324, 2)
+def test_as_many_trials_are_affordable_as_find_the_gate_open(
+    cap: float, spent: float, largest: float, most: int
+) -> None:
+    budget = Budget(max_usd=cap)
+    affordable = affordable_trials(budget, spent, largest, most)
+    assert 0 <= affordable <= most
+    assert all(budget_gate(budget, spent, others, largest).start for others in range(affordable))
+    if spent < cap:
+        assert affordable >= min(1, most), "nothing else would end the run"
+    else:
+        assert affordable == 0
 
 
 step_costs = st.lists(st.floats(0.0, 2.0), min_size=1, max_size=6)

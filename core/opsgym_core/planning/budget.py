@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from opsgym_api.kinds.evalrun import Budget
 from opsgym_api.records.run import Control
 
@@ -32,3 +34,19 @@ def budget_gate(budget: Budget | None, spent: float, in_flight: int, largest_tri
     proceed = spent < budget.max_usd
     start = proceed and spent + in_flight * largest_trial_cost < budget.max_usd
     return Control(start=start, proceed=proceed, reason="" if start else "budget")
+
+
+def affordable_trials(budget: Budget, spent: float, largest_trial_cost: float, most: int) -> int:
+    """How many trials may start before one of them ends: as many as find the gate open, whatever is rounded.
+
+    Args:
+        budget: The run's budget.
+        spent: Dollars spent by all attempts that have ended.
+        largest_trial_cost: Dollars of the most expensive trial seen so far; not 0.
+        most: Number of trials that are wanted.
+    """
+    left = max(0.0, budget.max_usd - spent)
+    trials = math.ceil(min(left / largest_trial_cost, most))
+    while trials > 0 and not budget_gate(budget, spent, trials - 1, largest_trial_cost).start:
+        trials -= 1
+    return trials

@@ -81,8 +81,13 @@ def obsolete_objects(progress: RunProgress, gate: Control, now: datetime) -> lis
 
 
 def _unaffordable(jobs: Iterable[ObservedJob], gate: Control) -> list[ObjectRef]:
-    """Jobs that wait in a queue for trials that the budget does not let start: Kueue may not admit them for days."""
-    waiting = [job for job in jobs if job.waiting_since is not None and not job.deleting] if budget_closed(gate) else []
+    """Jobs that wait in a queue although the budget is spent: Kueue may not admit them for days.
+
+    While some of it is left, Jobs stay: once they are gone, fewer trials are reserved, and others would be created.
+    """
+    if gate.proceed or not budget_closed(gate):
+        return []
+    waiting = [job for job in jobs if job.waiting_since is not None and not job.deleting]
     return [ObjectRef("Job", job.name, version=job.version) for job in waiting]
 
 

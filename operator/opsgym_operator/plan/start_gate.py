@@ -8,12 +8,11 @@ and `largest` the largest cost of any trial in the end: final spend <= cap + lar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime
 
 from opsgym_api.records.run import Control
-from opsgym_core.planning.budget import budget_gate
+from opsgym_core.planning.budget import affordable_trials, budget_gate
 from opsgym_operator.plan.progress import RunProgress
 
 OPEN = Control()
@@ -54,9 +53,8 @@ def affordable(progress: RunProgress, pending: Sequence[int]) -> Sequence[int]:
     if budget is None or ledger.largest == 0:
         return pending
     planned, spent = progress.reserved.trials, ledger.spent - progress.reserved.spent
-    total = min((budget.max_usd - spent) / ledger.largest, sum(pending) + planned)
-    allowed = math.ceil(total) - planned
-    return shared_evenly(allowed, pending)
+    allowed = affordable_trials(budget, spent, ledger.largest, sum(pending) + planned)
+    return shared_evenly(allowed - planned, pending)
 
 
 def shared_evenly(total: int, demands: Sequence[int]) -> Sequence[int]:

@@ -360,6 +360,19 @@ def test_a_spent_budget_closes_the_start_gate_and_skips_the_remaining_trials() -
     assert "BudgetClosed" in [event.reason for event in run.events]
 
 
+def test_a_budget_that_is_a_sum_of_rounded_costs_is_spent_in_few_jobs() -> None:
+    def ending(cell: str, task: str, trial: int, attempt: int) -> AttemptEnd:
+        return Outcome.PASSED, 0.1 if task == "t2" else 0.3
+
+    assert (1 - (0.3 + 0.3 + 0.1)) / 0.3 > 1, "one more trial of 0.3 uses the budget up, and the quotient says two"
+    fleet, run = frozen(12, ceiling=2, ending=ending, budget={"maxUsd": 1})
+    jobs: set[str] = set()
+    fleet.run_out(most=20, check=lambda: jobs.update(fleet.jobs))
+    assert condition(run, "Succeeded").startswith("True BudgetSpent")
+    assert (run.status.progress, run.status.cost) == ("4/12", "$1.00")
+    assert len(jobs) < 6
+
+
 def test_a_run_with_a_budget_is_requeued_often_while_episodes_run() -> None:
     fleet, _ = frozen(4, ceiling=2, ending=lambda *_: (Outcome.PASSED, 0.1), budget={"maxUsd": 3})
     fleet.plan()

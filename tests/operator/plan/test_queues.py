@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model, summary
 
 from opsgym_api.kinds.evalrun import Budget, EvalRunSpec, PodOptions
@@ -215,3 +217,20 @@ def test_a_spent_budget_ends_a_run_whose_jobs_wait_for_their_queue() -> None:
     fleet.plan()
     assert (run.status.progress, run.status.not_scored) == ("1/60", 59)
     assert run.condition("Succeeded") == "True BudgetSpent"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_with_a_budget_comes_to_its_end_when_its_queue_admits_now_and_then(seed: int) -> None:
+    fleet, chance = Queues(), random.Random(seed)
+    fleet.ending = lambda *_: (Outcome.PASSED, chance.choice((0.05, 0.1, 0.3)))
+    run = fleet.begin("nightly", queueName="team", budget={"maxUsd": chance.choice((1, 3, 5))})
+    created: set[str] = set()
+    for _ in range(200):
+        fleet.admitting = chance.random() < 0.5
+        fleet.after(5)
+        if pods := [(name, index) for name, job in fleet.jobs.items() for index in sorted(job.pods)]:
+            fleet.end(*chance.choice(pods))
+            fleet.plan()
+        created.update(fleet.jobs)
+    assert run.condition("Succeeded") == "True BudgetSpent"
+    assert len(created) < 25
