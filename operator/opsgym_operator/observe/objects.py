@@ -164,9 +164,11 @@ class ObservedJob:
         """
         if self.finished:
             return pods
+        existing = max(self.active + self.terminating, pods)
         if self.deleting or (self.suspended and not self.queued):
-            return max(self.active + self.terminating, pods)
-        return min(self.parallelism, self.remaining)
+            return existing
+        # A Job that was just resumed may have more pods that still end than it may start.
+        return max(min(self.parallelism, self.remaining), existing)
 
 
 @dataclass(frozen=True)
