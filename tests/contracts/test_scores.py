@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,8 +200,22 @@ def test_a_run_is_found_by_id_name_or_prefix(tmp_path: Path) -> None:
     assert find_run(store, "da") == "day.cc3"
     with pytest.raises(InputError, match="matches several runs"):
         find_run(store, "nig")
-    with pytest.raises(InputError, match=r"holds no run 'week'; runs there: night\.aa1"):
+    with pytest.raises(InputError, match=r"holds no run 'week'; runs there: day\.cc3, night\.aa1, night\.bb2$"):
         find_run(store, "week")
+
+
+def test_a_run_that_is_not_there_costs_one_listing_however_many_runs_are() -> None:
+    class Listed(LocalStore):
+        def get(self, key: str) -> bytes | None:
+            raise AssertionError(f"{key} was read")
+
+        def folders(self, folder: str) -> Iterator[str]:
+            return (f"team.run-{number:03}.u" for number in range(500))
+
+    listed = ", ".join(f"team.run-{number:03}.u" for number in range(10))
+    with pytest.raises(InputError) as error:
+        find_run(Listed(Path("nowhere")), "nightly")
+    assert error.value.problems[0].message == f"holds no run 'nightly'; runs there: {listed} and 490 more"
 
 
 def test_an_unreadable_record_costs_its_own_trial_only(store: Store) -> None:
