@@ -21,7 +21,11 @@ from opsgym_console.report.shell import Embedded, page_html
 PATIENCE_MS = 10_000
 FOLLOW = """place => new Promise(shown => {
     const before = location.href;
-    addEventListener("hashchange", shown, { once: true });
+    addEventListener("hashchange", function follow(event) {
+        if (event.newURL !== location.href) return; // it is of an earlier change
+        removeEventListener("hashchange", follow);
+        shown();
+    });
     location.hash = place;
     if (location.href === before) shown();
 })"""
