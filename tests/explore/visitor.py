@@ -14,17 +14,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
+from tests.support.addresses import address_noticed
 from tests.support.gym import Gym, GymDatabase
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_MS = 30_000
 REFUSED_REQUEST = "Failed to load resource"
-NOTICE = """() => { window.noticed = new Promise(done => addEventListener("hashchange", function notice(event) {
-    if (event.newURL !== location.href) return; // it is of an earlier change
-    removeEventListener("hashchange", notice);
-    done();
-})); }"""
-"""Notices when the page learns of another address: after the address has changed, so it may still look settled."""
 
 
 @dataclass
@@ -55,10 +50,9 @@ class Visitor:
     def follow(self, name: str, *, within: Locator | None = None) -> Locator:
         """Follows the first link of exactly this name; the main part then."""
         before = self.page.url
-        self.page.evaluate(NOTICE)
-        (within or self.page.locator("main")).get_by_role("link", name=name, exact=True).first.click()
-        self.page.wait_for_url(lambda url: url != before)
-        self.page.evaluate("window.noticed")
+        with address_noticed(self.page):
+            (within or self.page.locator("main")).get_by_role("link", name=name, exact=True).first.click()
+            self.page.wait_for_url(lambda url: url != before)
         return self.settled()
 
     def call(self) -> Locator:

@@ -14,22 +14,12 @@ from urllib.parse import quote
 
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page
+from tests.support.addresses import address_noticed
 
 from opsgym_console.report.model import PageData, TrialDetail
 from opsgym_console.report.shell import Embedded, page_html
 
 PATIENCE_MS = 10_000
-FOLLOW = """place => new Promise(shown => {
-    const before = location.href;
-    addEventListener("hashchange", function follow(event) {
-        if (event.newURL !== location.href) return; // it is of an earlier change
-        removeEventListener("hashchange", follow);
-        shown();
-    });
-    location.hash = place;
-    if (location.href === before) shown();
-})"""
-"""Goes to another view; browsers send the event by which the page learns of it after the address has changed."""
 
 
 @dataclass
@@ -47,7 +37,8 @@ class Reader:
             self.page.goto("about:blank")
             self.page.goto(self.address + place)
         else:
-            self.page.evaluate(FOLLOW, place)
+            with address_noticed(self.page):
+                self.page.evaluate("place => { location.hash = place; }", place)
         self.settled()
 
     def settled(self) -> None:
