@@ -34,7 +34,10 @@ const sight = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "300px" });
 const size = new ResizeObserver((changed) => {
-  for (const { target } of changed) if (target.clientWidth) charts.get(target.dataset.chart).shown.resize();
+  for (const { target } of changed) {
+    const { shown } = charts.get(target.dataset.chart);
+    if (target.clientWidth && (target.clientWidth !== shown.getWidth() || target.clientHeight !== shown.getHeight())) shown.resize();
+  }
 });
 
 function draw(chart) {
@@ -225,6 +228,7 @@ function modesOption({ analysis, run }, theme) {
   const labels = analysis.modes.map(({ mode }) => words(mode));
   const series = groups.map(([name, color, belongs]) => ({
     type: "bar", name, stack: "all", barMaxWidth: 20, cursor: "pointer", itemStyle: { color },
+    emphasis: { disabled: true }, // it moves the bar to the end of the SVG; browsers drop a click whose element was moved between press and release
     data: analysis.modes.map((mode) => {
       const value = total(mode.trials.filter((_, cell) => belongs(agentOf[cell])));
       return { value, tooltip: [words(mode.mode), name, plural(value, "failed trial")] };
