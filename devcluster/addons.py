@@ -8,9 +8,10 @@ from __future__ import annotations
 from devcluster.certificates import CLIENTS
 from devcluster.components import DNS
 from devcluster.kube import Manifest
-from devcluster.places import COREDNS_IMAGE, DNS_IP, IPV6, NODE_IP, S3_PORT
+from devcluster.places import COREDNS_IMAGE, DNS_IP, FAMILIES, NODE_IPS, S3_PORT
 
 STORAGE_NAMESPACE = "storage"
+S3_SERVICE_PORT = {"name": "http", "port": S3_PORT, "protocol": "TCP"}
 POLICIES = "opsgym-test-policies"
 DNS_LABELS = {"k8s-app": "kube-dns"}
 
@@ -92,21 +93,29 @@ def dns_deployment() -> Manifest:
 
 
 def storage() -> list[Manifest]:
-    """A Service without pods, whose endpoint is the S3 server on the node: `http://s3.storage:7070`."""
-    metadata = {"name": "s3", "namespace": STORAGE_NAMESPACE}
-    port = {"name": "http", "port": S3_PORT, "protocol": "TCP"}
+    """A Service without pods, whose endpoints are the S3 server's on the node: `http://s3.storage:7070`."""
+    spec = {"ports": [S3_SERVICE_PORT], "ipFamilyPolicy": "PreferDualStack"}
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": STORAGE_NAMESPACE}},
-        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [port]}},
-        {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": {**metadata, "labels": {"kubernetes.io/service-name": "s3"}},
-            "addressType": "IPv6" if IPV6 else "IPv4",
-            "ports": [port],
-            "endpoints": [{"addresses": [NODE_IP], "conditions": {"ready": True}}],
-        },
+        {"apiVersion": "v1", "kind": "Service", "metadata": _storage("s3"), "spec": spec},
+        *(_s3_endpoint(version, address) for version, address in zip(FAMILIES, NODE_IPS, strict=True)),
     ]
+
+
+def _s3_endpoint(version: int, address: str) -> Manifest:
+    labels = {"kubernetes.io/service-name": "s3"}
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {**_storage(f"s3-ipv{version}"), "labels": labels},
+        "addressType": f"IPv{version}",
+        "ports": [S3_SERVICE_PORT],
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+    }
+
+
+def _storage(name: str) -> Manifest:
+    return {"name": name, "namespace": STORAGE_NAMESPACE}
 
 
 def _system(name: str) -> Manifest:

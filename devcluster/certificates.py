@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from devcluster.places import API_SERVICE_IP, NODE, NODE_IP
+from devcluster.places import API_SERVICE_IP, NODE, NODE_IPS
 
 VALID = dt.timedelta(days=30)
 API_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
@@ -83,9 +83,9 @@ def make(folder: Path) -> None:
         "apiserver",
         "kube-apiserver",
         dns=(*API_NAMES, "localhost"),
-        addresses=("127.0.0.1", NODE_IP, API_SERVICE_IP),
+        addresses=("127.0.0.1", *NODE_IPS, API_SERVICE_IP),
     )
-    authority.issue_server("kubelet-server", NODE, dns=(NODE,), addresses=(NODE_IP, "127.0.0.1"))
+    authority.issue_server("kubelet-server", NODE, dns=(NODE,), addresses=(*NODE_IPS, "127.0.0.1"))
     signer = ec.generate_private_key(ec.SECP256R1())
     write_key(folder / "accounts.key", signer)
     public = signer.public_key().public_bytes(

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -34,6 +35,7 @@ from devcluster.places import (
     CONF,
     CONTAINERD,
     COREDNS_IMAGE,
+    DNS_IP,
     LOG,
     NODE,
     PAUSE_IMAGE,
@@ -214,7 +216,18 @@ def _start(archives: Sequence[Path], owner: int | None) -> Cluster:
             kube.wait("ServiceAccount", "default", "default", lambda _: True, seconds=PATIENCE)
             # Names resolve from the first pod on.
             kube.wait("Deployment", "coredns", "kube-system", has_condition("Available"), seconds=PATIENCE)
+            if not until(_answers_names, PATIENCE):
+                raise ClusterError(f"kube-proxy leads no request to CoreDNS; see {LOG / 'proxy.log'}")
     return cluster
+
+
+def _answers_names() -> bool:
+    """Whether the Service of the name server leads to CoreDNS: kube-proxy follows some time after it is available."""
+    try:
+        with socket.create_connection((DNS_IP, 53), timeout=1):
+            return True
+    except OSError:
+        return False
 
 
 def _own(owner: int | None) -> None:

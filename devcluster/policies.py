@@ -17,16 +17,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import httpx
 
 from devcluster.kube import Kube, KubeError, Manifest
-from devcluster.places import IPV6, PKI
+from devcluster.places import FAMILIES, PKI
 
 CHAIN = "opsgym-policies"
-IPTABLES = "ip6tables" if IPV6 else "iptables"
+IPTABLES = {4: "iptables", 6: "ip6tables"}
+"""The kernel's filter for each version of IP: a packet passes one of them."""
 SIDES = (("Egress", "egress", "to", "-s", "-d"), ("Ingress", "ingress", "from", "-d", "-s"))
 """Policy type, its rules' field, their peers' field, and the options that match the pod and its peer."""
 Network = TypeVar("Network", ipaddress.IPv4Network, ipaddress.IPv6Network)
@@ -42,6 +43,16 @@ class World:
     namespaces: Mapping[str, Mapping[str, str]]
     """Labels by name."""
     policies: Sequence[Manifest]
+
+
+def in_version(pods: Sequence[Manifest], version: int) -> list[Manifest]:
+    """Pods with the address that they have in a version of IP as their only one; without one if they have none."""
+    return [{**pod, "status": {**pod.get("status", {}), "podIP": _address_in(pod, version)}} for pod in pods]
+
+
+def _address_in(pod: Manifest, version: int) -> str | None:
+    addresses = [entry["ip"] for entry in pod.get("status", {}).get("podIPs") or []]
+    return next((address for address in addresses if ipaddress.ip_address(address).version == version), None)
 
 
 def chains(world: World) -> dict[str, list[str]]:
@@ -233,36 +244,38 @@ def main() -> None:
     pods, namespaces, policies = (Mirror(kind, changed) for kind in ("Pod", "Namespace", "NetworkPolicy"))
     for mirror in (pods, namespaces, policies):
         mirror.complete.wait()
-    current: dict[str, list[str]] = {}
+    current: dict[int, dict[str, list[str]]] = {version: {} for version in FAMILIES}
     while True:
         changed.clear()
         labels = {item["metadata"]["name"]: _labels(item) for item in list(namespaces.objects.values())}
-        made = chains(World(list(pods.objects.values()), labels, list(policies.objects.values())))
-        if made != current:
-            restore(restore_script(made, list(current)))
-            if not current:
-                hook()
-            current = made
+        seen = World(list(pods.objects.values()), labels, list(policies.objects.values()))
+        for version, old in current.items():
+            made = chains(replace(seen, pods=in_version(seen.pods, version)))
+            if made != old:
+                restore(IPTABLES[version], restore_script(made, list(old)))
+                if not old:
+                    hook(IPTABLES[version])
+                current[version] = made
         changed.wait()
         time.sleep(SETTLE)
 
 
-def restore(script: str) -> None:
+def restore(iptables: str, script: str) -> None:
     """Hands chains to the kernel."""
     done = subprocess.run(
-        [f"{IPTABLES}-restore", "--noflush", "--wait"], input=script, capture_output=True, text=True, check=False
+        [f"{iptables}-restore", "--noflush", "--wait"], input=script, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         sys.exit(f"{done.stderr}\n{json.dumps(script.splitlines(), indent=1)}")
 
 
-def hook() -> None:
+def hook(iptables: str) -> None:
     """Has the kernel ask the chains about what pods send to each other and to the node.
 
     The table `mangle` comes before `filter`, where kube-proxy lets some packets through at once.
     """
     for place in ("FORWARD", "INPUT"):
-        table = [IPTABLES, "--wait", "--table", "mangle"]
+        table = [iptables, "--wait", "--table", "mangle"]
         known = subprocess.run([*table, "--check", place, "--jump", CHAIN], capture_output=True, check=False)
         if known.returncode != 0:
             subprocess.run([*table, "--insert", place, "--jump", CHAIN], check=True)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from devcluster.errors import ClusterError
-from devcluster.places import CACHE, CONTAINERD, COVERED, GROUP, IPV6, LOG, NODE_IP, RECORDS, SERVICE_NET, STATE
+from devcluster.places import CACHE, CONTAINERD, COVERED, FAMILIES, GROUP, LOG, NODE_IPS, RECORDS, SERVICE_NETS, STATE
 from devcluster.processes import Process, spawn, until
 
 INIT = RECORDS / "init.json"
@@ -154,14 +154,18 @@ def _network() -> None:
     Not every kernel has dummy devices, so one end of a veth pair is the node's interface. What no rule rewrites is
     dropped at the other end; what has no route is refused at once.
     """
-    ip, whole = ("ip -6", "128 nodad") if IPV6 else ("ip", "32")
+    length = {4: "32", 6: "128 nodad"}
+    routes = "".join(
+        f"""
+    ip -{version} addr add {address}/{length[version]} dev node0
+    ip -{version} route add {services} dev node0 src {address}"""
+        for version, address, services in zip(FAMILIES, NODE_IPS, SERVICE_NETS, strict=True)
+    )
     script = f"""
     ip link set lo up
     ip link add node0 type veth peer name sink0
     ip link set node0 arp off up
-    ip link set sink0 arp off up
-    {ip} addr add {NODE_IP}/{whole} dev node0
-    {ip} route add {SERVICE_NET} dev node0 src {NODE_IP}
+    ip link set sink0 arp off up{routes}
     ip route add unreachable default
     ip -6 route add unreachable default
     echo 1 > /proc/sys/net/ipv4/ip_forward

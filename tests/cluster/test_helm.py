@@ -21,7 +21,7 @@ from devcluster.binaries import program
 from devcluster.cluster import Cluster
 from devcluster.images import ctr, write_image
 from devcluster.kube import Kube, KubeError, Manifest, has_condition
-from devcluster.places import ROOT, S3_REGION
+from devcluster.places import FAMILIES, NODE_IPS, ROOT, S3_REGION
 from devcluster.processes import until
 from pydantic import SecretStr
 from tests.cluster import previous
@@ -29,7 +29,7 @@ from tests.cluster.conftest import S3
 from tests.cluster.kinds import NEW_FIELD, newer_kinds
 from tests.cluster.operator.held_model import SECRET as HELD_SECRET
 from tests.cluster.operator.held_model import HeldModel, held_model
-from tests.cluster.workloads import pod, shell
+from tests.cluster.workloads import pod, pod_addresses, shell, url_host
 from tests.helm.charts import CRDS, OPSGYM, rendered
 from tests.helm.test_chart import SETTINGS
 
@@ -232,24 +232,25 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_what_the_release_names(
     managed = {"app.kubernetes.io/managed-by": "opsgym-operator", "app.kubernetes.io/part-of": "opsgym"}
     for name, labels in (("gym", managed), ("agent", managed), ("plain", {}), ("visitor", {})):
         kube.create(pod(tenant.namespace, name, shell("main", "httpd -f -p 8080 -h /"), labels=labels))
-    address = {
-        name: kube.wait("Pod", name, tenant.namespace, has_condition("Ready"))["status"]["podIP"]
+    addresses = {
+        name: pod_addresses(kube.wait("Pod", name, tenant.namespace, has_condition("Ready")))
         for name in ("gym", "agent", "plain", "visitor")
     }
 
-    def reaches(client: str, host: str, port: int = 8080) -> bool:
-        script = f"nc -w 2 {host} {port} </dev/null"
-        return cluster.kubectl("exec", "-n", tenant.namespace, client, "--", "sh", "-c", script).returncode == 0
+    def reached(client: str, hosts: Sequence[str], port: int = 8080) -> int:
+        """How many of a server's addresses answer."""
+        enter = ("exec", "-n", tenant.namespace, client, "--", "sh", "-c")
+        return sum(cluster.kubectl(*enter, f"nc -w 2 {host} {port} </dev/null").returncode == 0 for host in hosts)
 
-    assert reaches("visitor", address["gym"])
-    assert reaches("agent", address["plain"])
+    every = len(FAMILIES)
+    assert reached("visitor", addresses["gym"]) == every
+    assert reached("agent", addresses["plain"]) == every
     tenant.helm("install", "opsgym", str(OPSGYM), values={"stores": [store]})
-    assert until(lambda: not reaches("visitor", address["gym"]), 20)
-    assert until(lambda: not reaches("agent", address["plain"]), 20)
-    assert not reaches("agent", address["gym"])
-    assert reaches("visitor", address["plain"])
-    server = urlsplit(s3.endpoint_url)
-    assert reaches("agent", str(server.hostname), int(server.port or 0))
+    assert until(lambda: not reached("visitor", addresses["gym"]), 20)
+    assert until(lambda: not reached("agent", addresses["plain"]), 20)
+    assert not reached("agent", addresses["gym"])
+    assert reached("visitor", addresses["plain"]) == every
+    assert reached("agent", NODE_IPS, int(urlsplit(s3.endpoint_url).port or 0)) == every
     lookup = cluster.kubectl("exec", "-n", tenant.namespace, "agent", "--", "nslookup", "s3.storage.svc.cluster.local")
     assert lookup.returncode == 0, lookup.stdout
 
@@ -331,18 +332,20 @@ def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
     kube.wait("Pod", "visitor", tenant.namespace, has_condition("Ready"))
     token = base64.b64decode(kube.get("Secret", "opsgym-console", tenant.namespace)["data"]["token"]).decode()
 
-    def ask(path: str, given: str) -> subprocess.CompletedProcess[str]:
+    def ask(path: str, given: str, server: str = "opsgym-console") -> subprocess.CompletedProcess[str]:
         script = (
             "import sys; from urllib.request import Request, urlopen; "
             "print(urlopen(Request(sys.argv[1], headers={'Authorization': sys.argv[2]}), timeout=10).read().decode())"
         )
-        command = ("python", "-c", script, f"http://opsgym-console/{path}", f"Bearer {given}")
+        command = ("python", "-c", script, f"http://{server}/{path}", f"Bearer {given}")
         return cluster.kubectl("exec", "-n", tenant.namespace, "visitor", "--", *command)
 
     def fetched(path: str) -> Any:
         return json.loads(output_of(ask(path, token)))
 
-    assert "HTTP Error 401" in ask("api/runs", "not-the-token-at-all").stderr
+    [console] = kube.list("Pod", tenant.namespace, "app.kubernetes.io/component=console")
+    for server in ("opsgym-console", *(f"{url_host(address)}:8080" for address in pod_addresses(console))):
+        assert "HTTP Error 401" in ask("api/runs", "not-the-token-at-all", server).stderr
     start(kube, tenant.namespace, "one")
     kube.wait("EvalRun", "one", tenant.namespace, has_condition("Succeeded"), seconds=300)
     assert until(lambda: fetched("api/runs")["runs"][0]["phase"] == "Complete", 60)
@@ -354,13 +357,17 @@ def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
     assert elsewhere(requests, tenant.namespace) == refused(requests) == []
 
 
-def test_metrics_are_read_through_their_service(cluster: Cluster, kube: Kube, tenant: Tenant, images: None) -> None:
+def test_metrics_are_read_through_their_service_and_at_the_pod(
+    cluster: Cluster, kube: Kube, tenant: Tenant, images: None
+) -> None:
     tenant.install(TRIAL)
     kube.create(pod(tenant.namespace, "scraper", shell("main", "sleep 1000")))
     kube.wait("Pod", "scraper", tenant.namespace, has_condition("Ready"))
-    fetch = ("wget", "-q", "-O-", "http://opsgym-operator:9100/metrics")
-    exposed = output_of(cluster.kubectl("exec", "-n", tenant.namespace, "scraper", "--", *fetch))
-    assert "# TYPE opsgym_" in exposed
+    [operator] = kube.list("Pod", tenant.namespace, "app.kubernetes.io/component=operator")
+    for host in ("opsgym-operator", *map(url_host, pod_addresses(operator))):
+        fetch = ("wget", "-q", "-O-", f"http://{host}:9100/metrics")
+        exposed = output_of(cluster.kubectl("exec", "-n", tenant.namespace, "scraper", "--", *fetch))
+        assert "# TYPE opsgym_" in exposed
 
 
 def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tenant, images: None) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from devcluster.kube import Kube, Manifest
-from devcluster.places import API_SERVICE_IP, IPV6, NODE_IP, S3_PORT
-from devcluster.policies import CHAIN, World, chains, networks, restore_script, selects
+from devcluster.places import API_SERVICE_IP, FAMILIES, NODE_IPS, S3_PORT
+from devcluster.policies import CHAIN, World, chains, in_version, networks, restore_script, selects
 from devcluster.processes import until
-from tests.cluster.workloads import pod, shell
+from tests.cluster.workloads import pod, pod_addresses, shell
 
 NAMESPACES = {"here": {"team": "a"}, "there": {"team": "b"}}
 
@@ -129,6 +129,17 @@ def test_pods_with_ipv6_addresses_may_always_ask_for_neighbours() -> None:
     assert made["opsgym-egress-fd44::1"] == ["-d fd44::1 -j RETURN", "-j DROP"]
 
 
+def test_each_version_of_ip_filters_the_addresses_that_pods_have_in_it() -> None:
+    addresses = [{"ip": "10.0.0.1"}, {"ip": "fd44::1"}]
+    both = {**A, "status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": addresses}}
+    one = {**B, "status": {"phase": "Running", "podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.2"}]}}
+    first, second = (
+        chains(World(in_version([both, one], version), NAMESPACES, [policy(ingress=[])])) for version in (4, 6)
+    )
+    assert set(first) == {CHAIN, "opsgym-ingress-10.0.0.1", "opsgym-ingress-10.0.0.2"}
+    assert set(second) == {CHAIN, "opsgym-ingress-fd44::1"}
+
+
 def test_chains_of_pods_that_are_gone_are_removed_in_the_same_step() -> None:
     script = restore_script({CHAIN: ["-j RETURN"]}, [CHAIN, "opsgym-egress-10.0.0.1"])
     assert script.splitlines() == [
@@ -141,34 +152,42 @@ def test_chains_of_pods_that_are_gone_are_removed_in_the_same_step() -> None:
     ]
 
 
-def address(kube: Kube, namespace: str, name: str) -> str:
-    address = kube.wait("Pod", name, namespace, lambda seen: bool(seen["status"].get("podIP")))["status"]["podIP"]
-    return str(address)
+def addresses(kube: Kube, namespace: str, name: str) -> list[str]:
+    """Addresses of a pod, one of each version of IP that the cluster has."""
+    seen = kube.wait("Pod", name, namespace, lambda seen: bool(seen["status"].get("podIPs")))
+    known = pod_addresses(seen)
+    assert len(known) == len(FAMILIES)
+    return known
 
 
 def test_policies_hold_between_real_pods_and_towards_the_node(kube: Kube, namespace: str) -> None:
     kube.create(pod(namespace, "server", shell("main", "nc -ll -p 8080 -e echo hello"), labels={"app": "server"}))
-    server = address(kube, namespace, "server")
+    servers = addresses(kube, namespace, "server")
+    tries = [*(("server", address, 8080) for address in servers), *(("s3", address, S3_PORT) for address in NODE_IPS)]
     script = f"""
     try() {{ nc -w 1 $2 $3 -e true 2>/dev/null && echo "$1 yes" || echo "$1 no"; }}
     while true; do
-      try server {server} 8080; try s3 {NODE_IP} {S3_PORT}; try api {API_SERVICE_IP} 443; echo; sleep 0.2
+      {"; ".join(f"try {name} {address} {port}" for name, address, port in [*tries, ("api", API_SERVICE_IP, 443)])}
+      echo; sleep 0.2
     done
     """
     kube.create(pod(namespace, "client", shell("main", script), labels={"app": "client"}))
-    address(kube, namespace, "client")
+    addresses(kube, namespace, "client")
 
-    def reached(*expected: str) -> bool:
+    def reached(server: str, s3: str, api: str) -> bool:
+        expected = [*(server for _ in servers), *(s3 for _ in NODE_IPS), api]
+
         def check() -> bool:
             rounds = kube.logs("client", namespace, "main").split("\n\n")[:-1]
-            return bool(rounds) and rounds[-1].split("\n") == list(expected)
+            return bool(rounds) and rounds[-1].split("\n") == expected
 
         return until(check, 20)
 
     assert reached("server yes", "s3 yes", "api yes")
     kube.create(policy(namespace=namespace, ingress=[], egress=[]))
     assert reached("server no", "s3 no", "api no")
-    to_store = {"to": [{"ipBlock": {"cidr": f"{NODE_IP}/{128 if IPV6 else 32}"}}], "ports": [{"port": S3_PORT}]}
+    node = [f"{address}/{128 if ':' in address else 32}" for address in NODE_IPS]
+    to_store = {"to": [{"ipBlock": {"cidr": cidr}} for cidr in node], "ports": [{"port": S3_PORT}]}
     to_server = {"to": [{"podSelector": {"matchLabels": {"app": "server"}}}]}
     opened = policy({"matchLabels": {"app": "client"}}, namespace, egress=[to_store, to_server])
     opened["metadata"]["name"] = "opened"

@@ -34,3 +34,13 @@ def pod(
     """A pod."""
     metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod_spec(*containers, **more)}
+
+
+def pod_addresses(manifest: Manifest) -> list[str]:
+    """Addresses of a pod that has them, one of each version of IP that its cluster has."""
+    return [entry["ip"] for entry in manifest["status"]["podIPs"]]
+
+
+def url_host(address: str) -> str:
+    """An address as a URL has it."""
+    return f"[{address}]" if ":" in address else address
