@@ -17,7 +17,7 @@ from opsgym_api.kinds.evalrun import EvalRunStatus
 from opsgym_core.kube.client import CONFIGMAPS, EVALRUNS, JOBS, PODS, ApiError, Client
 from opsgym_core.kube.login import login
 from opsgym_operator.controller.observation import PodRefusals, QueueList, QueueNames
-from opsgym_operator.kube.apply import apply_status, create, delete
+from opsgym_operator.kube.apply import apply_status, create, delete, read_unanswered
 from opsgym_operator.kube.cache import WATCHED, ObjectCache
 from opsgym_operator.kube.events import EventSeries, record_event
 from opsgym_operator.kube.watch_check import WatchCheck
@@ -117,6 +117,51 @@ def test_creating_an_existing_object_succeeds_and_caches_it(server: ApiServer) -
     cache = ObjectCache(lambda _: None)
     with_client(lambda client: create(client, cache, JOB))
     assert [job["metadata"]["uid"] for job in cache.objects(JOBS, "team")] == ["j1"]
+
+
+@pytest.mark.parametrize("status", [500, 503, 504])
+def test_an_object_whose_creation_was_not_answered_is_read_before_the_next_plan(server: ApiServer, status: int) -> None:
+    jobs = "/apis/batch/v1/namespaces/team/jobs"
+    server.answer("POST", jobs, status, {"message": "etcdserver: request timed out"})
+    server.answer("GET", f"{jobs}/j", 503, {"message": "etcd is away"})
+    server.answer("GET", f"{jobs}/j", 200, JOB)
+    cache = ObjectCache(lambda _: None)
+    with pytest.raises(ApiError):
+        with_client(lambda client: create(client, cache, JOB))
+    with pytest.raises(ApiError):
+        with_client(lambda client: read_unanswered(client, cache, "team"))
+    with_client(lambda client: read_unanswered(client, cache, "elsewhere"))
+    assert cache.objects(JOBS, "team") == []
+    with_client(lambda client: read_unanswered(client, cache, "team"))
+    assert [job["metadata"]["uid"] for job in cache.objects(JOBS, "team")] == ["j1"]
+    with_client(lambda client: read_unanswered(client, cache, "team"))
+    assert len([path for method, path, *_ in server.received if method == "GET"]) == 2
+
+
+def test_a_creation_that_ends_without_an_answer_leaves_nothing_if_there_is_no_object(server: ApiServer) -> None:
+    cache = ObjectCache(lambda _: None)
+
+    async def give_up(client: Client) -> None:
+        async with asyncio.timeout(0):
+            await create(client, cache, JOB)
+
+    with pytest.raises(TimeoutError):
+        with_client(give_up)
+    assert cache.unanswered("team") == [(JOBS, "j")]
+    with_client(lambda client: read_unanswered(client, cache, "team"))
+    assert (cache.unanswered("team"), cache.objects(JOBS, "team")) == ([], [])
+
+
+def test_nothing_is_read_of_an_object_that_was_created_or_refused(server: ApiServer) -> None:
+    jobs = "/apis/batch/v1/namespaces/team/jobs"
+    server.answer("POST", jobs, 403, {"message": "exceeded quota"})
+    server.answer("POST", jobs, 201, JOB)
+    cache = ObjectCache(lambda _: None)
+    with pytest.raises(ApiError, match="exceeded quota"):
+        with_client(lambda client: create(client, cache, JOB))
+    assert cache.unanswered("team") == []
+    with_client(lambda client: create(client, cache, JOB))
+    assert cache.unanswered("team") == []
 
 
 def test_a_written_object_is_listed_until_the_watch_has_caught_up(server: ApiServer) -> None:

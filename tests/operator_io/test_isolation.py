@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.operator_io.api_server import ApiServer, api_server
 
-from opsgym_core.kube.client import EVALRUNS, EVALSCHEDULES, JOBS, PODS, Client, Kind
+from opsgym_core.kube.client import EVALRUNS, EVALSCHEDULES, JOBS, PODS, ApiError, Client, Kind
 from opsgym_core.kube.login import login
 from opsgym_core.metrics.registry import Metrics
 from opsgym_core.store.mounted import Stores
@@ -152,6 +152,23 @@ def test_a_refused_object_is_tried_again_only_after_a_delay(namespace: Namespace
     namespace.apply("first")
     namespace.reconcile(lambda: namespace.condition("first")[1] == "ObjectRefused", further=5)
     tries = [path for method, path, *_ in namespace.server.received if (method, path) == ("POST", CONFIGMAPS)]
+    assert len(tries) == 1
+
+
+def test_a_job_that_was_created_without_an_answer_is_not_created_again(namespace: Namespace) -> None:
+    jobs = "/apis/batch/v1/namespaces/team/jobs"
+
+    def lose_the_answer(body: Mapping[str, Any]) -> tuple[int, Any]:
+        created = namespace._created(body)
+        namespace.server.answer("GET", f"{jobs}/{body['metadata']['name']}", 200, created)
+        return 503, {"message": "the API server ends"}
+
+    namespace.server.refusals[jobs] = lose_the_answer
+    namespace.apply("first")
+    with pytest.raises(ApiError, match="the API server ends"):
+        namespace.reconcile(lambda: namespace.condition("first")[1] == "PreflightRunning")
+    namespace.reconcile(lambda: namespace.condition("first")[1] == "PreflightRunning", further=2)
+    tries = [path for method, path, *_ in namespace.server.received if (method, path) == ("POST", jobs)]
     assert len(tries) == 1
 
 

@@ -90,6 +90,11 @@ class ApiError(Exception):
         """
         return self.status >= 400 and self.status not in (401, 429, 502, 503, 504)
 
+    @property
+    def uncertain(self) -> bool:
+        """Whether the request may have been carried out all the same: no answer came, or the server failed over it."""
+        return self.status == 0 or self.status >= 500
+
 
 class Credentials(Protocol):
     """Address of the API server and what authenticates a request; `kopf.ConnectionInfo` is one."""

@@ -38,7 +38,7 @@ from opsgym_operator.controller.observation import (
 from opsgym_operator.controller.schedules import ScheduleReconciler
 from opsgym_operator.controller.stopwatch import Stopwatch
 from opsgym_operator.controller.write_backoff import WriteBackoff
-from opsgym_operator.kube.apply import apply_objects, apply_status, delete, write_each
+from opsgym_operator.kube.apply import apply_objects, apply_status, delete, read_unanswered, write_each
 from opsgym_operator.kube.events import EventSeries, record_event
 from opsgym_operator.kube.leadership import Claim
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
@@ -185,6 +185,7 @@ class NamespaceReconciler:
         Raises:
             ApiError: The API server is unavailable.
         """
+        await read_unanswered(self._context.client, self._context.cache, self.name)
         self._cpu = Stopwatch()
         with self._cpu:
             snapshot = snapshot_of(self._context.cache, self.name, self._memos)

@@ -83,22 +83,48 @@ async def create(client: Client, cache: ObjectCache, manifest: Manifest) -> None
     Raises:
         ApiError: The API server refused it, or has another object of that name.
     """
-    kind = KINDS[manifest["kind"]]
+    kind, namespace, name = KINDS[manifest["kind"]], manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    cache.record_request(
+        kind, namespace, name
+    )  # before it is sent: the reconcile may be given up while it is under way
     try:
         created = await client.create(manifest)
     except ApiError as error:
+        if not error.uncertain:
+            cache.record_answer(kind, namespace, name)
         if not error.exists:
             raise
-        existing = await client.get(kind, manifest["metadata"]["namespace"], manifest["metadata"]["name"])
+        existing = await client.get(kind, namespace, name)
         if existing is None:
             raise
         cache.record_write(kind, existing)
         if _differs(manifest, existing):
-            name = manifest["metadata"]["name"]
             problem = f"{kind.name} {name} exists with other content; delete it if nothing uses it"
             raise ApiError(f"create {kind.name}", error.status, problem) from None
         return
+    cache.record_answer(kind, namespace, name)
     cache.record_write(kind, created)
+
+
+async def read_unanswered(client: Client, cache: ObjectCache, namespace: str) -> None:
+    """Reads the objects of a namespace whose creation was not answered.
+
+    The watches may report them only seconds after the API server has come back. A plan without them would delete their
+    ConfigMaps and create Jobs for the same trials.
+
+    Raises:
+        ApiError: The API server is unavailable.
+    """
+    for kind, name in cache.unanswered(namespace):
+        try:
+            existing = await client.get(kind, namespace, name)
+        except ApiError as error:
+            if not error.refused:
+                raise
+            existing = None  # the watch is left to report it
+        if existing is not None:
+            cache.record_write(kind, existing)
+        cache.record_answer(kind, namespace, name)
 
 
 _COMPARED: Mapping[str, Sequence[tuple[str, str]]] = {

@@ -1,7 +1,8 @@
 """Cache of the cluster's objects: kopf's indexes, overlaid with the operator's own recent writes.
 
 Invariant: an object that the operator has just created, changed or deleted is listed as such at once, although the
-watch reports it later. Otherwise the next reconcile would create it twice, or allocate slots that it holds.
+watch reports it later. Otherwise the next reconcile would create it twice, or allocate slots that it holds. A creation
+that was not answered is remembered until the object was read: it may exist all the same.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class ObjectCache:
         """Uids of objects that the watch reported as deleted."""
         self._tombstones: set[str] = set()
         """Uids of objects that the operator deleted and the watch still has."""
+        self._unanswered: dict[tuple[str, str, str], Kind] = {}
+        """Kinds of objects whose creation was requested and not answered, by kind, namespace and name."""
 
     def register(self, registry: kopf.OperatorRegistry) -> None:
         """Registers watches and indexes of all kinds with kopf."""
@@ -129,6 +132,18 @@ class ObjectCache:
         uid = manifest["metadata"]["uid"]
         if kind.name in self._written and uid not in self._deleted:
             self._written[kind.name][uid] = slim(kind, manifest)
+
+    def record_request(self, kind: Kind, namespace: str, name: str) -> None:
+        """Records that the creation of an object is requested."""
+        self._unanswered[kind.name, namespace, name] = kind
+
+    def record_answer(self, kind: Kind, namespace: str, name: str) -> None:
+        """Records that it is known whether that object exists."""
+        self._unanswered.pop((kind.name, namespace, name), None)
+
+    def unanswered(self, namespace: str) -> list[tuple[Kind, str]]:
+        """Kinds and names of objects in a namespace whose creation was requested and not answered."""
+        return [(kind, name) for (_, within, name), kind in self._unanswered.items() if within == namespace]
 
     def record_deletion(self, uid: str) -> None:
         """Hides an object that the operator has deleted, until the watch reports the deletion."""
