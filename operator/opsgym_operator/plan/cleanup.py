@@ -1,8 +1,9 @@
 """Objects of a frozen run that must go, and Jobs that must stop.
 
 Invariant: a Job is deleted only when no further attempt of it is needed: every pod of it is harvested, or its queue has
-not admitted it, or nothing of it may start for now and Kueue would start it nevertheless. Its pods go with it, and its
-number stays known. Jobs with a failed pod stay for a while, a few of each run, so that the pods' logs can be read.
+not admitted it, or nothing of it may start for now and Kueue would start it nevertheless, or its run has ended. Its
+pods go with it, and its number stays known. Jobs with a failed pod stay for a while, a few of each run, so that the
+pods' logs can be read.
 """
 
 from __future__ import annotations
@@ -92,12 +93,17 @@ def _unaffordable(jobs: Iterable[ObservedJob], gate: Control) -> list[ObjectRef]
 
 
 def retired_objects(run: ObservedRun, jobs: Sequence[ObservedJob], now: datetime) -> list[ObjectRef]:
-    """What is left of a run that has ended, all of whose pods were harvested before it did."""
+    """What is left of a run that has ended, all of whose trials are accounted for.
+
+    A Job that goes on has nothing left to do: other pods have played its trials. Its own pods would hold slots.
+    """
     staying = kept_failures(jobs, now)
-    ended = [
-        job for job in jobs if job.finished and job.chunk is not ChunkState.IN_PROGRESS and job.name not in staying
-    ]
-    return _deletions(run, jobs, [job for job in ended if not job.deleting], set())
+
+    def is_left(job: ObservedJob) -> bool:
+        compacted = job.chunk is not ChunkState.IN_PROGRESS
+        return not job.deleting and (not job.finished or (compacted and job.name not in staying))
+
+    return _deletions(run, jobs, filter(is_left, jobs), set())
 
 
 def kept_failures(jobs: Iterable[ObservedJob], now: datetime) -> Mapping[str, float]:

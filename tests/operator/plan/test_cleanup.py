@@ -14,6 +14,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.observe.labels import number_of
 from opsgym_operator.observe.objects import ChunkState, ObservedNamespace
 from opsgym_operator.plan.cleanup import FAILURES_S, MOST_FAILURES
+from opsgym_operator.plan.status import is_finished
 
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
 
@@ -99,6 +100,20 @@ def test_without_a_chunk_the_newest_job_of_a_cell_stays_while_the_run_runs() -> 
     assert len(fleet.names) == len(set(fleet.names))
     fleet.plan()
     assert not fleet.jobs, "the run has ended"
+
+
+def test_a_job_that_goes_on_when_its_run_has_ended_is_deleted_with_its_config_map() -> None:
+    fleet, run = frozen(4)
+    [name] = fleet.jobs
+    run.config_maps.discard(name)  # a user deleted it, so the run does not know of the Job's trials
+    twin = fleet.jobs.pop(name)
+    fleet.run_out()
+    assert is_finished(fleet.observed().runs[0])
+    fleet.jobs["nightly-twin-9"] = replace(twin, pods=set(), suspended=False)
+    run.config_maps.add("nightly-twin-9")
+    fleet.plan()
+    assert not fleet.jobs
+    assert not task_config_maps(run)
 
 
 def test_jobs_of_the_last_failures_stay_for_an_hour() -> None:
