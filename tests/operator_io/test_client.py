@@ -152,6 +152,18 @@ def test_a_creation_that_ends_without_an_answer_leaves_nothing_if_there_is_no_ob
     assert (cache.unanswered("team"), cache.objects(JOBS, "team")) == ([], [])
 
 
+def test_an_object_that_exists_and_could_not_be_read_is_read_before_the_next_plan(server: ApiServer) -> None:
+    jobs = "/apis/batch/v1/namespaces/team/jobs"
+    server.answer("POST", jobs, 409, {"message": "exists"})
+    server.answer("GET", f"{jobs}/j", 503, {"message": "etcd is away"})
+    server.answer("GET", f"{jobs}/j", 200, JOB)
+    cache = ObjectCache(lambda _: None)
+    with pytest.raises(ApiError, match="etcd is away"):
+        with_client(lambda client: create(client, cache, JOB))
+    with_client(lambda client: read_unanswered(client, cache, "team"))
+    assert [job["metadata"]["uid"] for job in cache.objects(JOBS, "team")] == ["j1"]
+
+
 def test_nothing_is_read_of_an_object_that_was_created_or_refused(server: ApiServer) -> None:
     jobs = "/apis/batch/v1/namespaces/team/jobs"
     server.answer("POST", jobs, 403, {"message": "exceeded quota"})

@@ -84,17 +84,17 @@ async def create(client: Client, cache: ObjectCache, manifest: Manifest) -> None
         ApiError: The API server refused it, or has another object of that name.
     """
     kind, namespace, name = KINDS[manifest["kind"]], manifest["metadata"]["namespace"], manifest["metadata"]["name"]
-    cache.record_request(
-        kind, namespace, name
-    )  # before it is sent: the reconcile may be given up while it is under way
+    # Before it is sent: the reconcile may be given up while the request is under way.
+    cache.record_request(kind, namespace, name)
     try:
         created = await client.create(manifest)
     except ApiError as error:
-        if not error.uncertain:
+        if not (error.uncertain or error.exists):
             cache.record_answer(kind, namespace, name)
         if not error.exists:
             raise
         existing = await client.get(kind, namespace, name)
+        cache.record_answer(kind, namespace, name)
         if existing is None:
             raise
         cache.record_write(kind, existing)
