@@ -1,14 +1,16 @@
 """Postgres of a task pod: `bake` creates its data when the image is built, `run` starts it on a copy of the data.
 
-Invariant: a trial's Postgres starts only once. Its databases are lost when it ends, so that a restarted server would
-show an episode the seed instead of its state; a second start is refused. It listens only on a Unix socket, so that
-access to the socket's folder controls access to Postgres.
+Invariant: once a trial has a database, its Postgres does not start again. What it did is lost when the server ends, so
+that a restarted one would show an episode the seed instead of its state. A server that ended before any gym server made
+a database is replaced: nothing is lost, and a pod whose agent has not started could not report that it gives up. It
+listens only on a Unix socket, so that access to the socket's folder controls access to Postgres.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -35,7 +37,7 @@ POD_SETTINGS = SETTINGS | {
 
 
 class RanBeforeError(Exception):
-    """The data folder exists already: the container was restarted within its pod."""
+    """A trial's database is lost: the container was restarted within its pod."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,18 +78,26 @@ def run(data: Path, socket_folder: Path, baked: Path = BAKED, domains: Sequence[
         domains: Domains of the pod; all if empty.
 
     Raises:
-        RanBeforeError: The copy exists already.
+        RanBeforeError: An earlier server of the pod had a database of a trial.
         PostgresError: The baked data or the binaries are missing.
         OSError: The volume is full or not writable.
     """
     copy = data / "postgres"
-    if copy.exists():
+    if _has_more_databases(copy, baked):
         raise RanBeforeError(
-            f"{copy} exists: Postgres ran in this pod before, and the state of the episode is lost. "
+            f"{copy} has a database of a trial: Postgres ran in this pod before, and the state of the episode is lost. "
             "It is not started again; the attempt ends as an infra error and is retried in another pod."
         )
+    if copy.exists():
+        shutil.rmtree(copy)
     command = _prepared(baked, copy, socket_folder, domains)
     os.execv(command[0], command)  # noqa: S606 - no shell is wanted
+
+
+def _has_more_databases(copy: Path, baked: Path) -> bool:
+    """Whether a copy of the baked data has a database that was made since. Postgres names their folders by number."""
+    databases = {entry.name for entry in (copy / "base").glob("[0-9]*")}
+    return not databases <= {entry.name for entry in (baked / "base").glob("[0-9]*")}
 
 
 def run_restartable(data: Path, socket_folder: Path, baked: Path = BAKED, domains: Sequence[str] = ()) -> int:

@@ -1,4 +1,4 @@
-"""The pod's Postgres: baked once, copied for a pod, never started twice in it, reached by its socket only."""
+"""The pod's Postgres: baked once, copied for a pod, not replaced once a trial has a database, reached by its socket."""
 
 from __future__ import annotations
 
@@ -150,14 +150,30 @@ def test_a_crashed_backend_ends_the_whole_server(baked: Path, pod: Path) -> None
         assert server.wait(20) != 0
 
 
-def test_a_restart_in_the_same_pod_is_refused(baked: Path, pod: Path) -> None:
+def test_a_restart_in_the_same_pod_is_refused_once_a_trial_has_a_database(baked: Path, pod: Path) -> None:
     with running(baked, pod / "data", pod / "socket") as server:
+        ask(pod / "socket", "CREATE DATABASE own TEMPLATE template_itsm STRATEGY file_copy")
         server.kill()
     again = account.command("run", "--baked", baked, "--data", pod / "data", "--socket", pod / "socket")
     done = subprocess.run(again, env=account.environment(), check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == postgres.EXIT_RAN_BEFORE
     assert "ran in this pod before" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_a_postgres_that_ended_before_any_trial_had_a_database_starts_anew(
+    baked: Path, pod: Path, number: signal.Signals
+) -> None:
+    with running(baked, pod / "data", pod / "socket", "itsm") as first:
+        ask(pod / "socket", "CREATE TABLE seen (n int)")
+        first.send_signal(number)
+        first.wait(20)
+    assert (pod / "data" / "postgres" / "postmaster.pid").exists() is (number is signal.SIGKILL)
+    with running(baked, pod / "data", pod / "socket", "itsm"), gym(pod / "socket") as (server, client):
+        assert ask(pod / "socket", "SELECT count(*) FROM pg_tables WHERE tablename = 'seen'") == [0]
+        body = {"database_id": "own", "builtin": "quickstart"}
+        assert client.post(f"{address(server)}/api/seed-database", json=body).status_code == 200
 
 
 def test_the_gym_waits_for_a_postgres_that_starts_later(baked: Path, pod: Path) -> None:
