@@ -39,8 +39,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.jobs_by_hand import Template, run_jobs
 from benchmarks.simulated_pods import Played, playing
+from opsgym_api.jobs.job_spec import pods_for
 from opsgym_api.kinds.evalrun import Mode
-from opsgym_api.records.job_spec import pods_for
 from opsgym_api.tasks.suite import SuiteEntry
 from opsgym_core.store.location import open_store
 

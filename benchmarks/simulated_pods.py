@@ -24,8 +24,8 @@ from devcluster.kwok import END
 from devcluster.places import ADMIN
 
 from benchmarks.large_run import attempt_of, random_trial
+from opsgym_api.jobs.job_spec import JobSpec, PreflightReport, PreflightSpec, TrialRef, trials_at
 from opsgym_api.records.attempt import AttemptRecord, TrialId
-from opsgym_api.records.job_spec import JobSpec, PreflightReport, PreflightSpec, TrialRef, trials_at
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex
 from opsgym_core.store.base import Store

@@ -13,14 +13,14 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 from opsgym_runner.pod.heartbeat import Heartbeat
 
 _COMMANDS = ("task", "preflight")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the container's command and returns its exit code; see `opsgym_api.records.exit_codes.Exit`."""
+    """Runs the container's command and returns its exit code; see `opsgym_api.jobs.exit_codes.Exit`."""
     signal.signal(signal.SIGTERM, _exit_on_sigterm)
     if len(arguments) != 1 or arguments[0] not in _COMMANDS:
         sys.stderr.write(f"expected one of: {', '.join(_COMMANDS)}\n")

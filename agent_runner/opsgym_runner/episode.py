@@ -19,19 +19,19 @@ from opsgym_api.kinds.evalrun import Agent, Mode
 from opsgym_api.records.attempt import VerifierResult
 from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome
 from opsgym_api.records.state_difference import StateDifference
+from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.errors import AgentFailed, NotScored, config_error, infra_error
 from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, build_catalogue, names_of
 from opsgym_runner.gyms.client import GymClient, Snapshot
-from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.job import Job
 from opsgym_runner.models.checks import too_many_tools
-from opsgym_runner.models.registry import EpisodeModels
 from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.orchestrators import AgentResult, Orchestrator, find_orchestrator, prompts_of
 from opsgym_runner.plans import PlanStore, prompts_of_source, require_plan
 from opsgym_runner.prompting import Prompts
 from opsgym_runner.replay.scripts import GOLD
+from opsgym_runner.scenario.events import ScenarioEvents
 from opsgym_runner.session import EpisodeSession, EpisodeTools
 from opsgym_runner.tracing.spans import EVALUATION, evaluation_attributes
 from opsgym_runner.tracing.tracer import span

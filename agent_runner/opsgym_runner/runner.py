@@ -21,6 +21,7 @@ from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
 from opsgym_core.common.scrub import scrub
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.sealed import SealError
+from opsgym_runner.clients import ModelRegistry
 from opsgym_runner.clock import Clock
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.episode import require_runnable, run_episode
@@ -29,12 +30,11 @@ from opsgym_runner.gyms.client import http_client
 from opsgym_runner.job import Job, ResolvedModel
 from opsgym_runner.models.limiter import LimitState
 from opsgym_runner.models.prices import FREE, REPLAY
-from opsgym_runner.models.registry import ModelRegistry
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.plans import PlanStore
 from opsgym_runner.recording.journal import Journal, RunnerEvent
-from opsgym_runner.recording.results import write_scored, write_transcript
 from opsgym_runner.recording.transcript import TranscriptListener, TranscriptRecorder
+from opsgym_runner.results import write_scored, write_transcript
 from opsgym_runner.start_gate import StartGate, StoreStartGate, require_open
 from opsgym_runner.tracing.spans import episode_attributes, episode_name, outcome_attributes, shared_attributes
 from opsgym_runner.tracing.tracer import Span, Tracing

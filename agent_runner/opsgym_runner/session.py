@@ -14,20 +14,20 @@ from typing import Any
 from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_api.records.outcomes import ConfigReason, FailReason, FinishReason, InfraReason
 from opsgym_runner.agent_clock import AgentClock
+from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.days import with_next_day
 from opsgym_runner.errors import AgentFailed, config_error
 from opsgym_runner.gyms.catalogue import Catalogue, ToolRef
 from opsgym_runner.gyms.client import GymClient, ToolResult, error_result
-from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.job import PLANNER, Job
 from opsgym_runner.models.client import Message, Reply, ToolRequest
 from opsgym_runner.models.published import first_text, without_malformed_calls
-from opsgym_runner.models.registry import EpisodeModels
 from opsgym_runner.models.retry import ModelFailure
-from opsgym_runner.notices import Notices
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
+from opsgym_runner.scenario.events import ScenarioEvents
+from opsgym_runner.scenario.notices import Notices
 from opsgym_runner.start_gate import require_open
 from opsgym_runner.tracing.spans import TOOL_ERROR, UNKNOWN_TOOL, tool_attributes, tool_content
 from opsgym_runner.tracing.tracer import span

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opsgym_api.errors import InputError
-from opsgym_api.tasks.variants import LAST_PUBLIC
+from opsgym_api.kinds.variants import LAST_PUBLIC
 from opsgym_core.planning.held_out import ENV_SEED, held_out_variant
 from opsgym_domains import registry
 

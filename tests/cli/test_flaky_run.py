@@ -11,7 +11,7 @@ from tests.pods.pod import Pod, job_spec, model
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 
 FAULTS = {"rate_limit": 0.2, "server_error": 0.2, "cut_stream": 0.1, "malformed_tool_call": 0.2}
 

@@ -15,8 +15,8 @@ import zstandard
 from tests.cli.pages import read_report
 from tests.cli.world import World
 
+from opsgym_api.kinds.variants import LAST_PUBLIC
 from opsgym_api.records.attempt import TrialRecord
-from opsgym_api.tasks.variants import LAST_PUBLIC
 from opsgym_core.planning.held_out import ENV_SEED, variant_of_seed
 from opsgym_domains import registry
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from opsgym_api.jobs.job_spec import JobSpec, PreflightReport, TrialRef, pods_for, trials_at
 from opsgym_api.kinds.evalmodel import EvalModel, ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialId
 from opsgym_api.records.gate import GateRecord
-from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef, pods_for, trials_at
 from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex

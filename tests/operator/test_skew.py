@@ -18,10 +18,10 @@ from tests.operator.fleet import CONFIG, START, Fleet, SimJob, SimRun, entry, mo
 from tests.operator.plan.test_whole_runs import spec
 from tests.operator_io.material import pod, stamp
 
+from opsgym_api.jobs.job_spec import JobSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_api.kinds.evalschedule import EvalScheduleSpec
 from opsgym_api.records.attempt import TrialId
-from opsgym_api.records.job_spec import JobSpec
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord
 from opsgym_api.tasks.suite import SuiteIndex

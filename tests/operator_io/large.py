@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count, product
 from typing import Any
 
+from opsgym_api.jobs.job_spec import JobModel, JobSpec, TrialRef
 from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.records.attempt import Attempt, Cell, Timings
-from opsgym_api.records.job_spec import JobModel, JobSpec, TrialRef
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.tasks.suite import SuiteEntry, SuiteIndex

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, Timings, TrialRecord, VerifierResult, Versions
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.observe.parse import JobTrials
 

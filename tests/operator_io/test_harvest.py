@@ -25,9 +25,9 @@ from tests.operator_io.material import (
     summary,
 )
 
+from opsgym_api.jobs.heartbeat import HUNG
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.records.attempt import AttemptRecord, TrialId
-from opsgym_api.records.heartbeat import HUNG
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger

@@ -23,8 +23,8 @@ import structlog
 from tests.runner.jobs import ROW
 from tests.runner.stub_gym import SEED
 
+from opsgym_api.jobs.job_spec import PreflightReport
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, TrialRecord
-from opsgym_api.records.job_spec import PreflightReport
 from opsgym_api.records.run import Control
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
 from opsgym_api.tasks.suite import FrozenTask, SeedRef

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.pods.pod import CELL
 
+from opsgym_api.jobs.job_spec import MESSAGE_BYTES, Finding, PreflightReport
 from opsgym_api.records.attempt import Attempt, Timings
-from opsgym_api.records.job_spec import MESSAGE_BYTES, Finding, PreflightReport
 from opsgym_api.records.outcomes import Outcome
 from opsgym_runner.pod.message import fitted_report, fitted_summary, message_limit, write_text_message
 

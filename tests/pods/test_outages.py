@@ -22,7 +22,7 @@ from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, calls, says
 from tests.support.gym import gym_server
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access

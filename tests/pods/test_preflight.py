@@ -19,7 +19,7 @@ from tests.runner.jobs import ROW
 from tests.runner.servers import serving
 from tests.runner.stub_gym import SEED
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.digest import task_digest
 from opsgym_api.tasks.reading import parse_row

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.pod_processes import PodProcesses, baked, task_ids
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 
 pytestmark = pytest.mark.xdist_group("pod-postgres")
 

@@ -21,7 +21,7 @@ from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, calls, says
 from tests.support.store_gateway import PodList, running, token
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_gateway import ENV_STORE_TOKEN, store_url
 from opsgym_api.records.store_layout import RunKeys

@@ -19,9 +19,9 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 from tests.runner.stub_model import StubModel, calls, refuses, says
 
+from opsgym_api.jobs.exit_codes import Exit
+from opsgym_api.jobs.job_spec import MESSAGE_BYTES, JobSpec
 from opsgym_api.records.attempt import AttemptRecord, Timings
-from opsgym_api.records.exit_codes import Exit
-from opsgym_api.records.job_spec import MESSAGE_BYTES, JobSpec
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.suite import FrozenTask

@@ -13,10 +13,10 @@ from tests.providers.stubs import ANSWER, ARGUMENTS
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
 from opsgym_api.kinds.evalmodel import Streaming
+from opsgym_runner.clients import ModelRegistry
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import Message, Reply
 from opsgym_runner.models.prices import known_prices
-from opsgym_runner.models.registry import ModelRegistry
 
 KEY = "key-5e1f0c2b9d"
 SYSTEM = "Obey the policy."

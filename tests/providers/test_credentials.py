@@ -12,8 +12,8 @@ from tests.providers.stubs import Stub, bedrock_converse, openai_chat
 from tests.providers.test_providers import BEDROCK
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
+from opsgym_runner.clients import ModelRegistry
 from opsgym_runner.job import AwsCredentials, ModelEndpoint, ResolvedModel
-from opsgym_runner.models.registry import ModelRegistry
 
 
 async def send_one(model: ResolvedModel) -> None:

@@ -15,10 +15,10 @@ from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
 from opsgym_api.kinds.evalmodel import Prices, Streaming
 from opsgym_api.records.outcomes import FailReason, InfraReason
+from opsgym_runner.clients import ModelRegistry
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Reply
-from opsgym_runner.models.registry import ModelRegistry
 from opsgym_runner.models.retry import ModelFailure
 
 pytestmark = pytest.mark.anyio

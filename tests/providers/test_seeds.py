@@ -13,8 +13,8 @@ from tests.providers.test_errors import AZURE, CONVERSATION
 from tests.runner.jobs import NO_JITTER, FakeTime, make_job
 
 from opsgym_api.kinds.evalrun import Agent
+from opsgym_runner.clients import ModelRegistry
 from opsgym_runner.job import JUDGE, Job, ModelEndpoint, ResolvedModel
-from opsgym_runner.models.registry import ModelRegistry
 from opsgym_runner.models.seeds import request_seed, trial_seed
 
 pytestmark = pytest.mark.anyio

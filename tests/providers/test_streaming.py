@@ -41,11 +41,11 @@ from opsgym_api.kinds.evalmodel import ModelSpec, Streaming
 from opsgym_api.kinds.evalrun import Agent
 from opsgym_api.records.attempt import Usage
 from opsgym_api.records.outcomes import FailReason, FinishReason, InfraReason
+from opsgym_runner.clients import target_of
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import LostReplies, Reply
 from opsgym_runner.models.cloud_stream_shapes import FrameError, FrameReader
-from opsgym_runner.models.registry import target_of
 from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.models.streaming import is_streamed
 

@@ -19,9 +19,9 @@ from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import LookedUp
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.errors import NotScored
+from opsgym_runner.rescoring import read_saved_trial
 from opsgym_runner.runner import Runner
 from opsgym_runner.verification.looked_up import ToolCallResult, not_looked_up
-from opsgym_runner.verification.rescore import read_saved_trial
 
 pytestmark = pytest.mark.anyio
 

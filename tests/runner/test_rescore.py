@@ -21,7 +21,7 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.records.transcript import Transcript, TranscriptEvent
 from opsgym_api.tasks.task import Task
 from opsgym_runner.errors import NotScored
-from opsgym_runner.verification.rescore import read_saved_trial, script_of
+from opsgym_runner.rescoring import read_saved_trial, script_of
 
 RUN = "demo.1"
 KEYS = RunKeys(RUN).trial(CELL, "first", 0)

@@ -21,8 +21,8 @@ from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
 from opsgym_domains.kit.tools import Tool
 from opsgym_runner.gyms.client import GymClient, http_client
-from opsgym_runner.gyms.events import ScenarioEvents
 from opsgym_runner.recording.transcript import TranscriptRecorder
+from opsgym_runner.scenario.events import ScenarioEvents
 from opsgym_runner.verification.looked_up import ToolCallResult
 from opsgym_runner.verification.verifiers import Trajectory, verify
 

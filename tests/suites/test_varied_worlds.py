@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import DateTime, Table
 
 from opsgym_api.kinds.evalrun import Suite
-from opsgym_api.tasks.variants import LAST
+from opsgym_api.kinds.variants import LAST
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import Kind, is_counted

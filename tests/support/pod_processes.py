@@ -22,8 +22,8 @@ from typing import Any
 
 from tests.images.account import command, environment, until, volume
 
+from opsgym_api.jobs.job_spec import JobSpec, PreflightSpec
 from opsgym_api.records.attempt import AttemptRecord, Cell, TrialRecord
-from opsgym_api.records.job_spec import JobSpec, PreflightSpec
 from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
 from opsgym_core.store.local import LocalStore
 from opsgym_domains import registry

@@ -22,7 +22,7 @@ from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, calls, refuses, says
 from tests.tracing.collector import Collector
 
-from opsgym_api.records.exit_codes import Exit
+from opsgym_api.jobs.exit_codes import Exit
 from opsgym_core.common.logs import ENV_FILE, ENV_LEVEL, configure_logs, json_lines, send_logs, text_lines
 from opsgym_domains.kit.embedded import EmbeddedPostgres
 

@@ -1,1 +1,1 @@
-"""Clients of gym servers: databases, tools, seeds and scenario events."""
+"""Clients of gym servers: databases, tools and seeds."""

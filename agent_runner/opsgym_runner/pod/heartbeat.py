@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opsgym_api.records.heartbeat import ENV_HEARTBEAT
+from opsgym_api.jobs.heartbeat import ENV_HEARTBEAT
 
 T = TypeVar("T")
 

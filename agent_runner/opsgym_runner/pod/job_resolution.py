@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from opsgym_api.jobs.job_spec import JobModel, JobSpec, TrialRef
 from opsgym_api.kinds.evalrun import Mode
-from opsgym_api.records.job_spec import JobModel, JobSpec, TrialRef
 from opsgym_api.records.outcomes import ConfigReason, InfraReason
 from opsgym_core.results.frozen_suite import FrozenSuiteError, read_frozen
 from opsgym_core.store.base import Store

@@ -13,7 +13,7 @@ from pydantic import SecretStr, ValidationError
 
 from opsgym_api.base import Stored
 from opsgym_api.errors import InputError
-from opsgym_api.records.job_spec import (
+from opsgym_api.jobs.job_spec import (
     ENV_INDEX,
     ENV_JOB_SPEC,
     ENV_RECORDINGS,

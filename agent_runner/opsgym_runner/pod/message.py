@@ -12,14 +12,14 @@ from pathlib import Path
 
 import structlog
 
-from opsgym_api.records.attempt import Attempt, AttemptRecord, TrialRecord
-from opsgym_api.records.job_spec import (
+from opsgym_api.jobs.job_spec import (
     ENV_TERMINATION_LOG,
     MESSAGE_BYTES,
     POD_MESSAGE_BYTES,
     Finding,
     PreflightReport,
 )
+from opsgym_api.records.attempt import Attempt, AttemptRecord, TrialRecord
 from opsgym_core.common.scrub import scrub
 
 _DEFAULT_FILE = "/dev/termination-log"

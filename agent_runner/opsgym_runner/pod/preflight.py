@@ -13,10 +13,10 @@ from pathlib import Path
 import structlog
 
 from opsgym_api.errors import InputError
+from opsgym_api.jobs.exit_codes import Exit
+from opsgym_api.jobs.job_spec import ENV_SUITE, Finding, JobModel, PreflightReport, PreflightSpec
 from opsgym_api.kinds.credentials import secret_parameters
 from opsgym_api.kinds.evalrun import Agent
-from opsgym_api.records.exit_codes import Exit
-from opsgym_api.records.job_spec import ENV_SUITE, Finding, JobModel, PreflightReport, PreflightSpec
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.task import Task
 from opsgym_core.common.logs import configure_logs

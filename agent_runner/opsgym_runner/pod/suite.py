@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from opsgym_api.errors import InputError
+from opsgym_api.jobs.job_spec import UNREAD_DOMAIN, Finding
 from opsgym_api.kinds.evalrun import Suite
-from opsgym_api.records.job_spec import UNREAD_DOMAIN, Finding
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.reading import BadRow, read_tasks
 from opsgym_api.tasks.suite import SuiteEntry

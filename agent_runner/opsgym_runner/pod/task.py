@@ -20,9 +20,9 @@ from types import MappingProxyType
 import structlog
 from pydantic import ValidationError
 
+from opsgym_api.jobs.exit_codes import Exit
+from opsgym_api.jobs.job_spec import JobSpec, TrialRef
 from opsgym_api.records.attempt import AttemptRecord, Timings, TrialRecord
-from opsgym_api.records.exit_codes import Exit
-from opsgym_api.records.job_spec import JobSpec, TrialRef
 from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
 from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
 from opsgym_api.records.version import unreadable_because
@@ -30,10 +30,10 @@ from opsgym_core.common.clock import utc_text
 from opsgym_core.common.logs import configure_logs
 from opsgym_core.store.base import StoreError
 from opsgym_core.store.sealed import SealError, clear_message
+from opsgym_runner.clients import uses_litellm
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.pod.gym_processes import GymProcesses
 from opsgym_runner.pod.heartbeat import Heartbeat
 from opsgym_runner.pod.job_resolution import resolve_job

@@ -1,1 +1,1 @@
-"""What an attempt leaves behind: journal, transcript and records."""
+"""What an attempt leaves behind: journal and transcript."""

@@ -19,8 +19,8 @@ from opsgym.formats.breakdowns import with_unscored
 from opsgym.formats.score_table import console
 from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym.taskimport.known_faults import Reported, fault_of, reported_faults
+from opsgym_api.jobs.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_core.results.differences import without_tasks
 from opsgym_core.results.frozen_suite import task_digests
 from opsgym_core.results.ranking import PairTest, TaskShares, pair_tests, rank_intervals, task_shares

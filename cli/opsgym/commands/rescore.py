@@ -40,7 +40,7 @@ from opsgym_core.store.base import Store, StoreError
 from opsgym_domains import registry
 from opsgym_runner.errors import NotScored, infra_error
 from opsgym_runner.gyms.client import http_client
-from opsgym_runner.verification.rescore import read_saved_trial, rescored
+from opsgym_runner.rescoring import read_saved_trial, rescored
 
 CONCURRENCY = 4
 """Trials verified at the same time; each of them loads a Postgres database."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from opsgym.local.inputs import RowProblem, RunInputs
+from opsgym_api.jobs.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.attempt import AttemptRecord, Cell, TrialId
-from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_core.planning.cells import plan_cells
 from opsgym_core.planning.rounds import first_trials

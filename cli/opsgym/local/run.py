@@ -33,9 +33,9 @@ from opsgym_core.planning.accounts import sharing
 from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.store.base import Store, StoreError
+from opsgym_runner.clients import uses_litellm
 from opsgym_runner.job import Job
 from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.registry import uses_litellm
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner, RunnerEvent
 from opsgym_runner.tracing.tracer import start_tracing

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from opsgym_api.errors import Problem
+from opsgym_api.jobs.job_spec import UNREAD_DOMAIN
 from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.gate import GateCheck, GateRecord, Look, Verdict
-from opsgym_api.records.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.numbers import cell_name, dollars, percent
 from opsgym_core.gates.spending import Confidences, confidences_at

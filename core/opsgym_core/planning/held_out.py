@@ -11,7 +11,7 @@ import hmac
 from collections.abc import Mapping
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.tasks.variants import LAST_PUBLIC
+from opsgym_api.kinds.variants import LAST_PUBLIC
 
 ENV_SEED = "OPSGYM_HELD_OUT_SEED"
 """Environment variable: the secret seed."""

@@ -24,8 +24,8 @@ from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import core_schema
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.records.attempt import Attempt, AttemptRecord, Cell, ScoredAttempt, Timings, TrialRecord
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys, is_attempt_record, is_trial_record, trial_of

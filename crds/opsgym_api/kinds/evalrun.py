@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
 from opsgym_api.kinds.profiles import Profile, Switches, switches_of, with_defaults
-from opsgym_api.tasks.variants import LAST_PUBLIC
+from opsgym_api.kinds.variants import LAST_PUBLIC
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",

@@ -1,1 +1,1 @@
-"""What runner and operator write to the store and pass to each other."""
+"""What runner and operator write to the store."""

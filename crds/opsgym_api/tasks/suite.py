@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsgym_api.base import Stored
-from opsgym_api.records.job_spec import JOB_SPEC_VERSION
+from opsgym_api.jobs.job_spec import JOB_SPEC_VERSION
 
 
 class SeedRef(Stored):

@@ -29,7 +29,7 @@ def varied_rows(
 
     Args:
         rows: Rows of a built-in suite, with included files inserted.
-        variant: Its number, from 1; see `opsgym_api.tasks.variants`.
+        variant: Its number, from 1; see `opsgym_api.kinds.variants`.
         rewriting_of: Gives the rewriting of a domain's seed for a variant; see `variants.companies`.
 
     Raises:

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Integer, MetaData, Table
 
-from opsgym_api.tasks.variants import LAST
+from opsgym_api.kinds.variants import LAST
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import PREFIXES, Kind, is_counted, load_order
 from opsgym_domains.variants.rewriting import Rewriting, Shift
@@ -492,7 +492,7 @@ class SeedScripts(Mapping[str, Callable[[], str]]):
         """The reader of a seed.
 
         Raises:
-            KeyError: There is no seed of this name, or the variant is not a number; see `opsgym_api.tasks.variants`.
+            KeyError: There is no seed of this name, or the variant is not a number; see `opsgym_api.kinds.variants`.
         """
         base, at, number = name.partition("@")
         if not at:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from opsgym_api.jobs.job_spec import JobAws, JobEndpoint, JobModel, JobSpec, PreflightSpec
 from opsgym_api.kinds.credentials import AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, named_credentials
 from opsgym_api.kinds.evalmodel import AwsAccess, ModelSpec, SecretKey
 from opsgym_api.kinds.evalrun import Agent, EvalRunSpec
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import JobAws, JobEndpoint, JobModel, JobSpec, PreflightSpec
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import label_of
 from opsgym_operator.observe.objects import ObservedRun

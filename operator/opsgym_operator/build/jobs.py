@@ -31,7 +31,7 @@ from opsgym_operator.plan.pod_options import config_for
 PREFLIGHT_TTL_S = 3600
 """Seconds for which a preflight Job stays after its end, for a look at its logs."""
 RETRIED_EXIT_CODES = list(range(100, 110))
-"""Exit codes by which the runner reports that another attempt may succeed; see `opsgym_api.records.exit_codes.Exit`."""
+"""Exit codes by which the runner reports that another attempt may succeed; see `opsgym_api.jobs.exit_codes.Exit`."""
 
 
 def manifests_of(run: ObservedRun, job: NewJob, config: OperatorConfig) -> list[Manifest]:

@@ -6,7 +6,7 @@ no further program. A container without a heartbeat, of an older image or one th
 
 from __future__ import annotations
 
-from opsgym_api.records.heartbeat import HUNG
+from opsgym_api.jobs.heartbeat import HUNG
 from opsgym_operator.observe.parse import Manifest
 
 HEARTBEAT_FILE = "/tmp/heartbeat"  # noqa: S108 - a volume of the container's own

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opsgym_api.kinds.credentials import AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
-from opsgym_api.kinds.evalrun import Suite
-from opsgym_api.records.heartbeat import ENV_HEARTBEAT
-from opsgym_api.records.job_spec import (
+from opsgym_api.jobs.heartbeat import ENV_HEARTBEAT
+from opsgym_api.jobs.job_spec import (
     ENV_JOB_SPEC,
     ENV_STORE,
     ENV_SUITE,
@@ -20,6 +18,8 @@ from opsgym_api.records.job_spec import (
     STORE_ENV_PREFIX,
     SUITE_ENV_PREFIX,
 )
+from opsgym_api.kinds.credentials import AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
+from opsgym_api.kinds.evalrun import Suite
 from opsgym_api.records.store_gateway import ENV_STORE_TOKEN, store_url
 from opsgym_core.common.logs import ENV_LEVEL
 from opsgym_core.planning.held_out import ENV_SEED

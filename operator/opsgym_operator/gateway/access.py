@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
 from opsgym_core.store.base import is_key
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from opsgym_api.records.job_spec import JobSpec, PreflightSpec, trials_at
+from opsgym_api.jobs.job_spec import JobSpec, PreflightSpec, trials_at
 from opsgym_core.kube.client import Manifest
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.gateway.access import Denied, PodAccess, SuiteAccess

@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import TypeVar
 
 from opsgym_api.errors import Problem
+from opsgym_api.jobs.job_spec import PreflightReport, TrialRef
 from opsgym_api.kinds.evalmodel import EvalModel, ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus
 from opsgym_api.records.attempt import Cell, TrialId
 from opsgym_api.records.gate import GateRecord
-from opsgym_api.records.job_spec import PreflightReport, TrialRef
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.accounting.ledger import AttemptLedger

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from opsgym_api.errors import Problem
+from opsgym_api.jobs.exit_codes import Exit
+from opsgym_api.jobs.heartbeat import HUNG
+from opsgym_api.jobs.job_spec import JobSpec, PreflightReport, TrialRef, trials_at
 from opsgym_api.kinds.evalmodel import EvalModel
 from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import Attempt, Cell
-from opsgym_api.records.exit_codes import Exit
-from opsgym_api.records.heartbeat import HUNG
-from opsgym_api.records.job_spec import JobSpec, PreflightReport, TrialRef, trials_at
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_api.validation import problems_of
 from opsgym_operator.observe.labels import (

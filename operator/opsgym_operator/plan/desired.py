@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from opsgym_api.jobs.job_spec import TrialRef, pods_for
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, EvalRunStatus, NotificationStatus
 from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_api.records.gate import GateRecord, LookRecord
-from opsgym_api.records.job_spec import TrialRef, pods_for
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_core.notifications.webhook import WebhookRequest
 from opsgym_core.store.mounted import StoreConfig

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from opsgym_api.records.job_spec import TrialRef, pods_for
+from opsgym_api.jobs.job_spec import TrialRef, pods_for
 from opsgym_operator.observe.labels import job_prefix
 from opsgym_operator.plan.desired import JobPatch, TaskJob
 from opsgym_operator.plan.progress import RunProgress

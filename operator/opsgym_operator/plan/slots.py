@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from opsgym_api.records.job_spec import pods_for
+from opsgym_api.jobs.job_spec import pods_for
 from opsgym_core.planning.slots import SlotRequest, share_slots
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedPod
 from opsgym_operator.observe.pod_groups import PodGroup

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 
+from opsgym_api.jobs.job_spec import trials_at
 from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialId
-from opsgym_api.records.job_spec import trials_at
 from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.common.clock import utc_text

@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.operator.fleet import CONFIG, START
 
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry, Suite
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.jobs import preflight_job, task_job
 from opsgym_operator.config import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.operator.build.material import MODEL
 
+from opsgym_api.jobs.job_spec import JobAws
 from opsgym_api.kinds.evalmodel import ModelSpec
-from opsgym_api.records.job_spec import JobAws
 from opsgym_operator.build.job_spec import job_model, key_envs
 
 

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_operator.gateway.access import (
     Denied,

@@ -10,7 +10,7 @@ from tests.operator.build.material import RUN, new_job
 from tests.operator.fleet import CONFIG
 from tests.support.store_gateway import AUDIENCE, review
 
-from opsgym_api.records.job_spec import PreflightSpec, TrialRef
+from opsgym_api.jobs.job_spec import PreflightSpec, TrialRef
 from opsgym_core.store.mounted import StoreConfig
 from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.config import OperatorConfig

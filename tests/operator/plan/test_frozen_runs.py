@@ -12,9 +12,9 @@ import pytest
 from tests.operator.fleet import CONFIG, START, AttemptEnd, Fleet, SimRun, entry, model, summary
 
 from opsgym_api.errors import Problem
+from opsgym_api.jobs.job_spec import TrialRef
 from opsgym_api.kinds.evalrun import Budget, Condition, EvalRunSpec
 from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialId
-from opsgym_api.records.job_spec import TrialRef
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.gates.judge import Baseline, CellScores, RunScores

@@ -11,9 +11,9 @@ import pytest
 from tests.operator.fleet import CONFIG, START, Fleet, SimRun, entry, model
 
 from opsgym_api.errors import Problem
+from opsgym_api.jobs.job_spec import Finding, PreflightReport, PreflightSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.records.attempt import Cell
-from opsgym_api.records.job_spec import Finding, PreflightReport, PreflightSpec
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.gates.judge import Baseline

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.operator.fleet import START, Fleet, SimRun, entry, model
 
+from opsgym_api.jobs.heartbeat import HUNG
 from opsgym_api.kinds.evalrun import EvalRunSpec
-from opsgym_api.records.heartbeat import HUNG
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedPod
 from opsgym_operator.observe.parse import pod_ended, read_pod, termination_cause

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from opsgym_runner.gyms.events import Notice
 from opsgym_runner.models.client import Message
+from opsgym_runner.scenario.events import Notice
 
 
 @dataclass

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from opsgym_api.jobs.job_spec import JobModel
 from opsgym_api.kinds.profiles import OPSGYM, Switches
-from opsgym_api.records.job_spec import JobModel
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Target
