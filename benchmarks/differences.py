@@ -14,6 +14,7 @@ from opsgym_api.tasks.task import Task
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
 from opsgym_domains.kit.domain import Domain
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.gyms.client import GymClient, http_client
 
 ROUNDS = 40
@@ -28,7 +29,7 @@ async def measure() -> list[str]:
     lines = ["| seed | rows | after | rows that differ | difference, p50 | p99 | snapshot, p50 | ratio of p50 |"]
     lines.append("| --- " * 8 + "|")
     for suite in SUITES:
-        tasks = [task for task in registry.load_suite(suite) if task.gold_actions and not task.events]
+        tasks = [task for task in load_suite(suite) if task.gold_actions and not task.events]
         domain = registry.load(str(tasks[0].domain))
         with serving(domain.name) as gym:
             async with http_client() as http:

@@ -21,7 +21,7 @@ from opsgym_api.tasks.task import Task
 from opsgym_core.common.logs import ENV_LEVEL, configure_logs
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_core.store.local import LocalStore
-from opsgym_domains.registry import load_suite
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.job import Job, ResolvedModel
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.prices import FREE

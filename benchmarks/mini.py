@@ -15,6 +15,7 @@ from statistics import fmean, pstdev, quantiles
 
 from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
+from opsgym_domains.suite_rows import load_suite, suite_rows
 
 AGENTS = 400
 SEED = 1
@@ -93,7 +94,7 @@ class Prediction:
 
 def places() -> list[Place]:
     """The tasks of the whole suite."""
-    tasks = registry.load_suite(registry.WHOLE)
+    tasks = load_suite(registry.WHOLE)
     points = [known.points if (known := difficulty_of(task, registry.tools_of(task))) else 0 for task in tasks]
     middle, deviation = fmean(points), pstdev(points)
     return [
@@ -139,7 +140,7 @@ def predictions(tasks: Sequence[Place], chosen: Sequence[int], assumption: Assum
 def measure_arguments(_arguments: Sequence[str]) -> Sequence[str]:
     """A table of the errors of the sample and of random ones."""
     tasks = places()
-    ids = {row["task_id"] for row in registry.suite_rows(f"{registry.WHOLE}-mini")}
+    ids = {row["task_id"] for row in suite_rows(f"{registry.WHOLE}-mini")}
     chosen = [place for place, task in enumerate(tasks) if task.task_id in ids]
     lines = [
         _EXPLAINED.format(chosen=len(chosen), tasks=len(tasks)),

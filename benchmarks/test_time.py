@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import suite_rows
 
 CORES = 2
 """Of a small CI machine."""
@@ -149,7 +150,7 @@ def _ranking(title: str, times: Iterable[tuple[str, Timed]]) -> list[str]:
 
 def built_in_tasks() -> int:
     """How many tasks the installed suites have; collections repeat those of other suites."""
-    return len({row["task_id"] for suite in registry.suites() for row in registry.suite_rows(suite)})
+    return len({row["task_id"] for suite in registry.suites() for row in suite_rows(suite)})
 
 
 def measure_arguments(arguments: Sequence[str]) -> list[str]:

@@ -6,14 +6,9 @@ listing names imports no domain.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
-
-from opsgym_domains.data_files import read_data
-from opsgym_domains.includes import complete
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # Gym servers need no task rows, and commands that only list names need no SQLAlchemy, which takes most of a second.
@@ -37,7 +32,7 @@ SELECTIONS = (f"{WHOLE}-mini", f"{WHOLE}-hard")
 
 def domains() -> list[str]:
     """Names of the installed domains, sorted."""
-    return sorted(_declared(DOMAINS))
+    return sorted(declared(DOMAINS))
 
 
 @cache
@@ -47,7 +42,7 @@ def load(name: str) -> Domain:
     Raises:
         KeyError: No installed distribution declares the domain.
     """
-    domain: Domain = _declared(DOMAINS)[name].load()
+    domain: Domain = declared(DOMAINS)[name].load()
     return domain
 
 
@@ -59,10 +54,10 @@ def tools_of(task: Task) -> dict[str, Tool]:
 
 def suites() -> list[str]:
     """Names of the installed suites, sorted."""
-    return sorted([*_declared(SUITES), WHOLE, *SELECTIONS])
+    return sorted([*declared(SUITES), WHOLE, *SELECTIONS])
 
 
-def _declared(group: str) -> dict[str, EntryPoint]:
+def declared(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name.
 
     Raises:
@@ -77,53 +72,3 @@ def _declared(group: str) -> dict[str, EntryPoint]:
                 "uninstall one of them"
             )
     return declared
-
-
-def suite_rows(name: str, variant: int = 0) -> list[dict[str, Any]]:
-    """Rows of a suite in order, with included files (`{{include FILE}}`) replaced by their text.
-
-    Args:
-        name: The suite.
-        variant: Variant of the rows and their seeds; 0 for the rows as they are written.
-
-    Raises:
-        KeyError: No installed distribution declares the suite.
-        ValueError: The suite has a task of which there are no variants.
-    """
-    if name == WHOLE:
-        return [row for part in PARTS for row in suite_rows(part, variant)]
-    if name in SELECTIONS:
-        chosen = frozenset(read_data("opsgym_domains", f"{name}.txt").split())
-        return [row for part in PARTS for row in _rows_of(part, variant, chosen)]
-    return _rows_of(name, variant)
-
-
-def _rows_of(name: str, variant: int, chosen: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """Rows of a declared suite, or those with the chosen ids."""
-    package = _declared(SUITES)[name].module
-    rows: list[dict[str, Any]] = [json.loads(line) for line in read_data(package, f"{name}.jsonl").splitlines()]
-    rows = [
-        row | {"system_prompt": complete(row["system_prompt"], package)}
-        for row in rows
-        if chosen is None or row["task_id"] in chosen
-    ]
-    if not variant:
-        return rows
-    # Imports SQLAlchemy, as a domain does.
-    from opsgym_domains.variants.companies import rewriting_of
-    from opsgym_domains.variants.tasks import varied_rows
-
-    return varied_rows(rows, variant, rewriting_of)
-
-
-@cache
-def load_suite(name: str, variant: int = 0) -> tuple[Task, ...]:
-    """Tasks of a suite, in order.
-
-    Raises:
-        KeyError: No installed distribution declares the suite.
-        ValueError: The suite has a task of which there are no variants.
-    """
-    from opsgym_api.tasks.task import Task
-
-    return tuple(Task.model_validate(row) for row in suite_rows(name, variant))

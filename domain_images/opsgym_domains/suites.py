@@ -1,6 +1,6 @@
 """Exports installed suites for the preflight of a run in a cluster, whose image does not contain them.
 
-Invariant: rows are exported as `registry.suite_rows` has them, so a cluster runs the same tasks as local mode.
+Invariant: rows are exported as `suite_rows` has them, so a cluster runs the same tasks as local mode.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from opsgym_api.errors import InputError
 from opsgym_api.kinds.variants import LAST_PUBLIC
 from opsgym_core.planning.held_out import ENV_SEED, held_out_variant
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import suite_rows
 
 EXIT_CANNOT = 1
 EXIT_UNKNOWN = 2
@@ -56,7 +57,7 @@ def export(name: str, folder: Path, variant: int = 0) -> None:
         ValueError: The suite has a task of which there are no variants.
         OSError: The folder cannot be written.
     """
-    rows = registry.suite_rows(name, variant)
+    rows = suite_rows(name, variant)
     folder.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     (folder / "tasks.jsonl").write_text(lines, encoding="utf-8")

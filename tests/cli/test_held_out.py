@@ -18,7 +18,7 @@ from tests.cli.world import World
 from opsgym_api.kinds.variants import LAST_PUBLIC
 from opsgym_api.records.attempt import TrialRecord
 from opsgym_core.planning.held_out import ENV_SEED, variant_of_seed
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite, suite_rows
 
 SEED = "a secret of the people who run the leaderboard"
 SECRET = {ENV_SEED: SEED}
@@ -43,11 +43,11 @@ def world(tmp_path_factory: pytest.TempPathFactory, desk_url: dict[str, str]) ->
 
 def ids() -> list[str]:
     """The first two tasks that can be done."""
-    return [task.task_id for task in registry.load_suite(SUITE) if task.feasible][:2]
+    return [task.task_id for task in load_suite(SUITE) if task.feasible][:2]
 
 
 def held_out_rows() -> list[dict[str, Any]]:
-    return [row for row in registry.suite_rows(SUITE, variant_of_seed(SEED)) if row["task_id"] in ids()]
+    return [row for row in suite_rows(SUITE, variant_of_seed(SEED)) if row["task_id"] in ids()]
 
 
 def contents(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -73,7 +73,7 @@ def test_the_variant_of_a_seed_is_none_that_a_spec_can_name_and_differs_by_seed(
     other = variant_of_seed(SEED + "!")
     assert variant_of_seed(SEED) > LAST_PUBLIC
     assert variant_of_seed(SEED) == variant_of_seed(SEED) != other
-    assert held_out_rows() != [row for row in registry.suite_rows(SUITE) if row["task_id"] in ids()]
+    assert held_out_rows() != [row for row in suite_rows(SUITE) if row["task_id"] in ids()]
 
 
 def test_a_run_is_scored_and_none_of_its_files_has_a_text_of_its_tasks(world: World) -> None:
@@ -89,7 +89,7 @@ def test_a_run_is_scored_and_none_of_its_files_has_a_text_of_its_tasks(world: Wo
     plain.folder.mkdir()
     plain.write_run({"gold": {"model": "replay/gold"}}, suite=variant)
     assert plain.inline("run", "run.yaml").returncode == 0
-    (task, *_) = [task for task in registry.load_suite(SUITE, 7) if task.task_id in ids()]
+    (task, *_) = [task for task in load_suite(SUITE, 7) if task.task_id in ids()]
     assert any(task.user_prompt[:40] in content for _file, content in contents(plain.folder / "results"))
 
 

@@ -20,12 +20,12 @@ from opsgym.inspect_tasks import opsgym
 from opsgym.inspect_tasks.episodes import inspect_schema
 from opsgym_api.errors import InputError
 from opsgym_api.tasks.task import Task as Row
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")
 """Inspect's dependencies use deprecated parameters of each other's."""
 Replies = Callable[..., ModelOutput]
-ROWS = {task.task_id: task for task in registry.load_suite("quickstart", 0)}
+ROWS = {task.task_id: task for task in load_suite("quickstart", 0)}
 JUDGED = {"sql_query": "SELECT 1", "comparison_prompt": "Is it right?"}
 CHOSEN = list(ROWS)[:3]
 

@@ -19,6 +19,7 @@ from tools.paper.conditions import Condition, Rate, conditions
 
 from opsgym.exits import Exit
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
 TWO = ("strong", "weak")
@@ -44,7 +45,7 @@ def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_do
     name: str, tmp_path: Path, gym_servers: Callable[[str], Gym]
 ) -> None:
     world = World(tmp_path, {domain: gym_servers(domain).url for domain in registry.domains()})
-    domains = {task.domain_name for task in registry.load_suite("opsgym-1150")}
+    domains = {task.domain_name for task in load_suite("opsgym-1150")}
     done = world.inline("run", str(PAPER / f"{name}.yaml"), "--format", "json")
     assert done.returncode == 0, done.stderr
     table = world.inline("leaderboard", name, "--format", "csv")

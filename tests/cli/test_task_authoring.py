@@ -15,6 +15,7 @@ from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import GymServer, Task
 from opsgym_api.tasks.verifiers import CONFIG_OF
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite, suite_rows
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tasks.md"
 
@@ -64,7 +65,7 @@ def test_a_new_row_starts_from_the_task_that_is_named(world: World) -> None:
     task_id = "itsm-qs-004-resolve-label-driver"
     assert world.inline("tasks", "new", "mine.json", "--like", task_id).returncode == 0
     (task,), _ = read_tasks(world.folder / "mine.json")
-    original = next(task for task in registry.load_suite("quickstart") if task.task_id == task_id)
+    original = next(task for task in load_suite("quickstart") if task.task_id == task_id)
     assert (task.user_prompt, task.gold_actions) == (original.user_prompt, original.gold_actions)
 
 
@@ -123,7 +124,7 @@ def test_a_task_that_does_not_exist_is_answered_with_a_similar_one(world: World)
 def test_the_schema_is_current_and_accepts_every_built_in_row() -> None:
     assert main(["--check"]) == 0, "run `make generate`"
     validator = Draft202012Validator(json.loads(FILE.read_text()))
-    rows = [made for suite in ("quickstart", "csm-core") for made in registry.suite_rows(suite)]
+    rows = [made for suite in ("quickstart", "csm-core") for made in suite_rows(suite)]
     assert [made["task_id"] for made in rows if not validator.is_valid(made)] == []
 
 

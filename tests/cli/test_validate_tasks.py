@@ -11,7 +11,7 @@ from tests.cli.world import World, row
 
 from opsgym_api.tasks.suite import FrozenTask
 from opsgym_api.tasks.task import Task
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import suite_rows
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_rows_of_a_stored_suite_are_read(world: World) -> None:
 
 
 def test_every_row_of_the_quickstart_is_valid(world: World) -> None:
-    (world.folder / "tasks.json").write_text(json.dumps(registry.suite_rows("quickstart")))
+    (world.folder / "tasks.json").write_text(json.dumps(suite_rows("quickstart")))
     done = world.inline("tasks", "validate", "tasks.json")
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import suite_rows
 
 ROW = {
     "task_id": "book-a-room", "domain": "diary", "system_prompt": "{{include policy.md}}", "user_prompt": "Book.",
@@ -48,7 +49,7 @@ def test_a_domain_of_another_distribution_is_listed_and_loaded(diary: Path) -> N
 
 def test_a_suite_of_another_distribution_is_read_from_its_package(diary: Path) -> None:
     assert "diary-core" in registry.suites()
-    assert registry.suite_rows("diary-core") == [ROW | {"system_prompt": "Do not double-book."}]
+    assert suite_rows("diary-core") == [ROW | {"system_prompt": "Do not double-book."}]
 
 
 def test_two_distributions_with_the_same_domain_name_are_refused(diary: Path) -> None:

@@ -10,18 +10,19 @@ import pytest
 from opsgym_api.tasks.task import Task
 from opsgym_core.planning.held_out import ENV_SEED, variant_of_seed
 from opsgym_domains import registry, suites
+from opsgym_domains.suite_rows import load_suite
 
 
 @pytest.mark.parametrize("name", registry.suites())
 def test_an_exported_suite_is_the_built_in_one(name: str, tmp_path: Path) -> None:
     assert suites.main(["export", name, str(tmp_path / "suite")]) == 0
     lines = (tmp_path / "suite" / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
-    assert tuple(Task.model_validate(json.loads(line)) for line in lines) == registry.load_suite(name)
+    assert tuple(Task.model_validate(json.loads(line)) for line in lines) == load_suite(name)
     # Whatever a row needs is in it or in the image: there are no seed files to hand over.
     assert [path.name for path in (tmp_path / "suite").iterdir()] == ["tasks.jsonl"]
     assert all(
         gym.seed_database_file is None or gym.seed_database_file.startswith("builtin:")
-        for task in registry.load_suite(name)
+        for task in load_suite(name)
         for gym in task.gym_servers_config
     )
 
@@ -30,7 +31,7 @@ def test_a_variant_is_exported_with_its_seed(tmp_path: Path) -> None:
     assert suites.main(["export", "csm-core", str(tmp_path), "--variant", "7"]) == 0
     lines = (tmp_path / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
     tasks = tuple(Task.model_validate(json.loads(line)) for line in lines)
-    assert tasks == registry.load_suite("csm-core", 7)
+    assert tasks == load_suite("csm-core", 7)
     assert {gym.seed_database_file for task in tasks for gym in task.gym_servers_config} == {
         "builtin:desk@7",
         "builtin:charging@7",
@@ -47,7 +48,7 @@ def test_a_held_out_suite_is_exported_in_the_variant_of_the_seed(
     assert suites.main(command) == 0
     lines = (tmp_path / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
     number = variant_of_seed("a secret of thirty-two characters")
-    assert tuple(Task.model_validate(json.loads(line)) for line in lines) == registry.load_suite("quickstart", number)
+    assert tuple(Task.model_validate(json.loads(line)) for line in lines) == load_suite("quickstart", number)
 
 
 @pytest.mark.parametrize("number", ["-1", "10000", "9223372036854775807"])

@@ -10,7 +10,7 @@ from tests.itsm.strict import TOKENS
 from tests.support.gym import Gym
 
 from opsgym_api.tasks.task import Task
-from opsgym_domains.registry import load_suite
+from opsgym_domains.suite_rows import load_suite
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.support import cpu_times
 from tests.support.cpu_times import CpuTimes, cpu_seconds
 
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import suite_rows
 
 DOMAINS = ("csm", "itsm")
 TASK = "tests/suites/test_tasks.py::test_a_task_accepts_what_is_right_and_nothing_else"
@@ -48,7 +49,7 @@ def test_a_run_of_all_tasks_is_not_projected_to_as_many() -> None:
 
 def test_the_tasks_of_the_installed_suites_are_counted_once() -> None:
     suites = [suite for suite in registry.suites() if not suite.startswith(registry.WHOLE)]
-    assert built_in_tasks() == sum(len(registry.suite_rows(suite)) for suite in suites)
+    assert built_in_tasks() == sum(len(suite_rows(suite)) for suite in suites)
 
 
 def test_a_folder_without_times_is_refused_with_the_command_that_writes_them(tmp_path: Path) -> None:

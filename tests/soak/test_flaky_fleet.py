@@ -34,7 +34,7 @@ from opsgym_core.common.backoff import Backoff
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_core.store.local import LocalStore
-from opsgym_domains.registry import load_suite
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.job import Job, ResolvedModel
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.replay.flaky import Fault

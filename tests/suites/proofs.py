@@ -19,7 +19,7 @@ from tests.suites.wordings import reworded
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task, ToolCall
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.verification.state_difference import judge_difference
 from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
@@ -119,9 +119,7 @@ SUITES = {suite.name: suite for authored in AUTHORED for suite in authored.suite
 @cache
 def tasks() -> dict[str, tuple[str, int, Task]]:
     """Tasks of all built-in suites by id, with suite and position. Building no draft, this is quick."""
-    return {
-        task.task_id: (name, number, task) for name in SUITES for number, task in enumerate(registry.load_suite(name))
-    }
+    return {task.task_id: (name, number, task) for name in SUITES for number, task in enumerate(load_suite(name))}
 
 
 @cache

@@ -15,8 +15,8 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Category
-from opsgym_domains import registry
 from opsgym_domains.itsm.tables import Incident
+from opsgym_domains.suite_rows import suite_rows
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.seeds.world import World
@@ -120,7 +120,7 @@ def test_the_shipped_tasks_keep_all_rules() -> None:
 @pytest.mark.parametrize("variant", [0, 7])
 @pytest.mark.parametrize("suite", ["quickstart", "hybrid-core", "email-core"])
 def test_every_row_and_variant_contains_the_canary(suite: str, variant: int) -> None:
-    rows = registry.suite_rows(suite, variant)
+    rows = suite_rows(suite, variant)
     assert [row["task_id"] for row in rows if CANARY not in row["system_prompt"]] == []
 
 

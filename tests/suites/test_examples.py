@@ -10,19 +10,19 @@ from tests.support.gym import Gym
 
 from opsgym_api.tasks.task import Task
 from opsgym_core.planning.documents import load_documents
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.replay.scripts import script_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RECORDING = EXAMPLES / "recordings" / "mixed.jsonl"
-TASKS = registry.load_suite("quickstart")
+TASKS = load_suite("quickstart")
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.name)
 def test_every_example_is_a_valid_document_about_tasks_that_exist(file: Path) -> None:
     spec = load_documents(file).run.spec
     if spec.suite.builtin is not None:
-        assert set(spec.suite.ids) <= {task.task_id for task in registry.load_suite(spec.suite.builtin)}
+        assert set(spec.suite.ids) <= {task.task_id for task in load_suite(spec.suite.builtin)}
     played = [model.inline.model for model in spec.models if model.inline and model.inline.model.endswith(".jsonl")]
     assert all((EXAMPLES / model.removeprefix("replay/")).is_file() for model in played)
 

@@ -14,6 +14,7 @@ import pytest
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.kit.schema import Kind
+from opsgym_domains.suite_rows import load_suite
 from opsgym_domains.variants.worlds import read_world
 from opsgym_suites.kit.authoring_rules import differing_facts
 
@@ -22,7 +23,7 @@ LARGE = ("itsm-core", "csm-core", "calendar-core", "hr-core", "email-core", "dri
 
 @cache
 def tasks_of(suite: str) -> Sequence[Task]:
-    return registry.load_suite(suite)
+    return load_suite(suite)
 
 
 @pytest.mark.parametrize("suite", LARGE)

@@ -20,6 +20,7 @@ from tests.support.gym import Gym, GymDatabase
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 
 def owners(task: Task) -> Mapping[str, str]:
@@ -42,7 +43,7 @@ def driven() -> dict[str, Task]:
     SQL has no regular expression for a text that must match one, so tasks on more than three servers, which all write
     such texts, are not among them.
     """
-    tasks = [task for task in registry.load_suite("hybrid-core") if can_be_driven(task)]
+    tasks = [task for task in load_suite("hybrid-core") if can_be_driven(task)]
     stated = [task for task in tasks if '"matches"' not in task.model_dump_json()]
     of_each_set = {frozenset(server.domain for server in task.gym_servers_config): task for task in reversed(stated)}
     return {task.task_id: task for task in (stated if SOAK else of_each_set.values())}

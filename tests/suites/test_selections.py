@@ -14,6 +14,7 @@ from benchmarks.mini import ASSUMPTIONS, Place, predictions
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.difficulty import difficulty_of
+from opsgym_domains.suite_rows import load_suite, suite_rows
 from opsgym_suites.kit.authoring_rules import AuthoredTask
 from opsgym_suites.kit.card import PUBLISHED, PUBLISHED_WHOLE, Section
 from opsgym_suites.kit.drafts import Draft
@@ -34,7 +35,7 @@ def points(task: Task) -> int:
 
 
 def test_the_whole_suite_has_as_many_tasks_of_each_domain_as_the_published_benchmark() -> None:
-    tasks = registry.load_suite(registry.WHOLE)
+    tasks = load_suite(registry.WHOLE)
     counts = Counter(task.domain_name for task in tasks)
     assert {domain: count for domain, count in counts.items() if count < PUBLISHED[domain]} == {}
     assert len(tasks) >= 1150
@@ -44,7 +45,7 @@ def test_the_whole_suite_has_as_many_tasks_of_each_domain_as_the_published_bench
 
 
 def test_the_whole_suite_is_as_long_as_the_published_benchmark_and_asks_for_many_decisions() -> None:
-    counted = Section("all", [authored(task) for task in registry.load_suite(registry.WHOLE)]).row
+    counted = Section("all", [authored(task) for task in load_suite(registry.WHOLE)]).row
     assert int(counted["longest"]) >= int(PUBLISHED_WHOLE["longest"])
     assert float(counted["conditions"]) >= float(PUBLISHED_WHOLE["verifiers"])
     assert int(counted["groups"]) >= 450
@@ -52,30 +53,28 @@ def test_the_whole_suite_is_as_long_as_the_published_benchmark_and_asks_for_many
 
 @pytest.mark.parametrize("name", [MINI, HARD])
 def test_a_selection_has_rows_of_the_whole_suite_in_its_order(name: str) -> None:
-    rows = registry.suite_rows(name)
+    rows = suite_rows(name)
     chosen = {row["task_id"] for row in rows}
-    assert rows == [row for row in registry.suite_rows(registry.WHOLE) if row["task_id"] in chosen]
+    assert rows == [row for row in suite_rows(registry.WHOLE) if row["task_id"] in chosen]
 
 
 def test_a_variant_of_a_selection_has_the_tasks_of_the_selection() -> None:
-    assert [row["task_id"] for row in registry.suite_rows(MINI, 7)] == [
-        row["task_id"] for row in registry.suite_rows(MINI)
-    ]
+    assert [row["task_id"] for row in suite_rows(MINI, 7)] == [row["task_id"] for row in suite_rows(MINI)]
 
 
 def test_the_mini_suite_has_a_tenth_of_each_domain_and_of_its_infeasible_tasks() -> None:
     def shares(name: str) -> Counter[tuple[str, bool]]:
-        return Counter((task.domain_name, task.feasible) for task in registry.load_suite(name))
+        return Counter((task.domain_name, task.feasible) for task in load_suite(name))
 
     mini, whole = shares(MINI), shares(registry.WHOLE)
     assert {group: count for group, count in whole.items() if abs(mini[group] - count / 10) > 1} == {}
 
 
 def test_the_hard_suite_has_the_tasks_with_the_most_points_of_each_domain() -> None:
-    hard = registry.load_suite(HARD)
+    hard = load_suite(HARD)
     chosen = {task.task_id for task in hard}
     for group in {(task.domain_name, task.feasible) for task in hard}:
-        alike = [task for task in registry.load_suite(registry.WHOLE) if (task.domain_name, task.feasible) == group]
+        alike = [task for task in load_suite(registry.WHOLE) if (task.domain_name, task.feasible) == group]
         inside = [points(task) for task in alike if task.task_id in chosen]
         outside = [points(task) for task in alike if task.task_id not in chosen]
         assert len(inside) == math.ceil(len(alike) / 4)

@@ -19,7 +19,7 @@ from tests.suites.proofs import SUITES, case_of, failing_plays, gold, right_play
 from tests.suites.rotation import turn
 
 from opsgym_api.tasks.task import Task
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite, suite_rows
 from opsgym_domains.variants.companies import rewriting_of
 from opsgym_domains.variants.tasks import RowRewriting, row_rewriting
 
@@ -33,7 +33,7 @@ EVERY = 1 if SOAK else 40
 def test_a_variant_is_proved_by_the_plays_of_the_original(gyms: Gyms, suite: str, number: int) -> None:
     chosen = _choice(suite) + number
     variant = 1 + chosen % 9999
-    tasks = registry.load_suite(suite, variant)
+    tasks = load_suite(suite, variant)
     played = [task for place, task in enumerate(tasks, start=chosen) if place % EVERY == 0]
     problems = [problem for task in played for problem in _unproved(gyms, task, _rewriting(task))]
     assert not problems, "\n".join([f"variant {variant}", *problems])
@@ -52,7 +52,7 @@ def _rewriting(task: Task) -> RowRewriting:
 @cache
 def _rows() -> dict[str, dict[str, Any]]:
     """Rows of all suites as they are written, by task."""
-    return {row["task_id"]: row for suite in SUITES for row in registry.suite_rows(suite)}
+    return {row["task_id"]: row for suite in SUITES for row in suite_rows(suite)}
 
 
 def _unproved(servers: Servers, task: Task, change: RowRewriting) -> Iterator[str]:
@@ -76,8 +76,8 @@ def _varied(play: Play, change: RowRewriting) -> Play:
 @pytest.mark.parametrize("suite", SUITES)
 def test_rows_of_a_variant_name_no_one_of_the_original(suite: str) -> None:
     """Neither by address, nor by given and family name, in capitals or without."""
-    users = [gym["user_info"] for row in registry.suite_rows(suite) for gym in row["gym_servers_config"]]
+    users = [gym["user_info"] for row in suite_rows(suite) for gym in row["gym_servers_config"]]
     names = {user[name].lower() for user in users for name in ("email", "name")}
     assert len(names) > 4
-    rows = [task.model_dump_json().lower() for task in registry.load_suite(suite, 5)]
+    rows = [task.model_dump_json().lower() for task in load_suite(suite, 5)]
     assert [name for name in names for row in rows if name in row] == []

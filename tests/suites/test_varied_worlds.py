@@ -19,6 +19,7 @@ from opsgym_api.kinds.variants import LAST
 from opsgym_domains import registry
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.schema import Kind, is_counted
+from opsgym_domains.suite_rows import suite_rows
 from opsgym_domains.variants.companies import rewriting_of
 from opsgym_domains.variants.rewriting import Rewriting, Shift
 from opsgym_domains.variants.tasks import for_row, varied_rows
@@ -126,7 +127,7 @@ def test_amounts_are_multiplied_in_rows_calls_and_the_texts_that_state_them() ->
 
 @pytest.mark.parametrize("suite", ["itsm-core", "csm-core", "calendar-core", "hr-core", "teams-core", "drive-core"])
 def test_prompts_of_a_variant_name_no_site_or_city_of_the_original(suite: str) -> None:
-    rows = zip(registry.suite_rows(suite), registry.suite_rows(suite, 5), strict=True)
+    rows = zip(suite_rows(suite), suite_rows(suite, 5), strict=True)
     offenders = []
     for row, varied in rows:
         names = _sites_and_cities(row["domain"], row["gym_servers_config"][0]["seed_database_file"])
@@ -302,20 +303,20 @@ def test_keys_in_statements_are_shifted() -> None:
 
 
 def test_a_variant_takes_the_wordings_of_a_prompt_in_turn() -> None:
-    row = registry.suite_rows("quickstart")[0] | {"user_prompt": "One.", "user_prompts": ["Two.", "Three."]}
+    row = suite_rows("quickstart")[0] | {"user_prompt": "One.", "user_prompts": ["Two.", "Three."]}
     prompts = [varied_rows([row], variant, rewriting_of)[0]["user_prompt"] for variant in (1, 2, 3, 4)]
     assert prompts == ["Two.", "Three.", "One.", "Two."]
 
 
 def test_a_task_on_seeds_of_several_companies_has_no_variants() -> None:
-    row = registry.suite_rows("quickstart")[0]
+    row = suite_rows("quickstart")[0]
     other = {"mcp_server_name": "gym-csm-mcp", "seed_database_file": "builtin:quickstart"}
     with pytest.raises(ValueError, match="different companies have no common variants: quickstart, quickstart"):
         varied_rows([row | {"gym_servers_config": [*row["gym_servers_config"], other]}], 1, rewriting_of)
 
 
 def test_a_task_with_a_seed_from_a_file_has_no_variants() -> None:
-    row = registry.suite_rows("quickstart")[0]
+    row = suite_rows("quickstart")[0]
     server = row["gym_servers_config"][0] | {"seed_database_file": "desk.sql"}
     with pytest.raises(ValueError, match="only for tasks with built-in seeds"):
         varied_rows([row | {"gym_servers_config": [server]}], 1, rewriting_of)

@@ -28,6 +28,7 @@ from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_recor
 from opsgym_core.store.local import LocalStore
 from opsgym_domains import registry
 from opsgym_domains.baking import bake
+from opsgym_domains.suite_rows import suite_rows
 from opsgym_domains.suites import export
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -211,7 +212,7 @@ def baked(folder: Path, domains: Sequence[str] = (DOMAIN,)) -> Path:
 
 def task_ids() -> list[str]:
     """Ids of the suite's tasks that have a reference solution."""
-    return [str(row["task_id"]) for row in registry.suite_rows(SUITE) if row.get("gold_actions")]
+    return [str(row["task_id"]) for row in suite_rows(SUITE) if row.get("gold_actions")]
 
 
 def _free_port() -> int:

@@ -17,8 +17,8 @@ from opsgym_api.records.transcript import Transcript
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_console.analysis.failures import Mode
 from opsgym_console.analysis.failures.trajectory import creates
-from opsgym_domains import registry
 from opsgym_domains.itsm.domain import DOMAIN
+from opsgym_domains.suite_rows import load_suite
 from opsgym_suites.itsm.authored import AUTHORED
 from opsgym_suites.kit.drafts import Draft
 
@@ -45,7 +45,7 @@ def cases() -> Sequence[Case]:
     return [
         Case(task, draft)
         for suite in AUTHORED.suites
-        for task, draft in zip(registry.load_suite(suite.name), suite.drafts, strict=True)
+        for task, draft in zip(load_suite(suite.name), suite.drafts, strict=True)
     ]
 
 

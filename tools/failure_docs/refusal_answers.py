@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opsgym_console.analysis.failures.refusals import obstacle_in, refusal_in
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 ANSWERS = Path(__file__).with_name("refusals.json")
 SETS = {
@@ -83,7 +83,7 @@ def judge_sets() -> Iterator[Judged]:
         refusals, others = [one for one in of_set if one.refuses], [one for one in of_set if not one.refuses]
         yield Judged(name, len(refusals), _right(refusals), len(others), _right(others))
     for name, suites in SUITES.items():
-        rows = [row for suite in suites for row in registry.load_suite(suite) if not row.feasible and row.gold_answer]
+        rows = [row for suite in suites for row in load_suite(suite) if not row.feasible and row.gold_answer]
         recognised = [
             row
             for row in rows

@@ -38,6 +38,7 @@ from opsgym_core.results.load import load_run
 from opsgym_core.results.score import RunResults, summarise
 from opsgym_core.store.base import Store, StoreError
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.errors import NotScored, infra_error
 from opsgym_runner.gyms.client import http_client
 from opsgym_runner.rescoring import read_saved_trial, rescored
@@ -144,7 +145,7 @@ def _read_tasks(tasks: str, spec: Mapping[str, Any]) -> Sequence[Task]:
     """Rows of a file, or of a built-in suite in the run's variant."""
     if tasks in registry.suites():
         number = held_out_variant(os.environ, tasks) if is_held_out(spec) else variant_of(spec)
-        return registry.load_suite(tasks, number)
+        return load_suite(tasks, number)
     rows, bad_rows = read_tasks(Path(tasks))
     if bad_rows:
         raise InputError(tasks, [Problem("", row.message) for row in bad_rows])

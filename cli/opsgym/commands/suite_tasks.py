@@ -8,6 +8,7 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 
 def suite_tasks(suite: str) -> list[Task]:
@@ -17,7 +18,7 @@ def suite_tasks(suite: str) -> list[Task]:
         InputError: There is no such suite, or a row is not valid.
     """
     if suite in registry.suites():
-        return list(registry.load_suite(suite))
+        return list(load_suite(suite))
     if not Path(suite).exists():
         known = ", ".join(registry.suites())
         raise InputError(

@@ -13,6 +13,7 @@ from opsgym.taskcheck.findings import unknown
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import suite_rows
 
 POLICY = "policy.md"
 _LEFT_OUT = ("user_prompts", "variant", "horizon", "mode_tools")
@@ -52,7 +53,7 @@ def new_task(file: Path, domain: str, like: str | None) -> int:
 
 def _rows() -> dict[str, dict[str, Any]]:
     """Rows of all built-in suites by task id."""
-    return {row["task_id"]: row for suite in registry.suites() for row in registry.suite_rows(suite)}
+    return {row["task_id"]: row for suite in registry.suites() for row in suite_rows(suite)}
 
 
 def _row_of(task_id: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from opsgym_core.planning.select import select_tasks
 from opsgym_core.planning.suite_rows import domains_of, problems_by_id
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
@@ -188,7 +189,7 @@ def read_suite(
 
 def _builtin_tasks(source: str, name: str, variant: int | None) -> Sequence[Task]:
     try:
-        return registry.load_suite(name, variant or 0)
+        return load_suite(name, variant or 0)
     except ValueError as error:
         raise InputError(source, [Problem("spec.suite.variant", str(error))]) from None
 

@@ -11,7 +11,7 @@ from devcluster.places import NODE
 from tests.cluster.conftest import S3
 from tests.cluster.operator.world import Operator, evalrun, operating
 
-from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -65,7 +65,7 @@ def test_an_invalid_row_is_named_and_once_mended_runs(operator: Operator, kube: 
     message = operator.await_condition("r", "Stalled", "True")
     assert "ConfigMap tasks" in message
     assert "user_prompt" in message
-    row = registry.load_suite("quickstart")[0].model_dump_json()
+    row = load_suite("quickstart")[0].model_dump_json()
     kube.patch("ConfigMap", "tasks", operator.namespace, {"data": {"tasks.json": f"[{row}]"}})
     operator.await_condition("r", "Succeeded", "True", seconds=300)
 

@@ -1,0 +1,68 @@
+"""Rows of the installed suites.
+
+Invariant: laptop, operator and pods read a suite's rows here, so a name means the same tasks everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from opsgym_domains import registry
+from opsgym_domains.data_files import read_data
+from opsgym_domains.includes import complete
+
+if TYPE_CHECKING:
+    from opsgym_api.tasks.task import Task  # gym servers and lists of names need no task rows
+
+
+def suite_rows(name: str, variant: int = 0) -> list[dict[str, Any]]:
+    """Rows of a suite in order, with included files (`{{include FILE}}`) replaced by their text.
+
+    Args:
+        name: The suite.
+        variant: Variant of the rows and their seeds; 0 for the rows as they are written.
+
+    Raises:
+        KeyError: No installed distribution declares the suite.
+        ValueError: The suite has a task of which there are no variants.
+    """
+    if name == registry.WHOLE:
+        return [row for part in registry.PARTS for row in suite_rows(part, variant)]
+    if name in registry.SELECTIONS:
+        chosen = frozenset(read_data("opsgym_domains", f"{name}.txt").split())
+        return [row for part in registry.PARTS for row in _rows_of(part, variant, chosen)]
+    return _rows_of(name, variant)
+
+
+def _rows_of(name: str, variant: int, chosen: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Rows of a declared suite, or those with the chosen ids."""
+    package = registry.declared(registry.SUITES)[name].module
+    rows: list[dict[str, Any]] = [json.loads(line) for line in read_data(package, f"{name}.jsonl").splitlines()]
+    rows = [
+        row | {"system_prompt": complete(row["system_prompt"], package)}
+        for row in rows
+        if chosen is None or row["task_id"] in chosen
+    ]
+    if not variant:
+        return rows
+    # Imports SQLAlchemy, as a domain does; rows as they are written need none of it.
+    from opsgym_domains.variants.companies import rewriting_of
+    from opsgym_domains.variants.tasks import varied_rows
+
+    return varied_rows(rows, variant, rewriting_of)
+
+
+@cache
+def load_suite(name: str, variant: int = 0) -> tuple[Task, ...]:
+    """Tasks of a suite, in order.
+
+    Raises:
+        KeyError: No installed distribution declares the suite.
+        ValueError: The suite has a task of which there are no variants.
+    """
+    from opsgym_api.tasks.task import Task
+
+    return tuple(Task.model_validate(row) for row in suite_rows(name, variant))
