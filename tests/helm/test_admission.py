@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.helm.admission import Manifest, Request, denials
 from tests.helm.charts import STORE, rendered
-from tests.operator.build.material import task
+from tests.operator.manifests.material import task
 
 from opsgym_api.kinds.credentials import SECRET_HEADER
 

@@ -38,9 +38,13 @@ def lint(checkout: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("file", "statement", "contract"),
     [
-        ("operator/opsgym_operator/plan/slots.py", "import asyncio", "Plans are pure"),
+        ("operator/opsgym_operator/plan/jobs/slots.py", "import asyncio", "Plans are pure"),
         ("core/opsgym_core/planning/cells.py", "import boto3", "Plans are pure"),
-        ("operator/opsgym_operator/plan/slots.py", "import opsgym_operator.build.jobs", "Rooms of the operator"),
+        (
+            "operator/opsgym_operator/plan/jobs/slots.py",
+            "import opsgym_operator.manifests.jobs",
+            "Rooms of the operator",
+        ),
         ("crds/opsgym_api/kinds/evalmodel.py", "import opsgym_api.records.attempt", "Rooms of the contracts"),
         ("core/opsgym_core/store/s3.py", "import opsgym_core.gates.judge", "Rooms of core"),
         ("agent_runner/opsgym_runner/models/retry.py", "import opsgym_runner.replay.server", "Rooms of the runner"),

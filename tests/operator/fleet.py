@@ -24,8 +24,8 @@ from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.notifications.webhook import DeliveryResult, WebhookRequest
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.config import Images, OperatorConfig
+from opsgym_operator.manifests.jobs import manifests_of
 from opsgym_operator.observe.labels import LABEL_EVAL_MODEL, LABEL_RUN_UID, number_of, prefix_of
 from opsgym_operator.observe.objects import (
     ChunkState,

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.operator.build.material import containers
 from tests.operator.fleet import CONFIG, START, Fleet, SimJob, SimRun, entry, model, summary
+from tests.operator.manifests.material import containers
 from tests.operator.plan.test_whole_runs import spec
 from tests.operator_io.material import pod, stamp
 
@@ -40,8 +40,8 @@ from opsgym_operator.observe.parse import (
     read_status,
 )
 from opsgym_operator.observe.schedules import read_schedule
-from opsgym_operator.plan.frozen_pods import by_digest
 from opsgym_operator.plan.namespace import plan
+from opsgym_operator.plan.run.frozen_pods import by_digest
 from opsgym_operator.pod_template import DomainPods
 
 DIGEST = "sha256:" + "a" * 64

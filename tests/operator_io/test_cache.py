@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import kopf
 import pytest
-from tests.operator.build.material import RUN, new_job, task
 from tests.operator.fleet import CONFIG
+from tests.operator.manifests.material import RUN, new_job, task
 from tests.operator_io.material import ended, pod
 
 from opsgym_core.kube.client import CONFIGMAPS, EVALRUNS, JOBS, PODS, Kind
-from opsgym_operator.build.configmaps import job_spec_config_map
-from opsgym_operator.build.job_spec import job_spec
 from opsgym_operator.kube.cache import slim, take_slim
+from opsgym_operator.manifests.configmaps import job_spec_config_map
+from opsgym_operator.manifests.job_spec import job_spec
 from opsgym_operator.observe.labels import TASK
 from opsgym_operator.observe.snapshot import JOB_TRIALS
 

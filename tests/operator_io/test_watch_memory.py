@@ -18,7 +18,7 @@ import pytest
 import yaml
 from aiohttp import web
 from devcluster.certificates import Authority
-from tests.operator.build.material import task
+from tests.operator.manifests.material import task
 from tests.operator_io.large import job_of, pod_of, run_record, trials_of
 
 from opsgym_core.kube.client import JOBS, PODS, Kind

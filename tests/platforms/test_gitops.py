@@ -12,7 +12,7 @@ from tests.operator.fleet import START
 
 from opsgym_api.kinds.evalrun import EvalRunStatus
 from opsgym_operator.observe.objects import ObservedRun
-from opsgym_operator.plan.status import REFUSED, STALLED, WAITING, ConditionUpdate, Reason, RunSummary, status_of
+from opsgym_operator.plan.status.status import REFUSED, STALLED, WAITING, ConditionUpdate, Reason, RunSummary, status_of
 
 Manifest = dict[str, Any]
 RUN = ObservedRun("nightly", "u", "team", 3, START, None)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from tests.helm.charts import ROOT, STORE, Manifest, one, pods, rendered
-from tests.operator.build.material import SPEC, preflight, task
+from tests.operator.manifests.material import SPEC, preflight, task
 from tests.support.pod_security import baseline, containers, restricted
 
 from opsgym_api.kinds.evalrun import PodOptions
 from opsgym_operator.config import OperatorConfig, parse_config
-from opsgym_operator.plan.pod_options import config_for
+from opsgym_operator.plan.run.pod_options import config_for
 
 TEXT = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}

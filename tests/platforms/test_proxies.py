@@ -23,8 +23,8 @@ from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, says
 from tests.support.proxy import Proxy, proxy_server, tls_server
 
-from opsgym_operator.build.outbound import outbound_env
 from opsgym_operator.config import CaBundle, ProxyConfig
+from opsgym_operator.manifests.outbound import outbound_env
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("model.example", "store", "webhook.example")

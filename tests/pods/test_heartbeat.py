@@ -14,7 +14,7 @@ import pytest
 from tests.pods.pod import Pod
 
 from opsgym_api.jobs.heartbeat import ENV_HEARTBEAT, HUNG
-from opsgym_operator.build.liveness import probe_script
+from opsgym_operator.manifests.liveness import probe_script
 from opsgym_runner.pod import heartbeat
 from opsgym_runner.pod.heartbeat import Heartbeat
 

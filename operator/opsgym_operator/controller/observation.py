@@ -38,7 +38,7 @@ from opsgym_operator.observe.parse import (
 )
 from opsgym_operator.observe.schedules import schedule_of
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot, take_snapshot
-from opsgym_operator.plan.pod_states import lacks_network
+from opsgym_operator.plan.status.pod_states import lacks_network
 from opsgym_operator.state.run_state import RunState
 
 KUEUE = "kueue.x-k8s.io"

@@ -22,7 +22,6 @@ import structlog
 
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.kube.client import EVALRUNS, ApiError
-from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.controller import run_metrics
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.observation import (
@@ -41,11 +40,12 @@ from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_objects, apply_status, delete, read_unanswered, write_each
 from opsgym_operator.kube.events import EventSeries, record_event
 from opsgym_operator.kube.leadership import Claim
+from opsgym_operator.manifests.jobs import manifests_of
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, RunSnapshot
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
 from opsgym_operator.plan.namespace import plan
-from opsgym_operator.plan.status import is_finished
+from opsgym_operator.plan.status.status import is_finished
 from opsgym_operator.state.run_state import RunState
 
 log = structlog.get_logger(__name__)

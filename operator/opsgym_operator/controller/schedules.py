@@ -14,16 +14,16 @@ import structlog
 
 from opsgym_core.kube.client import EVALSCHEDULES, ApiError, Manifest
 from opsgym_core.metrics.registry import ScheduleTimes
-from opsgym_operator.build.evalruns import scheduled_run
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_status, create, delete
 from opsgym_operator.kube.events import record_event
+from opsgym_operator.manifests.evalruns import scheduled_run
 from opsgym_operator.observe.schedules import ObservedSchedule, ScheduleRefusals, read_schedule
 from opsgym_operator.observe.snapshot import RunSnapshot
 from opsgym_operator.plan.desired import Event
 from opsgym_operator.plan.schedule import DesiredSchedule, next_missing, plan_schedule
-from opsgym_operator.plan.status import Reason
+from opsgym_operator.plan.status.status import Reason
 
 log = structlog.get_logger(__name__)
 

@@ -16,7 +16,7 @@ import structlog
 
 from opsgym_core.kube.client import EVENTS, ApiError, Client, Manifest
 from opsgym_operator.plan.desired import Event
-from opsgym_operator.plan.status import Reason
+from opsgym_operator.plan.status.status import Reason
 
 log = structlog.get_logger(__name__)
 

@@ -14,16 +14,16 @@ from opsgym_api.records.run import Control
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.observe.pod_groups import PodGroup
-from opsgym_operator.plan.accept import accept, ceiling_of
-from opsgym_operator.plan.cleanup import interrupt, kept_failures, retired_objects, stop
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef
-from opsgym_operator.plan.preflight import prepare
-from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.queues import queue_place, yields
+from opsgym_operator.plan.jobs.cleanup import interrupt, kept_failures, retired_objects, stop
+from opsgym_operator.plan.jobs.queues import queue_place, yields
+from opsgym_operator.plan.jobs.slots import MOST_SHARE, ROUNDS, WORTH_PODS, SlotDemand, least_chunk
+from opsgym_operator.plan.run.accept import accept, ceiling_of
+from opsgym_operator.plan.run.preflight import prepare
+from opsgym_operator.plan.run.progress import RunProgress
+from opsgym_operator.plan.run.start_gate import affordable, start_gate
 from opsgym_operator.plan.run_summary import STORE_RETRY_S, store_unreachable
-from opsgym_operator.plan.slots import MOST_SHARE, ROUNDS, WORTH_PODS, SlotDemand, least_chunk
-from opsgym_operator.plan.start_gate import affordable, start_gate
-from opsgym_operator.plan.status import Reason, RunSummary, is_finished
+from opsgym_operator.plan.status.status import Reason, RunSummary, is_finished
 
 QUEUE_RETRY_S = 10.0
 """Seconds until a queue that was not found is looked for again."""

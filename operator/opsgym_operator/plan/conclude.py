@@ -13,22 +13,22 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.numbers import dollars
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob
-from opsgym_operator.plan.accept import unknown_webhooks
 from opsgym_operator.plan.assess import Assessed, FrozenRun
-from opsgym_operator.plan.cleanup import Stop, interrupt, obsolete_objects, stop
 from opsgym_operator.plan.desired import Desired, Event, ObjectRef, TaskJob
-from opsgym_operator.plan.frozen_pods import mixed_images
-from opsgym_operator.plan.job_chunks import job_changes
-from opsgym_operator.plan.notifications import with_notifications
-from opsgym_operator.plan.pod_states import any_running, time_until_stalled
-from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.jobs.cleanup import Stop, interrupt, obsolete_objects, stop
+from opsgym_operator.plan.jobs.job_chunks import job_changes
+from opsgym_operator.plan.jobs.queues import seconds_until_overdue
+from opsgym_operator.plan.jobs.slots import SlotAllocation
+from opsgym_operator.plan.jobs.unrun import finalize_unrun
 from opsgym_operator.plan.quality_gate import gate_condition, judge_gate, look_between_rounds
-from opsgym_operator.plan.queues import seconds_until_overdue
+from opsgym_operator.plan.run.accept import unknown_webhooks
+from opsgym_operator.plan.run.frozen_pods import mixed_images
+from opsgym_operator.plan.run.progress import RunProgress
+from opsgym_operator.plan.run.start_gate import OPEN, budget_closed
 from opsgym_operator.plan.run_summary import summarize
-from opsgym_operator.plan.slots import SlotAllocation
-from opsgym_operator.plan.start_gate import OPEN, budget_closed
-from opsgym_operator.plan.status import REFUSED, Reason, RunSummary, condition_events, status_of
-from opsgym_operator.plan.unrun import finalize_unrun
+from opsgym_operator.plan.status.notifications import with_notifications
+from opsgym_operator.plan.status.pod_states import any_running, time_until_stalled
+from opsgym_operator.plan.status.status import REFUSED, Reason, RunSummary, condition_events, status_of
 
 REQUEUE_S = 30.0
 """Seconds between two plans of an unfinished run if nothing changes."""

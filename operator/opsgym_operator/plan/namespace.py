@@ -14,12 +14,12 @@ from datetime import datetime
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace, ObservedRun
 from opsgym_operator.plan.assess import Assessed, assess
-from opsgym_operator.plan.cleanup import Stop, stop
 from opsgym_operator.plan.conclude import conclude
 from opsgym_operator.plan.desired import Desired
-from opsgym_operator.plan.queues import withdrawals
-from opsgym_operator.plan.slots import SlotAllocation, allocate
-from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.plan.jobs.cleanup import Stop, stop
+from opsgym_operator.plan.jobs.queues import withdrawals
+from opsgym_operator.plan.jobs.slots import SlotAllocation, allocate
+from opsgym_operator.plan.status.status import Reason, RunSummary
 
 FAULT_RETRY_S = 60.0
 """Seconds until a run that could not be planned is planned again, unless something changes before."""

@@ -16,9 +16,9 @@ from opsgym_core.gates.looks import take_look
 from opsgym_core.planning.rounds import due_look, rounds_text
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.plan.desired import Desired, Event, Load
-from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.run.progress import RunProgress
 from opsgym_operator.plan.run_summary import STORE_RETRY_S, store_unreachable
-from opsgym_operator.plan.status import ConditionUpdate, Reason, RunSummary
+from opsgym_operator.plan.status.status import ConditionUpdate, Reason, RunSummary
 
 _BASELINE_UNREAD = (
     RunSummary(Reason.RUNNING, "reading the gate's baseline"),

@@ -15,7 +15,9 @@ from opsgym_core.common.clock import utc_text
 from opsgym_core.common.numbers import dollars, percent
 from opsgym_core.planning.rounds import rounds_text
 from opsgym_operator.observe.objects import ObservedPod, ObservedRun
-from opsgym_operator.plan.pod_states import (
+from opsgym_operator.plan.jobs.slots import SlotDemand
+from opsgym_operator.plan.run.progress import RunProgress
+from opsgym_operator.plan.status.pod_states import (
     any_running,
     container_errors,
     jobs_without_pods,
@@ -23,9 +25,7 @@ from opsgym_operator.plan.pod_states import (
     not_starting,
     unschedulable,
 )
-from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.slots import SlotDemand
-from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.plan.status.status import Reason, RunSummary
 
 FAULT_SHOWN_S = 600.0
 """Seconds for which a run that goes on shows its latest infrastructure error."""

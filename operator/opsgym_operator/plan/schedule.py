@@ -20,7 +20,7 @@ from opsgym_api.kinds.evalschedule import ConcurrencyPolicy, EvalScheduleSpec, E
 from opsgym_operator.observe.labels import scheduled_run_name
 from opsgym_operator.observe.schedules import ObservedSchedule, OwnedRun
 from opsgym_operator.plan.desired import Event, ObjectRef
-from opsgym_operator.plan.status import Reason, shortened
+from opsgym_operator.plan.status.status import Reason, shortened
 
 MOST_ACTIVE = 100
 """Names of active EvalRuns in a status."""

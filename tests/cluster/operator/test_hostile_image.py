@@ -14,7 +14,7 @@ from tests.cluster.operator.world import Operator, evalrun
 from tests.cluster.workloads import pod, shell
 from tests.helm.charts import rendered
 
-from opsgym_operator.build.job_spec import ADMIN_FOLDER
+from opsgym_operator.manifests.job_spec import ADMIN_FOLDER
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -6,16 +6,16 @@ import copy
 from typing import Any
 
 import pytest
-from tests.operator.build.material import RUN, new_job
 from tests.operator.fleet import CONFIG
+from tests.operator.manifests.material import RUN, new_job
 from tests.support.store_gateway import AUDIENCE, review
 
 from opsgym_api.jobs.job_spec import PreflightSpec, TrialRef
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.build.jobs import manifests_of
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.gateway.access import Denied, PodAccess, SuiteAccess
 from opsgym_operator.gateway.identity import TokenPod, Unauthenticated, access_of, job_of, token_pod
+from opsgym_operator.manifests.jobs import manifests_of
 
 STARTED = "2026-01-01T00:00:00Z"
 

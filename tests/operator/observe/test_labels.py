@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.operator.build.material import CELL, RUN, SPEC
 from tests.operator.fleet import START
+from tests.operator.manifests.material import CELL, RUN, SPEC
 
 from opsgym_operator.observe.labels import base_of, job_prefix, label_of, number_of, preflight_name
 from opsgym_operator.observe.objects import ObservedRun

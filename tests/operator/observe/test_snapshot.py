@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.operator.build.material import task
+from tests.operator.manifests.material import task
 
 from opsgym_operator.observe.memo import Memo
 from opsgym_operator.observe.snapshot import NamespaceSnapshot, take_snapshot

@@ -20,9 +20,9 @@ from opsgym_operator.config import (
     WebhookConfig,
 )
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun, StoredState
-from opsgym_operator.plan.accept import accept
 from opsgym_operator.plan.desired import ResolvedSpec
-from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.plan.run.accept import accept
+from opsgym_operator.plan.status.status import Reason, RunSummary
 from opsgym_operator.pod_template import PodProfile
 
 GPT = model("gpt", credentials={"secret": "openai"})

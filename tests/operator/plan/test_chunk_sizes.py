@@ -11,8 +11,8 @@ from tests.operator.fleet import AttemptEnd, Fleet, SimRun, entry, model
 
 from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.records.outcomes import Outcome
-from opsgym_operator.plan import slots
-from opsgym_operator.plan.slots import ROUNDS, least_chunk
+from opsgym_operator.plan.jobs import slots
+from opsgym_operator.plan.jobs.slots import ROUNDS, least_chunk
 
 DOMAINS = ("calendar", "csm", "drive", "email", "hr", "itsm")
 

@@ -13,8 +13,8 @@ from opsgym_api.kinds.evalrun import EvalRunSpec
 from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.observe.labels import number_of
 from opsgym_operator.observe.objects import ChunkState, ObservedNamespace
-from opsgym_operator.plan.cleanup import FAILURES_S, MOST_FAILURES
-from opsgym_operator.plan.status import is_finished
+from opsgym_operator.plan.jobs.cleanup import FAILURES_S, MOST_FAILURES
+from opsgym_operator.plan.status.status import is_finished
 
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.operator.build.material import SPEC, containers, preflight, task
 from tests.operator.fleet import CONFIG, Fleet, entry, model
+from tests.operator.manifests.material import SPEC, containers, preflight, task
 from tests.operator.plan.test_whole_runs import spec
 from tests.support.pod_security import restricted
 
 from opsgym_api.kinds.evalrun import PodOptions
 from opsgym_operator.config import OperatorConfig, PodsConfig
-from opsgym_operator.plan.pod_options import config_for
+from opsgym_operator.plan.run.pod_options import config_for
 from opsgym_operator.pod_template import PodProfile
 
 PODS: dict[str, Any] = {

@@ -14,8 +14,8 @@ from opsgym_api.kinds.evalrun import Budget, EvalRunSpec, PodOptions
 from opsgym_api.records.outcomes import Outcome
 from opsgym_operator.observe.objects import ObservedJob, ObservedNamespace
 from opsgym_operator.plan.desired import Desired, ObjectRef
+from opsgym_operator.plan.jobs.queues import PATIENCE_S, YIELD_S
 from opsgym_operator.plan.namespace import plan
-from opsgym_operator.plan.queues import PATIENCE_S, YIELD_S
 
 SPEC: dict[str, Any] = {"suite": {"builtin": "quickstart"}, "models": [{"name": "best", "ref": "gpt"}]}
 

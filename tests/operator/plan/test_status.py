@@ -11,7 +11,7 @@ from opsgym_api.kinds.evalrun import Condition, EvalRunStatus
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.observe.schedules import succeeded
 from opsgym_operator.plan.desired import Event
-from opsgym_operator.plan.status import LONGEST_MESSAGE, STALLED, Reason, RunSummary, condition_events, status_of
+from opsgym_operator.plan.status.status import LONGEST_MESSAGE, STALLED, Reason, RunSummary, condition_events, status_of
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "operator.md"
 RUN = ObservedRun("nightly", "u", "team", 3, START, None)

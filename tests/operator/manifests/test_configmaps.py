@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from tests.operator.build.material import LABELS, OWNER, RUN, new_job, resources
 from tests.operator.fleet import CONFIG
+from tests.operator.manifests.material import LABELS, OWNER, RUN, new_job, resources
 
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import Access, Agent, Limits
-from opsgym_operator.build.configmaps import job_spec_config_map
-from opsgym_operator.build.job_spec import job_spec
+from opsgym_operator.manifests.configmaps import job_spec_config_map
+from opsgym_operator.manifests.job_spec import job_spec
 from opsgym_operator.observe.labels import TASK
 
 

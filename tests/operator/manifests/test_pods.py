@@ -6,18 +6,18 @@ import copy
 import json
 from typing import Any
 
-from tests.operator.build.material import FULL, RUN, SECURITY, SPEC, containers, new_job, preflight, task
 from tests.operator.fleet import CONFIG
+from tests.operator.manifests.material import FULL, RUN, SECURITY, SPEC, containers, new_job, preflight, task
 
 from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, Suite
-from opsgym_operator.build.job_spec import job_spec, recordings
 from opsgym_operator.config import (
     GymImage,
     HeadersSecret,
     StoreGatewayConfig,
     TracingConfig,
 )
+from opsgym_operator.manifests.job_spec import job_spec, recordings
 
 TRACING = TracingConfig(endpoint="http://collector:4318", sampling_ratio=0.25)
 OPEN_TRACING = TRACING.model_copy(update={"capture_content": True})

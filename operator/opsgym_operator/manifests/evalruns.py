@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsgym_api.kinds.evalmodel import API_VERSION
 from opsgym_core.common.clock import utc_text
-from opsgym_operator.build.metadata import owner_reference
+from opsgym_operator.manifests.metadata import owner_reference
 from opsgym_operator.observe.labels import (
     ANNOTATION_SCHEDULED_AT,
     LABEL_MANAGED_BY,

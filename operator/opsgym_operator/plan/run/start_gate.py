@@ -13,7 +13,7 @@ from datetime import datetime
 
 from opsgym_api.records.run import Control
 from opsgym_core.planning.budget import affordable_trials, budget_gate
-from opsgym_operator.plan.progress import RunProgress
+from opsgym_operator.plan.run.progress import RunProgress
 
 OPEN = Control()
 """Pods treat an absent `control.json` as this."""

@@ -12,12 +12,12 @@ from opsgym_api.kinds.evalmodel import ModelSpec
 from opsgym_api.kinds.evalrun import EvalRunSpec, ModelEntry, Suite
 from opsgym_api.records.attempt import Cell
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.build.jobs import preflight_job, task_job
 from opsgym_operator.config import (
     Images,
     OperatorConfig,
     PodsConfig,
 )
+from opsgym_operator.manifests.jobs import preflight_job, task_job
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.plan.desired import PreflightJob, ResolvedSpec, TaskJob
 from opsgym_operator.pod_template import Toleration

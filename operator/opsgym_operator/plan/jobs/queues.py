@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from opsgym_operator.observe.objects import ObservedJob, ObservedRun
-from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.slots import QueuePlace, SlotAllocation, SlotPool
+from opsgym_operator.plan.jobs.slots import QueuePlace, SlotAllocation, SlotPool
+from opsgym_operator.plan.run.progress import RunProgress
 
 PATIENCE_S = 10.0
 """Seconds for which a Job holds slots that others want before Kueue has admitted it; with quota it takes about one."""

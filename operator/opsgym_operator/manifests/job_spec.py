@@ -18,8 +18,8 @@ from opsgym_api.records.attempt import Cell
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import label_of
 from opsgym_operator.observe.objects import ObservedRun
-from opsgym_operator.plan.accept import REPLAY, model_origins
 from opsgym_operator.plan.desired import PreflightJob, ResolvedSpec, TaskJob
+from opsgym_operator.plan.run.accept import REPLAY, model_origins
 from opsgym_operator.pod_template import Resources
 
 ADMIN_FOLDER = "/etc/opsgym/admin"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.operator.build.material import LABELS, OWNER, SECURITY, SPEC, TAPE, preflight, resources, task
 from tests.operator.fleet import CONFIG
+from tests.operator.manifests.material import LABELS, OWNER, SECURITY, SPEC, TAPE, preflight, resources, task
 
 from opsgym_api.kinds.evalrun import Suite
-from opsgym_operator.build.liveness import probe_script
+from opsgym_operator.manifests.liveness import probe_script
 
 POD = {
     "restartPolicy": "Never",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opsgym_api.jobs.job_spec import JobSpec, PreflightSpec
-from opsgym_operator.build.metadata import metadata
+from opsgym_operator.manifests.metadata import metadata
 from opsgym_operator.observe.labels import JOB_SPEC_KEY, LABEL_ROLE
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.observe.parse import Manifest

@@ -21,7 +21,7 @@ from opsgym_api.validation import problems_of
 from opsgym_operator.config import CredentialsConfig, OperatorConfig
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.plan.desired import ResolvedSpec
-from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.plan.status.status import Reason, RunSummary
 from opsgym_operator.pod_template import OWN_METADATA
 
 REPLAY = "replay/"

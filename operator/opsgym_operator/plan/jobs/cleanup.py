@@ -17,8 +17,8 @@ from opsgym_api.records.run import Control
 from opsgym_operator.observe.labels import number_of, prefix_of
 from opsgym_operator.observe.objects import ChunkState, ObservedJob, ObservedPod, ObservedRun
 from opsgym_operator.plan.desired import JobPatch, ObjectRef
-from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.start_gate import budget_closed
+from opsgym_operator.plan.run.progress import RunProgress
+from opsgym_operator.plan.run.start_gate import budget_closed
 
 HOLD_AFTER_S = 20.0
 """Seconds of an outage of the store after which Jobs are held: a shorter one costs their starting pods nothing."""

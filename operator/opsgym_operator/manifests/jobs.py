@@ -6,11 +6,11 @@ index, and disruptions are not counted at all.
 
 from __future__ import annotations
 
-from opsgym_operator.build.configmaps import job_spec_config_map
-from opsgym_operator.build.job_spec import job_spec, preflight_spec
-from opsgym_operator.build.metadata import metadata, run_labels
-from opsgym_operator.build.pods import AGENT, pod_metadata, preflight_pod, task_pod
 from opsgym_operator.config import OperatorConfig
+from opsgym_operator.manifests.configmaps import job_spec_config_map
+from opsgym_operator.manifests.job_spec import job_spec, preflight_spec
+from opsgym_operator.manifests.metadata import metadata, run_labels
+from opsgym_operator.manifests.pods import AGENT, pod_metadata, preflight_pod, task_pod
 from opsgym_operator.observe.labels import (
     ANNOTATION_CELL,
     ANNOTATION_MIN_PARALLELISM,
@@ -25,8 +25,8 @@ from opsgym_operator.observe.labels import (
 from opsgym_operator.observe.objects import ObservedRun
 from opsgym_operator.observe.parse import Manifest
 from opsgym_operator.plan.desired import NewJob, PreflightJob, TaskJob
-from opsgym_operator.plan.frozen_pods import config_of
-from opsgym_operator.plan.pod_options import config_for
+from opsgym_operator.plan.run.frozen_pods import config_of
+from opsgym_operator.plan.run.pod_options import config_for
 
 PREFLIGHT_TTL_S = 3600
 """Seconds for which a preflight Job stays after its end, for a look at its logs."""

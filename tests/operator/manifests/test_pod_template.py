@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.operator.build.material import FULL, SPEC, TAPE, containers, preflight, task
 from tests.operator.fleet import CONFIG
+from tests.operator.manifests.material import FULL, SPEC, TAPE, containers, preflight, task
 from tests.support.pod_security import restricted
 
 from opsgym_api.kinds.evalrun import Suite

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from opsgym_api.records.run import RunPods, RunRecord
 from opsgym_operator.config import ContainerResources, GymImage, OperatorConfig
 from opsgym_operator.observe.objects import ObservedPod
-from opsgym_operator.plan.status import ConditionUpdate, Reason
+from opsgym_operator.plan.status.status import ConditionUpdate, Reason
 from opsgym_operator.pod_template import DomainPods, ResourcesByContainer
 
 _IMAGES = ("runner", "domains")

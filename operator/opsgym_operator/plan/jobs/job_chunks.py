@@ -15,8 +15,8 @@ from itertools import islice
 from opsgym_api.jobs.job_spec import TrialRef, pods_for
 from opsgym_operator.observe.labels import job_prefix
 from opsgym_operator.plan.desired import JobPatch, TaskJob
-from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.slots import ROUNDS, SlotAllocation, SlotDemand
+from opsgym_operator.plan.jobs.slots import ROUNDS, SlotAllocation, SlotDemand
+from opsgym_operator.plan.run.progress import RunProgress
 
 MOST_TRIALS = 1000
 """Trials of one Job: they must fit into a ConfigMap, and its status into an object."""

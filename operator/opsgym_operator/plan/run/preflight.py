@@ -25,11 +25,11 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import preflight_name
 from opsgym_operator.observe.objects import ObservedPod, ObservedPreflight, ObservedRun
 from opsgym_operator.observe.parse import condition_of
-from opsgym_operator.plan.accept import model_origins
 from opsgym_operator.plan.desired import Desired, Load, ObjectRef, PreflightJob, ResolvedSpec
-from opsgym_operator.plan.frozen_pods import freeze_pods, versions_of
-from opsgym_operator.plan.pod_options import config_for
-from opsgym_operator.plan.pod_states import (
+from opsgym_operator.plan.run.accept import model_origins
+from opsgym_operator.plan.run.frozen_pods import freeze_pods, versions_of
+from opsgym_operator.plan.run.pod_options import config_for
+from opsgym_operator.plan.status.pod_states import (
     FIRST_PODS_S,
     any_running,
     container_errors,
@@ -40,7 +40,7 @@ from opsgym_operator.plan.pod_states import (
     time_until_stalled,
     unschedulable,
 )
-from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.plan.status.status import Reason, RunSummary
 
 RETRY_FIRST_S = 20.0
 """Seconds from the end of a failed preflight to the next one, at first."""

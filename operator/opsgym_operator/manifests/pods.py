@@ -24,7 +24,8 @@ from opsgym_api.records.store_gateway import ENV_STORE_TOKEN, store_url
 from opsgym_core.common.logs import ENV_LEVEL
 from opsgym_core.planning.held_out import ENV_SEED
 from opsgym_core.store.mounted import StoreConfig
-from opsgym_operator.build.job_spec import (
+from opsgym_operator.config import OperatorConfig
+from opsgym_operator.manifests.job_spec import (
     ADMIN_FOLDER,
     KeyEnv,
     admin_token_file,
@@ -36,9 +37,15 @@ from opsgym_operator.build.job_spec import (
     recordings,
     resources_of,
 )
-from opsgym_operator.build.liveness import HEARTBEAT_FILE, liveness_probe
-from opsgym_operator.build.outbound import added_env, added_mounts, ca_volumes, env_from, outbound_env, outbound_mounts
-from opsgym_operator.config import OperatorConfig
+from opsgym_operator.manifests.liveness import HEARTBEAT_FILE, liveness_probe
+from opsgym_operator.manifests.outbound import (
+    added_env,
+    added_mounts,
+    ca_volumes,
+    env_from,
+    outbound_env,
+    outbound_mounts,
+)
 from opsgym_operator.observe.labels import JOB_SPEC_KEY, PREFLIGHT, label_of
 from opsgym_operator.observe.parse import Manifest
 from opsgym_operator.plan.desired import PreflightJob, TaskJob

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from opsgym_core.common.clock import utc_text
 from opsgym_operator.observe.objects import ContainerError, ObservedJob, ObservedPod
-from opsgym_operator.plan.status import Reason, RunSummary
+from opsgym_operator.plan.status.status import Reason, RunSummary
 
 FIRST_PODS_S = 30.0
 """Seconds within which the Job controller creates a Job's first pods, unless something prevents it."""

@@ -21,7 +21,7 @@ from opsgym_core.planning.rounds import current_look
 from opsgym_operator.observe.objects import ObservedJob, ObservedPod, ObservedRun, StoredState
 from opsgym_operator.observe.pod_groups import PodGroup
 from opsgym_operator.plan.desired import ResolvedSpec
-from opsgym_operator.plan.status import StatusFigures
+from opsgym_operator.plan.status.status import StatusFigures
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.common.clock import utc_text
 from opsgym_operator.observe.objects import ObservedJob
-from opsgym_operator.plan.progress import RunProgress
-from opsgym_operator.plan.start_gate import budget_closed
+from opsgym_operator.plan.run.progress import RunProgress
+from opsgym_operator.plan.run.start_gate import budget_closed
 
 MOST_RECORDS = 500
 """Records written by one plan; the rest follows at once, and the status is updated in between."""

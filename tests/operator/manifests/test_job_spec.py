@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.operator.build.material import MODEL
+from tests.operator.manifests.material import MODEL
 
 from opsgym_api.jobs.job_spec import JobAws
 from opsgym_api.kinds.evalmodel import ModelSpec
-from opsgym_operator.build.job_spec import job_model, key_envs
+from opsgym_operator.manifests.job_spec import job_model, key_envs
 
 
 def test_a_repeated_credential_is_one_variable() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.operator.plan.test_schedule import RUN, at, spec
 
-from opsgym_operator.build.evalruns import scheduled_run
+from opsgym_operator.manifests.evalruns import scheduled_run
 from opsgym_operator.plan.schedule import ScheduledRun
 
 

@@ -1,0 +1,1 @@
+"""Which Jobs a run has: slots, chunks, queues, and what ends."""

@@ -1,0 +1,1 @@
+"""From an EvalRun to a frozen run, and how far it is."""

@@ -1,0 +1,1 @@
+"""What a run reports: conditions, states of its pods, notifications."""
