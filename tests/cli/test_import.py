@@ -206,8 +206,10 @@ def test_tools_of_domains_that_are_not_installed_are_checked_against_files(world
     (world.folder / "rows.json").write_text(json.dumps(row))
     (world.folder / "tools").mkdir()
     (world.folder / "tools/payroll.json").write_text(json.dumps({"tools": [{"name": "find_worker"}]}))
-    without, _ = imported(world, "rows.json")
-    assert "unknown_tool" not in kinds(without)
+    without, _ = imported(world, "rows.json", code=2)
+    (refused,) = without["faults"]
+    assert refused["detail"].startswith("unknown gym server 'sn-payroll-internal' (no domain 'payroll' is installed)")
+    assert without["rows"] == []
     report, _ = imported(world, "rows.json", "--tools", "tools")
     assert [fault["detail"] for fault in report["faults"] if fault["kind"] == "unknown_tool"] == ["gone"]
 

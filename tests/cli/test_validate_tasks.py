@@ -120,7 +120,11 @@ def test_fields_of_other_programs_are_a_warning_and_published_ones_are_not_menti
         ),
         (
             {"gym_servers_config": server(mcp_server_name="gym-chess-mcp")},
-            "gym_servers_config[0].mcp_server_name: unknown domain 'chess'; known: calendar, csm, drive, email",
+            "gym_servers_config[0].mcp_server_name: unknown gym server 'gym-chess-mcp' (no domain 'chess' is",
+        ),
+        (
+            {"gym_servers_config": server(mcp_server_name="gym-googledrive-mcp")},
+            "gym_servers_config[0].mcp_server_name: unknown gym server 'gym-googledrive-mcp' (no domain 'googledrive'",
         ),
     ],
 )  # fmt: skip

@@ -104,9 +104,7 @@ def test_the_first_server_that_offers_a_name_gets_its_calls() -> None:
 # Qualified names
 
 MAIL = ServerTools("gym-email-mcp", [tool("create_label", description="Of mail."), tool("send")], "email")
-DRIVE = ServerTools(
-    "gym-google-drive-mcp", [tool("create_label", description="Of files."), tool("upload")], "google-drive"
-)
+DRIVE = ServerTools("gym-google-drive-mcp", [tool("create_label", description="Of files."), tool("upload")], "drive")
 
 
 def qualified(*offers: ServerTools, mode: Mode = Mode.ALL, **fields: Any) -> Catalogue:
@@ -119,19 +117,19 @@ def test_names_that_several_gyms_have_are_qualified_and_others_are_not() -> None
     assert catalogue.refs == {
         "email_create_label": ToolRef("gym-email-mcp", "create_label"),
         "send": ToolRef("gym-email-mcp", "send"),
-        "google-drive_create_label": ToolRef("gym-google-drive-mcp", "create_label"),
+        "drive_create_label": ToolRef("gym-google-drive-mcp", "create_label"),
         "upload": ToolRef("gym-google-drive-mcp", "upload"),
     }
     functions = [tool["function"] for tool in catalogue.tools]
     assert [(function["name"], function["description"]) for function in functions[::2]] == [
         ("email_create_label", "Of mail."),
-        ("google-drive_create_label", "Of files."),
+        ("drive_create_label", "Of files."),
     ]
     assert (catalogue.own_name("email_create_label"), catalogue.own_name("fly")) == ("create_label", "fly")
 
 
 def test_selecting_or_restricting_a_name_means_the_tools_of_all_gyms() -> None:
-    both = ["email_create_label", "google-drive_create_label"]
+    both = ["email_create_label", "drive_create_label"]
 
     assert qualified(MAIL, DRIVE, mode=Mode.ORACLE, selected_tools=["create_label"]).names == both
     assert qualified(MAIL, DRIVE, restricted_tools=["create_label"]).names == ["send", "upload"]

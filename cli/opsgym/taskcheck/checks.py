@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from opsgym.taskcheck.findings import Finding, unknown
+from opsgym.taskcheck.findings import Finding, unknown, unknown_server
 from opsgym.taskcheck.queries import QueryFailedError, SeedDatabases, is_builtin_seed
 from opsgym_api.tasks.task import GymServer, Task, ToolCall
 from opsgym_api.tasks.unknown_fields import unknown_fields
@@ -102,10 +102,9 @@ def _fields(task: Task) -> Iterator[Finding]:
 def _servers(task: Task) -> Iterator[Finding]:
     installed = registry.domains()
     domains = [server.domain for server in task.gym_servers_config]
-    for index, domain in enumerate(domains):
-        if domain not in installed:
-            where = f"gym_servers_config[{index}].mcp_server_name"
-            yield Finding(where, unknown("domain", domain, installed))
+    for index, server in enumerate(task.gym_servers_config):
+        if server.domain not in installed:
+            yield Finding(f"gym_servers_config[{index}].mcp_server_name", unknown_server(server, installed))
     if task.domain and len(set(domains)) == 1 and task.domain_name != domains[0]:
         yield Finding("domain", f"is {task.domain!r}, the gym server is one of {domains[0]}", is_problem=False)
 

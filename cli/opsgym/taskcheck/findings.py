@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
+from opsgym_api.tasks.task import GymServer
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -35,3 +38,18 @@ def unknown(kind: str, name: str, known: Collection[str], lists: str = "") -> st
     if near:
         return f"unknown {kind} {name!r}; did you mean {near[0]}?"
     return f"unknown {kind} {name!r}; {lists or 'known: ' + (', '.join(sorted(known)) or 'none')}"
+
+
+def unknown_server(server: GymServer, domains: Collection[str]) -> str:
+    """A message for a gym server whose domain is not known.
+
+    Args:
+        server: The gym server.
+        domains: Known domains.
+    """
+    names = [published.name for domain, published in PUBLISHED_SERVERS.items() if domain in domains]
+    own = sorted(set(domains) - PUBLISHED_SERVERS.keys())
+    known = f"published names: {', '.join(names)}" + (f"; other domains: {', '.join(own)}" if own else "")
+    near = difflib.get_close_matches(server.mcp_server_name, names, n=1)
+    advice = f"did you mean {near[0]}?" if near else known
+    return f"unknown gym server {server.mcp_server_name!r} (no domain {server.domain!r} is installed); {advice}"

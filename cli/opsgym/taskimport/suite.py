@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from opsgym.taskcheck.findings import unknown_server
 from opsgym.taskcheck.queries import SeedDatabases, is_builtin_seed
 from opsgym.taskimport.faults import Fault, FaultKind, faults_of
 from opsgym.taskimport.seeds import Seeds
@@ -98,6 +99,10 @@ class Importer:
         if isinstance(task, BadRow):
             self._add_fault(FaultKind.INVALID_ROW, mode, task.task_id, source_row.source, task.message)
             return
+        if strangers := self._unknown_servers(task):
+            detail = "; ".join(strangers)
+            self._add_fault(FaultKind.INVALID_ROW, mode, task.task_id, source_row.source, detail)
+            return
         if (mode, task.task_id) in self._ids:
             detail = "another row of this mode has the same task_id; it is left out"
             self._add_fault(FaultKind.INVALID_ROW, mode, task.task_id, source_row.source, detail)
@@ -112,6 +117,11 @@ class Importer:
         self._written.setdefault(suite_file, []).append(json.dumps(row, ensure_ascii=False))
         self._result.rows[suite_file] += 1
         self._check(task, mode)
+
+    def _unknown_servers(self, task: Task) -> list[str]:
+        """Messages about gym servers of domains that are neither installed nor known by a tool list."""
+        servers = [server for server in task.gym_servers_config if server.domain not in self._catalogues]
+        return [unknown_server(server, self._catalogues) for server in servers]
 
     def _add_fault(self, kind: FaultKind, mode: str, task_id: str, where: str, detail: str) -> None:
         self._result.faults.append(Fault(kind, mode, task_id, where, detail))

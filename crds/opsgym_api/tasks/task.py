@@ -16,6 +16,7 @@ from opsgym_api.kinds.evalrun import Access, Mode
 from opsgym_api.tasks.days import Day, WorldClock, day_problems, event_problems
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.expected_difference import reference_problems
+from opsgym_api.tasks.published_servers import DOMAINS_BY_SERVER
 from opsgym_api.tasks.row import Row, decoded
 from opsgym_api.tasks.verifiers import Verifier
 
@@ -34,7 +35,10 @@ class GymServer(Row):
 
     @property
     def domain(self) -> str:
-        """Domain by the server's name: `gym-itsm-mcp`, `sn-csm-server` and the like."""
+        """Domain by the server's name: a published one, or one that contains the domain, as `gym-itsm-mcp` does."""
+        published = DOMAINS_BY_SERVER.get(self.mcp_server_name.lower())
+        if published is not None:
+            return published
         words = [word for word in self.mcp_server_name.lower().split("-") if word not in _NOT_A_DOMAIN]
         return "-".join(words) or self.mcp_server_name.lower()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.calendar.access import access_rules
 from opsgym_domains.calendar.result_formats import PUBLISHED
 from opsgym_domains.calendar.tables import METADATA, User
@@ -31,7 +32,7 @@ from opsgym_domains.calendar import (  # noqa: F401 - see above
 
 # isort: on
 
-HEADER = "x-access-token"
+HEADER = PUBLISHED_SERVERS["calendar"].header
 ACTORS = """
     SELECT name, email || iif(is_active, '', ', inactive') AS note, static_token AS identity
     FROM users ORDER BY name

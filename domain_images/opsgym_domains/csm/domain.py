@@ -6,6 +6,7 @@ from importlib.resources import files
 
 # isort: off
 # Importing the modules declares their tools; this is the order in which agents see them.
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.csm import (  # noqa: F401 - see above
     users,
     groups,
@@ -31,7 +32,7 @@ from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.identity import identify_by
 from opsgym_domains.kit.response_style import PLAIN
 
-HEADER = "x-user-email"
+HEADER = PUBLISHED_SERVERS["csm"].header
 ACTORS = """
     SELECT trim(first_name || ' ' || last_name) AS name,
            role || iif(active, '', ', inactive') AS note,

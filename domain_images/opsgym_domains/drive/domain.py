@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files as package_files
 
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.data_files import packaged_seeds
 
 # isort: off
@@ -36,7 +37,7 @@ from opsgym_domains.drive.toolbox import TOOLBOX
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.identity import FIRST, identify_by
 
-HEADER = "x-gdrive-user-token"
+HEADER = PUBLISHED_SERVERS["drive"].header
 ACTORS = """
     SELECT display_name AS name, email AS note, auth_token AS identity
     FROM users WHERE auth_token IS NOT NULL ORDER BY display_name

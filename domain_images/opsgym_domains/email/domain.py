@@ -6,6 +6,7 @@ from importlib.resources import files
 
 # isort: off
 # Importing the modules declares their tools; this is the order in which agents see them.
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.email import (  # noqa: F401 - see above
     users,
     drafts,
@@ -33,7 +34,7 @@ from opsgym_domains.email.toolbox import TOOLBOX
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.identity import FIRST, identify_by
 
-HEADER = "x-email-user-token"
+HEADER = PUBLISHED_SERVERS["email"].header
 ACTORS = "SELECT name, primary_email AS note, token AS identity FROM users ORDER BY name"
 
 DOMAIN = Domain(

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 # isort: off
 # Importing the modules declares their tools; this is the order in which agents see them.
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.hr import (  # noqa: F401 - see above
     services,
     topics,
@@ -37,7 +38,7 @@ from opsgym_domains.kit.access import own_rows
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.identity import FIRST, identify_by
 
-HEADER = "x-hr-user-token"
+HEADER = PUBLISHED_SERVERS["hr"].header
 ACTORS = """
     SELECT trim(u.first_name || ' ' || u.last_name) AS name,
            u.role || ', ' || o.name || iif(u.active, '', ', inactive') AS note,

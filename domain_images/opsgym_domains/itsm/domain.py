@@ -6,6 +6,7 @@ from importlib.resources import files
 
 # isort: off
 # Importing the modules declares their tools; this is the order in which agents see them.
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.itsm import (  # noqa: F401 - see above
     users,
     groups,
@@ -34,7 +35,7 @@ from opsgym_domains.itsm.toolbox import TOOLBOX
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.identity import FIRST, identify_by
 
-HEADER = "x-itsm-user-token"
+HEADER = PUBLISHED_SERVERS["itsm"].header
 ACTORS = """
     SELECT trim(u.first_name || ' ' || u.last_name) AS name,
            u.role || ', ' || o.name || iif(u.active, '', ', inactive') AS note,

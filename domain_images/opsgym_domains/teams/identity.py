@@ -11,12 +11,13 @@ from dataclasses import replace
 from sqlalchemy import and_, case, false, func, select, true
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.kit.gym import Actor
 from opsgym_domains.kit.identity import FIRST, identify_by
 from opsgym_domains.teams.tables import User, UserRole
 from opsgym_domains.teams.visibility import ADMINISTRATORS
 
-HEADER = "x-teams-access-token"
+HEADER = PUBLISHED_SERVERS["teams"].header
 _NOBODY = "User"
 """Role of a user without a directory role, as published seeds name it."""
 _active = and_(
