@@ -322,6 +322,7 @@ class EpisodeSession:
         executor = self._episode_tools.executor_of(request)
         self.calls.append(ToolCallResult(own.name, own.arguments, rendered, result.is_error, executor))
         journal.tool_errors += result.is_error
+        journal.internal_errors += result.is_internal
         if gym is not None and not result.is_error:
             self._events.tool_succeeded(gym, own.name)
         context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by, executor)

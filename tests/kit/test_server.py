@@ -11,6 +11,8 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from tests.kit.conftest import ToyServer
 
+from opsgym_api.gym_http import INTERNAL_ERROR_HEADER
+
 
 def code_of(result: dict[str, Any]) -> str:
     assert result["isError"] is True
@@ -69,6 +71,7 @@ def test_a_result_has_every_key_of_the_published_servers(toy: ToyServer) -> None
         ("list_animals", {"created_after": "soon"}, "INVALID_DATE"),
         ("list_animals", {"created_after": "2026-02-01", "created_before": "01/31/2026"}, "INVALID_DATE_RANGE"),
         ("add_then_fail", {}, "TOO_LATE"),
+        ("add_then_crash", {}, "INTERNAL_ERROR"),
     ],
 )
 def test_a_refused_call_says_why_and_leaves_no_trace(
@@ -78,6 +81,25 @@ def test_a_refused_call_says_why_and_leaves_no_trace(
     before = toy.sql("SELECT * FROM animal").json()["data"]
     assert code_of(toy.call(tool, arguments)) == code
     assert toy.sql("SELECT * FROM animal").json()["data"] == before
+
+
+def test_a_fault_in_a_tool_is_marked_and_not_shown(toy: ToyServer) -> None:
+    toy.seed("db")
+    answers = {
+        tool: toy.client.post("/mcp", json=rpc_call(tool), headers={"x-database-id": "db"})
+        for tool in ("add_then_crash", "add_then_fail")
+    }
+    assert [answer.status_code for answer in answers.values()] == [200, 200]
+    assert "ghost" not in answers["add_then_crash"].text
+    assert {tool: INTERNAL_ERROR_HEADER in answer.headers for tool, answer in answers.items()} == {
+        "add_then_crash": True,
+        "add_then_fail": False,
+    }
+
+
+def rpc_call(tool: str) -> dict[str, object]:
+    params = {"name": tool, "arguments": {}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 def test_identifiers_continue_from_the_highest_in_use(toy: ToyServer) -> None:
@@ -137,7 +159,7 @@ def test_the_published_harness_is_answered_as_it_expects(toy: ToyServer) -> None
     assert (done.status_code, done.content) == (202, b"")
     listed = toy.client.post("/mcp", json={"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, headers=accept).json()
     assert [tool["name"] for tool in listed["result"]["tools"]] == [
-        "list_animals", "add_animal", "rename_animal", "dismiss_keeper", "add_then_fail",
+        "list_animals", "add_animal", "rename_animal", "dismiss_keeper", "add_then_fail", "add_then_crash",
     ]  # fmt: skip
     assert all(set(tool) == {"name", "description", "inputSchema"} for tool in listed["result"]["tools"])
 
@@ -161,6 +183,7 @@ async def test_a_standard_client_lists_and_calls_tools(toy: ToyServer) -> None:
             "rename_animal": (False, True),
             "dismiss_keeper": (False, True),
             "add_then_fail": (False, True),
+            "add_then_crash": (False, True),
         }
         answer = await session.call_tool("rename_animal", {"animal_id": "ANIMAL_007", "name": "Max"})
         assert not answer.is_error

@@ -258,6 +258,12 @@ def test_a_function_that_cannot_receive_an_argument_is_refused() -> None:
         async def add_event(gym: Gym, calender_id: str, **fields: Any) -> None:
             """Adds an event."""
 
+    with pytest.raises(TypeError, match="add_event: summary is optional and needs a default"):
+
+        @box.tool(writes=True)
+        async def add_event(gym: Gym, calendar_id: str, summary: str, **fields: Any) -> None:
+            """Adds an event."""
+
 
 def test_an_effect_says_which_rows_a_tool_writes() -> None:
     box = Toolbox()

@@ -1,4 +1,4 @@
-"""A domain of two tables and five tools, to test the kit without any real domain."""
+"""A domain of two tables and six tools, to test the kit without any real domain."""
 
 from __future__ import annotations
 
@@ -99,6 +99,13 @@ async def add_then_fail(gym: Gym) -> None:
     """Writes a row and is refused afterwards."""
     await gym.insert(Animal(name="ghost", keeper="KEEPER_001", tame=True))
     raise ToolError("TOO_LATE", "the row was written before the rule was checked")
+
+
+@tool(writes=True)
+async def add_then_crash(gym: Gym) -> None:
+    """Writes a row and fails by a fault of its own afterwards."""
+    animal = await gym.insert(Animal(name="ghost", keeper="KEEPER_001", tame=True))
+    raise TypeError(f"{animal.name} has no form")
 
 
 async def identify(session: AsyncSession, token: str | None) -> Actor:

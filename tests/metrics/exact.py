@@ -34,6 +34,7 @@ def from_records(trials: Sequence[TrialRecord], attempts: Sequence[AttemptRecord
         add("opsgym_cost_usd_total", attempt, attempt.cost_usd or 0)
         add("opsgym_steps_total", attempt, attempt.steps)
         add("opsgym_tool_calls_total", attempt, attempt.tool_calls)
+        add("opsgym_internal_errors_total", attempt, attempt.internal_errors)
         add("opsgym_model_retries_total", attempt, attempt.model_retries)
         add("opsgym_rate_limits_total", attempt, attempt.rate_limits)
         for kind in TOKENS:

@@ -104,6 +104,11 @@ def test_promtool_accepts_the_exposition(local: bool) -> None:
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
 
 
+COUNTED = (
+    "cost_usd", "steps", "tool_calls", "internal_errors", "model_retries", "rate_limits", "model_wait_seconds",
+)  # fmt: skip
+
+
 def test_counters_of_a_cell_start_at_0_when_its_run_is_first_observed() -> None:
     metrics = Metrics()
     metrics.show_run("team", "nightly", figures(CELL, pending=4))
@@ -111,7 +116,7 @@ def test_counters_of_a_cell_start_at_0_when_its_run_is_first_observed() -> None:
     assert value(metrics, "opsgym_trials_total", **cell, outcome="passed", reason="") == 0
     assert value(metrics, "opsgym_attempts_total", **cell, outcome="infra_error", reason="model_rate_limited") == 0
     assert value(metrics, "opsgym_verifiers_total", **cell, category="refusal", passed="false") == 0
-    for name in ("cost_usd", "steps", "tool_calls", "model_retries", "rate_limits", "model_wait_seconds"):
+    for name in COUNTED:
         assert value(metrics, f"opsgym_{name}_total", **cell) == 0
 
     metrics.count_trial(CELL, Outcome.PASSED, "")
@@ -127,6 +132,7 @@ def test_every_figure_of_an_attempt_is_counted() -> None:
                 cost_usd=0.5,
                 steps=3,
                 tool_calls=2,
+                internal_errors=1,
                 model_retries=4,
                 rate_limits=1,
                 usage=Usage(
@@ -141,12 +147,10 @@ def test_every_figure_of_an_attempt_is_counted() -> None:
         )
     )
     cell = CELL.model_dump()
-    counted = {
-        name: value(metrics, f"opsgym_{name}_total", **cell)
-        for name in ("cost_usd", "steps", "tool_calls", "model_retries", "rate_limits", "model_wait_seconds")
-    }
+    counted = {name: value(metrics, f"opsgym_{name}_total", **cell) for name in COUNTED}
     assert counted == {
-        "cost_usd": 0.5, "steps": 3, "tool_calls": 2, "model_retries": 4, "rate_limits": 1, "model_wait_seconds": 1.5,
+        "cost_usd": 0.5, "steps": 3, "tool_calls": 2, "internal_errors": 1, "model_retries": 4, "rate_limits": 1,
+        "model_wait_seconds": 1.5,
     }  # fmt: skip
     tokens = {
         kind: value(metrics, "opsgym_tokens_total", **cell, kind=kind)

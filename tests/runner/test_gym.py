@@ -12,6 +12,7 @@ from starlette.routing import Route
 from tests.runner.servers import serving
 from tests.runner.stub_gym import StubGym
 
+from opsgym_api.gym_http import INTERNAL_ERROR_HEADER
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_api.tasks.task import GymServer
@@ -108,3 +109,18 @@ async def test_an_event_of_several_data_lines_is_one_message() -> None:
     with serving(Starlette(routes=[Route("/mcp", mcp, methods=["POST"])])) as url:
         async with http_client() as http:
             assert await GymClient(http, url, SERVER).list_tools() == []
+
+
+@pytest.mark.parametrize("marked", [True, False])
+async def test_a_call_that_failed_inside_the_server_is_marked(marked: bool) -> None:
+    async def mcp(request: Request) -> Response:
+        result = {"content": [{"type": "text", "text": "Internal server error"}], "isError": True}
+        headers = {INTERNAL_ERROR_HEADER: "true"} if marked else {}
+        return JSONResponse({"jsonrpc": "2.0", "id": 1, "result": result}, headers=headers)
+
+    with serving(Starlette(routes=[Route("/mcp", mcp, methods=["POST"])])) as url:
+        async with http_client() as http:
+            gym = GymClient(http, url, SERVER)
+            results = [await gym.call_tool("a", {}), await gym.call_tool_as_published("a", {})]
+
+    assert [(result.is_error, result.is_internal) for result in results] == [(True, marked)] * 2

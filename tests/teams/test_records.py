@@ -113,6 +113,8 @@ def test_names_that_are_taken_are_refused(ann: GymDatabase) -> None:
     assert ann.call("create_channel", teamId="t-main", displayName="general").codes == ["DUPLICATE_CHANNEL_NAME"]
     tag = {"team_id": "t-main", "displayName": "leads", "members": [{"userId": "ben"}]}
     assert ann.call_with("create_teamwork_tag", tag).codes == ["DUPLICATE_TAG_NAME"]
+    without_members = {name: value for name, value in tag.items() if name != "members"}
+    assert ann.call_with("create_teamwork_tag", without_members).codes == ["MISSING_FIELD"]
     user = {**EXAMPLES["create_user"], "userPrincipalName": "BEN@acme.test"}
     assert ann.call_with("create_user", user).codes == ["DUPLICATE_USER_PRINCIPAL_NAME"]
     group = {**EXAMPLES["create_group"], "mailNickname": "Buyers"}

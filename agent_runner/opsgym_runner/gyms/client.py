@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
+from opsgym_api.gym_http import INTERNAL_ERROR_HEADER
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
 from opsgym_api.records.state_difference import StateDifference
@@ -62,6 +63,8 @@ class ToolResult:
     raw: Mapping[str, Any] | None
     """The JSON-RPC result object as the gym sent it; None where the published harness shows `null`."""
     is_error: bool
+    is_internal: bool = False
+    """Whether the call failed by a fault of the gym server."""
 
     @property
     def rendered(self) -> str:
@@ -73,6 +76,11 @@ NO_RESULT = ToolResult(None, is_error=True)
 """What the published harness shows of a call with a JSON-RPC error: `null`."""
 EMPTY_RESULT = ToolResult({}, is_error=True)
 """What the published harness shows of a call that ended in an HTTP error or a timeout: `{}`."""
+
+
+def _tool_result(result: Mapping[str, Any], response: httpx.Response) -> ToolResult:
+    is_internal = INTERNAL_ERROR_HEADER in response.headers
+    return ToolResult(result, is_error=bool(result.get("isError")), is_internal=is_internal)
 
 
 def error_result(message: str) -> ToolResult:
@@ -206,7 +214,7 @@ class GymClient:
         result = reply.get("result")
         if not isinstance(result, dict):
             raise self._lost(f"answered {name} without a result")
-        return ToolResult(result, is_error=bool(result.get("isError")))
+        return _tool_result(result, response)
 
     async def call_tool_as_published(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Calls a tool and reads failures as the published harness does, which shows none of their texts.
@@ -223,7 +231,7 @@ class GymClient:
         if response.status_code != 200:
             return EMPTY_RESULT
         result = self._reply(response).get("result")
-        return ToolResult(result, is_error=bool(result.get("isError"))) if isinstance(result, dict) else NO_RESULT
+        return _tool_result(result, response) if isinstance(result, dict) else NO_RESULT
 
     async def run_sql(self, query: str, dialect: str) -> list[Mapping[str, Any]]:
         """Runs a query on the database and returns its rows.

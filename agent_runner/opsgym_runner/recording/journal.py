@@ -31,7 +31,7 @@ EventKind = Literal["started", "step", "finished"]
 
 COUNTED = (
     "usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "steps", "tool_calls", "tool_errors",
-    "model_retries", "rate_limits", "finish_reasons",
+    "internal_errors", "model_retries", "rate_limits", "finish_reasons",
 )  # fmt: skip
 """Fields of an attempt that the journal adds up, under the same names."""
 
@@ -74,6 +74,7 @@ class Journal:
         self.steps = 0
         self.tool_calls = 0
         self.tool_errors = 0
+        self.internal_errors = 0
         self.model_retries = 0
         """Requests to models that repeated a failed one."""
         self.rate_limits = 0

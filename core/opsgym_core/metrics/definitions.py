@@ -72,6 +72,13 @@ COST = Metric(
 )
 STEPS = Metric("opsgym_steps_total", "counter", "Answered model calls of agents in all attempts.", "calls", CELL)
 TOOL_CALLS = Metric("opsgym_tool_calls_total", "counter", "Tool calls of agents in all attempts.", "calls", CELL)
+INTERNAL_ERRORS = Metric(
+    "opsgym_internal_errors_total",
+    "counter",
+    "Tool calls that failed by a fault of a gym server; agents are shown an error.",
+    "calls",
+    CELL,
+)
 MODEL_RETRIES = Metric("opsgym_model_retries_total", "counter", "Retried requests to models.", "requests", CELL)
 RATE_LIMITS = Metric(
     "opsgym_rate_limits_total", "counter", "Requests that models refused with HTTP 429.", "requests", CELL
@@ -280,9 +287,9 @@ GATEWAY_METRICS = (GATEWAY_REQUESTS, GATEWAY_DURATION)
 """Metrics that the store gateway exposes, and no other process."""
 
 METRICS = (
-    TRIALS, ATTEMPTS, VERIFIERS, TOKENS, COST, STEPS, TOOL_CALLS, MODEL_RETRIES, RATE_LIMITS, MODEL_WAIT,
-    TRIAL_DURATION, RUN_TRIALS, RUN_PROGRESS, RUN_SUCCESS, RUN_COST, RUN_BUDGET, RUN_PODS_PENDING, RUN_STALLED,
-    RUN_GATE, RUN_REGRESSION, RUN_FINISHED, SCHEDULE_LAST_RUN, SCHEDULE_LAST_SUCCESS, SCHEDULE_NEXT_RUN,
+    TRIALS, ATTEMPTS, VERIFIERS, TOKENS, COST, STEPS, TOOL_CALLS, INTERNAL_ERRORS, MODEL_RETRIES, RATE_LIMITS,
+    MODEL_WAIT, TRIAL_DURATION, RUN_TRIALS, RUN_PROGRESS, RUN_SUCCESS, RUN_COST, RUN_BUDGET, RUN_PODS_PENDING,
+    RUN_STALLED, RUN_GATE, RUN_REGRESSION, RUN_FINISHED, SCHEDULE_LAST_RUN, SCHEDULE_LAST_SUCCESS, SCHEDULE_NEXT_RUN,
     MODEL_IN_FLIGHT, MODEL_CEILING, RECONCILE_DURATION, RECONCILE_CPU, RECONCILE_ERRORS, RECONCILE_LAST_SUCCESS,
     NAMESPACES_SKIPPED, NAMESPACES_OF_OTHERS, LEADING, NOTIFICATIONS, BUILD_INFO,
 )  # fmt: skip

@@ -272,6 +272,7 @@ class Metrics:
         self._count(defined.COST, *cell, by=attempt.cost_usd or 0.0)
         self._count(defined.STEPS, *cell, by=attempt.steps)
         self._count(defined.TOOL_CALLS, *cell, by=attempt.tool_calls)
+        self._count(defined.INTERNAL_ERRORS, *cell, by=attempt.internal_errors)
         self._count(defined.MODEL_RETRIES, *cell, by=attempt.model_retries)
         self._count(defined.RATE_LIMITS, *cell, by=attempt.rate_limits)
         self._count(defined.MODEL_WAIT, *cell, by=attempt.timings.wait_s)

@@ -167,6 +167,8 @@ class Attempt(Record):
     """Tool calls of the agent."""
     tool_errors: int = 0
     """Tool calls that returned an error."""
+    internal_errors: int = 0
+    """Tool calls that failed by a fault of a gym server; a part of `tool_errors`."""
     model_retries: int = 0
     """Requests to models that were sent again."""
     rate_limits: int = 0

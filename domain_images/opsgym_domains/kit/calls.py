@@ -1,7 +1,7 @@
 """One tool call, from arguments to result.
 
-Invariant: every failure of a call (unknown tool, invalid arguments, violated rule or constraint) becomes a result that
-the agent can read. Only `DatabaseLost` is raised, which the server answers with 503.
+Invariant: every failure of a call (unknown tool, invalid arguments, violated rule or constraint, a fault in the tool)
+becomes a result that the agent can read. Only `DatabaseLost` is raised, which the server answers with 503.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from sqlalchemy.exc import DBAPIError
 
 from opsgym_api.kinds.evalrun import Access
@@ -17,8 +18,13 @@ from opsgym_domains.kit.constraint_errors import as_tool_error
 from opsgym_domains.kit.database import Database
 from opsgym_domains.kit.databases import Databases, UnknownDatabase
 from opsgym_domains.kit.domain import Domain
-from opsgym_domains.kit.errors import CallError, InvalidArguments, ToolError
+from opsgym_domains.kit.errors import CallError, DatabaseLost, InvalidArguments, ToolError
 from opsgym_domains.kit.gym import Gym
+
+INTERNAL_ERROR = ToolError("INTERNAL_ERROR", "Internal server error; nothing was changed.")
+"""What an agent is shown of a fault in a tool; the server's log has the traceback."""
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class CallResult:
 
     text: str
     is_error: bool = False
+    is_internal: bool = False
+    """Whether the tool failed by a fault of the server's, not of the call."""
 
     def as_published(self) -> dict[str, Any]:
         """The result as JSON-RPC object, with all keys of the published servers."""
@@ -55,10 +63,13 @@ async def call_tool(
         return CallResult(await _run(domain, database, name, arguments, identity, str(database_id)))
     except (ToolError, InvalidArguments) as error:
         return CallResult(style.refusal(name, error), is_error=flagged)
-    except DBAPIError as error:
-        refusal = as_tool_error(domain.metadata, error)
+    except DatabaseLost:
+        raise
+    except Exception as error:
+        refusal = as_tool_error(domain.metadata, error) if isinstance(error, DBAPIError) else None
         if refusal is None:
-            raise
+            log.exception("tool_failed", tool=name, database_id=database_id)
+            return CallResult(style.refusal(name, INTERNAL_ERROR), is_error=True, is_internal=True)
         return CallResult(style.refusal(name, refusal), is_error=flagged)
 
 

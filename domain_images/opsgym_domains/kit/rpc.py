@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from opsgym_api.gym_http import INTERNAL_ERROR_HEADER
 from opsgym_domains.kit.calls import CallResult
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.tools import Tool
@@ -94,7 +95,10 @@ class PlainRpc:
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return _error(request_id, INVALID_PARAMS, "tools/call requires a name and an object of arguments")
         result = await self._call(name, arguments, request.headers)
-        return _result(request_id, result.as_published())
+        response = _result(request_id, result.as_published())
+        if result.is_internal:
+            response.headers[INTERNAL_ERROR_HEADER] = "true"
+        return response
 
     def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
         requested = params.get("protocolVersion")

@@ -213,12 +213,17 @@ def check_signature(function: ToolFunction, shape: Shape, words: ArgumentWords) 
     """Refuses a function that cannot receive the arguments of its shape.
 
     Raises:
-        TypeError: A parameter is not an argument of the shape, or an argument has no parameter.
+        TypeError: A parameter is not an argument of the shape, an argument has no parameter, or the function requires
+            an argument that the shape does not.
     """
     given = list(inspect.signature(function).parameters.values())[1:]
     names = {parameter.name for parameter in given if parameter.kind is not inspect.Parameter.VAR_KEYWORD}
     arguments = {words.passed_as(name) for name in shape["properties"]}
     if unknown := names - arguments:
         raise TypeError(f"{function.__name__} has no published argument {', '.join(sorted(unknown))}")
+    required = {words.passed_as(name) for name in shape.get("required", ())}
+    needed = {parameter.name for parameter in given if parameter.name in names and parameter.default is parameter.empty}
+    if optional := needed - required:
+        raise TypeError(f"{function.__name__}: {', '.join(sorted(optional))} is optional and needs a default")
     if len(names) == len(given) and (missing := arguments - names):
         raise TypeError(f"{function.__name__} cannot receive {', '.join(sorted(missing))}; add **fields: Any")

@@ -26,7 +26,7 @@ COLUMNS: Columns = {
 
 @tool(adds=Tag)
 async def create_teamwork_tag(
-    gym: Gym, team_id: str, display_name: str, members: list[Shown], description: str | None = None
+    gym: Gym, team_id: str, display_name: str, members: Sequence[Shown] = (), description: str | None = None
 ) -> Shown:
     """Create a tag in a team and give it to members.
 
