@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
 from statistics import fmean
 from typing import cast
 
@@ -13,11 +15,12 @@ from benchmarks.mini import ASSUMPTIONS, Place, predictions
 
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
-from opsgym_domains.difficulty import difficulty_of
+from opsgym_domains.difficulty import Difficulty, difficulty_of
 from opsgym_domains.suite_rows import load_suite, suite_rows
 from opsgym_suites.kit.authoring_rules import AuthoredTask
 from opsgym_suites.kit.card import PUBLISHED, PUBLISHED_WHOLE, Section
 from opsgym_suites.kit.drafts import Draft
+from opsgym_suites.kit.selections import Candidate, selected
 
 MINI, HARD = registry.SELECTIONS
 
@@ -28,10 +31,42 @@ def authored(task: Task) -> AuthoredTask:
     return AuthoredTask(domains, task, cast("Draft", None))
 
 
+@cache
+def candidates() -> Mapping[str, Candidate]:
+    """The tasks of the whole suite by id."""
+    return {
+        task.task_id: Candidate(
+            task.task_id, task.domain_name, task.feasible, difficulty_of(task, registry.tools_of(task))
+        )
+        for task in load_suite(registry.WHOLE)
+    }
+
+
 def points(task: Task) -> int:
-    known = difficulty_of(task, registry.tools_of(task))
-    assert known is not None
-    return known.points
+    return difficulty(candidates()[task.task_id]).points
+
+
+def difficulty(task: Candidate) -> Difficulty:
+    assert task.difficulty is not None
+    return task.difficulty
+
+
+def stratum(name: str, task: Candidate) -> tuple[str, ...]:
+    """What a selection chooses within."""
+    return (task.domain, str(task.feasible), *([str(difficulty(task).band)] if name == MINI else []))
+
+
+def moved_too_far(few: Sequence[Candidate], more: Candidate) -> list[str]:
+    """Selections of which one task more moves another stratum's id, or more than one id of its own."""
+    before, after = selected(few), selected([*few, more])
+    by_id = {task.task_id: task for task in [*few, more]}
+    faults = []
+    for name in before:
+        out, came = set(before[name]) - set(after[name]), set(after[name]) - set(before[name])
+        strays = [task_id for task_id in out | came if stratum(name, by_id[task_id]) != stratum(name, more)]
+        if len(out) > 1 or len(came) > 1 or strays:
+            faults.append(f"{name}: {more.task_id} moves {sorted(out)} out and {sorted(came)} in")
+    return faults
 
 
 def test_the_whole_suite_has_as_many_tasks_of_each_domain_as_the_published_benchmark() -> None:
@@ -68,6 +103,28 @@ def test_the_mini_suite_has_a_tenth_of_each_domain_and_of_its_infeasible_tasks()
 
     mini, whole = shares(MINI), shares(registry.WHOLE)
     assert {group: count for group, count in whole.items() if abs(mini[group] - count / 10) > 1} == {}
+
+
+def test_a_task_less_moves_at_most_one_id_of_its_stratum() -> None:
+    tasks = list(candidates().values())
+    moved = [moved_too_far([*tasks[:place], *tasks[place + 1 :]], task) for place, task in enumerate(tasks)]
+    assert len(moved) >= 1150
+    assert [fault for faults in moved for fault in faults] == []
+
+
+def test_a_task_more_moves_at_most_one_id_of_its_stratum() -> None:
+    tasks = list(candidates().values())
+    more = [
+        Candidate(f"new-{number}", like.domain, like.feasible, like.difficulty)
+        for number, like in enumerate(random.Random(5).sample(tasks, 200))
+    ]
+    assert [fault for task in more for fault in moved_too_far(tasks, task)] == []
+
+
+def test_a_selection_does_not_depend_on_the_order_of_the_tasks() -> None:
+    tasks = list(candidates().values())
+    turned = selected(tasks[::-1])
+    assert {name: sorted(ids) for name, ids in selected(tasks).items()} == {n: sorted(ids) for n, ids in turned.items()}
 
 
 def test_the_hard_suite_has_the_tasks_with_the_most_points_of_each_domain() -> None:
