@@ -27,6 +27,7 @@ ADMIN = [
     ("POST", "/api/sql-runner"),
     ("GET", "/api/download-db-file"),
     ("GET", "/api/state-difference"),
+    ("GET", "/api/tool-effects"),
     ("GET", "/api/clock"),
     ("POST", "/api/clock"),
     ("POST", "/api/apply-event"),

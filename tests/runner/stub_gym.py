@@ -40,6 +40,8 @@ class StubGym:
     """Hands out database files."""
     difference: Response | None = None
     """Answer to what was done to a database; as a server that does not tell if None."""
+    writing: list[str] | None = None
+    """Tools that it says write; as a server that does not say if None."""
     asked_for: list[str] = field(default_factory=list)
     """Query of each request for a difference."""
     sessions: bool = False
@@ -66,8 +68,12 @@ class StubGym:
                 Route("/api/delete-database", self.delete, methods=["DELETE"]),
                 Route("/api/download-db-file", self.download, methods=["GET"]),
                 Route("/api/state-difference", self.state_difference, methods=["GET"]),
+                Route("/api/tool-effects", self.tool_effects, methods=["GET"]),
             ]
         )
+
+    async def tool_effects(self, _request: Request) -> Response:
+        return Response(status_code=404) if self.writing is None else JSONResponse({"writing": self.writing})
 
     async def mcp(self, request: Request) -> Response:
         if "/mcp" in self.broken:

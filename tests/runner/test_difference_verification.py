@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.runner.servers import serving
 from tests.runner.stub_gym import SEED, StubGym
 
 from opsgym_api.records.attempt import AttemptRecord, TrialRecord
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import LookedUp
@@ -152,6 +153,12 @@ def trial_run(store: MemoryStore) -> str:
 
 # Looking up
 
+NOTE_READ_FIRST = {
+    "verifier_type": "looked_up",
+    "name": "looked",
+    "validation_config": {"rows": [{"column": "id", "value": 1}], "writes": True},
+}
+
 
 def call(tool: str, result: object = None, *, is_error: bool = False, **arguments: Any) -> ToolCallResult:
     content = [{"type": "text", "text": json.dumps(result)}]
@@ -187,6 +194,27 @@ WRITE = call("update_case", {"case_id": 423}, case_id="423", status="closed")
 async def test_a_row_is_looked_up_before_it_is_written(calls: list[ToolCallResult], passes: bool) -> None:
     config = {"rows": [{"column": "case_id", "value": 423}], "writing_tools": ["update_case", "link_cases"]}
     assert (not_looked_up(LookedUp.model_validate(config), calls) == []) == passes
+
+
+LINK = ToolCallResult("link_cases", {"case_id": 423}, json.dumps({}), is_error=False, gym="cases")
+SEEN = replace(READ, gym="cases")
+
+
+@pytest.mark.parametrize(
+    ("calls", "passes"),
+    [
+        ([SEEN, LINK], True),
+        ([LINK], False),
+        ([replace(LINK, result=READ.result), LINK], False),
+        ([replace(LINK, tool="find_links")], True),
+        ([replace(LINK, gym="other")], True),
+    ],
+)
+async def test_every_tool_that_its_gym_server_says_writes_is_a_writing_tool(
+    calls: list[ToolCallResult], passes: bool
+) -> None:
+    check = LookedUp.model_validate({"rows": [{"column": "case_id", "value": 423}], "writes": True})
+    assert (not_looked_up(check, calls, {"cases": ["link_cases"], "other": []}) == []) == passes
 
 
 @pytest.mark.parametrize(
@@ -232,6 +260,19 @@ async def test_looking_up_is_judged_from_the_calls_of_the_episode(store: MemoryS
     (result,) = scored(store).verifiers
     assert (result.passed, result.published_passed, result.expected) == (False, False, {"looked_up": ["id 1"]})
     assert result.actual == {"not_looked_up": ["id 1: rename_note (call 1) wrote it before any result showed it"]}
+
+
+async def test_a_gym_server_says_which_tools_write(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
+    gym.writing = ["rename_note"]
+    assert (await run(store, gym_url, task(NOTE_READ_FIRST))).outcome == Outcome.FAILED
+    (result,) = scored(store).verifiers
+    assert result.actual == {"not_looked_up": ["id 1: rename_note (call 1) wrote it before any result showed it"]}
+
+
+async def test_a_gym_server_that_does_not_say_which_tools_write_is_named(store: MemoryStore, gym_url: str) -> None:
+    ended = await run(store, gym_url, task(NOTE_READ_FIRST))
+    assert (ended.outcome, ended.reason) == (Outcome.CONFIG_ERROR, ConfigReason.UNSUPPORTED)
+    assert "verifiers[0] (looked): gym notes does not say which tools write" in ended.message
 
 
 async def test_a_result_of_another_tool_is_a_look_up(store: MemoryStore, gym_url: str) -> None:

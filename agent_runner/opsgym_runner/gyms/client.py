@@ -338,6 +338,20 @@ class GymClient:
         except ValidationError:
             raise self._lost("answered /api/state-difference with an invalid state difference") from None
 
+    async def writing_tools(self) -> frozenset[str] | None:
+        """Names of the tools that write; None if the server does not say, as published ones do not.
+
+        Raises:
+            NotScored: The gym is lost.
+        """
+        response = await self._send("GET", "/api/tool-effects")
+        if response.status_code in (404, 405):
+            return None
+        names = self._json(response).get("writing")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise self._lost("answered /api/tool-effects without a list of tools")
+        return frozenset(names)
+
     async def delete(self) -> None:
         """Deletes the database. Servers that cannot delete, or no longer have the database, are ignored.
 

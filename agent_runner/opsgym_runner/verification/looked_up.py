@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from opsgym_api.tasks.verifiers import LookedUp, LookedUpRow
@@ -47,33 +48,41 @@ class ToolCallResult:
         return [value for one in parsed for value in _values_in(one) if isinstance(value, dict)]
 
 
-def not_looked_up(check: LookedUp, calls: Sequence[ToolCallResult]) -> list[str]:
+def not_looked_up(
+    check: LookedUp,
+    calls: Sequence[ToolCallResult],
+    writing: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> list[str]:
     """Rows that were written before they were read, or that had to be read and were not, as messages that name the row.
 
     Args:
         check: The verifier's configuration.
         calls: Calls of the episode, in order.
+        writing: Names of the tools that write, by gym server; only read if the check has `writes`.
     """
-    if not check.writing_tools:
-        unread = (row for row in check.rows if not any(_shows(call, row, ()) for call in calls))
+    if not check.writes and not check.writing_tools:
+        unread = (row for row in check.rows if not any(_shows(call, row) for call in calls))
         return [f"{row.column} {row.value}: no result showed it" for row in unread]
+    writes = [call.tool in (writing.get(call.gym or "", ()) if check.writes else check.writing_tools) for call in calls]
     messages = []
     for row in check.rows:
-        position = _first_write(row, check.writing_tools, calls)
-        if position is None or any(_shows(call, row, check.writing_tools) for call in calls[:position]):
+        position = _first_write(row, calls, writes)
+        if position is None or any(
+            _shows(call, row) and not is_write for call, is_write in zip(calls[:position], writes, strict=False)
+        ):
             continue
         tool = f"{calls[position].tool} (call {position + 1})"
         messages.append(f"{row.column} {row.value}: {tool} wrote it before any result showed it")
     return messages
 
 
-def _first_write(row: LookedUpRow, tools: Sequence[str], calls: Sequence[ToolCallResult]) -> int | None:
+def _first_write(row: LookedUpRow, calls: Sequence[ToolCallResult], writes: Sequence[bool]) -> int | None:
     """Position of the first successful call of a writing tool that names the row."""
     return next(
         (
             position
-            for position, call in enumerate(calls)
-            if call.tool in tools and not call.is_error and _names(call.arguments, row)
+            for position, (call, is_write) in enumerate(zip(calls, writes, strict=True))
+            if is_write and not call.is_error and _names(call.arguments, row)
         ),
         None,
     )
@@ -94,11 +103,11 @@ def _is_named_after(argument: str, column: str) -> bool:
     return f"_{name}".removesuffix("s").endswith(f"_{named_after}".removesuffix("s"))
 
 
-def _shows(call: ToolCallResult, row: LookedUpRow, writing_tools: Sequence[str]) -> bool:
-    """Whether a call that reads returned the row."""
-    if call.is_error or call.tool in writing_tools:
-        return False
-    return any(_same(fields[row.column], row.value) for fields in call.objects if row.column in fields)
+def _shows(call: ToolCallResult, row: LookedUpRow) -> bool:
+    """Whether a call returned the row."""
+    return not call.is_error and any(
+        _same(fields[row.column], row.value) for fields in call.objects if row.column in fields
+    )
 
 
 def _same(value: Any, expected: str | int) -> bool:

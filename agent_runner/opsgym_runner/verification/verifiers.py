@@ -7,7 +7,7 @@ states what the published harness would have decided.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,9 +81,12 @@ async def verify(
     findings = {
         index: judged for gym, whole in differences.items() for index, judged in _findings(task, gym, whole).items()
     }
+    writing = await _writing_tools(task, gyms)
     return [
         _state_difference(index, verifier, findings[index])
         if index in findings
+        else _looked_up(index, verifier, trajectory, writing)
+        if verifier.verifier_type == "looked_up"
         else await _execute(index, verifier, gyms, trajectory, judge)
         for index, verifier in enumerate(task.verifiers)
     ]
@@ -110,6 +113,27 @@ async def whole_differences(task: Task, gyms: Mapping[str, GymClient]) -> dict[s
             raise config_error(ConfigReason.UNSUPPORTED, f"{label}: {problem}")
         differences[name] = difference
     return differences
+
+
+async def _writing_tools(task: Task, gyms: Mapping[str, GymClient]) -> dict[str, Collection[str]]:
+    """Tools that write, by gym server, of the gym servers with a `looked_up` verifier of `writes`.
+
+    Raises:
+        NotScored: A gym is lost, or does not say what its tools do.
+    """
+    asked: dict[str, str] = {}
+    for index, verifier in enumerate(task.verifiers):
+        if verifier.verifier_type == "looked_up" and verifier.looked_up.writes:
+            asked |= dict.fromkeys([verifier.gym_name] if verifier.gym_name else gyms, _label(index, verifier))
+    writing: dict[str, Collection[str]] = {}
+    for name, label in asked.items():
+        tools = await gyms[name].writing_tools()
+        if tools is None:
+            advice = "name them in writing_tools instead of writes, or serve it with opsgym"
+            problem = f"gym {name} does not say which tools write, as published servers do not; {advice}"
+            raise config_error(ConfigReason.UNSUPPORTED, f"{label}: {problem}")
+        writing[name] = tools
+    return writing
 
 
 def _findings(task: Task, gym: str, difference: StateDifference) -> dict[int, Findings]:
@@ -144,8 +168,6 @@ async def _execute(
         return _tool_execution(index, verifier, trajectory)
     if verifier.verifier_type == "answer_match":
         return _answer_match(index, verifier, trajectory)
-    if verifier.verifier_type == "looked_up":
-        return _looked_up(index, verifier, trajectory)
     gym = gyms[verifier.gym_name] if verifier.gym_name else next(iter(gyms.values()))
     if verifier.verifier_type == "database_state":
         return await _database_state(index, verifier, gym)
@@ -238,9 +260,11 @@ def _state_difference(index: int, verifier: Verifier, findings: Findings) -> Ver
     )
 
 
-def _looked_up(index: int, verifier: Verifier, trajectory: Trajectory) -> VerifierResult:
+def _looked_up(
+    index: int, verifier: Verifier, trajectory: Trajectory, writing: Mapping[str, Collection[str]]
+) -> VerifierResult:
     check = verifier.looked_up
-    missing = not_looked_up(check, trajectory.calls_of(verifier.gym_name))
+    missing = not_looked_up(check, trajectory.calls_of(verifier.gym_name), writing)
     return VerifierResult(
         **_common(index, verifier),
         passed=not missing,

@@ -111,9 +111,17 @@ class LookedUp(BaseModel):
 
     rows: Annotated[list[LookedUpRow], Field(min_length=1)]
     """Rows to look up."""
+    writes: bool = False
+    """Whether every tool that writes counts as a writing tool, as its gym server says when the verifier judges. Without
+    writing tools the rows must have been looked up at all."""
     writing_tools: list[str] = []
-    """Tools that write to them; a result of theirs does not count. If empty, the rows must have been looked up at
-    all."""
+    """Writing tools by name, instead of `writes`; a result of theirs does not count."""
+
+    @model_validator(mode="after")
+    def _either(self) -> LookedUp:
+        if self.writes and self.writing_tools:
+            raise ValueError("give writes or writing_tools, not both")
+        return self
 
 
 VerifierType = Literal[

@@ -90,6 +90,7 @@ class GymServer:
             Route("/api/sql-runner", self.run_sql, methods=["POST"]),
             Route("/api/download-db-file", self.download),
             Route("/api/state-difference", self.state_difference),
+            Route("/api/tool-effects", self.tool_effects),
             Route("/api/clock", self.clock, methods=["GET", "POST"]),
             Route("/api/apply-event", self.apply_event, methods=["POST"]),
         ]
@@ -232,6 +233,10 @@ class GymServer:
         limits = WHOLE if _flag(request, "whole") else BOUNDED
         difference = await self._database(request, {}).difference(limits)
         return Response(difference.model_dump_json(), media_type="application/json")
+
+    async def tool_effects(self, _request: Request) -> Response:
+        """`/api/tool-effects`: names of the tools that write, which the published list of tools does not say."""
+        return JSONResponse({"writing": [tool.name for tool in self._domain.toolbox.tools.values() if tool.writes]})
 
     async def clock(self, request: Request) -> Response:
         """`/api/clock`: reads the database's clock; a POST sets it (`time`) or moves it (`advance_seconds`)."""

@@ -179,14 +179,6 @@ class VerifierBuilder:
         changed = [row for row in written if row.operation != "adds" and not isinstance(row.key, dict)]
         shown = changed if self.shown_keys is None else [row for row in changed if row.kind in self.shown_keys]
         rows = [row for row in shown if world.all(row.kind, **{key_of(row.kind): row.key})]
-        kinds, by_tool = {row.kind for row in rows}, self.effects.by_tool
-        changing = [tool for tool, does in by_tool.items() if does.row in kinds and does.operation != "adds"]
-        # What other writes of the solution return would otherwise count as having read the row that they refer to.
-        tools = list(
-            dict.fromkeys(
-                [*changing, *(tool for row in written for tool in [row.tool, *(tool for tool, _values in row.calls)])]
-            )
-        )
         if rows:
             named = [
                 (name, value)
@@ -194,16 +186,15 @@ class VerifierBuilder:
                 for name, value in [(self._shown_key(row.kind), row.key), *row.named_by.items()]
             ]
             keys = list(dict.fromkeys(named))
-            yield looked_up("looked_up_before_writing", "What is written to was read before [LKP-1]", keys, tools)
+            yield looked_up("looked_up_before_writing", "What is written to was read before [LKP-1]", keys, writes=True)
 
     def _evidence(self, rows: Sequence[Any]) -> Verifier:
         keys = [
             row if isinstance(row, tuple) else (self._shown_key(type(row)), getattr(row, key_of(type(row))))
             for row in rows
         ]
-        return looked_up(
-            "looked_up_what_stands_in_the_way", "The records that settle the matter were read [LKP-1]", keys
-        )
+        described = "The records that settle the matter were read [LKP-1]"
+        return looked_up("looked_up_what_stands_in_the_way", described, keys, writes=False)
 
     def _nothing_else(self, world: World, meanwhile: Sequence[Mapping[str, Any]]) -> Verifier:
         made = {kind.__tablename__: [*generated_columns(kind), *self.unjudged.get(kind, ())] for kind in world.kinds}

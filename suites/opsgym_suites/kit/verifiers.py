@@ -5,7 +5,7 @@ Invariant: no verifier reads a clock. The gym server of a verifier is set when t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -146,12 +146,11 @@ def state_difference(
     return _verifier("state_difference", name, description, config, category)
 
 
-def looked_up(name: str, description: str, rows: Sequence[tuple[str, Any]], tools: Iterable[str] = ()) -> Verifier:
-    """Verifies that rows, by key column and key, were read before one of the tools wrote to them.
-
-    Without tools they must have been read at all.
-    """
-    config = {"rows": [{"column": column, "value": value} for column, value in rows], "writing_tools": list(tools)}
+def looked_up(name: str, description: str, rows: Sequence[tuple[str, Any]], *, writes: bool) -> Verifier:
+    """Verifies that rows, by key column and key, were read: before a tool wrote to them if `writes`, else at all."""
+    config: dict[str, Any] = {"rows": [{"column": column, "value": value} for column, value in rows]}
+    if writes:
+        config["writes"] = True
     return _verifier("looked_up", name, description, config, Category.PERMISSION_PROCESS)
 
 
