@@ -14,13 +14,14 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_api.tasks.task import GymServer, Task
 from opsgym_domains import registry
+from opsgym_domains.suite_rows import load_suite
 
 
 def plain_task(domain: str) -> Task:
     """A task of a domain's suite that a published row can state."""
     return next(
         task
-        for task in registry.load_suite(f"{domain}-core")
+        for task in load_suite(f"{domain}-core")
         if task.feasible and task.access is Access.PUBLISHED and not (task.events or task.days)
     )
 
