@@ -24,15 +24,17 @@ run: .venv/.ready ## Runs the quickstart evaluation: live progress, score table,
 	@.venv/bin/opsgym run examples/quickstart.yaml --store $(STORE); code=$$?; \
 	 .venv/bin/opsgym report quickstart --store $(STORE) --out report && exit $$code
 
-test: lint .tools/chromium ## Checks and tests everything
+test: lint .tools/chromium ## Checks and tests everything: the quick tests first, then the cluster beside the rest
+	$(RUN) python -m tools.test_run quick $(if $(PYTEST_ARGS),--options="$(PYTEST_ARGS)")
+	@$(MAKE) --no-print-directory images || [ -z "$$CI" ]
 	@$(RUN) python -m devcluster.prepare
-	$(RUN) pytest -n auto --dist loadgroup --ignore tests/cluster $(PYTEST_ARGS)
-	@$(MAKE) --no-print-directory test-cluster
+	@$(RUN) python -m tests.cluster.previous || [ -z "$$CI" ]
+	$(RUN) python -m tools.test_run unit cluster $(if $(PYTEST_ARGS),--options="$(PYTEST_ARGS)")
 
 test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
 	@$(RUN) python -m tests.cluster.previous
 	@$(RUN) python -m devcluster.prepare
-	$(RUN) pytest tests/cluster -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(RUN) python -m tools.test_run cluster $(if $(PYTEST_ARGS),--options="$(PYTEST_ARGS)")
 
 cluster-up: .venv/.dev images ## Starts that Kubernetes with opsgym's images, and leaves it running
 	@$(RUN) python -m devcluster.up $(foreach name,$(IMAGES),--image .images/$(name).tar)

@@ -1,0 +1,1 @@
+"""How `make test` runs the tests, and plays what failed once more."""
