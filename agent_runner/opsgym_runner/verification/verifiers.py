@@ -121,12 +121,12 @@ async def _writing_tools(task: Task, gyms: Mapping[str, GymClient]) -> dict[str,
     Raises:
         NotScored: A gym is lost, or does not say what its tools do.
     """
-    asked: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for index, verifier in enumerate(task.verifiers):
         if verifier.verifier_type == "looked_up" and verifier.looked_up.writes:
-            asked |= dict.fromkeys([verifier.gym_name] if verifier.gym_name else gyms, _label(index, verifier))
+            labels |= dict.fromkeys([verifier.gym_name] if verifier.gym_name else gyms, _label(index, verifier))
     writing: dict[str, Collection[str]] = {}
-    for name, label in asked.items():
+    for name, label in labels.items():
         tools = await gyms[name].writing_tools()
         if tools is None:
             advice = "name them in writing_tools instead of writes, or serve it with opsgym"
