@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from tests.explore.visitor import Visitor, visiting
 from tests.support.gym import Gym
+from tests.support.sight import faults_seen
 
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Comparison, Verifier
@@ -116,11 +117,21 @@ def test_a_tables_columns_keys_and_rules_are_shown(visitor: Visitor) -> None:
 # --- tools -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_no_word_is_broken_and_no_text_lies_over_another(visitor: Visitor, width: int) -> None:
+    visitor.page.set_viewport_size({"width": width, "height": 800})
+    seen = {}
+    for view in VIEWS:
+        visitor.visit(*view)
+        seen[view] = faults_seen(visitor.page)
+    assert {view: faults for view, faults in seen.items() if faults} == {}
+
+
 def test_tools_are_found_by_words_of_name_and_description(visitor: Visitor) -> None:
     visitor.visit("tools")
     box = visitor.page.get_by_label("Search tools")
     box.fill("count priorit")
-    shown = visitor.page.locator("ul.tools li:visible a").all_inner_texts()
+    shown = visitor.page.locator(".tool-list li:visible a").all_inner_texts()
     tools = registry.load("itsm").toolbox.tools.values()
     assert shown == [
         tool.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from tests.report.pages import PROMPTS, detail_of, page_of
 from tests.report.reader import Reader, place_of, reading, written
+from tests.support.sight import faults_seen
 
 from opsgym_console.report.model import PageData, TaskView
 
@@ -144,6 +146,27 @@ def test_a_run_of_which_nothing_has_ended_is_shown(browser: Browser, tmp_path: P
         expect(reader.page.locator(".cards .value").first).to_have_text("–")
 
 
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_no_word_is_broken_no_text_lies_over_another_and_nothing_is_past_the_edge(
+    browser: Browser, address: str, run: PageData, width: int
+) -> None:
+    with reading(browser, address, viewport={"width": width, "height": 900}) as reader:
+        reader.see_everything()
+        assert faults_seen(reader.page) == []
+        reader.open(place_of(run, run.trials.outcome.index(1)))
+        reader.trial()
+        reader.unfold()
+        assert faults_seen(reader.page) == []
+
+
+def test_a_table_says_once_what_all_its_rows_share(browser: Browser, tmp_path: Path) -> None:
+    with reading(browser, written(tmp_path, page_of(models=2, modes=1, tasks=3))) as reader:
+        scores = reader.page.locator("#at-scores")
+        expect(scores.get_by_text(re.compile("^In all rows: agent react, mode oracle")).first).to_be_visible()
+        heads = scores.get_by_role("region", name="Scores by cell").locator("thead th").all_inner_texts()
+        assert heads[:3] == ["model", "domain", "success (95% interval)"]
+
+
 def test_a_printed_page_has_its_charts_and_no_table_is_cut_off(browser: Browser, tmp_path: Path) -> None:
     with reading(browser, written(tmp_path, page_of())) as reader:
         reader.page.wait_for_function("window.echarts")
@@ -151,11 +174,12 @@ def test_a_printed_page_has_its_charts_and_no_table_is_cut_off(browser: Browser,
         assert charts.and_(reader.page.locator("[data-drawn]")).count() < charts.count(), "others are out of sight"
         reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
         reader.page.emulate_media(media="print")
-        reader.page.set_viewport_size({"width": 718, "height": 1000})  # A4 within margins
+        reader.page.set_viewport_size({"width": 1031, "height": 700})  # A4, landscape, within margins
+        assert faults_seen(reader.page) == []
         assert charts.and_(reader.page.locator("[data-drawn]")).count() == charts.count()
         for chart in charts.all():
             assert chart.locator("svg path").count() > 1
         shown = reader.page.locator("#overview table:visible, #overview svg:visible")
         past_the_edge = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1)"
         assert shown.evaluate_all(f"{past_the_edge}.map(one => one.outerHTML.slice(0, 80))") == []
-        assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 2"), "charts round up"

@@ -20,6 +20,8 @@ function numbersOf(score) {
 const unscored = ({ not_scored: reasons, attempts_per_scored: attempts }) => Object.keys(reasons).length > 0 && attempts != null
   ? [reasonCounts(reasons), ` (${attempts.toFixed(2)} attempts per scored trial)`] : reasonCounts(reasons);
 
+const NAMES = ["model", "agent", "profile", "mode", "domain"];
+
 function scores({ data }) {
   const profiles = new Map(data.agents.map(({ agent, profile }) => [agent, profile]));
   const names = ({ model, agent, mode, domain }) => [model, agent, profiles.get(agent), mode, domain];
@@ -29,11 +31,20 @@ function scores({ data }) {
       worst: agent.worst_over_domains, best: agent.best_over_domains, not_scored: agent.score.success.not_scored }),
     unscored(agent.score), dollars(agent.score.cost_usd)]);
   return [
-    tableOf("Scores by cell", ["model", "agent", "profile", "mode", "domain", ...HEADS], cells),
-    averages.length > 0 && [h("h3", {}, "Averages"),
-      tableOf("Averages by model, agent and mode",
-        ["model", "agent", "profile", "mode", "mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
+    tableOfCells("Scores by cell", NAMES, HEADS, cells),
+    distinct(data.cells.map(({ cell }) => cell.domain)).length > 1 && [h("h3", {}, "Averages"),
+      tableOfCells("Averages by model, agent and mode", NAMES.slice(0, -1),
+        ["mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
   ];
+}
+
+/** A table whose rows begin with names; names that all rows share, but for the model's, stand above it instead. */
+function tableOfCells(label, names, heads, rows) {
+  const shared = names.map((name, i) => name !== "model" && rows.length > 1 && rows.every((row) => row[i] === rows[0][i]));
+  const kept = (_, i) => !shared[i];
+  const note = names.flatMap((name, i) => shared[i] && rows[0][i] ? [`${name} ${rows[0][i]}`] : []);
+  return [note.length > 0 && h("p", { class: "quiet" }, `In all rows: ${note.join(", ")}.`),
+    tableOf(label, [...names, ...heads].filter(kept), rows.map((row) => row.filter(kept)))];
 }
 
 /** Success in each variant of the suite that the store has a run of; null if it has runs of one only. */

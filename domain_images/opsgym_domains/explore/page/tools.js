@@ -49,7 +49,7 @@ function listing(all, current, domain) {
   narrow();
   return h("aside", { "aria-label": "All tools" },
     h("form", { role: "search", submit: openFirst }, h("label", { for: "search" }, "Search tools"), box),
-    counted, h("ul", { class: "tools" }, items));
+    counted, h("ul", { class: "tool-list" }, items));
 }
 
 // --- one tool -------------------------------------------------------------------------------------------------------
