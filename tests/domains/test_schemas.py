@@ -74,6 +74,11 @@ def test_the_tools_are_exactly_the_published_ones(declared: DomainDeclaration) -
 
 
 @pytest.mark.published
+def test_tools_are_listed_in_the_published_order(declared: DomainDeclaration) -> None:
+    assert [tool.name for tool in declared.domain.toolbox.listed] == list(published(declared.domain.name))
+
+
+@pytest.mark.published
 def test_every_input_schema_is_the_published_one_apart_from_descriptions(declared: DomainDeclaration) -> None:
     tools = published(declared.domain.name)
     assert [

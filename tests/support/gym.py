@@ -41,6 +41,8 @@ class Outcome:
 
     text: str
     is_error: bool
+    raw: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The result object."""
 
     @property
     def data(self) -> Any:
@@ -137,7 +139,7 @@ class GymDatabase:
         assert answer.status_code == 200, f"{tool}: HTTP {answer.status_code} {answer.text[:500]}"
         result = answer.json()["result"]
         (content,) = result["content"]
-        return Outcome(content["text"], result["isError"] or _is_plain_refusal(content["text"]))
+        return Outcome(content["text"], result["isError"] or _is_plain_refusal(content["text"]), result)
 
     def rows(self, query: str, **body: Any) -> list[dict[str, Any]]:
         """Rows that `/api/sql-runner` returns."""

@@ -50,11 +50,18 @@ def replay_all(gym: Gym, domain: str, recordings: Sequence[Recording], headers: 
     harness = Harness(registry.load(domain), recordings)
     judged: list[Judged] = []
     for recording in recordings:
-        plan = harness.plan(recording, headers.get(recording.task_id))
-        judged += [
-            Judged(recording.task_id, recording.source, judgements) for judgements in _replayed(gym, harness, plan)
-        ]
+        try:
+            plan = harness.plan(recording, headers.get(recording.task_id))
+        except (LookupError, TypeError, AttributeError) as error:
+            judgements = _impossible(recording, f"its world cannot be made: {error!r}")
+        else:
+            judgements = _replayed(gym, harness, plan)
+        judged += [Judged(recording.task_id, recording.source, judgement) for judgement in judgements]
     return judged
+
+
+def _impossible(recording: Recording, reason: str) -> list[Judgement]:
+    return [Judgement(index, call, "impossible", reason) for index, call in enumerate(recording.calls)]
 
 
 def _replayed(gym: Gym, harness: Harness, plan: Plan) -> list[Judgement]:
@@ -62,8 +69,7 @@ def _replayed(gym: Gym, harness: Harness, plan: Plan) -> list[Judgement]:
     try:
         desk = gym.database(plan.seed, **harness.headers(plan))
     except AssertionError as refused:
-        calls = enumerate(plan.recording.calls)
-        return [Judgement(index, call, "impossible", f"its world is refused: {refused}") for index, call in calls]
+        return _impossible(plan.recording, f"its world is refused: {refused}")
     judgements = harness.replay(plan, desk)
     gym.drop(desk)
     return judgements

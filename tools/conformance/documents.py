@@ -19,6 +19,7 @@ from typing import Any
 from tests.support.gym import Gym, GymDatabase
 from tools.conformance.compare import Difference, differences
 from tools.conformance.published import Rerun
+from tools.conformance.raw import raw_problems
 from tools.conformance.recordings import Call, Recording, data_of
 
 from opsgym_domains.kit.domain import Domain
@@ -75,8 +76,15 @@ def replay_documents(
     """Replays recordings, each in a world of its own; what came of every call."""
     verdicts: list[DocumentVerdict] = []
     for recording in recordings:
-        world = world_of(recording, recordings)
-        database = gym.database(world.seed, **{domain.identity_header: world.identity})
+        try:
+            world = world_of(recording, recordings)
+            database = gym.database(world.seed, **{domain.identity_header: world.identity})
+        except (AssertionError, LookupError, TypeError) as error:
+            problem = f"its world cannot be made: {error!r}"
+            verdicts += [
+                DocumentVerdict(recording.task_id, index, call, [problem]) for index, call in enumerate(recording.calls)
+            ]
+            continue
         verdicts += _replayed(recording, world, database)
         gym.drop(database)
     return verdicts
@@ -106,10 +114,18 @@ class _Run:
 
     def judge_all(self) -> Iterator[DocumentVerdict]:
         for index, call in enumerate(self.recording.calls):
-            outcome = self.database.call_with(call.tool, self._in_our_words(call.arguments))
-            problems = list(self._problems(call, data_of(outcome.text), is_error=outcome.is_error))
+            problems = [call.unreadable] if call.unreadable else list(self._judged(call))
             fault = call.is_error and "argument after **" in str(call.result)
             yield DocumentVerdict(self.recording.task_id, index, call, problems, fault)
+
+    def _judged(self, call: Call) -> Iterator[str]:
+        try:
+            outcome = self.database.call_with(call.tool, self._in_our_words(call.arguments))
+        except (AssertionError, KeyError) as refused:
+            yield f"no tool result: {refused}"
+            return
+        yield from self._problems(call, data_of(outcome.text), is_error=outcome.is_error)
+        yield from raw_problems(call.raw, outcome.raw)
 
     def _problems(self, call: Call, actual: Any, *, is_error: bool) -> Iterator[str]:
         if call.is_error != is_error:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from tests.support.gym import GymDatabase
 from tools.conformance.compare import Difference, differences, refusal_of
 from tools.conformance.inference import Findings, infer, kinds_of
+from tools.conformance.raw import raw_problems
 from tools.conformance.recordings import Call, Recording, data_of
 from tools.conformance.tables import Sighting, Tables
 from tools.conformance.world import Identity, World, build, is_counted, moments, script
@@ -117,11 +118,15 @@ class _Replay:
             return "impossible", call.mute
         if (time := self.plan.times[index]) is not None:
             self.desk.set_clock(time.isoformat())
-        outcome = self.desk.call_with(call.tool, self._in_our_words(call.arguments))
+        try:
+            outcome = self.desk.call_with(call.tool, self._in_our_words(call.arguments))
+        except (AssertionError, KeyError) as refused:
+            return "different", f"no tool result: {refused}"
         actual = data_of(outcome.text)
         problems = list(self._differences(index, call, actual, outcome.is_error))
         if not problems:
-            return "equal", ""
+            form = next(raw_problems(call.raw, outcome.raw), None)
+            return ("equal", "") if form is None else ("different", form)
         rows = self._rows_at_fault(index, call, actual)
         if rows and rows <= self.spoilt.keys():
             return "consequence", f"of call {min(self.spoilt[row] for row in rows)}: {problems[0]}"

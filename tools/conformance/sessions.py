@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 from tests.support.gym import Gym, GymDatabase, Outcome
 from tools.conformance.compare import differences
+from tools.conformance.raw import RawResult, raw_problems, read_raw_results
 
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.schema import load_order
@@ -43,6 +44,8 @@ class SessionCall:
     recorded_at: datetime
     marked: Sequence[str]
     refs: Mapping[str, Mapping[str, Any]]
+    raw: RawResult | None = None
+    """Form of the result, where it was recorded."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,12 @@ class CallVerdict:
     call: SessionCall
     actual: str
     equal: bool
+    form: Sequence[str] = ()
+    """How the form of the result differs."""
 
     def __str__(self) -> str:
         place = f"{self.session}/{self.call.step} {self.call.tool} {_short(json.dumps(self.call.arguments))}"
-        return "\n    ".join([place, *map(_short, _differing(self.call, self.actual)[:2])])
+        return "\n    ".join([place, *map(_short, [*self.form, *_differing(self.call, self.actual)][:2])])
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,13 @@ def read_sessions(upstream: Path, domain: str) -> list[Session]:
     for line in _lines(folder / "sessions.jsonl.gz"):
         lines.setdefault(line["session"], []).append(line)
     states = {state["session"]: state for state in _lines(folder / "states.jsonl.gz")}
+    raw = read_raw_results(upstream, domain)
     seeds = {name: _seed(upstream, domain, name) for name in {rows[0]["seed"] for rows in lines.values()}}
     return [
         Session(
             name,
             seeds[rows[0]["seed"]],
-            [_call(row) for row in rows],
+            [_call(row, raw.get((name, row["step"]))) for row in rows],
             states[name]["tables"] if name in states else {},
             states[name]["volatile"] if name in states else (),
         )
@@ -111,7 +117,7 @@ def _seed(upstream: Path, domain: str, name: str) -> str:
     return (upstream / "seeds" / domain / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def _call(row: Mapping[str, Any]) -> SessionCall:
+def _call(row: Mapping[str, Any], raw: RawResult | None) -> SessionCall:
     return SessionCall(
         step=row["step"],
         headers=row["headers"],
@@ -121,6 +127,7 @@ def _call(row: Mapping[str, Any]) -> SessionCall:
         recorded_at=datetime.fromisoformat(row["recorded_at"]).astimezone(UTC).replace(tzinfo=None),
         marked=row.get("volatile", ()),
         refs=row.get("refs") or {},
+        raw=raw,
     )
 
 
@@ -134,15 +141,20 @@ def replay_session(gym: Gym, domain: Domain, session: Session) -> SessionVerdict
     verdicts: list[CallVerdict] = []
     for call in session.calls:
         database.set_clock(call.recorded_at.isoformat())
-        text = _answer(database, call, answers)
+        text, raw = _answer(database, call, answers)
         answers[call.step] = _data(text)
-        verdicts.append(CallVerdict(session.name, call, text, is_same(call.text, text, call.marked)))
+        form = list(raw_problems(call.raw, raw)) if raw else []
+        equal = is_same(call.text, text, call.marked) and not form
+        verdicts.append(CallVerdict(session.name, call, text, equal, form))
     cells = list(_different_cells(database, domain, session))
     gym.drop(database)
     return SessionVerdict(session.name, verdicts, cells)
 
 
-def _answer(database: GymDatabase, call: SessionCall, answers: Mapping[int, Any]) -> str:
+def _answer(
+    database: GymDatabase, call: SessionCall, answers: Mapping[int, Any]
+) -> tuple[str, Mapping[str, Any] | None]:
+    """Text and result object of our answer; no object, and the reason as text, if there is no result."""
     arguments = call.arguments
     for path, source in call.refs.items():
         arguments = _with(arguments, _parts(path), _value(answers[source["step"]], _parts(source["path"])))
@@ -152,8 +164,8 @@ def _answer(database: GymDatabase, call: SessionCall, answers: Mapping[int, Any]
     try:
         outcome: Outcome = database.call_with(call.tool, arguments, **({"x-none": "1"} | headers))
     except (AssertionError, KeyError, httpx.LocalProtocolError) as refused:  # the latter: a header that no client sends
-        return f"no tool result: {refused}"
-    return outcome.text
+        return f"no tool result: {refused}", None
+    return outcome.text, outcome.raw
 
 
 def is_same(recorded: str, actual: str, marked: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from opsgym_domains.kit.domain import Domain, Timeline
 from opsgym_domains.kit.identity import FIRST, identify_by
 
 # isort: off
-# Importing the modules declares their tools; this is the order in which agents see them.
+# Importing the modules declares their tools; pages list tools in this order.
 from opsgym_domains.calendar import (  # noqa: F401 - see above
     calendars,
     calendar_list,

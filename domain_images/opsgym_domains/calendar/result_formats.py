@@ -5,11 +5,10 @@ Invariant: a refusal is a text; only a rule of access `strict` adds its code. `i
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from opsgym_domains.kit.errors import CallError, InvalidArguments, Unidentified
-from opsgym_domains.kit.response_style import Refusal, ResponseStyle
+from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indented_json, with_text_only
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing."""
@@ -23,7 +22,7 @@ _PUBLISHED = {"DATABASE_REQUIRED": "database_id is required"}
 def _result(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return DONE if value is None else json.dumps(value, indent=2)
+    return DONE if value is None else to_indented_json(value)
 
 
 def _refusal(tool: str, error: Refusal) -> str:
@@ -41,4 +40,6 @@ def _sentence(tool: str, error: Refusal) -> str:
     return f"{error.message} [{error.code}]" if error.message.startswith("rule ") else error.message
 
 
-PUBLISHED = ResponseStyle(result_text=_result, refusal=_refusal, published_errors_are_flagged=False)
+PUBLISHED = ResponseStyle(
+    result_text=_result, refusal=_refusal, envelope=with_text_only, published_errors_are_flagged=False
+)

@@ -8,7 +8,7 @@ from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.data_files import packaged_seeds
 
 # isort: off
-# Importing the modules declares their tools; this is the order in which agents see them.
+# Importing the modules declares their tools; pages list tools in this order.
 from opsgym_domains.drive import (  # noqa: F401 - see above
     operations,
     drives,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from opsgym_domains.kit.errors import CallError, InvalidArguments, Unidentified
-from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_json
+from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indented_json, with_text_only
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing."""
@@ -28,7 +27,7 @@ def _refusal(_tool: str, error: Refusal) -> str:
 
 
 def _error(number: int, message: str, items: list[dict[str, Any]]) -> str:
-    return to_json({"error": {"code": number, "message": message, "errors": items}})
+    return to_indented_json({"error": {"code": number, "message": message, "errors": items}})
 
 
 def _item(code: str, message: str, field: str | None) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def _item(code: str, message: str, field: str | None) -> dict[str, Any]:
 
 
 def _result(value: Any) -> str:
-    return DONE if value is None else json.dumps(value, ensure_ascii=False)
+    return DONE if value is None else to_indented_json(value)
 
 
-PUBLISHED = ResponseStyle(result_text=_result, refusal=_refusal)
+PUBLISHED = ResponseStyle(result_text=_result, refusal=_refusal, envelope=with_text_only)

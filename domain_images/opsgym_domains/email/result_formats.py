@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any
 
 from opsgym_domains.kit.errors import CallError, InvalidArguments, Unidentified
-from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_json
+from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indented_json, with_text_only
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing, as in the published calendar server."""
@@ -26,11 +25,11 @@ def _refusal(_tool: str, error: Refusal) -> str:
         return f"Error: {error.message}"
     number, status = _STATUS.get(error.code, (400, "INVALID_ARGUMENT"))
     detail: dict[str, Any] = {"code": number, "message": error.message, "status": status, "reason": error.code}
-    return to_json({"error": detail})
+    return to_indented_json({"error": detail})
 
 
 def _result(value: Any) -> str:
-    return DONE if value is None else json.dumps(value, default=_plain, ensure_ascii=False)
+    return DONE if value is None else to_indented_json(value, _plain)
 
 
 def _plain(value: Any) -> str:
@@ -39,4 +38,4 @@ def _plain(value: Any) -> str:
     raise TypeError(f"a tool returned {type(value).__name__}, which has no JSON form")
 
 
-PUBLISHED = ResponseStyle(result_text=_result, refusal=_refusal)
+PUBLISHED = ResponseStyle(result_text=_result, refusal=_refusal, envelope=with_text_only)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 # isort: off
-# Importing the modules declares their tools; this is the order in which agents see them.
+# Importing the modules declares their tools; pages list tools in this order.
 from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.itsm import (  # noqa: F401 - see above
     users,

@@ -36,11 +36,6 @@ class CallResult:
     is_internal: bool = False
     """Whether the tool failed by a fault of the server's, not of the call."""
 
-    def as_published(self) -> dict[str, Any]:
-        """The result as JSON-RPC object, with all keys of the published servers."""
-        content = {"type": "text", "text": self.text, "annotations": None, "meta": None}
-        return {"meta": None, "content": [content], "structuredContent": None, "isError": self.is_error}
-
 
 async def call_tool(
     domain: Domain,

@@ -17,8 +17,21 @@ from opsgym_domains.kit.schema import Row, as_dict
 from opsgym_domains.kit.sqlite import sqlite_value
 
 Refusal = ToolError | InvalidArguments
+Envelope = Callable[[str, bool], dict[str, Any]]
+"""Makes the result object of a call from its text and from whether it failed (`isError`)."""
 _REPEATED = 1000
 """Maximum number of characters of a rejected value that is repeated in full."""
+
+
+def with_every_key(text: str, is_error: bool) -> dict[str, Any]:
+    """The result object of the ServiceNow-like servers: keys without a value are null."""
+    content = {"type": "text", "text": text, "annotations": None, "meta": None}
+    return {"meta": None, "content": [content], "structuredContent": None, "isError": is_error}
+
+
+def with_text_only(text: str, is_error: bool) -> dict[str, Any]:
+    """The result object of the servers of office applications: nothing but the text and whether the call failed."""
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,7 @@ class ResponseStyle:
     """Formats a time that is not part of a row."""
     result_text: Callable[[Any], str] | None = None
     """Formats a result, for servers whose tools return data that is JSON already; None for `to_json` of rows."""
+    envelope: Envelope = with_every_key
     published_errors_are_flagged: bool = True
     """Whether `isError` is set for a refusal in access `published`; in `strict` it always is."""
 
@@ -62,8 +76,13 @@ class ResponseStyle:
 
 
 def to_json(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
-    """JSON in the format of all published servers."""
+    """JSON in one line, as the ServiceNow-like servers write it."""
     return json.dumps(value, default=plain, ensure_ascii=False)
+
+
+def to_indented_json(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
+    """JSON in ASCII, a line for each value, as the servers of office applications write it."""
+    return json.dumps(value, default=plain, indent=2)
 
 
 def _in_envelope(_tool: str, error: Refusal) -> str:

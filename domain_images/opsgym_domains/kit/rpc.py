@@ -56,7 +56,8 @@ class PlainRpc:
         self._call = call
         self._version = version
         self._name = domain.service
-        self._tools = [listed(tool, results=domain.lists_results) for tool in domain.toolbox.tools.values()]
+        self._envelope = domain.response_style.envelope
+        self._tools = [listed(tool, results=domain.lists_results) for tool in domain.toolbox.listed]
 
     async def answer(self, request: Request) -> Response:
         """Answers one request; a notification gets 202 without a body."""
@@ -95,7 +96,7 @@ class PlainRpc:
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return _error(request_id, INVALID_PARAMS, "tools/call requires a name and an object of arguments")
         result = await self._call(name, arguments, request.headers)
-        response = _result(request_id, result.as_published())
+        response = _result(request_id, self._envelope(result.text, result.is_error))
         if result.is_internal:
             response.headers[INTERNAL_ERROR_HEADER] = "true"
         return response

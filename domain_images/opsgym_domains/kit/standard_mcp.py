@@ -46,7 +46,7 @@ def _server(domain: Domain, version: str, call: Call) -> Server[Any]:
     """
     tools = [
         mcp.Tool.model_validate(listed(tool, results=False) | {"annotations": _hints(tool)})
-        for tool in domain.toolbox.tools.values()
+        for tool in domain.toolbox.listed
     ]
 
     async def list_tools(

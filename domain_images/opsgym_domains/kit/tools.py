@@ -147,6 +147,12 @@ class Toolbox:
             raise ValueError(f"tool {tool.name} is declared twice")
         self.tools[tool.name] = tool
 
+    @property
+    def listed(self) -> Sequence[Tool]:
+        """The tools in the order of `tools/list`: that of the shapes, which is the published one, then others."""
+        places = {name: place for place, name in enumerate(self._shapes)}
+        return sorted(self.tools.values(), key=lambda tool: places.get(tool.name, len(places)))
+
     def describe(self, overlay: Mapping[str, str]) -> None:
         """Replaces descriptions, for instance by the published ones to compare results.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from opsgym_domains.kit.gym import Gym
-from opsgym_domains.teams.graph import Shown, context, filters, loaded, picked, reduced
+from opsgym_domains.teams.graph import Shown, context, filters, loaded, picked_in_own_order, reduced
 from opsgym_domains.teams.odata import Columns, Expansion, Related, parse_expand, parse_select
 from opsgym_domains.teams.tables import App, InstalledApp, Team
 from opsgym_domains.teams.toolbox import tool
@@ -31,9 +31,9 @@ INSTALLED_COLUMNS: Columns = {
 def _shown(app: App) -> Shown:
     return {
         "id": app.app_id,
-        "externalId": app.external_id,
-        "displayName": app.display_name,
         "distributionMethod": app.distribution_method,
+        "displayName": app.display_name,
+        "externalId": app.external_id,
     }
 
 
@@ -70,7 +70,8 @@ async def list_teams_apps(
     return {
         "@odata.context": context("appCatalogs/teamsApps"),
         "value": [
-            picked(_shown(app), names) | {name: reduced([_app_definition(app)], one) for name, one in expanded.items()}
+            picked_in_own_order(_shown(app), names)
+            | {name: reduced([_app_definition(app)], one) for name, one in expanded.items()}
             for app in apps
         ],
     }
@@ -140,4 +141,6 @@ def _listed(app: InstalledApp, names: Sequence[str] | None, expanded: Mapping[st
     """An installed app; what is related to it shows only where it is expanded, also if it is selected."""
     related = {"teamsApp": _installed_app(app), "teamsAppDefinition": _installed_definition(app)}
     own = None if names is None else [name for name in names if name not in related]
-    return picked(_installed(app), own) | {name: reduced(related[name], one) for name, one in expanded.items()}
+    return picked_in_own_order(_installed(app), own) | {
+        name: reduced(related[name], one) for name, one in expanded.items()
+    }

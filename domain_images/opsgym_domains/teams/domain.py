@@ -15,7 +15,7 @@ from opsgym_domains.teams.toolbox import TOOLBOX
 from opsgym_domains.teams.visibility import of_organisation
 
 # isort: off
-# Importing the modules declares their tools; this is the order in which agents see them.
+# Importing the modules declares their tools; pages list tools in this order.
 from opsgym_domains.teams import (  # noqa: F401 - see above
     users,
     chats,

@@ -32,20 +32,20 @@ _FACETS = {
     "video": "microsoft.graph.video",
 }
 """Facets of an item of a drive, which the published server shows empty."""
-_LISTS = {
+_RELATED = {
     "activities": "microsoft.graph.itemActivity",
+    "analytics": "microsoft.graph.itemAnalytics",
     "children": "microsoft.graph.driveItem",
+    "createdByUser": "microsoft.graph.user",
+    "lastModifiedByUser": "microsoft.graph.user",
     "permissions": "microsoft.graph.permission",
+    "retentionLabel": "microsoft.graph.itemRetentionLabel",
     "subscriptions": "microsoft.graph.subscription",
     "thumbnails": "microsoft.graph.thumbnailSet",
     "versions": "microsoft.graph.driveItemVersion",
 }
-_RELATED = {
-    "analytics": "microsoft.graph.itemAnalytics",
-    "createdByUser": "microsoft.graph.user",
-    "lastModifiedByUser": "microsoft.graph.user",
-    "retentionLabel": "microsoft.graph.itemRetentionLabel",
-}
+_LISTS = frozenset({"activities", "children", "permissions", "subscriptions", "thumbnails", "versions"})
+"""Related resources that are lists."""
 
 
 @tool(row=FilesFolder)
@@ -62,11 +62,15 @@ async def get_files_folder(gym: Gym, team_id: str, channel_id: str) -> Shown:
         raise ToolError("FILES_FOLDER_NOT_FOUND", message, "channelId")
     return {
         **_item(folder),
-        **{name: {"@odata.type": kind} for name, kind in (_FACETS | _RELATED).items()},
-        **{name: [{"@odata.type": kind}] for name, kind in _LISTS.items()},
+        **{name: _empty(name, kind) for name, kind in (_FACETS | _RELATED).items()},
         # The published server names itself here; every other context is Graph's.
         "@odata.context": f"http://localhost:8005/v1.0/$metadata#drives('{folder.drive_id}')/items/$entity",
     }
+
+
+def _empty(name: str, kind: str) -> Shown | list[Shown]:
+    typed = {"@odata.type": kind}
+    return [typed] if name in _LISTS else typed
 
 
 def _item(folder: FilesFolder) -> Shown:

@@ -38,7 +38,9 @@ def as_columns(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_message(message: Message) -> Shown:
-    """A message, in the order that both kinds share."""
+    """A message; the two kinds show where a message of a channel belongs at different places."""
+    channel = {"channelIdentity": loaded(message.channel_identity_json)}
+    chat_id = message.chat_id if isinstance(message, ChatMessage) else None
     is_deleted = message.deleted_datetime is not None
     body = loaded(message.body_json, {})
     return {
@@ -52,15 +54,16 @@ def shown_message(message: Message) -> Shown:
         "deletedDateTime": shown_time(message.deleted_datetime),
         "subject": message.subject,
         "summary": message.summary,
-        "chatId": message.chat_id if isinstance(message, ChatMessage) else None,
+        "chatId": chat_id,
         "importance": message.importance,
         "locale": message.locale,
         "webUrl": message.web_url,
+        **(channel if chat_id else {}),
         "policyViolation": loaded(message.policy_violation_json),
         "eventDetail": loaded(message.event_detail_json),
         "from": loaded(message.from_json),
         "body": {**body, "content": ""} if is_deleted else body,
-        "channelIdentity": loaded(message.channel_identity_json),
+        **({} if chat_id else channel),
         "attachments": loaded(message.attachments_json, []),
         "mentions": loaded(message.mentions_json, []),
         "reactions": loaded(message.reactions_json, []),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsgym_domains.kit.errors import InvalidArguments, ToolError, Unidentified
-from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_json
+from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indented_json, with_text_only
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing."""
@@ -25,7 +25,7 @@ class PlainRefusal(ToolError):
 def _result(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return DONE if value is None else to_json(value)
+    return DONE if value is None else to_indented_json(value)
 
 
 def _refusal(_tool: str, error: Refusal) -> str:
@@ -41,7 +41,7 @@ def _refusal(_tool: str, error: Refusal) -> str:
 
 def _written(code: str, message: str, details: list[dict[str, str]]) -> str:
     text = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
-    return to_json({"error": {"code": code, "message": text, "details": details}})
+    return to_indented_json({"error": {"code": code, "message": text, "details": details}})
 
 
 def _graph_code(error: ToolError) -> str:
@@ -54,5 +54,5 @@ def _graph_code(error: ToolError) -> str:
     return "Conflict" if error.code.startswith("DUPLICATE_") else "BadRequest"
 
 
-GRAPH = ResponseStyle(result_text=_result, refusal=_refusal)
+GRAPH = ResponseStyle(result_text=_result, refusal=_refusal, envelope=with_text_only)
 """The published server's style."""

@@ -7,7 +7,17 @@ from typing import Any
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
 from opsgym_domains.teams.channels import TAB_ORDER, channel_of, shown_tab
-from opsgym_domains.teams.graph import BASE, Shown, bound, context, dumped, filters, loaded, picked, reduced
+from opsgym_domains.teams.graph import (
+    BASE,
+    Shown,
+    bound,
+    context,
+    dumped,
+    filters,
+    loaded,
+    picked_in_own_order,
+    reduced,
+)
 from opsgym_domains.teams.memberships import new_hex
 from opsgym_domains.teams.odata import Columns, Related, parse_expand, parse_select
 from opsgym_domains.teams.result_formats import PlainRefusal
@@ -87,7 +97,7 @@ async def list_tabs_in_channel(
     return {
         "@odata.context": context(f"teams('{team_id}')/channels('{channel_id}')/{collection}"),
         "@odata.count": len(shown),
-        "value": [picked(tab, names) for tab in shown],
+        "value": [picked_in_own_order(tab, names) for tab in shown],
     }
 
 

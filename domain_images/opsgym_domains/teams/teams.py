@@ -68,14 +68,16 @@ def shown_team(team: Team, tenant: str | None) -> Shown:
     }
 
 
-_OF_ONE = ("classSettings", "summary", "members", "channels", "installedApps")
-"""Properties that a team shows only alone."""
+_LISTED = (
+    "id", "displayName", "description", "visibility", "specialization", "isArchived", "webUrl", "createdDateTime",
+    "internalId", "classification", "tenantId", "memberSettings", "guestSettings", "messagingSettings", "funSettings",
+)  # fmt: skip
 
 
 def listed_team(team: Team, tenant: str | None) -> Shown:
     """A team in a list."""
-    left_out = (*_OF_ONE, "incomingChannels")
-    shown = {name: value for name, value in shown_team(team, tenant).items() if name not in left_out}
+    whole = shown_team(team, tenant)
+    shown = {name: whole[name] for name in _LISTED}
     related = {
         "discoverySettings": loaded(team.discovery_settings),
         "incomingChannels": loaded(team.incoming_channels),
