@@ -9,6 +9,7 @@ import pytest
 from pyarrow import parquet
 from tests.cli.world import World, row
 from tests.itsm.seed import SEED
+from tests.support.published_harness import load_as_harness
 
 from opsgym.taskexport.dataset import PUBLISHED_COLUMNS
 from opsgym.taskexport.published import HARNESS
@@ -50,6 +51,7 @@ def test_an_exported_suite_has_rows_seeds_and_a_list_of_what_is_missing(world: W
     assert "plain: verifiers[1] (answers): the published harness matches no patterns with the answer" in err
     assert "amended (not exported): events" in err
     made = json.loads((world.folder / "published/oracle/plain.json").read_text())
+    load_as_harness(made)
     assert [verifier["verifier_type"] for verifier in made["verifiers"]] == ["database_state"] * 2
     assert (world.folder / "published" / made["gym_servers_config"][0]["seed_database_file"]).read_text() == SEED
     assert set(json.loads((world.folder / "published/left_out.json").read_text())) == {"plain", "amended"}

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 from tests.domains.declaration import SOAK
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import Ending, Play, play_all, tool_of
 from tests.suites.proofs import LARGE_SEEDS, Case, case_of, failing_plays, gold, right_plays, tasks
+from tests.support.published_harness import load_as_harness
 
 from opsgym.taskexport.published import Exported, GymSeed, exported, seed_rows
+from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.days import instant
-from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
+from opsgym_api.tasks.task import GymServer, Task
 from opsgym_domains import registry
 
 DOMAINS = ("itsm", "csm", "calendar", "hr", "email", "teams", "drive", "hybrid")
-EVERY = 1 if SOAK else 25
+EVERY = 1 if SOAK else 10
 """One task in so many is played, all with OPSGYM_SOAK=1; neighbours are similar."""
+UNJUDGED = "verifiers: an agent that does nothing passes those that are left"
 NOW = instant("2026-11-16T10:00:00")
 
 
 @cache
 def seed_of(domain_name: str, name: str) -> GymSeed:
     domain = registry.load(domain_name)
-    return GymSeed(domain, seed_rows(domain, domain.seeds[name](), NOW), f"{name}.sql")
+    return GymSeed(domain, seed_rows(domain, domain.seeds[name](), NOW), f"{name}.sql", NOW)
 
 
 def export(task: Task) -> Exported:
@@ -42,7 +49,7 @@ def plays(case: Case) -> list[Play]:
         Play(f"without call {place}", [*case.draft.gold[:place], *case.draft.gold[place + 1 :]], case.draft.answer)
         for place in writes[:3]
     ]
-    return [gold(case), *right_plays(case), *failing_plays(case), *without]
+    return [gold(case), Play("nothing", [], ""), *right_plays(case), *failing_plays(case), *without]
 
 
 def sampled(domain: str) -> list[str]:
@@ -52,6 +59,8 @@ def sampled(domain: str) -> list[str]:
         for _, _, task in tasks().values()
         if task.domain == domain
         and not (task.events or task.days)
+        and task.access is Access.PUBLISHED
+        and task.feasible
         and task.gym_servers_config[0].seed_database_file not in LARGE_SEEDS
     ]
     return [task.task_id for task in of_domain if '"matches"' not in task.model_dump_json()][::EVERY]
@@ -64,15 +73,26 @@ def sampled(domain: str) -> list[str]:
 )
 def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: str) -> None:
     case = case_of(task_id)
-    row = export(case.task).row
-    assert row is not None
-    both = [*(verifier.model_dump(mode="json") for verifier in case.task.verifiers), *row["verifiers"]]
+    result = export(case.task)
+    if result.row is None:
+        assert UNJUDGED in result.left_out
+        return
+    row = result.row
+    load_as_harness(row)
+    own = {of_row["mcp_server_name"]: one.mcp_server_name for of_row, one in servers_of(row, case.task)}
+    exported_verifiers = [{**one, "gym_name": own[one["gym_name"]]} for one in row["verifiers"]]
+    both = [*(verifier.model_dump(mode="json") for verifier in case.task.verifiers), *exported_verifiers]
     judged = Task.model_validate({**case.task.model_dump(mode="json"), "verifiers": both})
     endings = play_all(gyms, judged, plays(case))
     assert [_passed(ending, "database_state") for ending in endings] == [
         _passed(ending, "state_difference") for ending in endings
     ], [ending.label for ending in endings]
-    assert _passed(endings[0], "database_state")
+    assert [_passed(ending, "database_state") for ending in endings[:2]] == [True, False]
+
+
+def servers_of(row: Mapping[str, Any], task: Task) -> Iterator[tuple[Mapping[str, Any], GymServer]]:
+    """Gym servers of an exported row, each with the task's own."""
+    return zip(row["gym_servers_config"], task.gym_servers_config, strict=True)
 
 
 def _passed(ending: Ending, kind: str) -> bool:
@@ -86,6 +106,32 @@ def test_what_the_published_form_cannot_say_is_named() -> None:
     assert any("regular expression" in missing for missing in result.left_out)
 
 
+@pytest.mark.parametrize(
+    ("of_interest", "reason"),
+    [
+        (lambda task: task.access is Access.STRICT, "access: a published row cannot require access strict"),
+        (lambda task: not task.feasible and task.access is Access.PUBLISHED, UNJUDGED),
+    ],
+    ids=["strict", "infeasible"],
+)
+def test_a_task_that_would_be_another_one_is_left_out(of_interest: Callable[[Task], bool], reason: str) -> None:
+    plain = (task for _, _, task in tasks().values() if not (task.events or task.days) and of_interest(task))
+    for task in itertools.islice(plain, 0, 60, 20):
+        result = export(task)
+        assert result.row is None, task.task_id
+        assert reason in result.left_out
+
+
+@pytest.mark.parametrize("domain", PUBLISHED_SERVERS)
+def test_an_exported_row_names_the_published_server(domain: str) -> None:
+    rows = (export(case_of(task_id).task).row for task_id in sampled(domain))
+    row = next(row for row in rows if row is not None)
+    (server,) = row["gym_servers_config"]
+    published = PUBLISHED_SERVERS[domain]
+    assert (server["mcp_server_name"], server["mcp_server_url"]) == (published.name, published.url)
+    assert {verifier.get("gym_name", published.name) for verifier in row["verifiers"]} == {published.name}
+
+
 def test_tasks_with_events_are_not_exported() -> None:
     task = next(task for _, _, task in tasks().values() if task.events)
     result = export(task)
@@ -97,4 +143,4 @@ def test_tasks_of_several_days_are_not_exported() -> None:
     task = next(task for _, _, task in tasks().values() if task.days and not task.events)
     result = export(task)
     assert result.row is None
-    assert result.left_out == [f"days: a published row has one day, and the task has {len(task.days) + 1}"]
+    assert f"days: a published row has one day, and the task has {len(task.days) + 1}" in result.left_out

@@ -73,7 +73,7 @@ class SuiteExporter:
             raise InputError(task.task_id, [Problem("gym_servers_config", problem)]) from None
         file = f"{server.domain}-{Path(server.seed_database_file.removeprefix('builtin:')).stem}.sql"
         self._write(f"{SEED_FOLDER}/{file}", sql)
-        return GymSeed(domain, rows, file)
+        return GymSeed(domain, rows, file, self.now)
 
     def _write(self, name: str, text: str) -> None:
         write_file(self.out, name, (text + ("" if text.endswith("\n") else "\n")).encode())
