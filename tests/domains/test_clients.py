@@ -48,7 +48,7 @@ async def test_the_sdks_client_lists_every_tool(gym: Gym, declared: DomainDeclar
     assert {tool.name: tool.input_schema for tool in listed} == {
         tool.name: tool.input_schema for tool in declared.tools.values()
     }
-    assert [tool.description for tool in listed] == [tool.description for tool in declared.tools.values()]
+    assert [tool.description for tool in listed] == [tool.description for tool in declared.domain.toolbox.listed]
 
 
 @pytest.mark.anyio
@@ -115,7 +115,9 @@ def test_a_plain_client_gets_plain_json_from_initialize_to_tools_call(
         assert (accepted.status_code, accepted.content) == (202, b"")
     listed = post(gym, {"id": "two", "method": "tools/list"}).json()
     assert listed["id"] == "two"
-    assert [tool["name"] for tool in listed["result"]["tools"]] == list(declared.tools)
+    assert [tool["name"] for tool in listed["result"]["tools"]] == [
+        tool.name for tool in declared.domain.toolbox.listed
+    ]
     assert [tool.get("outputSchema") for tool in listed["result"]["tools"]] == [
         tool.output_schema if declared.domain.lists_results else None for tool in declared.tools.values()
     ]
