@@ -24,6 +24,8 @@ class Exit(IntEnum):
     """The run's gate says INCONCLUSIVE: no condition fails, but there are too few trials to decide all of them."""
     QUOTA = 5
     """The quota or credit of a model's account is used up: the run stopped before all trials were run."""
+    HELD = 6
+    """Another process plays the run: nothing was started."""
     FAULT = 70
     """A bug in opsgym."""
     INTERRUPTED = 130

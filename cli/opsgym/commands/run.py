@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,6 +22,7 @@ from opsgym.formats.gate_text import gate_text
 from opsgym.formats.score_table import console, print_summary, summary_json
 from opsgym.local.display import Display, display_for
 from opsgym.local.inputs import RunInputs, read_inputs
+from opsgym.local.lease import Lease, RunHeldError, held
 from opsgym.local.logs import logging_to
 from opsgym.local.metrics import MetricsOptions, RunMetrics, exposed
 from opsgym.local.plan import LocalPlan, PriorState, plan_local
@@ -114,8 +116,12 @@ def run(request: RunRequest) -> int:
         return dry_run(inputs, store, as_json=request.as_json)
     ledger = local_ledger(inputs.spec)
     metrics = RunMetrics(inputs, store, ledger)
-    with exposed(metrics, request.metrics):
-        return _Invocation(request, inputs, store, ledger, metrics).run()
+    try:
+        with held(store, run_id, partial(click.echo, err=True)) as lease, exposed(metrics, request.metrics):
+            return _Invocation(request, inputs, store, ledger, metrics, lease).run()
+    except RunHeldError as error:
+        click.echo(str(error), err=True)
+        return Exit.HELD
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,7 @@ class _Invocation:
     store: Store
     ledger: AttemptLedger
     metrics: RunMetrics
+    lease: Lease
 
     @property
     def clear(self) -> Store:
@@ -140,6 +147,9 @@ class _Invocation:
         for note in self.inputs.notes:
             click.echo(note, err=True)
         result = self._run_trials(self._open_run(), baseline)
+        if self.lease.lost:
+            click.echo(f"stopped: another process took over run {self.inputs.run_id} and goes on with it", err=True)
+            return Exit.HELD
         if result.signal is None:
             self._compact()
         rows = with_records(load_rows(self.store, self.inputs.run_id), result.records.values())
@@ -202,7 +212,16 @@ class _Invocation:
         rounds = Rounds(inputs, self.store, baseline, grow) if due_look(record) else None
         note = self.metrics.note if request.metrics.enabled else None
         local = LocalRun(
-            inputs, plan, prior, self.store, self.ledger, display, request.concurrency, note=note, rounds=rounds
+            inputs,
+            plan,
+            prior,
+            self.store,
+            self.ledger,
+            display,
+            request.concurrency,
+            note=note,
+            rounds=rounds,
+            lease=self.lease,
         )
         display.open()
         try:

@@ -10,14 +10,16 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
 from opsgym.formats.numbers import dollars
 from opsgym.local.budget_gate import BudgetGate
 from opsgym.local.display import Display
 from opsgym.local.gym_servers import GymLostError, GymServers
 from opsgym.local.inputs import RunInputs
+from opsgym.local.lease import HeldGate, Lease
 from opsgym.local.monitor import EpisodeMonitor, MonitoredGate
 from opsgym.local.plan import LocalPlan, PriorState, UnrunnableTrial
 from opsgym.local.rounds import Rounds
@@ -38,6 +40,7 @@ from opsgym_runner.job import Job
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.runner import Runner, RunnerEvent
+from opsgym_runner.start_gate import StartGate
 from opsgym_runner.tracing.tracer import start_tracing
 
 FIRST_ANSWER_S = 20.0
@@ -71,6 +74,7 @@ class LocalRun:
         concurrency: Episodes at the same time; None for what the models allow together, `MAX_CONCURRENCY` at most.
         monitor: Observes episodes step by step; None runs them unobserved.
         rounds: The rounds of the run; None if no further round can follow.
+        lease: The term in which this process holds the run; None if no other process can play it.
         note: Adds a record to the ledger as an attempt starts, continues and ends; must not block. None for
             `ledger.record`.
     """
@@ -87,6 +91,7 @@ class LocalRun:
         monitor: EpisodeMonitor | None = None,
         note: Callable[[AttemptRecord], object] | None = None,
         rounds: Rounds | None = None,
+        lease: Lease | None = None,
     ) -> None:
         self._inputs = inputs
         self._plan = plan
@@ -97,6 +102,7 @@ class LocalRun:
         self._monitor = monitor
         self._note = note or ledger.record
         self._rounds = rounds
+        self._lease = lease
         self._keys = RunKeys(inputs.run_id)
         self._records: dict[TrialId, AttemptRecord] = {}
         self._used_up: list[str] = []
@@ -113,6 +119,8 @@ class LocalRun:
             self._display.note(f"starting gym servers: {', '.join(domains)}")
         async with GymServers(domains, self._display.note) as gyms:
             work = asyncio.create_task(self._run_trials(gyms))
+            if self._lease is not None:
+                self._lease.on_loss(partial(asyncio.get_running_loop().call_soon_threadsafe, work.cancel))
             with _cancelled_by_signals(work, self._display) as received:
                 await asyncio.wait({work})
             try:
@@ -120,7 +128,7 @@ class LocalRun:
             except GymLostError as error:
                 self._display.note(str(error))
             except asyncio.CancelledError:
-                pass  # by a signal, which the result names
+                pass  # by a signal, which the result names, or since the lease is lost
         return LocalResult(self._records, received[0] if received else None, self._used_up)
 
     async def _run_trials(self, gyms: GymServers) -> None:
@@ -132,11 +140,12 @@ class LocalRun:
             starting.append(asyncio.to_thread(load_litellm))  # takes seconds, as the start of a gym server does
         await asyncio.gather(*starting)
         budget_gate = BudgetGate(self._ledger, self._inputs.spec.budget)
-        monitor = self._monitor
+        monitor, lease = self._monitor, self._lease
+        gate: StartGate = budget_gate if lease is None else HeldGate(budget_gate, lease)
         with start_tracing() as tracing:
             async with Runner(
                 self._store,
-                gate=budget_gate if monitor is None else MonitoredGate(budget_gate, monitor),
+                gate=gate if monitor is None else MonitoredGate(gate, monitor),
                 on_event=self._on_event,
                 on_transcript=None if monitor is None else monitor.on_transcript,
                 tracing=tracing,
@@ -150,7 +159,7 @@ class LocalRun:
                         await gyms.ready(domains_of(planned.task))
                     except GymLostError as error:
                         return await self._write_unrun(_gym_lost(planned, error))
-                    return await runner.run(self._job(planned, number, gyms))
+                    return await runner.run(self._job(planned, await self._begin(planned, number), gyms))
 
                 scheduler = Scheduler(
                     attempt,
@@ -239,6 +248,31 @@ class LocalRun:
 
         await asyncio.gather(*(record(trial) for trial in trials))
 
+    async def _begin(self, planned: PlannedTrial, number: int) -> int:
+        """Puts the first record of an attempt; its number, which may be higher than the given one."""
+        record = AttemptRecord(
+            run=self._inputs.run_id,
+            cell=planned.cell,
+            task_id=planned.task.task_id,
+            trial=planned.trial,
+            attempt=number,
+            timings=Timings(started_at=now_text()),
+        )
+        with suppress(StoreError):  # the runner's own write meets it next, and ends the attempt
+            record = await self._put_new(record)
+        return record.attempt
+
+    async def _put_new(self, record: AttemptRecord) -> AttemptRecord:
+        """Puts a record of an attempt under its number, or the next that no process has used.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        keys = self._keys.trial(record.cell, record.task_id, record.trial)
+        while not await asyncio.to_thread(self._store.put_once, keys.attempt(record.attempt), record.to_json()):
+            record = replace(record, attempt=record.attempt + 1)
+        return record
+
     async def _write_unrun(self, trial: UnrunnableTrial) -> AttemptRecord:
         """Records an attempt that did not reach the runner."""
         record = AttemptRecord(
@@ -252,11 +286,10 @@ class LocalRun:
             message=trial.message,
             timings=Timings(started_at=now_text()),
         )
+        with self._store_errors_shown():
+            record = await self._put_new(record)
         self._note(record)
         self._add_result(record)
-        key = self._keys.trial(trial.cell, trial.task_id, trial.trial).attempt(record.attempt)
-        with self._store_errors_shown():
-            await asyncio.to_thread(self._store.put, key, record.to_json())
         return record
 
     async def _publish(self, control: Control) -> None:

@@ -27,7 +27,7 @@ SEALED_MESSAGE = "the text is sealed with the run's held-out seed"
 ENDPOINT_SAYS = "the endpoint's error: "
 """In a message about a model: what follows was composed by the model's provider or client, who may quote the prompt."""
 SEALED_ERROR = "the endpoint's error is sealed with the run's held-out seed"
-_CLEAR_FOLDERS = ("looks", "catalogues", "chunks", "report")
+_CLEAR_FOLDERS = ("lease", "looks", "catalogues", "chunks", "report")
 CLEAR_FIELDS = frozenset(
     {
         *("version", "run", "cell", "task_id", "trial", "attempt", "profile", "outcome", "reason", "score"),

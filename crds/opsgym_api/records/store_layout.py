@@ -57,6 +57,15 @@ class RunKeys:
         return f"{self.root}report/"
 
     @property
+    def leases(self) -> str:
+        """Prefix of the terms of the lease by which one machine's process holds the run."""
+        return f"{self.root}lease/"
+
+    def lease(self, term: int) -> str:
+        """A term of the lease, by its number from 1; put once, and then rewritten by the process that put it."""
+        return f"{self.leases}{term}.json"
+
+    @property
     def suite_index(self) -> str:
         """The frozen suite's rows in short; written after everything else of the suite."""
         return f"{self.root}suite/index.json"
