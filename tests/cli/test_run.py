@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,10 +15,12 @@ import pytest
 from moto.server import ThreadedMotoServer
 from tests.cli.pages import read_report
 from tests.cli.world import HeldModel, World, end, gone, gym_of, gyms_of, postgres_of, row, until
+from tests.contracts.test_store import Faulty
 from tests.support.processes import descendants
 
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
 
 shares_a_run = pytest.mark.xdist_group("finished run")
@@ -349,6 +352,32 @@ def test_an_inconclusive_gate_has_its_own_exit_code_and_names_its_baseline(desk:
     (judged,) = {run for run in desk.store.folders("runs") if run != good}
     record = GateRecord.model_validate_json(desk.store.get(RunKeys(judged).gate_json) or b"")
     assert (record.run, record.verdict, record.baseline, record.regression) == (judged, "INCONCLUSIVE", good, 0.0)
+
+
+def test_a_run_counts_as_the_newest_although_an_earlier_one_was_dated_by_a_clock_that_was_ahead(desk: World) -> None:
+    desk.write_suite([row("a")])
+    desk.write_run({"gold": {"model": "replay/gold"}})
+    first = json.loads(desk.inline("run", "run.yaml", "--format", "json").stdout)["run"]
+    record = RunRecord.model_validate_json(desk.store.get(RunKeys(first).run_json) or b"")
+    ahead = record.model_copy(update={"created_at": "2999-01-01T00:00:00Z"})
+    desk.store.put(RunKeys(first).run_json, ahead.model_dump_json().encode())
+    fresh = desk.inline("run", "run.yaml", "--format", "json", "--fresh")
+    assert "dated 2999-01-01T00:00:01Z, just after the newest run of demo" in fresh.stderr
+    newest = json.loads(desk.inline("results", "demo", "--format", "json").stdout)["run"]
+    assert newest == json.loads(fresh.stdout)["run"] == f"{first}-2"
+
+
+def test_a_bucket_whose_server_ignores_conditions_is_refused_before_anything_starts(
+    desk: World, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write_suite([row("a")])
+    desk.write_run({"gold": {"model": "replay/gold"}})
+    with Faulty("PUT", "plain", times=1000).serving(os.environ["AWS_ENDPOINT_URL_S3"]) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+        refused = desk.inline("run", "run.yaml", "--store", bucket)
+    assert refused.returncode == 2
+    assert "ignores conditional writes; results could be overwritten: use a store that honours" in refused.stderr
+    assert "starting gym servers" not in refused.stderr
 
 
 def test_results_can_go_to_a_bucket(desk: World, bucket: str) -> None:

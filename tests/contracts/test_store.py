@@ -14,18 +14,20 @@ import textwrap
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import boto3
+import httpx
 import pytest
 from pydantic import SecretStr
 
 from opsgym_api.errors import InputError
-from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.base import Store, StoreError, write_once_problem
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access, S3Store
@@ -422,6 +424,7 @@ def _refusing(status: int, code: str) -> Iterator[str]:
 def test_a_refusal_is_named_by_code_and_status_and_never_with_the_keys(
     s3_endpoint: str, monkeypatch: pytest.MonkeyPatch, status: int, code: str, advice: str
 ) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     with _refusing(status, code) as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
         for call in _s3_calls(S3Store("bucket")):
@@ -432,9 +435,129 @@ def test_a_refusal_is_named_by_code_and_status_and_never_with_the_keys(
             assert "access-key-that" not in text
 
 
-def test_another_writer_in_mid_write_counts_as_written_already(
-    s3_endpoint: str, monkeypatch: pytest.MonkeyPatch
+@dataclass
+class Faulty:
+    """An S3 server in front of the tests' own: it plays a fault for requests whose method and key match, some times."""
+
+    method: str
+    fault: tuple[int, str] | str
+    """Status and code of an error; `cut` for a body that ends early; `plain` for a write that ignores its condition."""
+    times: int
+    before_fault: Callable[[], object] = lambda: None
+    requests: int = 0
+    """Requests that matched."""
+
+    @contextmanager
+    def serving(self, upstream: str) -> Iterator[str]:
+        outer = self
+
+        class Proxy(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _pass_on(self) -> None:
+                content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                matches = self.command == outer.method
+                outer.requests += matches
+                faulty = matches and outer.requests <= outer.times
+                if faulty:
+                    outer.before_fault()
+                if faulty and isinstance(outer.fault, tuple):
+                    status, code = outer.fault
+                    return self._answer(status, f"<Error><Code>{code}</Code><Message>m</Message></Error>".encode())
+                unsent = {"host", "if-none-match"} if faulty and outer.fault == "plain" else {"host"}
+                headers = {name: value for name, value in self.headers.items() if name.lower() not in unsent}
+                answer = httpx.request(self.command, f"{upstream}{self.path}", headers=headers, content=content)
+                if faulty and outer.fault == "cut":
+                    self.close_connection = True
+                    return self._answer(answer.status_code, answer.content[:-1], cut=1)
+                return self._answer(answer.status_code, answer.content)
+
+            def _answer(self, status: int, body: bytes, cut: int = 0) -> None:
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body) + cut))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_PUT = _pass_on  # noqa: N815 - http.server looks these names up
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{server.server_port}"
+            finally:
+                server.shutdown()
+                thread.join()
+
+
+@pytest.fixture
+def faulty(s3_endpoint: str, bucket: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Faulty], S3Store]]:
+    """Opens the tests' bucket behind a server with a fault; nothing waits."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with ExitStack() as servers:
+        yield lambda fault: S3Store(bucket, "p", S3Access(servers.enter_context(fault.serving(s3_endpoint))))
+
+
+CONFLICTS = [(409, "ConditionalRequestConflict"), (409, "OperationAborted")]
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_a_conflict_of_conditional_writes_is_repeated_while_the_object_is_absent(
+    faulty: Callable[[Faulty], S3Store], conflict: tuple[int, str]
 ) -> None:
-    with _refusing(409, "ConditionalRequestConflict") as endpoint:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
-        assert S3Store("bucket").put_once("k", b"x") is False
+    store = faulty(Faulty("PUT", conflict, times=3))
+    assert store.put_once("k", b"mine") is True
+    assert store.get("k") == b"mine"
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_a_conflict_with_a_writer_that_won_keeps_its_object(
+    faulty: Callable[[Faulty], S3Store], bucket: str, conflict: tuple[int, str]
+) -> None:
+    other = S3Store(bucket, "p")
+    store = faulty(Faulty("PUT", conflict, times=1, before_fault=lambda: other.put("k", b"theirs")))
+    assert store.put_once("k", b"mine") is False
+    assert store.get("k") == b"theirs"
+
+
+def test_a_conflict_without_end_is_an_error_and_not_an_object(faulty: Callable[[Faulty], S3Store]) -> None:
+    store = faulty(Faulty("PUT", CONFLICTS[0], times=1000))
+    with pytest.raises(StoreError, match=r"repeat later \(ConditionalRequestConflict, HTTP 409\)"):
+        store.put_once("k", b"mine")
+
+
+def test_an_answer_that_breaks_off_is_requested_again(faulty: Callable[[Faulty], S3Store]) -> None:
+    store = faulty(Faulty("GET", "cut", times=2))
+    store.put("k", b"content")
+    assert store.get("k") == b"content"
+    broken = faulty(Faulty("GET", "cut", times=1000))
+    with pytest.raises(StoreError, match="cannot access k"):
+        broken.get("k")
+
+
+@pytest.mark.parametrize("busy", [(503, "SlowDown"), (503, ""), (429, "TooManyRequests"), (500, "InternalError")])
+def test_a_busy_server_is_asked_for_longer_than_boto3_does(
+    faulty: Callable[[Faulty], S3Store], busy: tuple[int, str]
+) -> None:
+    times = 5 if busy[0] == 429 else 10  # which boto3 does not repeat
+    store = faulty(Faulty("PUT", busy, times))
+    assert store.put_once("k", b"x") is True
+    reader = faulty(Faulty("GET", busy, times))
+    assert reader.get("k") == b"x"
+    lister = faulty(Faulty("GET", busy, times))
+    assert list(lister.keys("")) == ["k"]
+
+
+@pytest.mark.parametrize("code", ["RequestTimeTooSkewed", "RequestExpired"])
+def test_a_wrong_clock_is_named_with_the_remedy(faulty: Callable[[Faulty], S3Store], code: str) -> None:
+    with pytest.raises(StoreError, match="this machine's clock differs from the server's by too much; set it"):
+        faulty(Faulty("PUT", (403, code), times=1000)).put("k", b"x")
+
+
+def test_a_store_that_ignores_or_refuses_conditions_is_named(faulty: Callable[[Faulty], S3Store], store: Store) -> None:
+    assert write_once_problem(store, "probe") == ""
+    ignoring = write_once_problem(faulty(Faulty("PUT", "plain", times=1000)), "probe")
+    assert ignoring.startswith("ignores conditional writes; results could be overwritten: use a store that honours")

@@ -21,7 +21,7 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.task import Task
 from opsgym_core.common.logs import configure_logs
 from opsgym_core.planning.select import select_tasks
-from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.base import Store, StoreError, write_once_problem
 from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.tool_counts import tool_problems
@@ -43,7 +43,6 @@ from opsgym_runner.replay.flaky import flaky_problems
 from opsgym_runner.replay.scripts import read_recording
 
 _CONTAINERS = 2  # containers of the pod: the one that writes a built-in suite, and this one
-_PROBE = b"opsgym writes each result once\n"
 log = structlog.get_logger()
 
 
@@ -114,16 +113,8 @@ def check_store(store: Store, run: str) -> Iterator[Finding]:
     Raises:
         StoreError: The store cannot be written.
     """
-    key = RunKeys(run).probe
-    store.put(key, _PROBE)
-    advice = "results could be overwritten: use a store that honours If-None-Match on PutObject"
-    try:
-        overwritten = store.put_once(key, _PROBE)
-    except StoreError as error:
-        yield Finding(where=f"store {store.name}", problem=f"refuses conditional writes; {advice} ({error})")
-        return
-    if overwritten:
-        yield Finding(where=f"store {store.name}", problem=f"ignores conditional writes; {advice}")
+    if problem := write_once_problem(store, RunKeys(run).probe):
+        yield Finding(where=f"store {store.name}", problem=problem)
 
 
 def check_agents(agents: Sequence[Agent]) -> Iterator[Finding]:

@@ -32,6 +32,7 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import TrialRecord, VerifierResult
 from opsgym_api.records.run import RunRecord, is_held_out
 from opsgym_api.records.store_layout import RunKeys
+from opsgym_core.common.clock import now_text
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.objects import read_object
@@ -107,7 +108,8 @@ def _copy_recording(store: Store, run: RunRecord, trial: TrialSelection, folder:
 def _run_trial(inputs: RunInputs, store: Store, request: RepeatRequest) -> LocalResult:
     plan = plan_local(inputs, PriorState())
     frozen_suite(inputs).write(store, inputs.run_id)
-    store.put_once(RunKeys(inputs.run_id).run_json, run_record(inputs, plan).model_dump_json().encode())
+    record = run_record(inputs, plan, now_text())
+    store.put_once(RunKeys(inputs.run_id).run_json, record.model_dump_json().encode())
     ledger = local_ledger(inputs.spec)
     display = LineDisplay(Progress(plan.trials_by_cell, ledger, time.monotonic), sys.stderr)
     monitor = TranscriptPrinter(partial(write_line, sys.stdout), _prompt if request.step else None)

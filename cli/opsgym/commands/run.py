@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -40,25 +40,29 @@ from opsgym.local.rounds import Rounds
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym.local.webhook import notification_of, notify, webhook_of
 from opsgym.program import program
+from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
-from opsgym_core.common.clock import now_text
+from opsgym_core.common.clock import now_text, utc_now, utc_text
 from opsgym_core.gates.baseline import baseline_of, find_baseline
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.gates.stored_run import judge_stored_run
 from opsgym_core.planning.rounds import due_look
 from opsgym_core.planning.run_id import numbered_run_id
-from opsgym_core.results.load import load_record, load_rows
+from opsgym_core.results.load import creation_time, load_record, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
-from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.base import Store, StoreError, write_once_problem
 from opsgym_core.store.location import open_store
 from opsgym_core.store.sealed import without_seal
 from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.prices import known_prices
+
+AHEAD = timedelta(minutes=5)
+"""Difference of two machines' clocks that is worth a message."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,8 @@ def run(request: RunRequest) -> int:
     inputs = replace(inputs, run_id=run_id)
     if request.dry_run:
         return dry_run(inputs, store, as_json=request.as_json)
+    if "://" in request.store and (problem := write_once_problem(store, RunKeys(run_id).probe)):
+        raise InputError(store.name, [Problem("store", problem)])
     ledger = local_ledger(inputs.spec)
     metrics = RunMetrics(inputs, store, ledger)
     try:
@@ -184,7 +190,16 @@ class _Invocation:
         key = RunKeys(inputs.run_id).run_json
         if store.get(key) is None:
             frozen_suite(inputs).write(store, inputs.run_id)
-            record = run_record(inputs, plan_local(inputs, PriorState()))
+            now = utc_now()
+            created_at = creation_time(self.clear, inputs.name, now)
+            if created_at - now > AHEAD:
+                moment = utc_text(created_at, "seconds")
+                click.echo(
+                    f"this run is dated {moment}, just after the newest run of {inputs.name}, which is ahead of this "
+                    "machine's clock: one of the two clocks is wrong",
+                    err=True,
+                )
+            record = run_record(inputs, plan_local(inputs, PriorState()), utc_text(created_at, "milliseconds"))
             if store.put_once(key, record.model_dump_json().encode()):
                 return None
         return load_rows(store, inputs.run_id)

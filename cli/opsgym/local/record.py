@@ -15,7 +15,6 @@ from opsgym_api.records.attempt import AttemptRecord, TrialId
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_core.accounting.ledger import AttemptLedger
-from opsgym_core.common.clock import now_text
 from opsgym_core.planning.rounds import rounds_of
 from opsgym_core.results.compaction import compact
 from opsgym_core.results.frozen_suite import FrozenSuite
@@ -27,7 +26,7 @@ COMPACT_FROM = 1000
 """Trials from which on the records of a run are compacted; those of a smaller run are read in less than a second."""
 
 
-def run_record(inputs: RunInputs, plan: LocalPlan) -> RunRecord:
+def run_record(inputs: RunInputs, plan: LocalPlan, created_at: str) -> RunRecord:
     """The content of `run.json`."""
     return RunRecord(
         run=inputs.run_id,
@@ -40,7 +39,7 @@ def run_record(inputs: RunInputs, plan: LocalPlan) -> RunRecord:
         suite_digest=inputs.suite_digest,
         opsgym=version("opsgym"),
         versions=dict(inputs.versions),
-        created_at=now_text(),
+        created_at=created_at,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -164,6 +165,19 @@ def newest_run(store: Store, name: str, prefixes: tuple[str, ...] = ("",), other
     return _newest(
         store, name, [run for run in store.folders("runs") if run.startswith(prefixes) and run != other_than]
     )
+
+
+def creation_time(store: Store, name: str, now: datetime) -> datetime:
+    """The time that a new run of an EvalRun gets: now, or just after its newest run, so that it is the newest even if
+    an earlier one was dated by a clock that was ahead. A second, since times are compared as texts, some of which have
+    no fractions.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    heads = _heads(store, [run for run in store.folders("runs") if f".{name}." in f".{run}"])
+    earlier = [datetime.fromisoformat(head.created_at) for head in heads if head.name == name]
+    return max([now, *(moment + timedelta(seconds=1) for moment in earlier)])
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
+CONDITIONAL = "results could be overwritten: use a store that honours If-None-Match on PutObject"
+"""Advice for a store that cannot write once."""
 FREE_SPACE = "free space or name another store, then repeat: what is finished is not run again"
 """Advice for a store that is full."""
 
@@ -72,3 +74,24 @@ def require_key(store: str, key: str) -> str:
         problem = "a key is a relative path whose parts are not empty and do not begin with a dot"
         raise StoreError(store, repr(key), problem)
     return key
+
+
+def write_once_problem(store: Store, key: str) -> str:
+    """Why a store does not write an object only once; empty if it does.
+
+    Args:
+        store: The store.
+        key: Of an object that is written for this check.
+
+    Raises:
+        StoreError: The store cannot be written.
+    """
+    store.put(key, _PROBE)
+    try:
+        overwritten = store.put_once(key, _PROBE)
+    except StoreError as error:
+        return f"refuses conditional writes; {CONDITIONAL} ({error})"
+    return f"ignores conditional writes; {CONDITIONAL}" if overwritten else ""
+
+
+_PROBE = b"opsgym writes each result once\n"

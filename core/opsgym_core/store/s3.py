@@ -6,19 +6,33 @@ repeat what a server or botocore wrote: that may hold an endpoint's password.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
 from opsgym_api.errors import InputError, Problem
+from opsgym_core.common.backoff import Backoff
 from opsgym_core.store.base import FREE_SPACE, StoreError, require_key
 
 if TYPE_CHECKING:
+    from botocore.exceptions import BotoCoreError, ClientError
     from types_boto3_s3 import S3Client
+    from types_boto3_s3.type_defs import ListObjectsV2OutputTypeDef
+
+T = TypeVar("T")
+
+MOST_TRIES = 6
+"""Times that a request is made of a busy server; boto3 repeats each a few times itself, but has a quota for all of them
+that a server which is overloaded for long uses up."""
+PAUSE = Backoff(initial_s=0.25, maximum_s=4.0, jitter=0.5)
+"""Pauses between them: in total up to eight seconds, far less than what a caller waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -74,48 +88,81 @@ class S3Store:
 
     def get(self, key: str) -> bytes | None:
         """Content of the object; None if no object has that key."""
-        with self._access(key):
+
+        def read() -> bytes | None:
             try:
                 return self._client.get_object(Bucket=self.bucket, Key=self._full(key))["Body"].read()
             except self._client.exceptions.NoSuchKey:
                 return None
 
+        return self._repeated(key, read)
+
     def put(self, key: str, content: bytes) -> None:
         """Writes the object, replacing an older one."""
-        with self._access(key):
-            self._client.put_object(
-                Bucket=self.bucket, Key=self._full(key), Body=content, ContentType=_content_type(key)
-            )
+        kind = _content_type(key)
+        write = partial(
+            self._client.put_object, Bucket=self.bucket, Key=self._full(key), Body=content, ContentType=kind
+        )
+        self._repeated(key, write)
 
     def put_once(self, key: str, content: bytes) -> bool:
         """Writes the object unless one has that key; the server decides between concurrent writers.
 
         False may also mean that this writer's request succeeded, its answer was lost, and boto3 repeated it.
         """
-        with self._access(key):
+
+        def write() -> bool:
             try:
                 self._client.put_object(Bucket=self.bucket, Key=self._full(key), Body=content, IfNoneMatch="*")
             except self._client.exceptions.ClientError as error:
-                if error.response["Error"]["Code"] in _KEY_EXISTS:
+                if error.response["Error"]["Code"] == "PreconditionFailed":
+                    return False
+                # A conflict says that other writers are at it, not that one of them has written.
+                if _status_of(error) == HTTPStatus.CONFLICT and self.get(key) is not None:
                     return False
                 raise
             return True
 
+        return self._repeated(key, write)
+
     def keys(self, prefix: str) -> Iterator[str]:
         """Keys that begin with a prefix, relative to the store's own prefix, sorted."""
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix + prefix)
-        with self._access(prefix):
-            for page in pages:
-                yield from (item["Key"].removeprefix(self.prefix) for item in page.get("Contents", []))
+        listed = partial(self._client.list_objects_v2, Bucket=self.bucket, Prefix=self.prefix + prefix)
+        for page in self._pages(prefix, listed):
+            yield from (item["Key"].removeprefix(self.prefix) for item in page.get("Contents", []))
 
     def folders(self, folder: str) -> Iterator[str]:
         """Names of the folders directly below a folder, sorted; a folder exists if a key begins with it."""
         prefix = self._full(folder.rstrip("/")) + "/"
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix, Delimiter="/")
-        with self._access(folder):
-            for page in pages:
-                names = (item["Prefix"].removeprefix(prefix).rstrip("/") for item in page.get("CommonPrefixes", []))
-                yield from names
+        listed = partial(self._client.list_objects_v2, Bucket=self.bucket, Prefix=prefix, Delimiter="/")
+        for page in self._pages(folder, listed):
+            yield from (item["Prefix"].removeprefix(prefix).rstrip("/") for item in page.get("CommonPrefixes", []))
+
+    def _pages(self, key: str, read: Callable[..., ListObjectsV2OutputTypeDef]) -> Iterator[ListObjectsV2OutputTypeDef]:
+        page = self._repeated(key, read)
+        yield page
+        while page.get("IsTruncated"):
+            page = self._repeated(key, partial(read, ContinuationToken=page["NextContinuationToken"]))
+            yield page
+
+    def _repeated(self, key: str, request: Callable[[], T]) -> T:
+        """Makes a request again that met a busy server, or whose answer broke off; boto3 has then tried less, or not
+        at all.
+
+        Raises:
+            StoreError: The server refuses it, cannot be reached, or is still busy.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        with self._access(key):
+            for attempt in range(1, MOST_TRIES):
+                try:
+                    return request()
+                except (BotoCoreError, ClientError) as error:
+                    if not _passes(error):
+                        raise
+                time.sleep(PAUSE.delay(attempt))
+            return request()
 
     def _full(self, key: str) -> str:
         return self.prefix + require_key(self.name, key)
@@ -129,7 +176,7 @@ class S3Store:
             yield
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            status = _status_of(error)
             advice = _S3_ADVICE.get(code) or _S3_ADVICE_BY_STATUS.get(status, "the server refused the request")
             raise StoreError(self.name, key, f"{advice} ({code or 'no code'}, HTTP {status})") from None
         except BotoCoreError as error:
@@ -146,14 +193,33 @@ def _content_type(key: str) -> str:
     return _CONTENT_TYPES.get(PurePosixPath(key).suffix, "application/octet-stream")
 
 
-# HTTP 412 and 409: an object has that key already, or another writer is creating it.
-_KEY_EXISTS = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
+def _status_of(error: ClientError) -> int:
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+
+
+def _passes(error: BotoCoreError | ClientError) -> bool:
+    """Whether the same request may succeed a moment later."""
+    if type(error).__name__ in _BROKEN_OFF:
+        return True
+    response = getattr(error, "response", {})
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status in _BUSY or response.get("Error", {}).get("Code") in _BUSY_CODES
+
+
+_BROKEN_OFF = frozenset({"IncompleteReadError", "ResponseStreamingError"})
+"""botocore's exceptions for a body that ends early."""
+_BUSY = frozenset({409, 429, 500, 502, 503, 504})
+_BUSY_CODES = frozenset({"SlowDown", "RequestTimeout"})
+_CLOCK = "this machine's clock differs from the server's by too much; set it (NTP), then repeat"
 _S3_ADVICE: Mapping[str, str] = {
     "NoSuchBucket": "the bucket does not exist; create it or name another",
     "InvalidAccessKeyId": "the server does not know the access key; check AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL_S3",
     "SignatureDoesNotMatch": "the secret key does not match the access key; check AWS_SECRET_ACCESS_KEY",
     "ExpiredToken": "the session token has expired; sign in again, then repeat",
     "QuotaExceeded": f"the bucket's quota is used up; {FREE_SPACE}",
+    "RequestTimeTooSkewed": _CLOCK,
+    "RequestExpired": _CLOCK,
+    "ConditionalRequestConflict": "other writers of this object do not come to an end; repeat later",
     "PermanentRedirect": "the bucket is in another region; set AWS_REGION",
 }
 _S3_ADVICE_BY_STATUS: Mapping[int, str] = {
