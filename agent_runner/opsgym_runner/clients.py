@@ -75,11 +75,11 @@ def target_of(model: ResolvedModel, role: str, switches: Switches, seed: int | N
     called = litellm_id(model.model, model.parameters, switches)
     added = sampling_parameters(model.model, model.parameters) if switches.sampling == "published" else {}
     disabled = switches.strict_tools == "disabled" and reasons_on_openai(called, model.parameters)
-    seeded = {} if seed is None else {"seed": seed}
-    sent = replace(model, parameters={**added, **seeded, **model.parameters})
+    own = None if "seed" in model.parameters else seed
+    sent = replace(model, parameters={**added, **model.parameters})
     taken = switches.unusable_replies == "taken"
     streamed = switches.streaming == "model" and is_streamed(model.model, model.endpoints, model.stream)
-    return Target(sent, called, role=role, strict_disabled=disabled, unusable_taken=taken, streamed=streamed)
+    return Target(sent, called, role=role, strict_disabled=disabled, unusable_taken=taken, streamed=streamed, seed=own)
 
 
 class ModelRegistry:

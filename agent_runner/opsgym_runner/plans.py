@@ -145,9 +145,9 @@ async def _write(
         raise failure.final() from None
     except AgentFailed as failure:
         message = f"planner {name} cannot write a plan: {failure}"
-        raise infra_error(InfraReason.MODEL_REFUSED_REQUEST, message) from None
+        raise infra_error(InfraReason.PLAN_FAILED, message) from None
     if not reply.text.strip():
-        raise infra_error(InfraReason.MODEL_REFUSED_REQUEST, f"planner {name} wrote an empty plan")
+        raise infra_error(InfraReason.PLAN_FAILED, f"planner {name} wrote an empty plan")
     return PlanRecord(
         planner=name, task_id=task.task_id, text=reply.text.strip(), usage=reply.usage, cost_usd=reply.cost_usd
     )

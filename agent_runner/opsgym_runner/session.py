@@ -17,13 +17,14 @@ from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.days import with_next_day
-from opsgym_runner.errors import AgentFailed, config_error
+from opsgym_runner.errors import AgentFailed, config_error, infra_error
 from opsgym_runner.gyms.catalogue import Catalogue, ToolRef
 from opsgym_runner.gyms.client import GymClient, ToolResult, error_result
 from opsgym_runner.job import PLANNER, Job
+from opsgym_runner.models.calls_in_text import CALLS_IN_TEXT
 from opsgym_runner.models.client import Message, Reply, ToolRequest
 from opsgym_runner.models.published import first_text, without_malformed_calls
-from opsgym_runner.models.retry import ModelFailure
+from opsgym_runner.models.replies import PROVIDERS_FAULT
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
 from opsgym_runner.scenario.events import ScenarioEvents
@@ -217,8 +218,8 @@ class EpisodeSession:
                 agent's own model.
 
         Raises:
-            NotScored: The gate is closed, a scenario event cannot happen, or the provider refused to continue a
-                conversation of which it had answered a part.
+            NotScored: The gate is closed, a scenario event cannot happen, the model writes all its calls as text, or
+                the provider refuses the conversation and the trial is not to be scored for that.
             StoreError: The gate cannot be read, or the attempt record not written.
             ModelFailure: The model cannot be reached.
             AgentFailed: No step is left, the conversation exceeds the model's context, the provider's content filter
@@ -244,8 +245,10 @@ class EpisodeSession:
         with journal.phase("model_s"), journal.count_requests(client, role):
             try:
                 reply = await client.complete(read, shown, agent=self.clock)
-            except ModelFailure as failure:
-                raise _verdict(failure, self._steps[by]) from None
+            except AgentFailed as failure:
+                if failure.reason is FailReason.CONVERSATION_REFUSED and agent.refused_conversations == "unscored":
+                    raise config_error(ConfigReason.CONVERSATION_REFUSED, str(failure)) from None
+                raise
         seconds = context.clock.monotonic() - started
         journal.add_reply(reply, role)
         journal.steps += 1
@@ -265,7 +268,9 @@ class EpisodeSession:
         )
         with self.clock.stopped():
             await journal.step()
-        if reply.finish is not FinishReason.MALFORMED or agent.unusable_replies == "requested_again":
+        if agent.unusable_replies == "requested_again" or reply.finish not in PROVIDERS_FAULT:
+            if reply.finish is FinishReason.CALL_IN_TEXT and not client.has_called:
+                raise infra_error(InfraReason.MODEL_CALLS_IN_TEXT, f"model {self._job.model.name} {CALLS_IN_TEXT}")
             reply.require_usable()
         return reply
 
@@ -327,21 +332,3 @@ class EpisodeSession:
             self._events.tool_succeeded(gym, own.name)
         context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by, executor)
         return rendered
-
-
-def _verdict(failure: ModelFailure, answered: int) -> Exception:
-    """The exception that a failed model call becomes.
-
-    A refusal after an answer is final: another attempt would pay for the whole conversation again, and meet it again.
-
-    Args:
-        failure: The failure.
-        answered: Number of model calls that were answered in the conversation.
-    """
-    if failure.reason is not InfraReason.MODEL_REFUSED_REQUEST or not answered:
-        return failure
-    advice = "the trial is not repeated: correct the model's parameters, or report the message to its provider"
-    return config_error(
-        ConfigReason.CONVERSATION_REFUSED,
-        f"{failure} (refused after {answered} answered requests of the conversation; {advice})",
-    )

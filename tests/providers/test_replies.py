@@ -189,7 +189,7 @@ async def test_a_status_of_an_error_inside_an_answer_counts() -> None:
         assert (reply.text, client.take_lost()) == (ANSWER, LostReplies())
 
 
-async def test_an_answer_of_the_responses_api_without_output_is_requested_once_more_at_unknown_cost() -> None:
+async def test_an_answer_of_the_responses_api_without_output_is_requested_once_more_and_booked() -> None:
     _, answer = openai_responses()
     stub = Stub(({**answer, "output": []}, answer))
 
@@ -197,4 +197,4 @@ async def test_an_answer_of_the_responses_api_without_output_is_requested_once_m
         reply = await client.complete(CONVERSATION, [TOOL])
 
         assert (reply.text, len(stub.seen)) == (ANSWER, 2)
-        assert client.take_lost() == LostReplies(Usage(model_calls=1), None, unreadable=1)
+        assert client.take_lost() == LostReplies(REASONED, 0.002, unreadable=1)

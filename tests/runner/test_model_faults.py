@@ -283,16 +283,60 @@ async def test_a_permanent_failure_is_not_retried(store: MemoryStore, gym_url: s
     assert "refused for [secret]" in record.message
 
 
-async def test_a_conversation_that_is_refused_after_an_answer_is_not_paid_for_again(
-    store: MemoryStore, gym_url: str
+@pytest.mark.parametrize(("switch", "outcome"), [("failed", "failed"), ("unscored", "config_error")])
+async def test_a_conversation_that_is_refused_after_an_answer_while_others_are_answered_caused_it(
+    store: MemoryStore, gym_url: str, switch: Any, outcome: str
 ) -> None:
-    model = StubModel(SOLUTION[0], refuses(400, "messages.4: unexpected role"))
+    model = StubModel(SOLUTION[0], refuses(400, "messages.4: unexpected role"), says("Yes."))
 
-    record = await attempt(store, gym_url, model, prices=Prices(input_usd=1, output_usd=1))
+    record = await attempt(
+        store,
+        gym_url,
+        model,
+        prices=Prices(input_usd=1, output_usd=1),
+        agent=Agent(name="react", refused_conversations=switch),
+    )
 
-    assert (record.outcome, record.reason, len(model.requests)) == ("config_error", "conversation_refused", 2)
-    assert "messages.4: unexpected role (refused after 1 answered requests" in record.message
-    assert record.cost_usd == pytest.approx(1100 / 1e6)
+    assert (record.outcome, record.reason) == (outcome, "conversation_refused")
+    assert "messages.4: unexpected role" in record.message
+    assert "(refused after 1 answered requests" in record.message
+    assert [len(request["messages"]) for request in model.requests] == [2, 5, 1]
+    assert record.cost_usd == pytest.approx(2 * 1100 / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "reason"),
+    [
+        (400, "Your workspace has reached its usage limits.", "model_quota"),
+        (403, "This key was revoked.", "model_auth"),
+        (404, "The model was retired.", "model_not_found"),
+        (400, "Something else.", "model_refused_request"),
+    ],
+)
+async def test_a_refusal_that_a_second_conversation_meets_too_is_the_accounts(
+    store: MemoryStore, gym_url: str, status: int, message: str, reason: str
+) -> None:
+    model = StubModel(SOLUTION[0], refuses(status, message))
+
+    record = await attempt(store, gym_url, model)
+
+    assert (record.outcome, record.reason, len(model.requests)) == ("infra_error", reason, 3)
+
+
+async def test_a_model_that_writes_all_its_calls_as_text_is_the_servers_fault(store: MemoryStore, gym_url: str) -> None:
+    written = says('<tool_call>\n{"name": "add_note", "arguments": {"text": "more"}}\n</tool_call>')
+
+    record = await attempt(store, gym_url, StubModel(written))
+
+    assert (record.outcome, record.reason) == ("infra_error", "model_calls_in_text")
+    assert "switch on the server's parser of tool calls" in record.message
+    assert record.finish_reasons == FinishCounts(call_in_text=2)
+
+
+async def test_a_call_written_as_text_after_real_ones_is_the_models_fault(store: MemoryStore, gym_url: str) -> None:
+    record = await attempt(store, gym_url, StubModel(SOLUTION[0], says("<function=add_note>{}</function>")))
+
+    assert (record.outcome, record.reason) == ("failed", "malformed_reply")
 
 
 async def test_a_key_echoed_by_a_provider_is_not_stored(

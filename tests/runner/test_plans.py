@@ -178,8 +178,8 @@ async def test_an_agent_with_a_prompt_of_its_own_has_plans_of_its_own(store: Mem
     [
         (refuses(401, f"Incorrect API key: {KEY}"), "model_auth", "model sage: "),
         (refuses(503), "model_unavailable", "model sage: "),
-        (says("   "), "model_refused_request", "planner sage wrote an empty plan"),
-        (says("", finish_reason="content_filter"), "model_refused_request", "planner sage cannot write a plan: "),
+        (says("   "), "plan_failed", "planner sage wrote an empty plan"),
+        (says("", finish_reason="content_filter"), "plan_failed", "planner sage cannot write a plan: "),
     ],
 )
 async def test_a_planner_that_writes_no_plan_leaves_the_trial_unscored(

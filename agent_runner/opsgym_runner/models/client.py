@@ -11,31 +11,36 @@ import copy
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import httpx
+
 from opsgym_api.records.attempt import NO_USAGE, Usage
-from opsgym_api.records.outcomes import FailReason, FinishReason, InfraReason
+from opsgym_api.records.outcomes import ConfigReason, FailReason, FinishReason, InfraReason
+from opsgym_core.common.foreign import read_json
 from opsgym_core.common.scrub import scrub
 from opsgym_core.store.sealed import ENDPOINT_SAYS
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
-from opsgym_runner.errors import AgentFailed
+from opsgym_runner.errors import AgentFailed, config_error
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
+from opsgym_runner.models.calls_in_text import has_call_in_text
 from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.prices import added_cost, reply_cost, usage_in, usage_of
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
-from opsgym_runner.models.provider_errors import ErrorKind, error_kind, is_unreadable, read_error
+from opsgym_runner.models.provider_errors import ProviderError, Subject, read_error, subject_of
+from opsgym_runner.models.raw_answers import RawAnswer, reading
+from opsgym_runner.models.refusals import Position, confirms, needs_witness, refusal_of
 from opsgym_runner.models.replies import (
     FAILURES,
     NO_PROVENANCE,
     PROVIDERS_FAULT,
     Provenance,
-    RawAnswer,
     finish_of,
     history_message,
     provenance_of,
@@ -65,7 +70,14 @@ _UNKNOWN_PARAMETER = (
     "- The provider does not support a parameter of the model: remove it from its parameters, or add "
     "drop_params: true to them, which leaves out unsupported parameters."
 )
-_QUOTA = "- The account cannot pay for the request: raise its quota or credit, then run the same command again."
+_SEEDS = 2**31
+"""Number of seeds that every provider takes."""
+_ADVICE = {
+    InfraReason.MODEL_QUOTA: "- The account cannot pay for the request: raise its quota or credit, then run the same "
+    "command again.",
+    FailReason.CONVERSATION_REFUSED: "(refused after {answered} answered requests of the conversation, while another "
+    "conversation is answered: this one caused it)",
+}
 
 Message = dict[str, Any]
 
@@ -138,9 +150,16 @@ class Call:
     """litellm's."""
     chat: Span
     """Gets an event for each request."""
+    seed: int | None = None
+    """Seed of the requests; None for none, or one that the user set."""
     requests: int = 0
     unreadable: int = 0
     """Requests whose answer could not be read as a reply."""
+
+    def reseed(self) -> None:
+        """Gives the following requests another seed: a server that repeats itself would repeat its fault."""
+        if self.seed is not None:
+            self.seed = self.arguments["seed"] = (self.seed + 1) % _SEEDS
 
 
 @dataclass(frozen=True)
@@ -160,6 +179,8 @@ class Target:
     """Whether an empty or malformed reply is not requested once more."""
     streamed: bool = False
     """Whether answers are streamed; see `streaming`."""
+    seed: int | None = None
+    """Seed of its requests; None for none, or one that the user set among the parameters."""
 
 
 class ModelClient:
@@ -187,6 +208,11 @@ class ModelClient:
         """Why the call in progress has no answer yet; see `Retrier.pending_failure`."""
         return self._retrier.pending_failure
 
+    @property
+    def has_called(self) -> bool:
+        """Whether the model has called a tool in any episode, other than in its text."""
+        return self._retrier.has_called
+
     async def ready(self) -> None:
         """Waits until litellm is imported, which takes seconds the first time."""
         await asyncio.to_thread(load_litellm)
@@ -200,8 +226,8 @@ class ModelClient:
     ) -> Reply:
         """Sends a conversation and returns the model's reply, which may be unusable: see `Reply.require_usable`.
 
-        A reply that is malformed or empty by the provider's fault is requested once more, unless the target says
-        otherwise.
+        A reply that is malformed or empty by the provider's fault is requested once more, with another seed, unless the
+        target says otherwise.
 
         Args:
             messages: The conversation in OpenAI's format.
@@ -210,7 +236,8 @@ class ModelClient:
             agent: See `Retrier.call`.
 
         Raises:
-            AgentFailed: The conversation exceeds the model's context, or the provider's content filter refused it.
+            AgentFailed: The conversation exceeds the model's context, or the provider refused to continue it.
+            NotScored: The provider refuses the conversation's first request and answers those of others.
             ModelFailure: The model cannot be reached, or not in time.
         """
         model = self._target.model
@@ -219,10 +246,12 @@ class ModelClient:
                 chat.set(chat_attributes(model, self._target.role))
             if chat.content:
                 chat.set(chat_content(messages))
-            send = partial(self._send, Call(self._arguments(messages, tools), chat))
+            call = Call(self._arguments(messages, tools), chat, self._target.seed)
+            send = partial(self._send, call)
             response, reply = await self._retrier.call(send, deadline, agent)
             if reply.finish in PROVIDERS_FAULT and not self._target.unusable_taken:
                 first = reply
+                call.reseed()
                 response, reply = await self._retrier.call(send, deadline, agent)
                 reply = _replacing(first, reply)
             if chat.recording:
@@ -237,34 +266,86 @@ class ModelClient:
         return lost
 
     async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
-        """Sends one request of a call; returns litellm's response, which has at least one choice, and its reply."""
-        litellm, raw = load_litellm(), RawAnswer()
-        with self._traced_request(call, endpoint), streaming(self._target.streamed):
+        """Sends one request of a call; returns litellm's response, None without one, and its reply."""
+        litellm = load_litellm()
+        with self._traced_request(call, endpoint), streaming(self._target.streamed), reading() as raw:
+            response, problem = None, None
             try:
                 response = await litellm.acompletion(
                     api_base=endpoint.url,
-                    logger_fn=raw,
                     **self._access(endpoint, copy.deepcopy(call.arguments)),  # litellm changes schemas in place
                 )
             except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
-                if is_unreadable(litellm, error, raw):
-                    raise self._unreadable(call, endpoint, raw.body) from None
-                raise self._explained(litellm, error) from None
-            if not response.choices:
-                raise self._unreadable(call, endpoint, raw.body)
-            return response, self._reply(response, raw.finish_reason)
+                problem = error
+            if raw.status is None and problem is not None:
+                raise self._unsent(litellm, problem)
+            if raw.error is not None:
+                return None, await self._refused(raw, call, endpoint)
+            if response is None or not response.choices:
+                raise self._unreadable(call, endpoint, raw, problem)
+            return response, self._reply(response, raw, call.arguments.get("tools") or ())
 
-    def _unreadable(self, call: Call, endpoint: ModelEndpoint, body: Mapping[str, Any]) -> ModelFailure:
+    async def _refused(self, raw: RawAnswer, call: Call, endpoint: ModelEndpoint) -> Reply:
+        """The reply in an error about what the model wrote.
+
+        Raises:
+            AgentFailed, NotScored, ModelFailure: What any other error means.
+        """
+        messages = call.arguments.get("messages") or ()
+        error = read_error(raw.status, raw.headers, raw.error, _written_in(messages))
+        if subject_of(error) is Subject.MODELS_OUTPUT:
+            return _REFUSED_OUTPUT
+        answered = sum(message.get("role") == "assistant" for message in messages)
+        known = self._retrier.has_answered(endpoint)
+        position = Position(known, answered if known else 0)
+        witnessed = True
+        if needs_witness(error, position):
+            witnessed = confirms(error, await self._witness(endpoint))
+        refusal = refusal_of(error, position, witnessed=witnessed)
+        advice = _ADVICE.get(refusal.reason, "").format(answered=answered)
+        said = scrub(raw.text or "no body", self._target.model.secrets)
+        message = f"model {self._target.model.name}: HTTP {raw.status}; {ENDPOINT_SAYS}{said} {advice}".rstrip()
+        if isinstance(refusal.reason, FailReason):
+            raise AgentFailed(refusal.reason, message)
+        if isinstance(refusal.reason, ConfigReason):
+            raise config_error(refusal.reason, message)
+        retry_after = retry_after_s(error, self._clock.now()) if refusal.transient else None
+        raise ModelFailure(refusal.reason, message, transient=refusal.transient, retry_after_s=retry_after)
+
+    async def _witness(self, endpoint: ModelEndpoint) -> ProviderError | None:
+        """The error of a request for one token of another conversation; None if it is answered. Books what it costs."""
+        asked: Message = {"role": "user", "content": "Answer with one word."}
+        arguments = {**self._arguments([asked], ()), **_ONE_TOKEN}
+        for name in _OTHER_LIMITS:
+            arguments.pop(name, None)
+        with streaming(self._target.streamed), reading() as raw, suppress(Exception):
+            await load_litellm().acompletion(api_base=endpoint.url, **self._access(endpoint, arguments))
+        if raw.status is None or raw.error is not None:
+            return read_error(raw.status, raw.headers, raw.error or "")
+        self._book_lost(raw, unreadable=0)
+        return None
+
+    def _book_lost(self, raw: RawAnswer, unreadable: int) -> None:
+        model, usage = self._target.model, usage_in(raw.fields)
+        cost = reply_cost(raw.fields.get("usage"), model.model, usage, model.prices)
+        self._lost += LostReplies(usage, cost, unreadable)
+
+    def _unreadable(
+        self, call: Call, endpoint: ModelEndpoint, raw: RawAnswer, problem: Exception | None
+    ) -> ModelFailure:
         """The failure of a request whose answer cannot be read. Books the answer; one of a call is requested again."""
-        model, usage = self._target.model, usage_in(body)
-        cost = reply_cost(body.get("usage"), model.model, usage, model.prices)
-        self._lost += LostReplies(usage, cost, unreadable=1)
+        self._book_lost(raw, unreadable=1)
         call.unreadable += 1
+        name, first = self._target.model.name, call.unreadable == 1
+        if problem is not None and raw.has_reply:
+            said = scrub(f"{type(problem).__name__}: {problem}", self._target.model.secrets)
+            message = f"model {name}: {shown_url(endpoint)} answered with a reply that the client cannot read: {said}"
+            return ModelFailure(InfraReason.RUNNER_ERROR, message, transient=first)
         message = (
-            f"model {model.name}: {shown_url(endpoint)} answered with status 200, but not with a reply; check that the "
+            f"model {name}: {shown_url(endpoint)} answered with status 200, but not with a reply; check that the "
             "address is that of the model's API"
         )
-        return ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=call.unreadable == 1)
+        return ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=first)
 
     @contextmanager
     def _traced_request(self, call: Call, endpoint: ModelEndpoint) -> Iterator[None]:
@@ -298,7 +379,8 @@ class ModelClient:
             fixed["tools"] = [_with_strict_disabled(tool) for tool in tools] if target.strict_disabled else list(tools)
         if target.headers:
             fixed["extra_headers"] = dict(target.headers)
-        return {"timeout": REQUEST_TIMEOUT_S, **target.model.parameters, **fixed}
+        seeded = {} if target.seed is None else {"seed": target.seed}
+        return {"timeout": REQUEST_TIMEOUT_S, **seeded, **target.model.parameters, **fixed}
 
     def _access(self, endpoint: ModelEndpoint, arguments: dict[str, Any]) -> dict[str, Any]:
         """Litellm's arguments with the credentials for one endpoint."""
@@ -321,74 +403,81 @@ class ModelClient:
             return {"vertex_credentials": key}  # a service account's JSON: Google's cloud has no plain API key
         return {"api_key": key}
 
-    def _reply(self, response: Any, raw_reason: str) -> Reply:
+    def _reply(self, response: Any, raw: RawAnswer, tools: Sequence[Message]) -> Reply:
         choice = response.choices[0]
         reported, model = getattr(response, "usage", None), self._target.model
         usage = usage_of(reported)
         message = history_message(choice.message)
-        requests = tuple(_tool_request(call, number) for number, call in enumerate(message.get("tool_calls") or []))
+        requests = _tool_requests(message.get("tool_calls") or [])
         if requests:
             message["tool_calls"] = [_history_call(request) for request in requests]
+        text = text_of(message["content"])
+        finish = finish_of(choice, raw.finish_reasons, message)
+        self._retrier.has_called |= bool(requests)
+        if finish is FinishReason.STOP and tools and has_call_in_text(text, tools):
+            finish = FinishReason.CALL_IN_TEXT
         return Reply(
             message=message,
-            text=text_of(message["content"]),
+            text=text,
             requests=requests,
             usage=usage,
             cost_usd=reply_cost(reported, model.model, usage, model.prices),
-            finish=finish_of(choice, raw_reason, message),
+            finish=finish,
             rate_limit_headers={
                 name: value for name, value in response_headers(response).items() if "ratelimit" in name
             },
             provenance=provenance_of(response),
         )
 
-    def _explained(self, litellm: Any, error: Exception) -> Exception:
-        """The exception that litellm's error becomes, without credentials in its message."""
+    def _unsent(self, litellm: Any, error: Exception) -> ModelFailure:
+        """The failure of a request that no server answered."""
         reported = scrub(str(error), self._target.model.secrets)
-        message = f"model {self._target.model.name}: {_status_of(litellm, error)}{ENDPOINT_SAYS}{reported}"
-        answer = read_error(error)
-        kind = error_kind(answer)
-        if kind is ErrorKind.QUOTA:
-            return ModelFailure(InfraReason.MODEL_QUOTA, f"{message} {_QUOTA}", transient=False)
-        if kind is ErrorKind.OVERFLOW or isinstance(error, litellm.ContextWindowExceededError):
-            return AgentFailed(FailReason.CONTEXT_OVERFLOW, message)
-        if kind is ErrorKind.FILTERED or isinstance(error, litellm.ContentPolicyViolationError):
-            return AgentFailed(FailReason.REQUEST_FILTER, message)
+        message = f"model {self._target.model.name}: {ENDPOINT_SAYS}{reported}"
         if isinstance(error, litellm.UnsupportedParamsError):
             return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, f"{message} {_UNKNOWN_PARAMETER}", transient=False)
-        reason, transient = _classified(litellm, error)
-        retry_after = retry_after_s(answer, self._clock.now()) if transient else None
-        return ModelFailure(reason, message, transient=transient, retry_after_s=retry_after)
+        if any(isinstance(cause, (litellm.Timeout, httpx.TransportError, OSError)) for cause in _chain(error)):
+            return ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=True)
+        if isinstance(error, litellm.AuthenticationError):
+            return ModelFailure(InfraReason.MODEL_AUTH, message, transient=False)
+        if isinstance(error, litellm.BadRequestError | litellm.NotFoundError):  # of litellm's own checks
+            return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, message, transient=False)
+        return ModelFailure(InfraReason.RUNNER_ERROR, f"{message} - The request could not be sent.", transient=False)
 
 
-_REASON_OF_STATUS = {
-    401: InfraReason.MODEL_AUTH,
-    403: InfraReason.MODEL_AUTH,
-    404: InfraReason.MODEL_NOT_FOUND,
-    408: InfraReason.MODEL_UNAVAILABLE,
-    409: InfraReason.MODEL_UNAVAILABLE,
-    429: InfraReason.MODEL_RATE_LIMITED,
-}
-_TRANSIENT = (InfraReason.MODEL_UNAVAILABLE, InfraReason.MODEL_RATE_LIMITED)
+_REFUSED_OUTPUT = Reply(
+    message={"role": "assistant", "content": None},
+    text="",
+    requests=(),
+    usage=NO_USAGE,
+    cost_usd=0.0,
+    finish=FinishReason.MALFORMED,
+)
+"""The reply that a server answered with an error about what its model wrote; servers count no tokens of it."""
+_ONE_TOKEN = {"max_tokens": 1}
+_OTHER_LIMITS = (
+    "max_completion_tokens",
+    "max_output_tokens",
+    "n",
+    "response_format",
+    "tool_choice",
+    "parallel_tool_calls",
+)
+"""Parameters that a request for one token without tools cannot have."""
 
 
-def _status_of(litellm: Any, error: Exception) -> str:
-    """The HTTP status of an answer that was an error, for a message; empty if litellm made the status up."""
-    status = getattr(error, "status_code", None)
-    made_up = litellm.Timeout | litellm.APIConnectionError | litellm.UnsupportedParamsError
-    return f"HTTP {status}; " if isinstance(status, int) and not isinstance(error, made_up) else ""
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception and those behind it."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
-def _classified(litellm: Any, error: Exception) -> tuple[InfraReason, bool]:
-    """Reason of litellm's error, and whether it is transient."""
-    status = getattr(error, "status_code", None)
-    if isinstance(error, litellm.Timeout | litellm.APIConnectionError):
-        return InfraReason.MODEL_UNAVAILABLE, True
-    if not isinstance(status, int):
-        return InfraReason.MODEL_REFUSED_REQUEST, False
-    unknown = InfraReason.MODEL_UNAVAILABLE if status >= 500 else InfraReason.MODEL_REFUSED_REQUEST
-    reason = _REASON_OF_STATUS.get(status, unknown)
-    return reason, reason in _TRANSIENT
+def _written_in(messages: Sequence[Message]) -> str:
+    """All words of a conversation, which an error may quote."""
+    return "\n".join(json.dumps(message, ensure_ascii=False, default=str) for message in messages)
 
 
 def _replacing(first: Reply, second: Reply) -> Reply:
@@ -397,16 +486,26 @@ def _replacing(first: Reply, second: Reply) -> Reply:
     return replace(second, usage=first.usage + second.usage, cost_usd=cost, replaced=first.finish)
 
 
-def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
-    """A tool call of a reply.
+def _tool_requests(calls: Sequence[Mapping[str, Any]]) -> tuple[ToolRequest, ...]:
+    """The tool calls of a reply, each with an id of its own.
 
     Args:
-        call: The call in OpenAI's format, possibly malformed.
-        number: Its position in the reply, for calls without an id.
+        calls: The calls in OpenAI's format, possibly malformed.
     """
+    requests: list[ToolRequest] = []
+    taken: set[str] = set()
+    for number, call in enumerate(calls):
+        request = _tool_request(call, str(call.get("id") or f"call_{number}"))
+        while request.id in taken:
+            request = replace(request, id=f"{request.id}_{number}")
+        taken.add(request.id)
+        requests.append(request)
+    return tuple(requests)
+
+
+def _tool_request(call: Mapping[str, Any], call_id: str) -> ToolRequest:
     function = call.get("function") or {}
     name = str(function.get("name") or "")
-    call_id = str(call.get("id") or f"call_{number}")
     if not name:
         return ToolRequest(call_id, "unnamed", {}, "the tool call has no tool name", _written(function))
     raw = function.get("arguments")
@@ -414,7 +513,7 @@ def _tool_request(call: Mapping[str, Any], number: int) -> ToolRequest:
         return ToolRequest(call_id, name, {})
     if isinstance(raw, str):
         try:
-            raw = json.loads(raw)
+            raw = read_json(raw)
         except ValueError as error:
             return ToolRequest(call_id, name, {}, f"the arguments are not valid JSON: {error}", _written(function))
     if not isinstance(raw, dict):

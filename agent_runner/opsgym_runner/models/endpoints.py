@@ -26,6 +26,8 @@ class Endpoint:
     """Monotonic time until which other endpoints are preferred."""
     closed_until: float = 0.0
     """Monotonic time before which the endpoint must not be called (`Retry-After`)."""
+    answered: bool = False
+    """Whether it has answered a request with a reply."""
 
     @contextmanager
     def busy(self) -> Iterator[ModelEndpoint]:
@@ -53,10 +55,16 @@ class EndpointPool:
         self._clock = clock
         self._silent_since: float | None = None
         self._answered = False
+        self.has_called = False
+        """Whether the model has called a tool."""
 
     def answered(self) -> None:
         """Records that the model answered a request."""
         self._answered = True
+
+    def has_answered(self, address: ModelEndpoint) -> bool:
+        """Whether the endpoint of that address has answered a request with a reply."""
+        return any(endpoint.answered for endpoint in self._endpoints if endpoint.address == address)
 
     @property
     def silent_s(self) -> float:

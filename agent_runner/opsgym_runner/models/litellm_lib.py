@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from opsgym_core.common.proxies import keep_loopback_direct
+from opsgym_runner.models.raw_answers import with_reading
 from opsgym_runner.models.streaming import with_streaming, with_streaming_signed
 
 _LOADING = threading.Lock()  # configuring it changes the process's warning filters, which only one thread may do
@@ -44,9 +45,9 @@ def _configured() -> Any:
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # its messages quote requests; ours state what failed
-    # Every client of litellm sends through this class, whose answers may be streamed (`streaming`).
+    # Every client of litellm sends through this class, whose answers may be streamed (`streaming`) and are read first.
     transport = import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
-    transport.handle_async_request = with_streaming(transport.handle_async_request)
+    transport.handle_async_request = with_reading(with_streaming(transport.handle_async_request))
     signer = import_module("litellm.llms.bedrock.base_aws_llm").BaseAWSLLM
     signer.get_request_headers = with_streaming_signed(signer.get_request_headers)
     # Tool arguments sent as an object instead of a string are handled by the client; the warning would only confuse.

@@ -6,12 +6,12 @@ reply.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from opsgym_api.records.attempt import Usage
+from opsgym_api.records.outcomes import FinishReason
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.models.client import Message, ModelClient, Reply, Target
@@ -39,7 +39,6 @@ QUESTION = (
 )
 _STATUS = "on hold"
 _REASONING = ("reasoning", "reasoning_details", "reasoning_content", "reasoning_items", "thinking_blocks")
-_CALL_IN_TEXT = re.compile(r"<tool_call>|<function=|\[TOOL_CALLS\]|\"name\"\s*:\s*\"get_status\"")
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ async def probe(model: ResolvedModel, clock: Clock) -> Probe:
         replies.append(await client.complete([*messages, replies[0].message, *results], [TOOL]))
     return Probe(
         calls=sum(call.name == "get_status" and not call.problem for call in requests),
-        call_in_text=bool(_CALL_IN_TEXT.search(replies[0].text)),
+        call_in_text=replies[0].finish is FinishReason.CALL_IN_TEXT,
         reasoning=_has_reasoning(replies[0].message),
         answered=len(replies) > 1 and _STATUS in replies[1].text.lower(),
         finishes=tuple(reply.finish.value for reply in replies),

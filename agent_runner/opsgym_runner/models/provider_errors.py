@@ -1,7 +1,8 @@
-"""What the error answer of a provider means for an attempt.
+"""What the error answer of a provider is about, by its status and its own fields.
 
-Invariant: the provider's own answer decides: status, code, text. litellm's exception classes rest on the wording of a
-few providers, so they decide only where the answer itself says nothing known.
+Invariant: a phrase decides alone only where nothing else can: on the first request of a conversation. After an answered
+request the position of the error says whose it is (`client`), and what is read here is only the name of the reason.
+What an error quotes of the request is cut out before its words are read.
 """
 
 from __future__ import annotations
@@ -13,22 +14,26 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import httpx
-
-from opsgym_runner.models.replies import RawAnswer
-
-_EMPTY_RESPONSE = "Unknown items in responses API response"
-"""litellm's words for an answer of the Responses API without output, of which it keeps nothing."""
 TOO_LARGE = 413
 """HTTP status of a request body that is too long for the endpoint."""
+_TRANSIENT = frozenset({408, 409, 424, 425, 498, 499})
+"""HTTP statuses below 500 of a server, or a server behind it, that has no answer now."""
+_QUOTED_WORDS = 4
+"""Words in a row that an error has in common with the request and are therefore quoted from it."""
 
 
-class ErrorKind(Enum):
-    """Meaning of an error answer that its status alone does not give."""
+class Subject(Enum):
+    """What an error is about."""
 
-    OVERFLOW = "the conversation exceeds the model's context"
-    FILTERED = "the provider's content filter refused the conversation"
-    QUOTA = "the account's quota or credit is used up, or too small for the request"
+    UNAVAILABLE = "the server, which may answer the same request later"
+    RATE_LIMIT = "too many requests or tokens in a minute"
+    KEY = "the API key, or what it permits"
+    QUOTA = "the quota or credit of the account"
+    ADDRESS = "an unknown model or path"
+    OVERFLOW = "a conversation that exceeds the model's context"
+    FILTER = "a conversation that the provider's content filter refuses"
+    MODELS_OUTPUT = "what the model wrote, which the server cannot read"
+    REQUEST = "the request, without saying more"
 
 
 @dataclass(frozen=True)
@@ -40,162 +45,237 @@ class ProviderError:
     codes: frozenset[str]
     """Codes, types and status names in the body, in lower case."""
     text: str
-    """The body, or litellm's message without one."""
+    """The error's own words."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """With names in lower case."""
     body: Any = None
     """The body as JSON; None if it is not."""
+    about: str = ""
+    """Part of the request that the error names (`param`), in lower case; empty if it names none."""
+    page: bool = False
+    """Whether the answer is a web page, which no model's API sends."""
 
 
-def read_error(error: BaseException) -> ProviderError:
-    """The provider's answer behind an exception of litellm.
-
-    litellm changes status and text of some answers (Anthropic's 413 becomes 400), so the HTTP client's own exception is
-    used where it is in the chain.
-    """
-    response = _response(error)
-    if response is None:
-        body = getattr(error, "body", None)
-        headers = getattr(error, "litellm_response_headers", None) or {}
-        text = str(error) if body is None else f"{error} {json.dumps(body, default=str)}"
-        status = getattr(error, "status_code", None)
-        return ProviderError(
-            status if isinstance(status, int) else None, _codes(body, error), text, _lowered(headers), body
-        )
-    text = _text(response) or str(error)
-    body = _json(text)
-    return ProviderError(response.status_code, _codes(body, error), text, _lowered(response.headers), body)
-
-
-def is_unreadable(litellm: Any, error: BaseException, answer: RawAnswer) -> bool:
-    """Whether a request was answered with status 200 and litellm could not read the answer.
-
-    litellm reports its own parse errors as a lost connection, as status 422 or 500, so only what is missing in the
-    chain of exceptions tells: an HTTP error, a broken connection, a timeout.
+def read_error(status: int | None, headers: Mapping[str, str], error: Any, request: str = "") -> ProviderError:
+    """The error in an answer.
 
     Args:
-        litellm: The module.
-        error: litellm's exception.
-        answer: What was kept of the request; gets the body where only an exception has it.
+        status: HTTP status.
+        headers: With names in lower case.
+        error: The JSON value of the body, or its text.
+        request: Text of the request, which the error may quote.
     """
-    known = (litellm.Timeout, httpx.HTTPStatusError, httpx.TransportError, OSError)
-    sent = answer.sent or _EMPTY_RESPONSE in str(error)
-    for cause in _chain(error):
-        if isinstance(cause, known):
-            return False
-        if getattr(cause, "status_code", None) == httpx.codes.OK:
-            sent = True
-            answer.read(getattr(cause, "message", None))
-    return sent and not answer.body.get("error")  # an error with status 200 is read as an error
+    if isinstance(error, str):
+        page = error.lstrip()[:1] == "<"
+        return ProviderError(status, frozenset(), "" if page else _own(error, request), headers, page=page)
+    texts: list[str] = []
+    codes: set[str] = set()
+    about = ""
+    for part in _parts(error):
+        for name, value in part.items():
+            if name in _TEXTS and isinstance(value, str):
+                texts.append(_own(value, request))
+            elif name in _CODES and isinstance(value, str | int) and not isinstance(value, bool):
+                codes.add(str(value).lower())
+            elif name == "param" and isinstance(value, str):
+                about = value.lower()
+            elif name == "failed_generation":
+                codes.add(name)
+    return ProviderError(status, frozenset(codes), "\n".join(texts), headers, error, about)
 
 
-def error_kind(error: ProviderError) -> ErrorKind | None:
-    """Meaning of an error answer; None if its status says all that is known."""
-    # Quota before overflow: Groq answers 413 where a request is larger than the tokens of a minute.
-    if error.codes & _QUOTA_CODES or error.status == 402 or _QUOTA_TEXT.search(error.text):
-        return ErrorKind.QUOTA
-    if error.codes & _FILTER_CODES:
-        return ErrorKind.FILTERED
-    if error.status in (401, 403, 404, 429):
-        return None
-    if error.status == TOO_LARGE or error.codes & _OVERFLOW_CODES or _OVERFLOW_TEXT.search(error.text):
-        return ErrorKind.OVERFLOW
-    return None
+def subject_of(error: ProviderError) -> Subject:
+    """What an error is about, as far as the error itself says it."""
+    status = error.status or 0
+    if status == 402:
+        return Subject.QUOTA
+    if status == 401:
+        return Subject.KEY
+    if error.page and status not in (404, TOO_LARGE):
+        return Subject.UNAVAILABLE
+    if status not in (404, 429) and _about_models_output(error):
+        return Subject.MODELS_OUTPUT
+    if status < 500 and status != 404 and _about_quota(error):
+        return Subject.QUOTA
+    if status == 429 or any("throttl" in code for code in error.codes):
+        return Subject.RATE_LIMIT
+    if status not in (403, 404) and _about_length(error):
+        return Subject.OVERFLOW
+    if status in _TRANSIENT or status >= 500:
+        return Subject.UNAVAILABLE
+    if status != 404 and _about_filter(error):
+        return Subject.FILTER
+    return {403: Subject.KEY, 404: Subject.ADDRESS, TOO_LARGE: Subject.OVERFLOW}.get(status, Subject.REQUEST)
 
 
-_OVERFLOW_CODES = frozenset({"context_length_exceeded", "model_context_window_exceeded", "request_too_large"})
-_FILTER_CODES = frozenset(
-    {"content_filter", "content_policy_violation", "data_inspection_failed", "datainspectionfailed"}
+def is_same(first: ProviderError, second: ProviderError) -> bool:
+    """Whether two errors are one: status, codes and words agree, numbers and ids aside."""
+
+    def shape(error: ProviderError) -> tuple[Any, ...]:
+        return error.status, error.page, re.sub(r"\S*\d\S*", "", error.text)
+
+    return shape(first) == shape(second)
+
+
+# What an error is about is read from facets that its words must all have, in any order and wording.
+
+
+def _facet(*words: str) -> re.Pattern[str]:
+    return re.compile("|".join(words), re.IGNORECASE)
+
+
+_INPUT = _facet(
+    "context", "prompt", r"\binputs?\b", r"\bmessages?\b", "conversation", "sequence", r"requests?\b",
+    "requested tokens", "tokens? count", r"\bbody\b", "payload", "max_model_len", r"\bn_ctx",
+    "max_tokens must be at least", "上下文", "输入",
+)  # fmt: skip
+_LENGTH = _facet(
+    "token", "length", r"\blong", "window", r"\bsizes?\b", "characters", r"\blarge", "max_model_len", "长度"
 )
-_QUOTA_CODES = frozenset(
-    {
-        "insufficient_quota",
-        "billing_hard_limit_reached",
-        "billing_not_active",
-        "exceeded_current_quota_error",
-        "arrearage",
-        "insufficient_balance",
-    }
+_EXCESS = _facet(
+    r"exceed", r"\btoo (long|large|many|big)", r"(long|larg|great|bigg)er than", r"\bover\b", "beyond", r"maxim",
+    r"\bmax\b", r"\blimit", r"\breduce", "shorten", "truncate", r"(does not|doesn't|cannot|can't) fit", r"must be <",
+    "at most", r"(less|fewer|smaller) than", r"\bonly\b", "range of", r"\bgot -\d", r"\bno (room|space)",
+    "overflow", "超",
+)  # fmt: skip
+_OVERFLOW_CODE = _facet(
+    r"context.*(length|size|window|exceed|overflow)", r"(prompt|input).*(exceed|too_(long|large))",
+    "tokens?_limit_reached", r"(request|payload)_(entity_)?too_(long|large)", r"\b3051\b",
+)  # fmt: skip
+_PER_MINUTE = _facet(r"per.?min", r"\b[TR]PM\b", "per.?second", "rate limit")
+_PER_DAY = _facet(r"per.?(day|month|week)", r"\b[TR]PD\b", "daily", "monthly", "weekly")
+_ACCOUNT = _facet(
+    "balance", r"credits?\b", "quota", "billing", "recharge", r"top.?up", r"\bbudget\b", r"\bspend(ing)?\b",
+    "usage limits?", "arrear", "overdue", "subscription", "prepaid", "余额", "充值", "欠费", "额度",
+)  # fmt: skip
+_SPENT = _facet(
+    "insufficient", "exceed", r"\blow\b", r"\bused\b", "reached", "exhaust", r"\b(run|ran) out", "overdue", "suspend",
+    "depleted", r"\bnot enough", r"\bmore\b", r"\bno\b", "expired", "past due", "不足", "用尽", "充值", "欠费",
+)  # fmt: skip
+_QUOTA_CODE = _facet(
+    "insufficient_(quota|balance|credit|fund)", "billing", "exceeded_current_quota", "arrear", r"\b1113\b", r"\b1008\b",
+    r"(quota|credit|balance|spend\w*).*(exceed|exhaust|insufficient|limit)", "payment",
+)  # fmt: skip
+_FILTER = (
+    _facet("polic", "moderat", "filter", "safety", "guardrail", "inappropriate", "unsafe", "sensitive", "harmful",
+           "high risk", "prohibited", "flagged", "审核", "敏感"),
+    _facet("content", "prompt", r"\binput", r"\boutput", "response", "request", "message", "text", "内容", "文本"),
+    _facet("block", "reject", "refus", "flag", "violat", "trigger", "detect", "contain", "filtered", "inappropriate",
+           "unsafe", "not (allowed|permitted)", "prohibited", "违", "敏感"),
+)  # fmt: skip
+_MODERATED = _facet("moderat", "flagged", "inappropriate", "sensitive", "unsafe", "content (policy|filter)")
+_FILTER_CODE = _facet(
+    r"content_?(policy|filter|moderation)", "inspection", "moderation", "safety", "sensitive", "invalid_prompt",
+    "responsibleai", "prohibited", r"\b1301\b", r"\b102[67]\b",
+)  # fmt: skip
+_CALL = _facet(
+    r"(tool|function).?(call|use)", r"call a (tool|function)", "harmony",
+    r"model('s)? (produced|generated|wrote|emitted|output)", "message header", "failed_generation",
+)  # fmt: skip
+_UNREAD = _facet(
+    "pars(e|ing)", "invalid", "malformed", r"\bfail", "did not match", "unexpected", "not valid", "unable", "could not",
+    "decod", "unterminated", "unknown", "validat",
+)  # fmt: skip
+_OUTPUT_CODE = _facet(
+    "tool_use_failed", "tool_call.*fail", "output_parse", "failed_generation", "malformed_(function|tool)"
+)
+_OF_THE_REQUEST = _facet(
+    r"\bmessages?\W*\d", r"^(messages|input|tools|contents)\b", "role '?tool", "preceding", "must be followed"
 )
 
 
-def _any_of(*texts: str) -> re.Pattern[str]:
-    return re.compile("|".join(texts), re.IGNORECASE)
+def _says(text: str, *facets: re.Pattern[str]) -> bool:
+    return all(facet.search(text) for facet in facets)
 
 
-_OVERFLOW_TEXT = _any_of(
-    r"maximum context length",  # OpenAI, OpenRouter, DeepSeek, Mistral, vLLM before 0.14, SGLang
-    r"exceeds? the context window",  # OpenAI's Responses API
-    r"input tokens exceed the configured limit",  # Azure
-    r"context length is only",  # vLLM from 0.14
-    r"longer than the maximum model length",  # vLLM
-    r"max_tokens must be at least 1, got -",  # vLLM, where the prompt alone fills the context
-    r"longer than the model's context length",  # SGLang
-    r"prompt is too long",  # Anthropic, Fireworks
-    r"input length and `?max_tokens`? exceed context limit",  # Anthropic, on Bedrock too
-    r"input is too long",  # Bedrock
-    r"too many input tokens",  # Bedrock
-    r"input token count .{0,40}exceeds the maximum number of tokens",  # Gemini
-    r"range of input length should be",  # DashScope
-    r"maximum prompt length is",  # xAI
-    r"request exceeded model token limit",  # Moonshot
-    r"input token length too long",  # Moonshot
-    r"prompt exceeds max length",  # Z.ai
-    r"`inputs` tokens \+ `max_new_tokens` must be",  # Text Generation Inference, Together
-    r"exceeds the available context size",  # llama.cpp
-    r"context window exceeds limit",  # MiniMax
+def _joined(error: ProviderError) -> str:
+    return " ".join(sorted(error.codes))
+
+
+def _about_models_output(error: ProviderError) -> bool:
+    if _OF_THE_REQUEST.search(error.about) or _OF_THE_REQUEST.search(error.text):
+        return False
+    return bool(_OUTPUT_CODE.search(_joined(error))) or _says(error.text, _CALL, _UNREAD)
+
+
+def _about_filter(error: ProviderError) -> bool:
+    # A key may also be refused by a policy, so 403 needs a word about content.
+    of_content = error.status != 403 or _MODERATED.search(error.text)
+    return bool(_FILTER_CODE.search(_joined(error))) or bool(of_content and _says(error.text, *_FILTER))
+
+
+def _about_length(error: ProviderError) -> bool:
+    if _PER_MINUTE.search(error.text) or _PER_DAY.search(error.text):
+        return False
+    return bool(_OVERFLOW_CODE.search(_joined(error))) or _says(error.text, _INPUT, _LENGTH, _EXCESS)
+
+
+def _about_quota(error: ProviderError) -> bool:
+    codes = _joined(error)
+    if _QUOTA_CODE.search(codes):
+        return True
+    if _PER_DAY.search(error.text) or _PER_DAY.search(codes):
+        return True
+    if _PER_MINUTE.search(codes):  # Google's quotas of the minute have the words of a used-up quota
+        return False
+    if _PER_MINUTE.search(error.text):
+        return _says(error.text, _facet("request too large", "too large"))  # one request beyond a minute's tokens
+    return _says(error.text, _ACCOUNT, _SPENT) and not _says(error.text, _LENGTH, _facet("context", "prompt", "window"))
+
+
+_TEXTS = frozenset({"message", "msg", "error", "detail", "title", "status_msg", "raw", "error_description", "reason"})
+_CODES = frozenset({"code", "type", "status", "error_code", "__type", "status_code", "quotaid", "quotaId", "reason"})
+_NESTED = (
+    "error",
+    "errors",
+    "detail",
+    "details",
+    "metadata",
+    "raw",
+    "base_resp",
+    "innererror",
+    "violations",
+    "message",
 )
-_QUOTA_TEXT = _any_of(
-    r"request too large for .{0,200}per min",  # OpenAI, Groq: one request beyond the tokens of a minute
-    r"\((RPD|TPD)\)",  # OpenAI, Groq: a limit of the day
-    r"PerDayPer",  # Gemini: quotaId of a limit of the day
-    r"too many tokens per day",  # Bedrock
-    r"credit balance is too low",  # Anthropic
-    r"insufficient (credits|balance|quota)",  # OpenRouter, DeepSeek, Z.ai
-    r"used all available credits",  # xAI
+"""Fields of an error that hold more of it."""
+
+
+def _parts(value: Any, levels: int = 6) -> Iterator[Mapping[str, Any]]:
+    """The objects of an error: the body and what its fields of `_NESTED` hold, also where that is JSON in a text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return
+    if isinstance(value, list):
+        for part in value:
+            yield from _parts(part, levels)
+    elif isinstance(value, dict) and levels:
+        value = {str(name)[:1].lower() + str(name)[1:]: part for name, part in value.items()}
+        yield value
+        for name in _NESTED:
+            if name in value:
+                yield from _parts(value[name], levels - 1)
+
+
+_QUOTED = re.compile(
+    r"""\{.*\}|\[.*\]|"[^"]*\s[^"]*"|(?<!\w)'[^']*\s[^']*'(?!\w)|“[^”]*”|(?<!\w)`[^`]*\s[^`]*`(?!\w)""", re.DOTALL
 )
+_WORD = re.compile(r"\w+")
 
 
-def _response(error: BaseException) -> httpx.Response | None:
-    """The HTTP answer at the origin of an exception."""
-    answers = [cause.response for cause in _chain(error) if isinstance(cause, httpx.HTTPStatusError)]
-    return answers[-1] if answers else None
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
-def _text(response: httpx.Response) -> str:
-    try:
-        return response.text
-    except httpx.StreamError:
-        return ""  # a streamed answer that was not read
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _codes(body: Any, error: BaseException) -> frozenset[str]:
-    """Codes of a body in the shapes of OpenAI, Anthropic, Google, Azure and DashScope."""
-    parts = [body, body.get("error")] if isinstance(body, dict) else [body[0].get("error")] if _is_list(body) else []
-    names = ("code", "type", "status", "error_code")
-    values = [part.get(name) for part in parts if isinstance(part, dict) for name in names]
-    return frozenset(value.lower() for value in (*values, getattr(error, "code", None)) if isinstance(value, str))
-
-
-def _is_list(body: Any) -> bool:
-    return isinstance(body, list) and bool(body) and isinstance(body[0], dict)
-
-
-def _lowered(headers: Mapping[str, str]) -> dict[str, str]:
-    return {str(name).lower(): str(value) for name, value in headers.items()}
+def _own(text: str, request: str) -> str:
+    """The words of an error without what they quote: what is in quotation marks or brackets, or in the request."""
+    text = _QUOTED.sub(" ", text)
+    if not request:
+        return text
+    asked = [word.lower() for word in _WORD.findall(request)]
+    known = {tuple(asked[n : n + _QUOTED_WORDS]) for n in range(len(asked) - _QUOTED_WORDS + 1)}
+    words = list(_WORD.finditer(text))
+    quoted: set[int] = set()
+    for n in range(len(words) - _QUOTED_WORDS + 1):
+        if tuple(word[0].lower() for word in words[n : n + _QUOTED_WORDS]) in known:
+            quoted.update(range(n, n + _QUOTED_WORDS))
+    for n in sorted(quoted, reverse=True):
+        text = text[: words[n].start()] + text[words[n].end() :]
+    return text

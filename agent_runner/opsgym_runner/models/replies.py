@@ -7,8 +7,7 @@ came.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,87 +17,46 @@ FAILURES = {
     FinishReason.CONTENT_FILTER: (FailReason.CONTENT_FILTER, "the provider's content filter stopped the reply"),
     FinishReason.CONTEXT_OVERFLOW: (FailReason.CONTEXT_OVERFLOW, "the reply reached the end of the model's context"),
     FinishReason.MALFORMED: (FailReason.MALFORMED_REPLY, "the provider could not read what its model wrote"),
+    FinishReason.CALL_IN_TEXT: (FailReason.MALFORMED_REPLY, "the model wrote a tool call as text"),
 }
 """Ends of a reply that stop the agent, with the reason and its explanation."""
-PROVIDERS_FAULT = frozenset({FinishReason.MALFORMED, FinishReason.EMPTY})
+PROVIDERS_FAULT = frozenset({FinishReason.MALFORMED, FinishReason.EMPTY, FinishReason.CALL_IN_TEXT})
 """Ends for which the same request is sent once more."""
 
-_NATIVE = {
-    "refusal": FinishReason.REFUSAL,  # Anthropic
-    "model_context_window_exceeded": FinishReason.CONTEXT_OVERFLOW,  # Anthropic, Bedrock
-    "malformed_function_call": FinishReason.MALFORMED,  # Gemini, this and the next four
-    "malformed_response": FinishReason.MALFORMED,
-    "unexpected_tool_call": FinishReason.MALFORMED,
-    "too_many_tool_calls": FinishReason.MALFORMED,
-    "missing_thought_signature": FinishReason.MALFORMED,
-    "malformed_tool_use": FinishReason.MALFORMED,  # Bedrock, this and the next
-    "malformed_model_output": FinishReason.MALFORMED,
-    "error": FinishReason.MALFORMED,  # OpenRouter, Cohere
-    "network_error": FinishReason.MALFORMED,  # Z.ai
+_KNOWN = {
+    FinishReason.STOP: "stop eos eos_token end end_turn stop_sequence complete completed finished done null none",
+    FinishReason.TOOL_CALLS: "tool_calls tool_call tool_use function_call",
+    FinishReason.LENGTH: "length max_tokens max_output_tokens max_new_tokens max_length token_limit model_length",
+    FinishReason.CONTENT_FILTER: "content_filter content_filtered guardrail_intervened safety recitation language "
+    "blocklist prohibited_content spii image_safety sensitive error_toxic",
+    FinishReason.REFUSAL: "refusal",
+    FinishReason.CONTEXT_OVERFLOW: "model_context_window_exceeded context_length_exceeded",
 }
-"""Providers' own finish reasons that litellm maps to another meaning, in lower case."""
-_MAPPED = {
-    "length": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-    "tool_calls": FinishReason.TOOL_CALLS,
-}
+"""The finish reasons of all providers, in lower case; a reply that ended in any other way is malformed."""
+_MEANING = {name: reason for reason, names in _KNOWN.items() for name in names.split()}
+_ORDINARY = (FinishReason.STOP, FinishReason.TOOL_CALLS)
 
 
-class RawAnswer:
-    """Keeps the raw answer to a request: litellm drops what it cannot read, and Anthropic's finish reasons.
-
-    Passed to litellm as `logger_fn`, which it calls before it sends a request, and with the raw answer.
-    """
-
-    def __init__(self) -> None:
-        self.sent = False
-        """Whether the request was about to be sent."""
-        self.body: Mapping[str, Any] = {}
-        """Body of the answer; empty if there was none that is a JSON object."""
-
-    def __call__(self, details: Mapping[str, Any]) -> None:
-        """Reads the raw answer among the details of a call."""
-        self.sent = True
-        self.read(details.get("original_response"))
-
-    def read(self, answer: object) -> None:
-        """Takes a JSON object, or the text of one, as the body unless there was a body already."""
-        if isinstance(answer, str):
-            try:
-                answer = json.loads(answer)
-            except ValueError:
-                return
-        if isinstance(answer, dict):
-            self.body = self.body or answer
-
-    @property
-    def finish_reason(self) -> str:
-        """The provider's own finish reason; empty if its shape has none at the top."""
-        return str(self.body.get("stop_reason") or self.body.get("stopReason") or "")
-
-
-def finish_of(choice: Any, raw_reason: str, message: Mapping[str, Any]) -> FinishReason:
+def finish_of(choice: Any, reasons: Sequence[str], message: Mapping[str, Any]) -> FinishReason:
     """How a reply ended.
 
     Args:
         choice: litellm's choice.
-        raw_reason: The provider's own finish reason; empty if only the choice has it.
+        reasons: The provider's own finish reasons in lower case, the most general one first; none for litellm's.
         message: The reply as `history_message` returns it.
     """
-    fields = getattr(choice, "provider_specific_fields", None) or {}
-    native = str(raw_reason or fields.get("native_finish_reason") or "").lower()
-    calls = bool(message.get("tool_calls"))
-    reason = _NATIVE.get(native)
-    if reason is not None and not (reason is FinishReason.MALFORMED and calls):
-        return reason
+    calls, text = bool(message.get("tool_calls")), text_of(message.get("content")).strip()
+    meant = [_MEANING.get(reason, FinishReason.MALFORMED) for reason in reasons[:1] or [str(choice.finish_reason)]]
+    # What an upstream provider says is known or says no more: its names are its own.
+    meant += [_MEANING[reason] for reason in reasons[1:] if reason in _MEANING]
+    reason = next((each for each in meant if each not in _ORDINARY), meant[0])
     if refusal_of(choice.message):
         return FinishReason.REFUSAL
-    mapped = _MAPPED.get(str(choice.finish_reason))
     if calls:
-        return FinishReason.LENGTH if mapped is FinishReason.LENGTH else FinishReason.TOOL_CALLS
-    if mapped in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER):
-        return mapped
-    return FinishReason.STOP if text_of(message.get("content")).strip() else FinishReason.EMPTY
+        return FinishReason.TOOL_CALLS if reason in (FinishReason.MALFORMED, FinishReason.STOP) else reason
+    if reason is FinishReason.TOOL_CALLS:  # the call that it announces is lost
+        return FinishReason.MALFORMED if text else FinishReason.EMPTY
+    return reason if reason is not FinishReason.STOP or text else FinishReason.EMPTY
 
 
 def refusal_of(message: Any) -> str:

@@ -122,6 +122,19 @@ class Retrier:
         self.pending_failure: ModelFailure | None = None
         """Why the call in progress has no answer yet, if its last request failed; otherwise None."""
 
+    @property
+    def has_called(self) -> bool:
+        """Whether the model has called a tool, in any episode."""
+        return self._pool.has_called
+
+    @has_called.setter
+    def has_called(self, called: bool) -> None:
+        self._pool.has_called = called
+
+    def has_answered(self, address: ModelEndpoint) -> bool:
+        """Whether an endpoint has answered any request, of any episode."""
+        return self._pool.has_answered(address)
+
     async def call(
         self,
         request: Callable[[ModelEndpoint], Awaitable[T]],
@@ -167,6 +180,7 @@ class Retrier:
                     else:
                         self.pending_failure = None
                         self._pool.answered()
+                        endpoint.answered = True
                         slot.answered()
                         return answer
         finally:

@@ -63,7 +63,7 @@ class StreamedAnswer(ABC):
     def whole(self) -> tuple[int, Body]:
         """Status and body of the answer; those of an error if the stream reported one."""
         if self._error is not None:
-            return _status(self._error), {"error": self._error}
+            return status_of_error(self._error), {"error": self._error}
         body = self._body()
         return 200, {name: body.get(name) for name in USAGE_FIELDS} if self._malformed else body
 
@@ -187,11 +187,11 @@ class ResponsesAnswer(StreamedAnswer):
         return self._response
 
 
-def _status(error: Body) -> int:
-    """HTTP status of an error in a stream."""
-    for value in (error.get("code"), error.get("type")):
-        if isinstance(value, int) and 400 <= value < 600:
-            return value
+def status_of_error(error: Body) -> int:
+    """HTTP status of an error in a stream, or in an answer with status 200."""
+    for value in map(str, (error.get("code"), error.get("type"))):
+        if value.isdecimal() and 400 <= int(value) < 600:
+            return int(value)
         if value in _STATUS_OF_ERROR:
             return _STATUS_OF_ERROR[value]
     return _SERVER_ERROR

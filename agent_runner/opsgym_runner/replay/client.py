@@ -15,6 +15,7 @@ from typing import Any
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.client import Call, Message, ModelClient, Reply, Target
+from opsgym_runner.models.raw_answers import RawAnswer
 from opsgym_runner.models.retry import Retrier
 from opsgym_runner.replay.completions import completion
 from opsgym_runner.replay.scripts import Script
@@ -45,7 +46,7 @@ class ScriptedClient(ModelClient):
         with self._traced_request(call, endpoint):
             answer = completion(self._script, call.arguments, len(json.dumps(call.arguments)))
             response = _response(answer)
-            return response, self._reply(response, "")
+            return response, self._reply(response, RawAnswer(), ())
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from opsgym_core.planning.documents import load_models
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.job import ResolvedModel
+from opsgym_runner.models.calls_in_text import CALLS_IN_TEXT
 from opsgym_runner.models.checks import missing_key, tool_limit
 from opsgym_runner.models.prices import REPLAY, known_prices, reports_cost
 from opsgym_runner.models.probe import Probe, context_length, probe
@@ -113,9 +114,8 @@ def probe_lines(shown: Probe) -> Iterator[Line]:
     """What a tool turn showed."""
     yield Line("key and endpoint", "ok", "the endpoint answers")
     if shown.calls == 0:
-        advice = "the model writes calls as text: switch on the server's parser of tool calls"
-        detail = advice if shown.call_in_text else f"the first reply has no tool call ({shown.finishes[0]})"
-        yield Line("tool calls", "FAILED", detail)
+        without = f"the first reply has no tool call ({shown.finishes[0]})"
+        yield Line("tool calls", "FAILED", f"the model {CALLS_IN_TEXT}" if shown.call_in_text else without)
     else:
         yield Line("tool calls", "ok", f"finish reasons: {', '.join(shown.finishes)}")
         several = "several calls in one reply" if shown.calls > 1 else "one call in a reply"

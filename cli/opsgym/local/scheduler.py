@@ -24,7 +24,12 @@ from opsgym_core.planning.trials import PlannedTrial, TrialQueue
 RETRY = Backoff(initial_s=1.0, factor=2.0, maximum_s=30.0)
 """Delay before an infrastructure error is retried: a lost gym server or store needs time to come back."""
 
-STOPS_MODEL = frozenset({InfraReason.MODEL_QUOTA, InfraReason.MODEL_AUTH, InfraReason.MODEL_UNREACHABLE})
+STOPS_MODEL = frozenset(
+    {
+        *(InfraReason.MODEL_QUOTA, InfraReason.MODEL_AUTH, InfraReason.MODEL_UNREACHABLE, InfraReason.MODEL_NOT_FOUND),
+        *(InfraReason.MODEL_REFUSED_REQUEST, InfraReason.MODEL_CALLS_IN_TEXT),
+    }
+)
 """Errors that every attempt with the model would end with."""
 
 RunAttempt = Callable[[PlannedTrial, int], Coroutine[Any, Any, AttemptRecord]]

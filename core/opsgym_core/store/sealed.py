@@ -52,7 +52,8 @@ _OUTCOME = frozenset(VerifierOutcome.__dataclass_fields__)
 _ABOUT_NO_TASK = frozenset(
     {
         *(InfraReason.MODEL_AUTH, InfraReason.MODEL_NOT_FOUND, InfraReason.MODEL_RATE_LIMITED, InfraReason.MODEL_QUOTA),
-        *(InfraReason.MODEL_UNAVAILABLE, InfraReason.MODEL_UNREACHABLE, InfraReason.STORE_LOST, InfraReason.HUNG),
+        *(InfraReason.MODEL_UNAVAILABLE, InfraReason.MODEL_UNREACHABLE, InfraReason.MODEL_CALLS_IN_TEXT),
+        *(InfraReason.STORE_LOST, InfraReason.HUNG),
         ConfigReason.HELD_OUT_SEED,
     }
 )

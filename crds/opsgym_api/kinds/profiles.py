@@ -49,6 +49,9 @@ class Switches(Document):
     unusable_replies: Annotated[Literal["requested_again", "taken"], _SWITCH] = "requested_again"
     """A reply that is empty, or that the provider could not read: requested once more, or taken as it is, which ends
     the loop. The profile's if absent."""
+    refused_conversations: Annotated[Literal["failed", "unscored"], _SWITCH] = "failed"
+    """A conversation that the provider refuses to continue although it had answered a part of it: failed, or left out
+    of the score. The profile's if absent."""
     unknown_tools: Annotated[Literal["answered", "fail", "first_gym"], _SWITCH] = "answered"
     """A call of a tool that does not exist: answered with the names of the tools, fails the trial, or is sent to the
     first gym server. The profile's if absent."""

@@ -93,6 +93,8 @@ class FinishCounts(Record):
     """Replies that the provider could not read."""
     empty: int = 0
     """Replies with neither text nor tool calls."""
+    call_in_text: int = 0
+    """Replies with a tool call in their text, where nothing executes it."""
 
     def __add__(self, other: FinishCounts) -> FinishCounts:
         """Sum of two counts."""

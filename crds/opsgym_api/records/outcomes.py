@@ -36,6 +36,8 @@ class FailReason(StrEnum):
     """The agent called a tool that does not exist, and its switch `unknownTools` is `fail`."""
     MALFORMED_REPLY = "malformed_reply"
     """The provider could not read what its model wrote, twice."""
+    CONVERSATION_REFUSED = "conversation_refused"
+    """The provider refused to continue a conversation of which it had answered a part, and answers others."""
 
 
 class FinishReason(StrEnum):
@@ -52,7 +54,9 @@ class FinishReason(StrEnum):
     CONTEXT_OVERFLOW = "context_overflow"
     """Cut off by the end of the model's context."""
     MALFORMED = "malformed"
-    """The provider could not read what its model wrote."""
+    """The provider could not read what its model wrote, or the reply ended for an unknown reason."""
+    CALL_IN_TEXT = "call_in_text"
+    """No tool call, but the text of one: the server's parser of calls is off or does not fit the model."""
     EMPTY = "empty"
     """Neither text nor tool calls."""
 
@@ -67,9 +71,14 @@ class InfraReason(StrEnum):
     MODEL_UNAVAILABLE = "model_unavailable"
     MODEL_UNREACHABLE = "model_unreachable"
     MODEL_REFUSED_REQUEST = "model_refused_request"
+    """The endpoint answers no request with this key and these parameters."""
+    MODEL_CALLS_IN_TEXT = "model_calls_in_text"
+    """The model has written all its tool calls as text: the server's parser of calls is off or does not fit."""
     GYM_LOST = "gym_lost"
     STORE_LOST = "store_lost"
     JUDGE_FAILED = "judge_failed"
+    PLAN_FAILED = "plan_failed"
+    """The planner cannot write a plan for the task."""
     HUNG = "hung"
     """The runner made no progress, so the kubelet ended it."""
     RUNNER_ERROR = "runner_error"
@@ -89,7 +98,8 @@ class ConfigReason(StrEnum):
     UNKNOWN_GYM = "unknown_gym"
     TOO_MANY_TOOLS = "too_many_tools"
     CONVERSATION_REFUSED = "conversation_refused"
-    """The provider refused to continue a conversation of which it had answered a part."""
+    """The provider refuses a conversation and answers others: its first request, or with `refusedConversations:
+    unscored` a later one."""
     UNSUPPORTED = "unsupported"
     UNREADABLE_RECORD = "unreadable_record"
     HELD_OUT_SEED = "held_out_seed"

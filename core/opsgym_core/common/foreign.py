@@ -1,0 +1,69 @@
+"""Text and JSON from outside (models, gym servers, files), made storable.
+
+Invariant: what these functions return can be encoded as UTF-8, written as JSON and read back, and what they replaced
+is still visible in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+MAX_DEPTH = 100
+"""Levels of lists and objects in a value; pydantic writes about twice as many."""
+MAX_DIGITS = 1000
+"""Digits of an integer that is kept as a number; Python converts about four times as many."""
+
+
+def storable_text(text: str) -> str:
+    r"""The text with each half of a surrogate pair as its escape, for instance `\ud83d`."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def storable(value: Any) -> Any:
+    """A JSON value with storable texts and numbers; what is nested below `MAX_DEPTH` becomes `…`.
+
+    Numbers that JSON does not have, and integers of more than `MAX_DIGITS` digits, become text.
+    """
+    return _storable(value, MAX_DEPTH)
+
+
+def _storable(value: Any, levels: int) -> Any:
+    if isinstance(value, str):
+        return storable_text(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= MAX_DIGITS * 10 // 3 + 1 else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if not isinstance(value, dict | list | tuple):
+        return storable_text(str(value))
+    if levels == 0:
+        return "…"
+    if isinstance(value, dict):
+        return {storable_text(str(name)): _storable(part, levels - 1) for name, part in value.items()}
+    return [_storable(part, levels - 1) for part in value]
+
+
+def read_json(text: str | bytes) -> Any:
+    """The storable value of a JSON text.
+
+    Raises:
+        ValueError: The text is not JSON, or nests too deeply to be read.
+    """
+    try:
+        value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str)
+    except RecursionError:
+        raise ValueError("it nests too deeply to be read") from None
+    return storable(value)
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MAX_DIGITS else digits
+
+
+def _number(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits
