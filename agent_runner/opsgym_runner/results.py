@@ -22,7 +22,7 @@ from opsgym_runner.context import AttemptContext
 from opsgym_runner.episode import EpisodeResult
 from opsgym_runner.job import Job
 from opsgym_runner.models.seeds import request_seed
-from opsgym_runner.recording.journal import Journal
+from opsgym_runner.recording.journal import Journal, record_json
 
 
 def trial_record(job: Job, result: EpisodeResult, journal: Journal) -> TrialRecord:
@@ -70,7 +70,7 @@ async def write_scored(job: Job, result: EpisodeResult, context: AttemptContext)
     store, journal = context.store, context.journal
     keys = RunKeys(job.run).trial(job.cell, job.task.task_id, job.trial)
     transcript, reasoning = context.transcript.encoded(), context.transcript.encoded_reasoning()
-    trial = trial_record(job, result, journal).to_json()
+    trial = record_json(trial_record(job, result, journal))
 
     def write() -> None:
         if store.get(keys.record) is not None:

@@ -6,12 +6,14 @@ import itertools
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.runner.jobs import make_task
 
 from opsgym_api.kinds.evalrun import Mode
-from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, ToolRef, build_catalogue
+from opsgym_api.tasks.task import ToolCall
+from opsgym_runner.gyms.catalogue import Catalogue, ServerTools, ToolRef, build_catalogue, names_of
 
 
 def tool(name: str, **fields: Any) -> dict[str, Any]:
@@ -189,3 +191,22 @@ def test_a_schema_reaches_the_model_unchanged_and_a_missing_one_takes_no_argumen
         {"name": "add_note", "description": "About add_note.", "parameters": schema},
         {"name": "rename_note", "description": "", "parameters": {"type": "object", "properties": {}}},
     ]
+
+
+@pytest.mark.parametrize("tool_names", ["published", "qualified"])
+def test_every_tool_is_shown_under_a_name_that_providers_take(tool_names: Any) -> None:
+    names = ["notes/rename.v2", "add note", "add_note", "筆記", "メモ", "t" * 80, "t" * 79, "notes_rename_v2"]
+    servers = [ServerTools("notes", [tool(name) for name in names])]
+
+    catalogue = build_catalogue(servers, make_task(selected_tools=names), Mode.ORACLE, tool_names)
+
+    assert len(set(catalogue.names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in catalogue.names)
+    assert [ref.name for ref in catalogue.refs.values()] == names
+    assert {"add_note", "notes_rename_v2"} <= {shown for shown, ref in catalogue.refs.items() if shown == ref.name}
+    assert [catalogue.own_name(shown) for shown in catalogue.names] == names
+    for name in names:
+        found = next(
+            shown for shown in names_of(ToolCall(name=name, arguments={}), ["notes"]) if shown in catalogue.refs
+        )
+        assert catalogue.own_name(found) == name

@@ -50,6 +50,18 @@ async def test_a_session_id_is_sent_back(gym: StubGym, gym_url: str) -> None:
     assert len(tools) == 22
 
 
+async def test_a_list_of_tools_whose_cursor_repeats_is_a_lost_gym() -> None:
+    async def mcp(request: Request) -> Response:
+        body = await request.json()
+        page = {"tools": [{"name": "a"}], "nextCursor": "again"}
+        return JSONResponse({"jsonrpc": "2.0", "id": body["id"], "result": page})
+
+    with serving(Starlette(routes=[Route("/mcp", mcp, methods=["POST"])])) as url:
+        async with http_client() as http:
+            with pytest.raises(NotScored, match="twice with the cursor 'again'"):
+                await GymClient(http, url, SERVER).list_tools()
+
+
 async def test_tools_of_several_pages_are_listed_together() -> None:
     async def mcp(request: Request) -> Response:
         body = await request.json()

@@ -92,10 +92,10 @@ def build_catalogue(
         task: The row; its selected and restricted tools are the gyms' own names.
         mode: How many distractors are shown beside the selected tools.
         tool_names: `published`: the first gym with a tool of a name gets its calls. `qualified`: tools of the same name
-            each get a name of their own.
+            each get a name of their own. With both, a name that providers do not take is shown as one that they do.
         tool_schemas: `gym`: each tool has the gym's own schema. `published`: simplified as the published harness does.
     """
-    candidates = dict(_first_of_each(servers) if tool_names == "published" else _qualified(servers))
+    candidates = dict(_published(servers) if tool_names == "published" else _qualified(servers))
     own = {shown: str(tool["name"]) for shown, (_, tool) in candidates.items()}
     names = _shown({name: own[name] for name in own if own[name] not in task.restricted_tools}, task, mode)
     chosen = {name: entry for name, entry in candidates.items() if name in names}
@@ -119,16 +119,29 @@ def _first_of_each(servers: Sequence[ServerTools]) -> _Candidates:
     return first
 
 
+def _published(servers: Sequence[ServerTools]) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+    first = _first_of_each(servers)
+    taken = {name for name in first if _is_accepted(name)}
+    for name, (gym, tool) in first.items():
+        shown = name if name in taken else _free_name(name, gym, taken)
+        taken.add(shown)
+        yield shown, (gym, tool)
+
+
 def _qualified(servers: Sequence[ServerTools]) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
     counts = Counter(name for server in servers for name in {tool["name"] for tool in server.tools})
-    taken = {name for name, count in counts.items() if count == 1}
+    taken = {name for name, count in counts.items() if count == 1 and _is_accepted(name)}
     for server in servers:
         for name, (_, tool) in _first_of_each([server]).items():
-            shown = (
-                name if counts[name] == 1 else _free_name(f"{server.domain or server.gym}_{name}", server.gym, taken)
-            )
+            wanted = name if counts[name] == 1 else f"{server.domain or server.gym}_{name}"
+            shown = name if name in taken else _free_name(wanted, server.gym, taken)
             taken.add(shown)
             yield shown, (server.gym, tool)
+
+
+def _is_accepted(name: str) -> bool:
+    """Whether providers take a tool's name as it is."""
+    return 0 < len(name) <= LONGEST_NAME and not _NOT_IN_A_NAME.search(name)
 
 
 def names_of(call: ToolCall, gyms: Sequence[str]) -> Iterator[str]:
@@ -145,13 +158,16 @@ def names_of(call: ToolCall, gyms: Sequence[str]) -> Iterator[str]:
         # Another gym server of the domain may have the name without the mark.
         yield _marked_name(qualified, gym)
         yield _NOT_IN_A_NAME.sub("_", qualified)
+        if not _is_accepted(call.name):
+            yield _marked_name(call.name, gym)
+            yield _NOT_IN_A_NAME.sub("_", call.name)
     yield call.name
 
 
-def _free_name(qualified: str, gym: str, taken: Collection[str]) -> str:
+def _free_name(wanted: str, gym: str, taken: Collection[str]) -> str:
     """A unique name that providers accept; it depends only on the names."""
-    name = _NOT_IN_A_NAME.sub("_", qualified)
-    return name if len(name) <= LONGEST_NAME and name not in taken else _marked_name(qualified, gym)
+    name = _NOT_IN_A_NAME.sub("_", wanted)
+    return name if _is_accepted(name) and name not in taken else _marked_name(wanted, gym)
 
 
 def _marked_name(qualified: str, gym: str) -> str:

@@ -22,6 +22,7 @@ from opsgym_api.kinds.evalrun import Access
 from opsgym_api.records.outcomes import ConfigReason, InfraReason, Outcome
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.tasks.task import GymServer
+from opsgym_core.common.foreign import read_json, storable_text
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.gyms.admin_tokens import AdminTokens
@@ -182,6 +183,7 @@ class GymClient:
             NotScored: The gym is lost.
         """
         tools: list[Mapping[str, Any]] = []
+        cursors: list[Any] = []
         params: dict[str, Any] = {}
         while True:
             result = self._result(await self._post_rpc("tools/list", params))
@@ -191,9 +193,13 @@ class GymClient:
             ):
                 raise self._lost("answered tools/list without a list of named tools")
             tools += page
-            if not result.get("nextCursor"):
+            cursor = result.get("nextCursor")
+            if not cursor:
                 return tools
-            params = {"cursor": result["nextCursor"]}
+            if cursor in cursors:
+                raise self._lost(f"answered tools/list twice with the cursor {str(cursor)[:100]!r}, so it has no end")
+            cursors.append(cursor)
+            params = {"cursor": cursor}
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Calls a tool. A faulty call gives an error result.
@@ -407,7 +413,7 @@ class GymClient:
         self._require_ok(response)
         for data in _events(response.text):
             try:
-                message = json.loads(data)
+                message = read_json(data)
             except ValueError:
                 raise self._lost("sent an event that is not JSON") from None
             if isinstance(message, dict) and message.get("id") == self._last_id:
@@ -417,7 +423,7 @@ class GymClient:
     def _json(self, response: httpx.Response) -> Mapping[str, Any]:
         self._require_ok(response)
         try:
-            reply = response.json()
+            reply = read_json(response.content)
         except ValueError:
             raise self._lost(f"answered with invalid JSON: {response.text[:200]!r}") from None
         if not isinstance(reply, dict):
@@ -449,9 +455,9 @@ def _events(text: str) -> list[str]:
 def _detail(response: httpx.Response) -> str:
     """The error message in a response."""
     try:
-        reply = response.json()
+        reply = read_json(response.content)
     except ValueError:
-        return response.text[:500]
+        return storable_text(response.text[:500])
     if isinstance(reply, dict):
         reply = reply.get("detail", reply.get("message", reply))
     return reply if isinstance(reply, str) else json.dumps(reply)[:2000]

@@ -281,6 +281,9 @@ class ModelClient:
                 raise self._unsent(litellm, problem)
             if raw.error is not None:
                 return None, await self._refused(raw, call, endpoint)
+            if raw.too_deep:
+                self._book_lost(raw, unreadable=0)
+                return None, _REFUSED_OUTPUT
             if response is None or not response.choices:
                 raise self._unreadable(call, endpoint, raw, problem)
             return response, self._reply(response, raw, call.arguments.get("tools") or ())
@@ -303,8 +306,8 @@ class ModelClient:
             witnessed = confirms(error, await self._witness(endpoint))
         refusal = refusal_of(error, position, witnessed=witnessed)
         advice = _ADVICE.get(refusal.reason, "").format(answered=answered)
-        said = scrub(raw.text or "no body", self._target.model.secrets)
-        message = f"model {self._target.model.name}: HTTP {raw.status}; {ENDPOINT_SAYS}{said} {advice}".rstrip()
+        shown = scrub(raw.text or "no body", self._target.model.secrets)
+        message = f"model {self._target.model.name}: HTTP {raw.status}; {ENDPOINT_SAYS}{shown} {advice}".rstrip()
         if isinstance(refusal.reason, FailReason):
             raise AgentFailed(refusal.reason, message)
         if isinstance(refusal.reason, ConfigReason):
@@ -314,8 +317,8 @@ class ModelClient:
 
     async def _witness(self, endpoint: ModelEndpoint) -> ProviderError | None:
         """The error of a request for one token of another conversation; None if it is answered. Books what it costs."""
-        asked: Message = {"role": "user", "content": "Answer with one word."}
-        arguments = {**self._arguments([asked], ()), **_ONE_TOKEN}
+        question: Message = {"role": "user", "content": "Answer with one word."}
+        arguments = {**self._arguments([question], ()), **_ONE_TOKEN}
         for name in _OTHER_LIMITS:
             arguments.pop(name, None)
         with streaming(self._target.streamed), reading() as raw, suppress(Exception):
@@ -338,8 +341,8 @@ class ModelClient:
         call.unreadable += 1
         name, first = self._target.model.name, call.unreadable == 1
         if problem is not None and raw.has_reply:
-            said = scrub(f"{type(problem).__name__}: {problem}", self._target.model.secrets)
-            message = f"model {name}: {shown_url(endpoint)} answered with a reply that the client cannot read: {said}"
+            shown = scrub(f"{type(problem).__name__}: {problem}", self._target.model.secrets)
+            message = f"model {name}: {shown_url(endpoint)} answered with a reply that the client cannot read: {shown}"
             return ModelFailure(InfraReason.RUNNER_ERROR, message, transient=first)
         message = (
             f"model {name}: {shown_url(endpoint)} answered with status 200, but not with a reply; check that the "

@@ -50,7 +50,7 @@ class ProviderError:
     """With names in lower case."""
     body: Any = None
     """The body as JSON; None if it is not."""
-    about: str = ""
+    param: str = ""
     """Part of the request that the error names (`param`), in lower case; empty if it names none."""
     page: bool = False
     """Whether the answer is a web page, which no model's API sends."""
@@ -70,7 +70,7 @@ def read_error(status: int | None, headers: Mapping[str, str], error: Any, reque
         return ProviderError(status, frozenset(), "" if page else _own(error, request), headers, page=page)
     texts: list[str] = []
     codes: set[str] = set()
-    about = ""
+    param = ""
     for part in _parts(error):
         for name, value in part.items():
             if name in _TEXTS and isinstance(value, str):
@@ -78,10 +78,10 @@ def read_error(status: int | None, headers: Mapping[str, str], error: Any, reque
             elif name in _CODES and isinstance(value, str | int) and not isinstance(value, bool):
                 codes.add(str(value).lower())
             elif name == "param" and isinstance(value, str):
-                about = value.lower()
+                param = value.lower()
             elif name == "failed_generation":
                 codes.add(name)
-    return ProviderError(status, frozenset(codes), "\n".join(texts), headers, error, about)
+    return ProviderError(status, frozenset(codes), "\n".join(texts), headers, error, param)
 
 
 def subject_of(error: ProviderError) -> Subject:
@@ -193,7 +193,7 @@ def _joined(error: ProviderError) -> str:
 
 
 def _about_models_output(error: ProviderError) -> bool:
-    if _OF_THE_REQUEST.search(error.about) or _OF_THE_REQUEST.search(error.text):
+    if _OF_THE_REQUEST.search(error.param) or _OF_THE_REQUEST.search(error.text):
         return False
     return bool(_OUTPUT_CODE.search(_joined(error))) or _says(error.text, _CALL, _UNREAD)
 
@@ -269,8 +269,8 @@ def _own(text: str, request: str) -> str:
     text = _QUOTED.sub(" ", text)
     if not request:
         return text
-    asked = [word.lower() for word in _WORD.findall(request)]
-    known = {tuple(asked[n : n + _QUOTED_WORDS]) for n in range(len(asked) - _QUOTED_WORDS + 1)}
+    request_words = [word.lower() for word in _WORD.findall(request)]
+    known = {tuple(request_words[n : n + _QUOTED_WORDS]) for n in range(len(request_words) - _QUOTED_WORDS + 1)}
     words = list(_WORD.finditer(text))
     quoted: set[int] = set()
     for n in range(len(words) - _QUOTED_WORDS + 1):

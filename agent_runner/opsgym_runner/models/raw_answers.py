@@ -7,6 +7,7 @@ how the reply in it ended, is read from the answer, never from what litellm make
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,12 +15,13 @@ from typing import Any
 
 import httpx
 
-from opsgym_core.common.foreign import read_json, storable_text
+from opsgym_core.common.foreign import MAX_DEPTH, MAX_DIGITS, TooDeepError, read_json, storable_text
 from opsgym_runner.models.stream_shapes import status_of_error
 from opsgym_runner.models.streaming import Send
 
 _OF_THE_WIRE = frozenset({"content-length", "content-encoding", "transfer-encoding"})
 """Headers that describe the bytes of an answer, which are replaced."""
+_ENDLESS_INTEGER = re.compile(rf"\d{{{MAX_DIGITS},}}")
 _MINIMAX_STATUS = {1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 400, 2013: 400}
 """HTTP status of MiniMax's `base_resp.status_code`; its other codes are faults of the server."""
 
@@ -37,20 +39,25 @@ class RawAnswer:
         """The storable JSON value; None if the answer is not JSON."""
         self.error: Any = None
         """The JSON value, or the text, of an answer that is an error; None for any other."""
+        self.too_deep = False
+        """Whether the answer is JSON that nests too deeply to be read: a model wrote that, no server does."""
 
     def read(self, response: httpx.Response, content: bytes) -> bytes:
         """Takes an answer; returns what litellm is to read in its place."""
         self.status, self.headers = response.status_code, {k.lower(): v for k, v in response.headers.items()}
         self.text = storable_text(content.decode("utf-8", "replace"))
+        self.body, self.too_deep = None, False
         try:
             self.body = read_json(content)
+        except TooDeepError:
+            self.too_deep = not response.is_error
         except ValueError:
-            self.body = None
+            pass
         self.error = None
         if response.is_error:
             self.error = self.text if self.body is None else self.body
-        elif isinstance(self.body, dict) and (found := _error_in(self.body)) is not None:
-            self.status, self.error = found
+        elif isinstance(self.body, dict) and (inside := _error_in(self.body)) is not None:
+            self.status, self.error = inside
         if self.body is None:
             return content
         return json.dumps(_for_litellm(self.body) if isinstance(self.body, dict) else self.body).encode()
@@ -153,10 +160,49 @@ def _choice(choice: dict[str, Any]) -> dict[str, Any]:
         thought = "".join(_thought(part) for part in parts)
         if thought and not message.get("reasoning_content"):
             message["reasoning_content"] = thought
+    elif message.get("content") is not None:
+        message["content"] = _text(message["content"])
+    for name in ("reasoning_content", "reasoning"):
+        if message.get(name) is not None:
+            message[name] = _text(message[name])
     old = message.pop("function_call", None)
     if isinstance(old, dict) and not message.get("tool_calls"):
         message["tool_calls"] = [{"id": "call_0", "type": "function", "function": old}]
+    if isinstance(message.get("tool_calls"), list):
+        message["tool_calls"] = [_call(call) for call in message["tool_calls"] if isinstance(call, dict)]
     return {**choice, "message": message}
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    """A call with texts in its fields, and arguments that any reader either reads or finds to be no JSON."""
+    function = call.get("function")
+    if not isinstance(function, dict):
+        function = {}
+    arguments = function.get("arguments")
+    written = {"name": _text(function.get("name") or ""), "arguments": _readable(_text(arguments or ""))}
+    return {**call, "id": _text(call.get("id") or ""), "type": "function", "function": {**function, **written}}
+
+
+def _readable(arguments: str) -> str:
+    """Arguments that litellm's reader either reads, to the storable value, or finds to be no JSON.
+
+    Its reader gives up on what nests too deeply and on the integers that Python converts from no text.
+    """
+    try:
+        value = read_json(arguments)
+    except TooDeepError:
+        return f"{arguments[:MAX_DEPTH]}…"
+    except ValueError:
+        return _ENDLESS_INTEGER.sub(lambda digits: f"{digits[0][:20]}…", arguments)
+    written = json.dumps(value)
+    try:
+        return arguments if json.dumps(json.loads(arguments)) == written else written
+    except ValueError:
+        return written
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _thought(part: Mapping[str, Any]) -> str:

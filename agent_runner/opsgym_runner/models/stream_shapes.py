@@ -52,7 +52,7 @@ class StreamedAnswer(ABC):
             event = json.loads(data)
             self._error = self._error or self._error_in(event)
             self._add(event)
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             self._malformed = True
 
     @property

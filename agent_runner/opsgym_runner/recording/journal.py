@@ -7,15 +7,17 @@ them.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from opsgym_api.records.attempt import NO_FINISHES, AttemptRecord, Timings, Usage
+from opsgym_api.records.attempt import NO_FINISHES, AttemptRecord, Timings, TrialRecord, Usage
 from opsgym_api.records.outcomes import FinishReason, Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.clock import utc_text
+from opsgym_core.common.foreign import storable
 from opsgym_core.store.base import Store
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job
@@ -43,6 +45,14 @@ class RunnerEvent:
     kind: EventKind
     record: AttemptRecord
     """The attempt's record at this moment."""
+
+
+def record_json(record: AttemptRecord | TrialRecord) -> bytes:
+    """The stored form of a record, whatever text is in it: a record that cannot be written would cost the attempt."""
+    try:
+        return record.to_json()
+    except ValueError:
+        return json.dumps(storable(record.to_dict())).encode()
 
 
 class Journal:
@@ -196,7 +206,7 @@ class Journal:
         """
         self._saved = self._clock.monotonic()
         # Shielded and one at a time: a write that outlives its cancelled step must not land after a later one.
-        await asyncio.shield(self._write(record.to_json()))
+        await asyncio.shield(self._write(record_json(record)))
 
     async def _write(self, content: bytes) -> None:
         async with self._writing:

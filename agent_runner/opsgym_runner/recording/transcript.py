@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+import structlog
+
 from opsgym_api.records.transcript import (
     ModelCall,
     Reasoning,
@@ -16,12 +18,15 @@ from opsgym_api.records.transcript import (
     Transcript,
     TranscriptEvent,
 )
+from opsgym_core.common.foreign import storable_text
 from opsgym_core.results.transcripts import encode_record
 from opsgym_runner.gyms.catalogue import Catalogue
 from opsgym_runner.gyms.client import ToolResult
 from opsgym_runner.models.client import Reply, ToolRequest
 from opsgym_runner.models.replies import thoughts_of
 from opsgym_runner.models.retry import NO_REQUESTS, RequestStatistics
+
+log = structlog.get_logger()
 
 TranscriptListener = Callable[[TranscriptEvent], None]
 """Called in the event loop with every entry when it is recorded; must not block."""
@@ -145,15 +150,26 @@ class TranscriptRecorder:
             self._on_transcript(event)
 
     def encoded(self) -> bytes:
-        """The transcript in its stored form."""
+        """The transcript in its stored form; a note in its place if it cannot be encoded, which costs no score."""
         names, digest = ([], "") if self.catalogue is None else (self.catalogue.names, self.catalogue.digest)
-        return encode_record(
-            Transcript(task_id=self._task_id, tools=names, catalogue_digest=digest, events=self._events)
-        )
+        transcript = Transcript(task_id=self._task_id, tools=names, catalogue_digest=digest, events=self._events)
+        try:
+            return encode_record(transcript)
+        except ValueError as error:
+            problem = storable_text(f"the transcript cannot be written: {error}")[:500]
+            log.warning("transcript replaced by a note", problem=problem)
+            note = TranscriptEvent(kind="note", content=problem)
+            return encode_record(transcript.model_copy(update={"events": [note]}))
 
     def encoded_reasoning(self) -> bytes | None:
-        """What the models thought, in its stored form; None if none showed reasoning."""
-        return encode_record(Reasoning(task_id=self._task_id, steps=self._reasoning)) if self._reasoning else None
+        """What the models thought, in its stored form; None if none showed reasoning that can be stored."""
+        if not self._reasoning:
+            return None
+        try:
+            return encode_record(Reasoning(task_id=self._task_id, steps=self._reasoning))
+        except ValueError as error:
+            log.warning("reasoning left out", problem=storable_text(str(error))[:500])
+            return None
 
 
 def _model_call(reply: Reply, requests: RequestStatistics) -> ModelCall:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.transcript import Transcript, TranscriptEvent
 from opsgym_api.tasks.task import Task, ToolCall
+from opsgym_core.common.foreign import read_json
 from opsgym_core.results.transcripts import decode_record
 from opsgym_runner.errors import config_error
 from opsgym_runner.job import JUDGE, PLANNER
@@ -172,7 +173,8 @@ def _script(turns: Sequence[ToolCall | str], role: str) -> Script:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    return (json.loads(line) for line in text.splitlines() if line.strip())
+    # Not splitlines: JSON strings may hold line separators other than a newline.
+    return (read_json(line) for line in text.split("\n") if line.strip())
 
 
 def _from_transcript(transcript: Transcript, role: str) -> Mapping[str, Script]:

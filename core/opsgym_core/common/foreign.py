@@ -16,6 +16,10 @@ MAX_DIGITS = 1000
 """Digits of an integer that is kept as a number; Python converts about four times as many."""
 
 
+class TooDeepError(ValueError):
+    """A JSON text nests too deeply to be read."""
+
+
 def storable_text(text: str) -> str:
     r"""The text with each half of a surrogate pair as its escape, for instance `\ud83d`."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
@@ -51,12 +55,13 @@ def read_json(text: str | bytes) -> Any:
     """The storable value of a JSON text.
 
     Raises:
-        ValueError: The text is not JSON, or nests too deeply to be read.
+        TooDeepError: The text nests too deeply to be read.
+        ValueError: The text is not JSON.
     """
     try:
         value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str)
     except RecursionError:
-        raise ValueError("it nests too deeply to be read") from None
+        raise TooDeepError("it nests too deeply to be read") from None
     return storable(value)
 
 

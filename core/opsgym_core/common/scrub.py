@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from opsgym_core.common.foreign import storable_text
+
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")  # name=value, commas between
 _SHORTEST_SECRET = 6  # shorter values of such variables are flags and numbers, and would mask ordinary words
@@ -22,13 +24,13 @@ _LONGEST_MESSAGE = 1000
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """A text without credentials, cut to 1,000 characters.
+    """A storable text without credentials, cut to 1,000 characters.
 
     Args:
         text: Text from a provider or a library.
         secrets: Known secrets; values of environment variables with secret-looking names are added.
     """
-    text = mask(text, known_secrets(secrets))
+    text = mask(storable_text(text), known_secrets(secrets))
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -160,12 +160,24 @@ def _parse(text: str, *, default_id: str, where: str, folder: Path) -> Iterator[
     except RecursionError:
         yield where, BadRow(task_id=default_id, source=where, message=f"{where}: is nested too deeply")
         return
+    if "\\ud" in text.lower() and not _is_encodable(content):
+        message = f"{where}: has half of a surrogate pair, which cannot be stored"
+        yield where, BadRow(task_id=default_id, source=where, message=message)
+        return
     if not isinstance(content, list):
         yield where, parse_row(content, default_id=default_id, where=where, folder=folder)
         return
     for number, row in enumerate(content, start=1):
         place = f"{where} row {number}"
         yield place, parse_row(row, default_id=default_id, where=place, folder=folder)
+
+
+def _is_encodable(content: Any) -> bool:
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_shared_ids(path: Path, tasks: Sequence[SourcedTask]) -> None:
