@@ -14,6 +14,7 @@ from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_core.planning.documents import Documents
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.credentials import unusable_because
 
 LISTED = Prices(input_usd=1, output_usd=2)
 
@@ -68,6 +69,59 @@ def test_a_missing_variable_is_named_and_a_secret_value_never_shown(tmp_path: Pa
     resolved = resolve(tmp_path, {"MY_KEY": "sk-secret"}, model="openai/listed", credentials={"env": "MY_KEY"})
     assert resolved.secrets == ["sk-secret"]
     assert "sk-secret" not in repr(resolved)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", " ", ""])
+def test_blanks_around_a_key_are_no_part_of_it(tmp_path: Path, ending: str) -> None:
+    resolved = resolve(tmp_path, {"MY_KEY": f"sk-secret{ending}"}, model="openai/listed", credentials={"env": "MY_KEY"})
+
+    assert resolved.secrets == ["sk-secret"]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("sk-\n1", "has a line break in it"),
+        ("sk-1 2", "has a blank in it"),
+        ("sk-é", "has a character in it that is not ASCII"),
+        ("sk-\x1b", "has a control character in it"),
+        (" \n", "is not set"),
+    ],
+)
+def test_a_key_that_no_request_can_carry_is_refused_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, problem: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", value)
+    with pytest.raises(InputError) as caught:
+        resolve(tmp_path, {"MY_KEY": value}, model="openai/listed", credentials={"env": "MY_KEY"})
+
+    (stated,) = caught.value.problems
+    assert str(stated) == f"models[m].credentials.env: the environment variable MY_KEY {problem}"
+
+
+def test_a_header_may_have_blanks_and_a_service_account_is_a_document(tmp_path: Path) -> None:
+    account = '{\n  "type": "service_account"\n}'
+    assert unusable_because(account) is None
+    assert unusable_because("Basic QQ==", header=True) is None
+    assert unusable_because("Basic\nQQ==", header=True) == "has a line break in it"
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [("openai/listed", "OPENAI_BASE_URL"), ("listed", "OPENAI_API_BASE"), ("groq/x", "GROQ_API_BASE")],
+)
+def test_the_address_that_a_variable_gives_a_model_is_resolved(tmp_path: Path, model: str, variable: str) -> None:
+    environment = {"OPENAI_API_KEY": "sk-1", variable: "http://elsewhere/v1"}
+
+    resolved = resolve(tmp_path, environment, model=model, allowUnpriced=True)
+
+    assert [endpoint.url for endpoint in resolved.endpoints] == ["http://elsewhere/v1"]
+
+
+def test_an_empty_variable_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " \n")
+
+    assert missing_key("openai/gpt-4o") == "OPENAI_API_KEY"
 
 
 def test_a_secret_is_refused_locally_with_the_alternative(tmp_path: Path) -> None:

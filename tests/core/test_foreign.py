@@ -25,12 +25,12 @@ class _Kept(BaseModel):
 
 @given(JSON)
 def test_any_value_is_written_and_read_back_unchanged(value: Any) -> None:
-    kept = storable(value)
+    stored = storable(value)
 
-    written = _Kept(value=kept).model_dump_json()
+    written = _Kept(value=stored).model_dump_json()
     written.encode()
-    assert _Kept.model_validate_json(written).value == kept
-    assert json.loads(json.dumps(kept, allow_nan=False)) == kept
+    assert _Kept.model_validate_json(written).value == stored
+    assert json.loads(json.dumps(stored, allow_nan=False)) == stored
 
 
 @given(JSON)

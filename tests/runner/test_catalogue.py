@@ -206,7 +206,7 @@ def test_every_tool_is_shown_under_a_name_that_providers_take(tool_names: Any) -
     assert {"add_note", "notes_rename_v2"} <= {shown for shown, ref in catalogue.refs.items() if shown == ref.name}
     assert [catalogue.own_name(shown) for shown in catalogue.names] == names
     for name in names:
-        found = next(
+        shown = next(
             shown for shown in names_of(ToolCall(name=name, arguments={}), ["notes"]) if shown in catalogue.refs
         )
-        assert catalogue.own_name(found) == name
+        assert catalogue.own_name(shown) == name

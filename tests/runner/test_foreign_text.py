@@ -59,9 +59,9 @@ def call(rng: random.Random) -> str:
 
 def reply(rng: random.Random, last: bool) -> bytes:
     """A chat completion as it stands on the wire."""
-    said = '"Done \\ud83d."' if last else rng.choice(("null", text(rng), f'[{{"type": "text", "text": {text(rng)}}}]'))
+    words = '"Done \\ud83d."' if last else rng.choice(("null", text(rng), f'[{{"type": "text", "text": {text(rng)}}}]'))
     calls = "null" if last else f"[{', '.join(call(rng) for _ in range(rng.randrange(1, 4)))}]"
-    message = f'{{"role": "assistant", "content": {said}, "reasoning_content": {text(rng)}, "tool_calls": {calls}}}'
+    message = f'{{"role": "assistant", "content": {words}, "reasoning_content": {text(rng)}, "tool_calls": {calls}}}'
     choice = f'{{"index": 0, "message": {message}, "finish_reason": "{"stop" if last else "tool_calls"}"}}'
     usage = '{"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}'
     fields = f'"id": {text(rng)}, "object": "chat.completion", "created": 1, "model": {text(rng)}'

@@ -133,8 +133,8 @@ def _qualified(servers: Sequence[ServerTools]) -> Iterator[tuple[str, tuple[str,
     taken = {name for name, count in counts.items() if count == 1 and _is_accepted(name)}
     for server in servers:
         for name, (_, tool) in _first_of_each([server]).items():
-            wanted = name if counts[name] == 1 else f"{server.domain or server.gym}_{name}"
-            shown = name if name in taken else _free_name(wanted, server.gym, taken)
+            full_name = name if counts[name] == 1 else f"{server.domain or server.gym}_{name}"
+            shown = name if name in taken else _free_name(full_name, server.gym, taken)
             taken.add(shown)
             yield shown, (server.gym, tool)
 
@@ -164,10 +164,10 @@ def names_of(call: ToolCall, gyms: Sequence[str]) -> Iterator[str]:
     yield call.name
 
 
-def _free_name(wanted: str, gym: str, taken: Collection[str]) -> str:
+def _free_name(full_name: str, gym: str, taken: Collection[str]) -> str:
     """A unique name that providers accept; it depends only on the names."""
-    name = _NOT_IN_A_NAME.sub("_", wanted)
-    return name if _is_accepted(name) and name not in taken else _marked_name(wanted, gym)
+    name = _NOT_IN_A_NAME.sub("_", full_name)
+    return name if _is_accepted(name) and name not in taken else _marked_name(full_name, gym)
 
 
 def _marked_name(qualified: str, gym: str) -> str:

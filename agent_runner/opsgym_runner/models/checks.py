@@ -5,11 +5,13 @@ Invariant: no check sends a request to a provider; a check that a replay model's
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.credentials import drop_empty_keys
 from opsgym_runner.models.litellm_lib import load_litellm
 
 SCRIPTED_REPLAYS = frozenset({"replay/gold", "replay/noop", "replay/flaky"})
@@ -27,7 +29,7 @@ MissingKey = Callable[[str], str | None]
 
 
 def missing_key(model: str) -> str | None:
-    """The unset API key variable, or alternatives joined by `or`, that a model's provider requires.
+    """The unset or empty API key variable, or alternatives joined by `or`, that a model's provider requires.
 
     None for providers that accept other credentials too (cloud accounts, profiles): litellm then also lists variables
     that hold no API key, so the first call decides.
@@ -35,6 +37,7 @@ def missing_key(model: str) -> str | None:
     Args:
         model: litellm id.
     """
+    drop_empty_keys(os.environ)
     missing: list[str] = load_litellm().validate_environment(model=model)["missing_keys"]
     return " or ".join(missing) if missing and all(name.endswith("_API_KEY") for name in missing) else None
 

@@ -6,7 +6,7 @@ failed without `Retry-After` is only avoided while another is available.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -45,6 +45,18 @@ def shown_url(address: ModelEndpoint) -> str:
         return "the provider's endpoint"
     url = httpx.URL(address.url)
     return str(url.copy_with(userinfo=b"", query=None))
+
+
+def address_in(environment: Mapping[str, str], model: str) -> str | None:
+    """The address that a variable gives the models of a provider, as litellm reads it; None if none does.
+
+    Args:
+        environment: Environment variables.
+        model: litellm id; one without a provider is OpenAI's.
+    """
+    provider = model.split("/", 1)[0] if "/" in model else "openai"
+    names = (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
+    return next((environment[name].strip() for name in names if environment.get(name, "").strip()), None)
 
 
 class EndpointPool:

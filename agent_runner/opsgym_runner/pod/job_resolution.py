@@ -18,6 +18,7 @@ from opsgym_core.store.base import Store
 from opsgym_runner.errors import config_error, infra_error
 from opsgym_runner.job import AwsCredentials, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.checks import SCRIPTED_REPLAYS
+from opsgym_runner.models.credentials import unusable_because, usable
 from opsgym_runner.models.prices import REPLAY, known_prices
 from opsgym_runner.pod.job_spec import recordings_folder
 
@@ -65,13 +66,16 @@ def resolved_model(model: JobModel, environment: Mapping[str, str]) -> ResolvedM
     """Resolves a model's credentials and the path of its recording.
 
     Raises:
-        NotScored: A key is empty.
+        NotScored: A key is empty, or no request can carry it.
     """
     endpoints = tuple(
         ModelEndpoint(
             endpoint.url,
             _key(endpoint.key_env, model, environment),
-            tuple((name, _secret(variable, model, environment)) for name, variable in endpoint.header_envs.items()),
+            tuple(
+                (name, _secret(variable, model, environment, header=True))
+                for name, variable in endpoint.header_envs.items()
+            ),
         )
         for endpoint in model.endpoints
     )
@@ -110,11 +114,12 @@ def _aws(model: JobModel, environment: Mapping[str, str]) -> AwsCredentials | No
     return AwsCredentials(key_id, _secret(model.aws.secret_env, model, environment), model.aws.region)
 
 
-def _secret(variable: str, model: JobModel, environment: Mapping[str, str]) -> SecretStr:
-    value = environment.get(variable, "")
-    if not value:
+def _secret(variable: str, model: JobModel, environment: Mapping[str, str], *, header: bool = False) -> SecretStr:
+    value = usable(environment.get(variable, ""))
+    problem = unusable_because(value, header=header)
+    if problem is not None:
         declared = model.origin or f"model {model.name}"
-        message = f"the key of model {model.name} is empty; check the Secret that {declared} names in its credentials"
+        message = f"the key of model {model.name} {problem}; check the Secret that {declared} names in its credentials"
         raise infra_error(InfraReason.MODEL_AUTH, message)
     return SecretStr(value)
 

@@ -34,6 +34,7 @@ from opsgym_runner.models.checks import (
     required_key,
     unknown_price,
 )
+from opsgym_runner.models.credentials import unusable_because, usable
 from opsgym_runner.models.prices import REPLAY, known_prices, reports_cost
 from opsgym_runner.pod.heartbeat import Heartbeat
 from opsgym_runner.pod.job_spec import UnusableJobSpec, read_job_spec, recordings_folder, result_store, suite_store
@@ -167,12 +168,15 @@ def check_models(
 
 def _keys(origin: str, model: JobModel, environment: Mapping[str, str], missing_key: MissingKey) -> Iterator[Finding]:
     variables = {endpoint.key_env for endpoint in model.endpoints if endpoint.key_env is not None}
-    if any(not environment.get(variable) for variable in variables):
-        yield Finding(where=f"{origin}.credentials", problem="the Secret's key is empty; put the API key there")
+    faults = {unusable_because(usable(environment.get(variable, ""))) for variable in variables}
+    for fault in sorted(filter(None, faults)):
+        yield Finding(where=f"{origin}.credentials", problem=f"the Secret's key {fault}; put the API key there")
     for index, endpoint in enumerate(model.endpoints):
-        for name in sorted(name for name, variable in endpoint.header_envs.items() if not environment.get(variable)):
-            problem = f"the Secret's key for {name} is empty; put the header's value there"
-            yield Finding(where=f"{origin}.endpoints[{index}].headers", problem=problem)
+        for name, source in sorted(endpoint.header_envs.items()):
+            unusable = unusable_because(usable(environment.get(source, "")), header=True)
+            if unusable is not None:
+                problem = f"the Secret's key for {name} {unusable}; put the header's value there"
+                yield Finding(where=f"{origin}.endpoints[{index}].headers", problem=problem)
     if model.aws is not None and not (environment.get(model.aws.key_id_env) and environment.get(model.aws.secret_env)):
         yield Finding(where=f"{origin}.aws", problem="the Secret's access-key-id or secret-access-key is empty")
     if variables:

@@ -38,6 +38,7 @@ from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
 from opsgym_runner.gyms.tool_counts import tool_problems
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.models.checks import KnownPrices, MissingKey
+from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.orchestrators.code_version import code_version
 
@@ -228,12 +229,23 @@ def resolve_seeds(
 def _versions(
     spec: EvalRunSpec, seeds: Mapping[str, Mapping[str, Seed]], models: Iterable[ResolvedModel]
 ) -> dict[str, str]:
-    """What affects scores besides spec and rows: this release, orchestrators, seeds and recordings."""
+    """What affects scores besides spec and rows: this release, orchestrators, seeds, recordings and the addresses of
+    models that variables give.
+    """
+    models = list(models)
     texts = {seed.sql for by_server in seeds.values() for seed in by_server.values() if seed.sql is not None}
     recordings = {Path(model.model.removeprefix(REPLAY)) for model in models if model.model.startswith(REPLAY)}
     code = {agent.orchestrator: code_version(agent.orchestrator) for agent in spec.agents}
+    entries = (*spec.models, *spec.supporting_models)
+    named = {entry.name for entry in entries if entry.inline is not None and entry.inline.endpoints}
     return {
         "opsgym": version("opsgym"),
+        **{
+            f"address:{model.name}": shown_url(endpoint)
+            for model in models
+            for endpoint in model.endpoints
+            if endpoint.url is not None and model.name not in named
+        },
         **{f"orchestrator:{name}": text for name, text in code.items() if text is not None},
         "seeds": digest_of(sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)),
         "recordings": digest_of(

@@ -23,6 +23,8 @@ from opsgym_runner.models.checks import (
     required_key,
     unknown_price,
 )
+from opsgym_runner.models.credentials import unusable_because, usable
+from opsgym_runner.models.endpoints import address_in
 from opsgym_runner.models.prices import REPLAY, reports_cost
 from opsgym_runner.replay.flaky import flaky_problems
 
@@ -114,7 +116,7 @@ class ModelResolver:
     def _endpoints(self, path: str, spec: ModelSpec) -> Iterator[ModelEndpoint]:
         shared = self._key(f"{path}.credentials", spec.credentials)
         if not spec.endpoints:
-            yield ModelEndpoint(api_key=shared)
+            yield ModelEndpoint(address_in(self._environment, spec.model), shared)
         for index, endpoint in enumerate(spec.endpoints):
             own = self._key(f"{path}.endpoints[{index}].credentials", endpoint.credentials)
             headers = self._headers(f"{path}.endpoints[{index}].headers", endpoint)
@@ -122,22 +124,21 @@ class ModelResolver:
 
     def _headers(self, path: str, endpoint: Endpoint) -> Iterator[tuple[str, SecretStr]]:
         for position, header in enumerate(endpoint.headers):
-            value = self._key(f"{path}[{position}].valueFrom", header.value_from)
+            value = self._key(f"{path}[{position}].valueFrom", header.value_from, header=True)
             if value is not None:
                 yield header.name, value
 
-    def _key(self, path: str, reference: SecretKey | None) -> SecretStr | None:
+    def _key(self, path: str, reference: SecretKey | None, *, header: bool = False) -> SecretStr | None:
         if reference is None:
             return None
         if reference.env is None:
-            problem = (
-                f"the Secret {reference.secret!r} is only available in a cluster; add env: VARIABLE for local mode"
-            )
-            self._problems.append(Problem(path, problem))
+            advice = f"the Secret {reference.secret!r} is only available in a cluster; add env: VARIABLE for local mode"
+            self._problems.append(Problem(path, advice))
             return None
-        value = self._environment.get(reference.env, "")
-        if not value:
-            self._problems.append(Problem(f"{path}.env", f"the environment variable {reference.env} is not set"))
+        value = usable(self._environment.get(reference.env, ""))
+        problem = unusable_because(value, header=header) if value else "is not set"
+        if problem is not None:
+            self._problems.append(Problem(f"{path}.env", f"the environment variable {reference.env} {problem}"))
             return None
         return SecretStr(value)
 

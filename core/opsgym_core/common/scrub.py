@@ -36,7 +36,7 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
 
 def known_secrets(secrets: Iterable[str] = ()) -> list[str]:
     """The given secrets and the values of environment variables with secret-looking names, longest first."""
-    from_environment = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
+    from_environment = (value.strip() for name, value in os.environ.items() if _SECRET_NAME.search(name))
     headers = (part.partition("=")[2] for name in _HEADERS for part in os.environ.get(name, "").split(","))
     known = {value for value in (*secrets, *from_environment, *headers) if len(value) >= _SHORTEST_SECRET}
     return sorted(known, key=len, reverse=True)
