@@ -47,7 +47,8 @@ def at_time(time: datetime) -> str:
     minute, half = f"{time:%M}", "a" if time.hour < 12 else "p"
     short = rf"(?:[:.]{minute})?" if time.minute == 0 else rf"[:.]{minute}"
     forms = (
-        rf"(?<![\d:.])0?{time.hour}[:.]{minute}(?::00)?(?![\d:])(?!\s*[ap]\.?m)",
+        rf"(?<![\d:.])0?{time.hour}[:.]{minute}(?::00)?(?![\d])(?!:\d)(?!\s*[ap]\.?m\b)",
+        rf"(?<![\d:.])0?{time.hour}\s?[hu]\s?{minute}\b",
         rf"(?<![\d:.])0?{time.hour % 12 or 12}{short}(?::00)?\s*{half}\.?m\b",
     )
     return f"(?:{'|'.join(forms)})"
