@@ -399,3 +399,24 @@ def test_a_difference_that_is_expected_row_by_row_passes_and_one_without_a_row_f
     if actual:
         assert not passes(config(*expected), *actual[1:])
         assert not passes(config(*expected[1:]), *actual)
+
+
+def neutral(table: str, key: Any, **after: Any) -> tuple[str, RowDifference]:
+    """An added row that changes nothing in meaning."""
+    return table, added(table, key, **after)[1].model_copy(update={"neutral": True})
+
+
+def of_note(**values: Any) -> dict[str, Any]:
+    return {"table": "note", "change": "added", "values": values}
+
+
+def test_a_neutral_row_is_never_unexpected_and_meets_an_expectation() -> None:
+    assert passes(config(), neutral("note", 1, text="default"))
+    assert not passes(config(), added("note", 1, text="default"))
+    assert passes(config(of_note(text="default")), neutral("note", 1, text="default"))
+
+
+def test_a_neutral_row_leaves_an_expectation_to_a_row_that_is_not() -> None:
+    rows = [neutral("note", 1, text="done"), added("note", 2, text="done")]
+    assert passes(config(of_note(text="done")), *rows)
+    assert not passes(config(of_note(text="done")), *rows, added("note", 3, text="done"))

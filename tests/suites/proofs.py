@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
 from tests.suites.episodes import Ending, Play, Servers, play_all, tool_of
+from tests.suites.forms import FORMS
 from tests.suites.variations import variations
 from tests.suites.wordings import reworded
 
@@ -247,8 +248,14 @@ def right_plays(case: Case) -> list[Play]:
         "writes in another order": _in_another_order(case),
         "uses other tools with the same effect": _by_other_tools(case),
         "sets harmless columns": _with_harmless_columns(case),
+        **{label: _in_form(draft, form) for label, form in FORMS.items()},
     }
     return [*written, *(_variant(draft, label, calls) for label, calls in made.items() if calls != [*draft.gold])]
+
+
+def _in_form(draft: Draft, form: Callable[[ToolCall], ToolCall]) -> list[ToolCall]:
+    """The solution in another form, but for calls that the server refuses."""
+    return [call if place in draft.refused else form(call) for place, call in enumerate(draft.gold)]
 
 
 def _variant(draft: Draft, label: str, calls: Sequence[ToolCall], answer: str | None = None) -> Play:

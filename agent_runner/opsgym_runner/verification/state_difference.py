@@ -272,6 +272,7 @@ class _Judgement:
         unexpected = sum(
             len(self._uncovered_columns(row, solution)) if row.row.change == "changed" else row not in taken
             for row in rows
+            if not row.row.neutral
         )
         return len(solution.unmet), unexpected, sum(self._distance(slot, solution) for slot in solution.unmet)
 
@@ -336,6 +337,8 @@ class _Judgement:
         taken = set(solution.met.values()) | set(solution.near.values())
         messages: list[str] = []
         for row in self._rows:
+            if row.row.neutral:
+                continue
             if row.row.change == "changed":
                 messages += [
                     f"{row.label}: column {column} is {shown(row.row.after[column])}, "
@@ -432,9 +435,10 @@ def _some(messages: Iterable[str]) -> str:
 
 def _matching(edges: Mapping[_Slot, Sequence[_Actual]]) -> dict[_Slot, _Actual]:
     """A largest assignment of rows to slots, found by augmenting paths. A slot that has a row keeps one, so slots that
-    come first go first.
+    come first go first. Neutral rows serve only slots for which no other row is left.
     """
     owner: dict[_Actual, _Slot] = {}
+    neutral = {row for rows in edges.values() for row in rows if row.row.neutral}
 
     def placed(slot: _Slot, seen: set[_Actual]) -> bool:
         for row in edges[slot]:
@@ -447,7 +451,7 @@ def _matching(edges: Mapping[_Slot, Sequence[_Actual]]) -> dict[_Slot, _Actual]:
         return False
 
     for slot in edges:
-        placed(slot, set())
+        _ = placed(slot, set(neutral)) or placed(slot, set())
     return {slot: row for row, slot in owner.items()}
 
 

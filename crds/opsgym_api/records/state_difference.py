@@ -19,6 +19,9 @@ class RowDifference(Stored):
     """The row in the seed; of a changed one, only the columns that differ. Empty for an added one."""
     after: dict[str, Any] = {}
     """The same in the final database. Empty for a removed one."""
+    neutral: bool = False
+    """Whether the database means the same without this change, for instance a default that was given explicitly. Such a
+    row meets an expectation, and is never unexpected."""
 
 
 class TableDifference(Stored):

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_domains.calendar.access import access_rules
+from opsgym_domains.calendar.meaning import meaning
 from opsgym_domains.calendar.result_formats import PUBLISHED
 from opsgym_domains.calendar.tables import METADATA, User
 from opsgym_domains.calendar.toolbox import TOOLBOX
@@ -64,5 +65,6 @@ DOMAIN = Domain(
     actors=ACTORS,
     timeline=Timeline(table="events", key="event_id", query=WEEK),
     policy=lambda: files("opsgym_domains.calendar").joinpath("policy.md").read_text(encoding="utf-8"),
+    meaning=meaning,
     access=access_rules(TOOLBOX.tools),
 )

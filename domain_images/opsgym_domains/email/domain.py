@@ -28,6 +28,7 @@ from opsgym_domains.data_files import packaged_seeds
 from opsgym_domains.email.access import IS_ACTIVE, access_rules
 from opsgym_domains.email.expiry import DEADLINES, expire
 from opsgym_domains.email.inbox import MAIL
+from opsgym_domains.email.meaning import meaning
 from opsgym_domains.email.result_formats import PUBLISHED
 from opsgym_domains.email.tables import METADATA, User
 from opsgym_domains.email.toolbox import TOOLBOX
@@ -57,5 +58,6 @@ DOMAIN = Domain(
     policy=lambda: files("opsgym_domains.email").joinpath("policy.md").read_text(encoding="utf-8"),
     deadlines=DEADLINES,
     expire=expire,
+    meaning=meaning,
     access=access_rules(TOOLBOX.tools),
 )

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from opsgym_api.records.state_difference import StateDifference
 from opsgym_domains.kit.access import AccessRules, Scope
 from opsgym_domains.kit.arguments import checked
 from opsgym_domains.kit.gym import Actor, Gym
@@ -27,6 +28,8 @@ Raises:
 
 Expire = Callable[[Gym, datetime, datetime], Awaitable[None]]
 """Does what time does between two times and no `Deadline` can state, such as deletions."""
+Meaning = Callable[[StateDifference], StateDifference]
+"""Marks rows of a whole difference that change nothing in meaning, and states what rows mean where columns do not."""
 Accept = Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
 """Checks the arguments of a call, and returns those that the tool's function receives.
 
@@ -224,6 +227,8 @@ class Domain:
     """What time does to the rows by itself."""
     expire: Expire | None = None
     """What time does beyond the deadlines; None if nothing."""
+    meaning: Meaning | None = None
+    """What whole differences mean, for verification; None if every row means itself."""
     access: AccessRules | None = None
     """Rules of access `strict`; None if the domain supports only `published`."""
 

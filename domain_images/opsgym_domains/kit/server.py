@@ -230,8 +230,10 @@ class GymServer:
         """`/api/state-difference`: rows that are not as they were seeded (`StateDifference`); with `?whole=true` as
         verifiers need them, else as records keep them.
         """
-        limits = WHOLE if _flag(request, "whole") else BOUNDED
-        difference = await self._database(request, {}).difference(limits)
+        whole = _flag(request, "whole")
+        difference = await self._database(request, {}).difference(WHOLE if whole else BOUNDED)
+        if whole and self._domain.meaning is not None:
+            difference = self._domain.meaning(difference)
         return Response(difference.model_dump_json(), media_type="application/json")
 
     async def tool_effects(self, _request: Request) -> Response:

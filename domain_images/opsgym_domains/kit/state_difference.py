@@ -187,3 +187,31 @@ def _bounded(differences: Sequence[tuple[Table, Sequence[Mapping[str, Any]]]], l
         TableDifference(table=table.name, **{change: rows[0][change] for change in CHANGES}, rows=included[table.name])
         for table, rows in differences
     ]
+
+
+def added_rows(difference: StateDifference, table: str) -> list[Mapping[str, Any]]:
+    """The added rows of a table."""
+    tables = (one for one in difference.tables if one.table == table)
+    return [row.after for one in tables for row in one.rows if row.change == "added"]
+
+
+def with_rows(
+    difference: StateDifference, changes: Mapping[str, Callable[[RowDifference], RowDifference]]
+) -> StateDifference:
+    """A difference with the rows of some tables, by name, in another form."""
+    tables = [
+        table.model_copy(update={"rows": list(map(changes[table.table], table.rows))})
+        if table.table in changes
+        else table
+        for table in difference.tables
+    ]
+    return difference.model_copy(update={"tables": tables})
+
+
+def marked(difference: StateDifference, rules: Mapping[str, Callable[[RowDifference], bool]]) -> StateDifference:
+    """A difference whose rows are neutral where the rule of their table says so."""
+
+    def marking(rule: Callable[[RowDifference], bool]) -> Callable[[RowDifference], RowDifference]:
+        return lambda row: row.model_copy(update={"neutral": rule(row)})
+
+    return with_rows(difference, {table: marking(rule) for table, rule in rules.items()})

@@ -180,11 +180,11 @@ def _create_event(writes: Written, tool: str, given: Arguments, **columns: Any) 
         "calendar_id": given["calendarId"],
         "start_datetime": start.stored,
         "end_datetime": end.stored,
-        "start_timezone": start.zone,
-        "end_timezone": end.zone,
+        "start_timezone": _zones(start.zone, day),
+        "end_timezone": _zones(end.zone, day),
         "originalStartTime_date": date.fromisoformat(day) if day else None,
         "originalStartTime_dateTime": None if day else start.stored,
-        "originalStartTime_timeZone": start.zone,
+        "originalStartTime_timeZone": _zones(start.zone, day),
         "description": May(),
         "location": May(),
         "color_id": May(),
@@ -222,6 +222,11 @@ def _create_event(writes: Written, tool: str, given: Arguments, **columns: Any) 
                 "notes": May(),
             },
         )
+
+
+def _zones(zone: str | None, day: str | None) -> str | list[str] | None:
+    """Zones that a time may be stored with: a date means the same with and without one, and is in UTC without."""
+    return [zone, "UTC"] if day and zone and zone != "UTC" else zone
 
 
 def _import_event(writes: Written, tool: str, given: Arguments) -> None:
