@@ -6,7 +6,7 @@ import pytest
 
 from opsgym_api.tasks.expected_difference import Condition
 from opsgym_runner.verification.comparison import meets
-from opsgym_runner.verification.readings import found, readings
+from opsgym_runner.verification.readings import matches, readings
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from opsgym_runner.verification.readings import found, readings
     ],
 )
 def test_a_pattern_is_found_in_every_spelling(pattern: str, text: str) -> None:
-    assert found(pattern, text)
+    assert matches(pattern, text)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_pattern_is_found_in_every_spelling(pattern: str, text: str) -> None:
     ],
 )
 def test_a_reading_states_nothing_new(pattern: str, text: str) -> None:
-    assert not found(pattern, text)
+    assert not matches(pattern, text)
 
 
 def test_a_plain_text_has_one_reading() -> None:

@@ -1,4 +1,4 @@
-// Faults that anybody would see in this page; `longest` is the most letters of a word that must stay whole.
+// Faults that a glance at this page shows; `longest` is the most letters of a word that must stay whole.
 (longest) => {
   const faults = [];
   const name = (element) => {

@@ -92,4 +92,4 @@ def _other_order(left: Any, right: Any, path: str = "") -> str | None:
         parts = [(one, other, f"{path}[{place}]") for place, (one, other) in enumerate(zip(left, right, strict=False))]
     else:
         return None
-    return next((found for part in parts if (found := _other_order(*part)) is not None), None)
+    return next((difference for part in parts if (difference := _other_order(*part)) is not None), None)

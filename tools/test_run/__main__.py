@@ -35,7 +35,7 @@ PARTS: Mapping[str, Sequence[str]] = {
 }
 """Arguments of pytest, by part."""
 MOST_REPEATED = 30
-"""Failures of a part above which none is played again: that many have one cause, which is no accident."""
+"""Failures of a part above which none is played again: that many have one cause."""
 PLUGIN = "tools.test_run.results"
 STATE = Path(".tools") / "tests"
 LEDGER = "flaky.jsonl"

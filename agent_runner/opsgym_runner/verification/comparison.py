@@ -14,7 +14,7 @@ from typing import Any
 
 from opsgym_api.tasks.expected_difference import Condition
 from opsgym_api.tasks.verifiers import Comparison
-from opsgym_runner.verification.readings import found, plain_characters
+from opsgym_runner.verification.readings import matches, plain_characters
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
@@ -101,7 +101,7 @@ def meets(value: Any, condition: Condition, referenced: Any = None) -> bool:
     if condition.has is not None:
         return all(_folded(text) in _folded(str(value)) for text in condition.has)
     if condition.matches is not None:
-        return found(condition.matches, str(value))
+        return matches(condition.matches, str(value))
     if condition.text is not None:
         return _plain(str(value)) == _plain(condition.text)
     return _within(value, condition.at_least, condition.at_most)

@@ -33,7 +33,7 @@ _NUMBER = re.compile(
 )
 
 
-def found(pattern: str, text: str, flags: int = 0) -> bool:
+def matches(pattern: str, text: str, flags: int = 0) -> bool:
     """Whether a regular expression is found in a text, or in one of its readings."""
     return any(re.search(pattern, reading, flags) for reading in readings(text))
 

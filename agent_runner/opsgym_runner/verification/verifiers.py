@@ -21,7 +21,7 @@ from opsgym_runner.gyms.client import GymClient, QueryRefusedError
 from opsgym_runner.verification.comparison import holds, published_holds
 from opsgym_runner.verification.judge import Judge
 from opsgym_runner.verification.looked_up import ToolCallResult, not_looked_up
-from opsgym_runner.verification.readings import found
+from opsgym_runner.verification.readings import matches
 from opsgym_runner.verification.state_difference import Findings, TooManyAssignmentsError, judge_difference
 
 MAX_MESSAGES = 20
@@ -243,7 +243,7 @@ def _tool_execution(index: int, verifier: Verifier, trajectory: Trajectory) -> V
 def _answer_match(index: int, verifier: Verifier, trajectory: Trajectory) -> VerifierResult:
     check = verifier.answer_match
     answer = trajectory.answer_on(check.day)
-    passed = any(found(pattern, answer, re.IGNORECASE) for pattern in check.patterns)
+    passed = any(matches(pattern, answer, re.IGNORECASE) for pattern in check.patterns)
     return VerifierResult(
         **_common(index, verifier), passed=passed, published_passed=passed, expected=check.patterns, actual=answer
     )

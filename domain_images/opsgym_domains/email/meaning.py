@@ -55,8 +55,8 @@ def _repeating(
 ) -> Sequence[Mapping[str, str]]:
     """The parts of a message that say what its first text says; none if some other text says something else."""
     texts = sorted((p for p in parts if p["mime_type"] in ("text/plain", "text/html")), key=lambda p: p["part_id"])
-    said = {_words(part["mime_type"], bodies.get(part["id"])) for part in texts}
-    if len(texts) < 2 or len(said) > 1 or len({part["mime_type"] for part in texts}) < len(texts):
+    wordings = {_words(part["mime_type"], bodies.get(part["id"])) for part in texts}
+    if len(texts) < 2 or len(wordings) > 1 or len({part["mime_type"] for part in texts}) < len(texts):
         return ()
     return [*texts[1:], *(part for part in parts if part["mime_type"] == _CONTAINER)]
 
