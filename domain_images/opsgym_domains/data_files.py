@@ -25,6 +25,21 @@ def read_data(package: str, name: str) -> str:
     return zstandard.decompress(files(package).joinpath("data", f"{name}.zst").read_bytes()).decode()
 
 
+def data_text(package: str, name: str) -> str:
+    """The text of a package's data file that is not compressed.
+
+    Raises:
+        FileNotFoundError: The package ships no such file.
+    """
+    return files(package).joinpath("data", name).read_text(encoding="utf-8")
+
+
+def data_names(package: str, folder: str) -> list[str]:
+    """Names of the files in a folder of a package's data; none if there is no such folder."""
+    place = files(package).joinpath("data", folder)
+    return [file.name for file in place.iterdir()] if place.is_dir() else []
+
+
 def packaged_seeds(package: str, *names: str) -> dict[str, Callable[[], str]]:
     """Readers of a package's seeds, by name, for `Domain.seeds`.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opsgym_domains import registry
 from opsgym_domains.data_files import read_data
+from opsgym_domains.editions import FOLDER, NEXT, OWN, listing, resolved
 from opsgym_domains.includes import complete
 
 if TYPE_CHECKING:
@@ -22,25 +23,31 @@ def suite_rows(name: str, variant: int = 0) -> list[dict[str, Any]]:
     """Rows of a suite in order, with included files (`{{include FILE}}`) replaced by their text.
 
     Args:
-        name: The suite.
+        name: The suite, with or without an edition; see `editions.resolved`.
         variant: Variant of the rows and their seeds; 0 for the rows as they are written.
 
     Raises:
-        KeyError: No installed distribution declares the suite.
+        UnknownSuiteError: There is no such suite, or no such edition of it.
         ValueError: The suite has a task of which there are no variants.
     """
-    if name == registry.WHOLE:
-        return [row for part in registry.PARTS for row in suite_rows(part, variant)]
-    if name in registry.SELECTIONS:
-        chosen = frozenset(read_data("opsgym_domains", f"{name}.txt").split())
-        return [row for part in registry.PARTS for row in _rows_of(part, variant, chosen)]
-    return _rows_of(name, variant)
+    suite, _, edition = resolved(name).partition("@")
+    parts = registry.PARTS if suite in (registry.WHOLE, *registry.SELECTIONS) else (suite,)
+    chosen = _selected(suite, edition) if suite in registry.SELECTIONS else None
+    return [row for part in parts for row in _rows_of(part, edition, variant, chosen)]
 
 
-def _rows_of(name: str, variant: int, chosen: Collection[str] | None = None) -> list[dict[str, Any]]:
+def _selected(suite: str, edition: str) -> Collection[str]:
+    """Ids of the tasks of the whole suite that a selection has."""
+    if edition == NEXT:
+        return frozenset(read_data(OWN, f"{suite}.txt").split())
+    return listing(suite, edition).rows.keys()
+
+
+def _rows_of(name: str, edition: str, variant: int, chosen: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Rows of a declared suite, or those with the chosen ids."""
     package = registry.declared(registry.SUITES)[name].module
-    rows: list[dict[str, Any]] = [json.loads(line) for line in read_data(package, f"{name}.jsonl").splitlines()]
+    file = f"{name}.jsonl" if edition == NEXT else f"{FOLDER}/{name}@{edition}.jsonl"
+    rows: list[dict[str, Any]] = [json.loads(line) for line in read_data(package, file).splitlines()]
     rows = [
         row | {"system_prompt": complete(row["system_prompt"], package)}
         for row in rows
@@ -60,7 +67,7 @@ def load_suite(name: str, variant: int = 0) -> tuple[Task, ...]:
     """Tasks of a suite, in order.
 
     Raises:
-        KeyError: No installed distribution declares the suite.
+        UnknownSuiteError: There is no such suite, or no such edition of it.
         ValueError: The suite has a task of which there are no variants.
     """
     from opsgym_api.tasks.task import Task

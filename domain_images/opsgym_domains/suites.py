@@ -14,8 +14,10 @@ from pathlib import Path
 
 from opsgym_api.errors import InputError
 from opsgym_api.kinds.variants import LAST_PUBLIC
+from opsgym_api.tasks.suite import EDITION_FILE
 from opsgym_core.planning.held_out import ENV_SEED, held_out_variant
 from opsgym_domains import registry
+from opsgym_domains.editions import UnknownSuiteError, resolved
 from opsgym_domains.suite_rows import suite_rows
 
 EXIT_CANNOT = 1
@@ -34,9 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_UNKNOWN
-    except KeyError:
-        known = ", ".join(registry.suites())
-        sys.stderr.write(f"unknown suite {options.name!r}; installed suites: {known}\n")
+    except UnknownSuiteError as error:
+        sys.stderr.write(f"{error}\n")
         return EXIT_UNKNOWN
     except ValueError as error:
         sys.stderr.write(f"suite {options.name!r} has no variants: {error}\n")
@@ -48,19 +49,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def export(name: str, folder: Path, variant: int = 0) -> None:
-    """Writes a suite's rows to `tasks.jsonl` in a folder, which is created if it does not exist.
+    """Writes a suite's rows to `tasks.jsonl`, and its edition to a file beside it, in a folder, which is created if it
+    does not exist.
 
     Seeds of built-in suites are built in too and named by the rows, so there are no seed files.
 
     Raises:
-        KeyError: No installed distribution declares the suite.
+        UnknownSuiteError: There is no such suite, or no such edition of it.
         ValueError: The suite has a task of which there are no variants.
         OSError: The folder cannot be written.
     """
-    rows = suite_rows(name, variant)
+    full = resolved(name)
+    rows = suite_rows(full, variant)
+    edition = full.partition("@")[2]
     folder.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     (folder / "tasks.jsonl").write_text(lines, encoding="utf-8")
+    (folder / EDITION_FILE).write_text(edition, encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="names of the built-in suites")
     exporting = commands.add_parser("export", help="write a suite's rows to FOLDER/tasks.jsonl")
-    exporting.add_argument("name")
+    exporting.add_argument("name", help="a suite, with or without an edition: hr-core, hr-core@2026-12, hr-core@next")
     exporting.add_argument("folder", type=Path)
     which = exporting.add_mutually_exclusive_group()
     which.add_argument("--held-out", action="store_true", help=f"the variant of the secret seed in {ENV_SEED}")

@@ -166,6 +166,8 @@ def test_an_invalid_line_leaves_the_other_rows_usable(world: World) -> None:
     ("suite", "message"),
     [
         ({"builtin": "quickstrat"}, "spec.suite.builtin: unknown built-in suite 'quickstrat'; built-in suites: "),
+        ({"builtin": "quickstart@1999-01"}, "spec.suite.builtin: suite quickstart has no edition '1999-01'"),
+        ({"builtin": "quickstart@"}, "'quickstart@' does not match"),
         ({"path": "nowhere"}, "does not exist; expected a task file, or a folder of them"),
         ({"configMap": {"name": "x"}}, "spec.suite.configMap: is only supported in a cluster"),
         ({"objectStore": {"store": "s", "key": "k"}}, "spec.suite.objectStore: is only supported in a cluster"),
@@ -178,6 +180,15 @@ def test_an_unusable_suite_source_is_named(world: World, suite: dict[str, Any], 
     world.write_run(GOLD, suite=suite)
     (line,) = problems(world)
     assert message in line
+
+
+def test_the_edition_of_a_built_in_suite_is_known_before_the_run(world: World) -> None:
+    world.write_suite([row("a")])
+    editions = []
+    for suite in ({"builtin": "quickstart@next"}, {"path": "suite/tasks.json"}):
+        world.write_run(GOLD, suite=suite)
+        editions.append(read(world).edition)
+    assert editions == ["next", ""]
 
 
 def test_fields_without_effect_here_are_noted_once(world: World) -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.runs import CELL, put_attempt, put_run, put_transcript, put_trial, verifier
 
 from opsgym_api.records.attempt import Timings
 from opsgym_api.records.outcomes import Outcome
-from opsgym_api.records.run import PlannedCell
+from opsgym_api.records.run import PlannedCell, suite_label
 from opsgym_api.records.state_difference import RowDifference, StateDifference, TableDifference
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.records.transcript import CatalogueRecord, Reasoning, StepReasoning, Transcript, TranscriptEvent
 from opsgym_api.tasks.suite import FrozenTask, SuiteIndex
 from opsgym_console.report.bundling import DetailLocation, pack
 from opsgym_console.report.columns import Positions, finished_trials
-from opsgym_console.report.data import PageContext, load_context, page_data, suite_name
+from opsgym_console.report.data import PageContext, load_context, page_data
 from opsgym_console.report.details import load_detail
 from opsgym_console.report.model import PageData, ToolEntry, TrialDetail
 from opsgym_console.report.modes import analyse_sample, sample
@@ -249,7 +250,9 @@ def test_characters_that_utf_8_cannot_encode_are_replaced(store: LocalStore) -> 
 @pytest.mark.parametrize(
     ("suite", "name"),
     [
-        ({"builtin": "quickstart"}, "quickstart"),
+        ({"builtin": "quickstart"}, "quickstart@2026-12"),
+        ({"builtin": "quickstart@2026-12", "variant": 7}, "quickstart@2026-12, variant 7"),
+        ({"builtin": "quickstart", "heldOut": True}, "quickstart@2026-12, held out"),
         ({"path": "suite/tasks.json"}, "suite/tasks.json"),
         ({"configMap": {"name": "mine", "key": "tasks.json"}}, "mine/tasks.json"),
         ({"objectStore": {"store": "evals", "key": "suites/itsm/"}}, "evals/suites/itsm/"),
@@ -257,8 +260,8 @@ def test_characters_that_utf_8_cannot_encode_are_replaced(store: LocalStore) -> 
         (None, ""),
     ],
 )
-def test_a_suite_is_named_by_its_source(suite: object, name: str) -> None:
-    assert suite_name({"suite": suite}) == name
+def test_a_suite_is_named_by_its_source_and_edition(suite: dict[str, Any] | None, name: str) -> None:
+    assert suite_label({"suite": suite}, "2026-12" if suite and "builtin" in suite else "") == name
 
 
 def put_suite(store: Store, **prompts: str) -> None:

@@ -276,10 +276,12 @@ def test_preflight_accepts_a_built_in_suite_and_a_model_with_key_and_price(pod: 
     folder.mkdir()
     row = {**ROW, "gym_servers_config": [{"mcp_server_name": "notes", "seed_database_file": "builtin:small"}]}
     (folder / "tasks.jsonl").write_text(json.dumps(row))
+    (folder / "edition").write_text("2026-12")
 
     ended = preflight(pod, order(hosted("http://a"), suite={"builtin": "quickstart"}), KEY_0=KEY)
 
     assert ended.report.problems == []
+    assert index(pod.store).edition == "2026-12"
     frozen = FrozenTask.model_validate_json(pod.store.get(KEYS.suite_task("rename-first")) or b"")
     assert frozen.seeds["notes"].builtin == "small"
     assert KEY.encode() not in pod.everything()

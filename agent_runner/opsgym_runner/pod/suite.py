@@ -14,7 +14,7 @@ from opsgym_api.jobs.job_spec import UNREAD_DOMAIN, Finding
 from opsgym_api.kinds.evalrun import Suite
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.reading import BadRow, read_tasks
-from opsgym_api.tasks.suite import SuiteEntry
+from opsgym_api.tasks.suite import EDITION_FILE, SuiteEntry
 from opsgym_api.tasks.task import Task
 from opsgym_core.planning.suite_rows import problems_by_id
 from opsgym_core.results.frozen_suite import FrozenSuite, for_each
@@ -112,7 +112,9 @@ def _copy(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[
 
 def read_suite(suite: Suite, source: Source) -> Frozen:
     """Reads the rows and seeds of a suite, and collects their problems."""
-    frozen = Frozen()
+    edition_file = source.tree / EDITION_FILE
+    edition = edition_file.read_text(encoding="utf-8") if suite.builtin and edition_file.is_file() else ""
+    frozen = Frozen(edition=edition)
     if source.unread:
         problem = "is sealed with a held-out seed, or was deleted meanwhile; name a suite that is in clear"
         frozen.findings += [Finding(where=f"{source.label}: {key}", problem=problem) for key in source.unread]

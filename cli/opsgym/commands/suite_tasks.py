@@ -8,6 +8,7 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
+from opsgym_domains.editions import UnknownSuiteError, is_builtin
 from opsgym_domains.suite_rows import load_suite
 
 
@@ -17,8 +18,11 @@ def suite_tasks(suite: str) -> list[Task]:
     Raises:
         InputError: There is no such suite, or a row is not valid.
     """
-    if suite in registry.suites():
-        return list(load_suite(suite))
+    if is_builtin(suite):
+        try:
+            return list(load_suite(suite))
+        except UnknownSuiteError as error:
+            raise InputError(suite, [Problem("", str(error))]) from None
     if not Path(suite).exists():
         known = ", ".join(registry.suites())
         raise InputError(

@@ -25,7 +25,7 @@ from opsgym.local.inputs import read_suite, resolve_seeds, seed_finder
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Access, Mode, Suite
 from opsgym_api.tasks.task import Task
-from opsgym_domains import registry
+from opsgym_domains.editions import is_builtin
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def opsgym(
     Raises:
         InputError: The suite cannot be read, or none of its rows can run.
     """
-    chosen = Suite(builtin=suite) if suite in registry.suites() else Suite(path=suite)
+    chosen = Suite(builtin=suite) if is_builtin(suite) else Suite(path=suite)
     rows, bad_rows = read_suite("suite", chosen, Path.cwd(), os.environ)
     seeds, unrunnable = resolve_seeds(rows, seed_finder(chosen, Path.cwd()))
     left_out = {

@@ -31,6 +31,7 @@ from opsgym_core.planning.select import select_tasks
 from opsgym_core.planning.suite_rows import domains_of, problems_by_id
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_domains import registry
+from opsgym_domains.editions import UnknownSuiteError, resolved
 from opsgym_domains.suite_rows import load_suite
 from opsgym_runner.episode import resolve_agent
 from opsgym_runner.errors import NotScored
@@ -69,6 +70,8 @@ class RunInputs:
     seeds: Mapping[str, Mapping[str, Seed]]
     """By task id, then by name of the gym server."""
     suite_digest: str
+    edition: str
+    """See `RunRecord.edition`."""
     versions: Mapping[str, str]
     """See `RunRecord.versions`."""
     run_id: str
@@ -123,6 +126,7 @@ def read_inputs(
         models=models,
         seeds=seeds,
         suite_digest=digest,
+        edition=resolved(suite.builtin).partition("@")[2] if suite.builtin else "",
         versions=versions,
         run_id=planned_run_id(name, spec, digest, versions),
         notes=[*_ignored_fields(documents), *_unpriced_models(spec, models.values())],
@@ -175,10 +179,6 @@ def read_suite(
         InputError: The suite does not exist, has no seed that it needs, or is of a kind that only a cluster reads.
     """
     if suite.builtin is not None:
-        if suite.builtin not in registry.suites():
-            known = ", ".join(registry.suites()) or "none"
-            problem = f"unknown built-in suite {suite.builtin!r}; built-in suites: {known}"
-            raise InputError(source, [Problem("spec.suite.builtin", problem)])
         number = held_out_variant(environment, source) if suite.held_out else suite.variant
         return _builtin_tasks(source, suite.builtin, number), []
     if suite.path is not None:
@@ -191,6 +191,8 @@ def read_suite(
 def _builtin_tasks(source: str, name: str, variant: int | None) -> Sequence[Task]:
     try:
         return load_suite(name, variant or 0)
+    except UnknownSuiteError as error:
+        raise InputError(source, [Problem("spec.suite.builtin", str(error))]) from None
     except ValueError as error:
         raise InputError(source, [Problem("spec.suite.variant", str(error))]) from None
 

@@ -37,6 +37,7 @@ def run_record(inputs: RunInputs, plan: LocalPlan, created_at: str) -> RunRecord
         trials=inputs.spec.trials,
         rounds=rounds_of(inputs.spec),
         suite_digest=inputs.suite_digest,
+        edition=inputs.edition,
         opsgym=version("opsgym"),
         versions=dict(inputs.versions),
         created_at=created_at,
@@ -45,7 +46,7 @@ def run_record(inputs: RunInputs, plan: LocalPlan, created_at: str) -> RunRecord
 
 def frozen_suite(inputs: RunInputs) -> FrozenSuite:
     """The rows that can run with their seeds, as they are stored beside the results."""
-    suite = FrozenSuite()
+    suite = FrozenSuite(edition=inputs.edition)
     for task in inputs.tasks:
         if task.task_id in inputs.unrunnable:
             suite.add_entry(task, inputs.unrunnable[task.task_id].message)

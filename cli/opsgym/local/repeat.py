@@ -141,6 +141,7 @@ def repeat_inputs(
         models=resolver.resolve(run.run, documents),
         seeds={task.task_id: seeds},
         suite_digest=suite_digest([task]),
+        edition=run.edition,
         versions={},
         run_id=_unused_id(store, run.run),
         notes=[],

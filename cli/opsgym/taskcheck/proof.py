@@ -154,6 +154,7 @@ def _inputs(rows: Sequence[Task], seeds: Mapping[str, Mapping[str, Seed]]) -> Ru
         models={"gold": models[GOLD], _JUDGE: models[_JUDGE]},
         seeds=seeds,
         suite_digest="",
+        edition="",
         versions={},
         run_id=_RUN,
         notes=[],

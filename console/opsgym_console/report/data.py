@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from opsgym_api.records.gate import GateRecord
-from opsgym_api.records.run import RunRecord, is_held_out, variant_of
+from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_console.report.baseline import baseline_rows, baseline_view, scores_of
 from opsgym_console.report.columns import Positions, columns_of, finished_trials, outcomes_of, reasons_of
@@ -118,7 +118,7 @@ def _run_view(run: RunRecord, context: PageContext) -> RunView:
         schedule=run.schedule,
         created_at=run.created_at,
         opsgym=run.opsgym,
-        suite=printable(suite_name(run.spec)),
+        suite=printable(run.suite),
         rescored_from=run.rescored_from,
         trials=run.trials,
         gate=context.gate,
@@ -130,15 +130,6 @@ def _run_view(run: RunRecord, context: PageContext) -> RunView:
         written_by=version("opsgym-console"),
         written_at=context.written_at,
     )
-
-
-def suite_name(spec: Mapping[str, Any]) -> str:
-    """Name of the suite that a spec refers to; `csm-core@7` is variant 7 of a built-in one."""
-    suite = _part(spec, "suite")
-    elsewhere = _part(suite, "objectStore") or _part(suite, "configMap")
-    varied = "@held-out" if is_held_out(spec) else f"@{variant}" if (variant := variant_of(spec)) else ""
-    named = suite.get("builtin") or suite.get("path") or elsewhere.get("key") or ""
-    return "/".join(str(part) for part in (elsewhere.get("store") or elsewhere.get("name"), named + varied) if part)
 
 
 def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from opsgym_api.kinds.evalrun import EvalRunStatus
-from opsgym_console.report.data import suite_name
+from opsgym_api.records.run import suite_label
 
 if TYPE_CHECKING:
     from opsgym_core.kube.client import Client
@@ -58,7 +58,7 @@ def cluster_run(manifest: dict[str, Any]) -> ClusterRun:
         name=metadata["name"],
         schedule=next((owner["name"] for owner in owners if owner.get("kind") == "EvalSchedule"), ""),
         created_at=metadata["creationTimestamp"],
-        suite=suite_name(spec),
+        suite=suite_label(spec, ""),
         models=tuple(str(model.get("name", "")) for model in spec.get("models") or ()),
         phase=status.phase or "Pending",
         message=_message(status),

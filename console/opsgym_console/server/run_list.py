@@ -22,7 +22,6 @@ from opsgym_api.errors import InputError
 from opsgym_api.records.gate import Verdict
 from opsgym_api.records.run import RunRecord, profile_of
 from opsgym_api.records.store_layout import RunKeys
-from opsgym_console.report.data import suite_name
 from opsgym_console.server.evalruns import ClusterRun
 from opsgym_console.server.run_cache import RUN_ID, NoSuchRun, RunCache, RunSnapshot
 from opsgym_console.server.run_status import State, cluster_state
@@ -247,7 +246,7 @@ class RunList:
             namespace=evalrun.namespace if evalrun else _namespace(record),
             schedule=record.schedule,
             created_at=record.created_at,
-            suite=suite_name(record.spec),
+            suite=record.suite,
             models=sorted({plan.cell.model for plan in record.cells}),
             profiles=sorted({profile_of(record.spec, plan.cell.agent) for plan in record.cells} - {""}),
             stored=True,

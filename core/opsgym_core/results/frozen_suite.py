@@ -56,6 +56,8 @@ class FrozenSuite:
     seeds: dict[str, str] = field(default_factory=dict)
     """SQL text of seeds, by SHA-256."""
     entries: list[SuiteEntry] = field(default_factory=list)
+    edition: str = ""
+    """See `SuiteIndex.edition`."""
 
     def add(self, task: Task, seeds: Mapping[str, Seed]) -> None:
         """Adds a row that can run.
@@ -98,7 +100,7 @@ class FrozenSuite:
             **{keys.suite_task(task_id): task.model_dump_json().encode() for task_id, task in self.tasks.items()},
         }
         for_each(lambda key: store.put(key, objects[key]), list(objects))
-        store.put(keys.suite_index, SuiteIndex(entries=self.entries).model_dump_json().encode())
+        store.put(keys.suite_index, SuiteIndex(entries=self.entries, edition=self.edition).model_dump_json().encode())
 
 
 def read_frozen(store: Store, run: str, task_id: str) -> tuple[Task, dict[str, Seed]]:

@@ -64,4 +64,4 @@ def runs_of_variants(store: Store, run: RunRecord) -> dict[int, str]:
 def _apart_from_variant(run: RunRecord) -> Mapping[str, Any]:
     spec = {name: value for name, value in run.spec.items() if name not in _DECIDES_NO_SCORE}
     suite = {name: value for name, value in (spec.get("suite") or {}).items() if name != "variant"}
-    return {**spec, "suite": suite, "rescored": bool(run.rescored_from)}
+    return {**spec, "suite": suite, "edition": run.edition, "rescored": bool(run.rescored_from)}

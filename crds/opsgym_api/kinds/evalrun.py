@@ -64,11 +64,18 @@ class ConfigMapSource(Document):
     """Key inside the ConfigMap: a JSON list of rows, or JSON lines."""
 
 
+SuiteName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(@[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$", max_length=127)
+]
+"""A built-in suite, with or without an edition."""
+
+
 class Suite(Document):
     """Which tasks to run. Exactly one source; filters narrow it down in the order they are listed here."""
 
-    builtin: Name | None = None
-    """A suite that ships with opsgym, for instance `quickstart`."""
+    builtin: SuiteName | None = None
+    """A suite that ships with opsgym, for instance `quickstart`, or an edition of one: `hr-core@2026-12`. Without an
+    edition the newest pinned one; `@next` is what is not pinned yet."""
     variant: Annotated[int, Field(ge=1, le=LAST_PUBLIC)] | None = None
     """Variant of the built-in suite: the same tasks with other names, numbers, ids, dates and wordings. Absent: the
     tasks as they are written."""

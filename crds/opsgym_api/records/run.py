@@ -74,6 +74,9 @@ class RunRecord(Stored):
     looks: tuple[LookRecord, ...] = ()
     """The looks so far when the record is loaded; `run.json` has none, except that of a rescored run."""
     suite_digest: str
+    edition: str = ""
+    """Edition of the built-in suite whose rows ran: `2026-12`, or `next` if they were not pinned; empty for other
+    suites, and in records of releases without editions."""
     opsgym: str
     versions: dict[str, str] = {}
     """What affects scores besides spec and rows, by name: the version of opsgym, digests of seeds and recordings,
@@ -88,6 +91,11 @@ class RunRecord(Stored):
     """Run whose final states were verified anew to make this one; empty for a run that was run."""
 
     @property
+    def suite(self) -> str:
+        """Its suite in words, see `suite_label`."""
+        return suite_label(self.spec, self.edition)
+
+    @property
     def stopped(self) -> LookRecord | None:
         """The look that ended the run before its last round; None if none did."""
         return self.looks[-1] if self.looks and self.looks[-1].stops else None
@@ -99,6 +107,23 @@ class RunRecord(Stored):
         stopped = bool(looks) and looks[-1].stops
         trials = looks[-1].look.trials if stopped else self.rounds[min(len(looks), len(self.rounds) - 1)]
         return self.model_copy(update={"trials": trials, "looks": tuple(looks)})
+
+
+def suite_label(spec: Mapping[str, Any], edition: str) -> str:
+    """The suite of a run in words: `hr-core@2026-12, variant 7`, `tasks.json`, `archive/nightly/`.
+
+    Args:
+        spec: The run's spec.
+        edition: See `RunRecord.edition`.
+    """
+    suite = spec.get("suite") or {}
+    elsewhere = suite.get("objectStore") or suite.get("configMap") or {}
+    if builtin := suite.get("builtin"):
+        variant = variant_of(spec)
+        name = f"{builtin.partition('@')[0]}@{edition}" if edition else builtin
+        return name + (", held out" if is_held_out(spec) else f", variant {variant}" if variant else "")
+    named = suite.get("path") or elsewhere.get("key") or ""
+    return "/".join(str(part) for part in (elsewhere.get("store") or elsewhere.get("name"), named) if part)
 
 
 def variant_of(spec: Mapping[str, Any]) -> int:

@@ -15,5 +15,8 @@ def digest_of(value: Any) -> str:
 
 
 def task_digest(task: Task) -> str:
-    """Digest of a row, fields that opsgym does not know included."""
-    return digest_of(task.model_dump(mode="json"))
+    """Digest of a row, fields that opsgym does not know included.
+
+    Fields at their default do not count, so a release that knows one more optional field changes no digest.
+    """
+    return digest_of(task.model_dump(mode="json", exclude_defaults=True))

@@ -7,6 +7,9 @@ from typing import Any
 from opsgym_api.base import Stored
 from opsgym_api.jobs.job_spec import JOB_SPEC_VERSION
 
+EDITION_FILE = "edition"
+"""File beside the exported rows of a built-in suite that names their edition."""
+
 
 class SeedRef(Stored):
     """What a gym's database starts from: a seed that ships with the domain, or one frozen with the suite."""
@@ -48,6 +51,8 @@ class SuiteIndex(Stored):
     """A frozen suite: every row, before the run's filters."""
 
     version: int = JOB_SPEC_VERSION
+    edition: str = ""
+    """Edition of a built-in suite: `2026-12`, or `next`; empty for another suite."""
     entries: list[SuiteEntry]
 
     @property

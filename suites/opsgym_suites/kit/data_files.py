@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
@@ -48,11 +49,15 @@ class AuthoredDomain:
     def tasks_of(self, suite: Suite) -> Iterator[AuthoredTask]:
         """The tasks of one of the suites, in order."""
         domains = {gym: registry.load(server.domain) for gym, server in suite.servers.items()}
-        for row, draft in zip(suite.rows, suite.drafts, strict=True):
-            prompt = complete(row["system_prompt"], f"opsgym_domains.{self.domain}")
-            task = Task.model_validate(row | {"system_prompt": prompt})
+        for row, draft in zip(self.whole_rows(suite), suite.drafts, strict=True):
+            task = Task.model_validate(row)
             own = {server.mcp_server_name: domains[server.mcp_server_name] for server in task.gym_servers_config}
             yield AuthoredTask(own, task, draft)
+
+    def whole_rows(self, suite: Suite) -> Iterator[dict[str, Any]]:
+        """The rows of one of the suites with their texts inserted, in order."""
+        package = f"opsgym_domains.{self.domain}"
+        return (row | {"system_prompt": complete(row["system_prompt"], package)} for row in suite.rows)
 
 
 def json_lines(rows: Sequence[Mapping[str, object]]) -> str:

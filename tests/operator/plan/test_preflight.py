@@ -346,7 +346,7 @@ def test_a_successful_preflight_freezes_the_run() -> None:
     world = World(suite={"builtin": "quickstart", "ids": ["b", "a"]}, trials=3)
     world.ended()
     assert world.plan().loads == frozenset({Load.SUITE_INDEX})
-    world.stored = StoredState(index=index(world))
+    world.stored = StoredState(index=index(world).model_copy(update={"edition": "2026-12"}))
     desired = world.plan()
     cells = [("itsm", ["a"]), ("csm", ["b"])]
     record = desired.freeze
@@ -363,6 +363,7 @@ def test_a_successful_preflight_freezes_the_run() -> None:
         ],
         trials=3,
         suite_digest=record.suite_digest,
+        edition="2026-12",
         opsgym="1.0",
         versions={"operator": "1.0", "image:runner": "runner:1", "image:domains": "domains:1"},
         pods=record.pods,

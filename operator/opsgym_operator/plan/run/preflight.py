@@ -260,6 +260,7 @@ def freeze(
         trials=spec.trials,
         rounds=rounds_of(spec),
         suite_digest=digest_of_rows((task.task_id, task.digest) for task in tasks),
+        edition=index.edition,
         opsgym=version,
         created_at=utc_text(now),
         schedule=run.schedule,
