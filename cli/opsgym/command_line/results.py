@@ -228,16 +228,25 @@ def report(
     metavar="SUITE|PATH",
     help="Judge by the verifiers of these rows: a built-in suite, a file or a folder. Default: the run's own rows.",
 )
+@click.option(
+    "--edition",
+    metavar="NAME",
+    help="Judge by the rows of this edition of the run's built-in suite: 2026-12, or next. Tasks that it does not have "
+    "are left out; a task whose prompt, tools or world it changes must be run again.",
+)
 @locates_run
-def rescore(run: str, tasks: str | None, locator: RunLocator) -> int:
+def rescore(run: str, tasks: str | None, edition: str | None, locator: RunLocator) -> int:
     """Verify the final states of RUN again, without any model call.
 
-    The results become a new run beside RUN, named after it, which `results`, `report` and `compare` read like any
-    other. Verdicts of a judge model are copied. RUN is named as for `opsgym results`.
+    Prints the success rates of the same trials before and after. The results become a new run beside RUN, named after
+    it, which `results`, `report` and `compare` read like any other. Verdicts of a judge model are copied. RUN is named
+    as for `opsgym results`.
     """
+    if tasks is not None and edition is not None:
+        raise click.UsageError("choose one of --tasks and --edition")
     from opsgym.commands.rescore import rescore as command
 
-    return command(run, tasks, locator)
+    return command(run, tasks, edition, locator)
 
 
 class _WithDefault(click.Group):

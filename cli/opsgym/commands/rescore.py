@@ -6,11 +6,12 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
@@ -18,13 +19,14 @@ import httpx
 
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.formats.numbers import cell_name
+from opsgym.formats.grid import Grid, grid
+from opsgym.formats.numbers import cell_name, percent
 from opsgym.formats.score_table import console, print_summary
 from opsgym.local.gym_servers import GymLostError, GymServers
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import AttemptRecord, Timings, TrialRecord
-from opsgym_api.records.outcomes import InfraReason
-from opsgym_api.records.run import is_held_out, variant_of
+from opsgym_api.records.outcomes import ConfigReason, InfraReason
+from opsgym_api.records.run import RunRecord, is_held_out, variant_of
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.reading import read_tasks
@@ -38,13 +40,20 @@ from opsgym_core.results.load import load_run
 from opsgym_core.results.score import RunResults, summarise
 from opsgym_core.store.base import Store, StoreError
 from opsgym_domains import registry
+from opsgym_domains.editions import UnknownSuiteError, is_builtin, resolved
 from opsgym_domains.suite_rows import load_suite
-from opsgym_runner.errors import NotScored, infra_error
+from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.gyms.client import http_client
 from opsgym_runner.rescoring import read_saved_trial, rescored
 
 CONCURRENCY = 4
 """Trials verified at the same time; each of them loads a Postgres database."""
+
+
+JUDGES_ONLY = frozenset(
+    {"verifiers", "gold_actions", "gold_answer", "gold_answers", "feasible", "horizon", "tags", "user_prompts"}
+)
+"""Fields of a row that an episode does not depend on; after a change of another one its trials say nothing."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,12 @@ class RescoredTask:
     seeds: Mapping[str, Seed]
     """By name of the gym server."""
 
+    @property
+    def another(self) -> list[str]:
+        """Fields in which the row that judges is another task than the one that ran."""
+        before, after = (row.model_dump(mode="json", exclude=set(JUDGES_ONLY)) for row in (self.original, self.current))
+        return [name for name in before | after if before.get(name) != after.get(name)]
+
 
 @dataclass(frozen=True)
 class Rescoring:
@@ -69,14 +84,17 @@ class Rescoring:
     """By task id."""
     run: str
     """Id of the new run."""
+    by_edition: bool = False
+    """Whether an edition's rows judge; rows that a user gives may differ in any field."""
 
 
-def rescore(run: str, tasks: str | None, locator: RunLocator) -> int:
+def rescore(run: str, tasks: str | None, edition: str | None, locator: RunLocator) -> int:
     """Verifies the final states of a run again, and stores the results as a run of their own.
 
     Args:
         run: The run.
         tasks: Rows whose verifiers judge: a built-in suite, a file or a folder; None for the run's own rows.
+        edition: Edition of the run's suite whose rows judge, in place of `tasks`.
         locator: Location of the run.
 
     Raises:
@@ -85,21 +103,35 @@ def rescore(run: str, tasks: str | None, locator: RunLocator) -> int:
         ClusterError: The cluster cannot be queried.
     """
     store, original = locator.load(run)
-    rescoring = _prepare(store, original, tasks)
+    rescoring = _prepare(store, original, tasks, edition)
     asyncio.run(_verify_trials(rescoring))
     new_results = load_run(store, rescoring.run)
     print_summary(summarise(new_results), console())
     changes = _changed_outcomes(original.trials, new_results.trials)
-    verified = f"{len(new_results.trials)} of {len(original.trials)} trials verified again"
+    click.echo()
+    _beside(rescoring.original, new_results).print(console())
+    verified = f"{len(new_results.trials)} of {len(rescoring.original.trials)} trials verified again"
     click.echo(f"\n{verified}; {len(changes)} with a different outcome")
     for change in changes:
         click.echo(f"  {change}")
     option = f" --store {shlex.quote(locator.store)}" if locator.store else ""
     click.echo(f"run {rescoring.run}\n  opsgym compare {original.run.run} {rescoring.run}{option}")
-    return Exit.OK if len(new_results.trials) == len(original.trials) else Exit.NOT_SCORED
+    return Exit.OK if len(new_results.trials) == len(rescoring.original.trials) else Exit.NOT_SCORED
 
 
-def _prepare(store: Store, original: RunResults, tasks: str | None) -> Rescoring:
+def _beside(before: RunResults, after: RunResults) -> Grid:
+    """Success rates of the same trials before and after, by cell."""
+    old = {trial.trial_id: trial.score for trial in before.trials}
+    labels = [f"before ({before.run.suite})", f"after ({after.run.suite})"]
+    table = grid("model", "agent", "mode", "domain", right=["trials", *labels])
+    for cell in dict.fromkeys(trial.cell for trial in after.trials):
+        trials = [trial for trial in after.trials if trial.cell == cell]
+        rates = [fmean(old[trial.trial_id] for trial in trials), fmean(trial.score for trial in trials)]
+        table.add_row(cell.model, cell.agent, cell.mode, cell.domain, str(len(trials)), *map(percent, rates))
+    return table
+
+
+def _prepare(store: Store, original: RunResults, tasks: str | None, edition: str | None) -> Rescoring:
     """Reads the rows, and writes the suite and `run.json` of the new run.
 
     Raises:
@@ -112,7 +144,11 @@ def _prepare(store: Store, original: RunResults, tasks: str | None) -> Rescoring
         raise InputError(run, [Problem("", advice)])
     if not original.trials:
         raise InputError(run, [Problem("", "has no scored trial to verify again")])
+    if edition is not None:
+        tasks = _suite_of(original.run, edition)
     replacements = {task.task_id: task for task in _read_tasks(tasks, original.run.spec)} if tasks is not None else {}
+    if edition is not None:
+        original = _only(original, replacements.keys())
     ids = list(dict.fromkeys(trial.task_id for trial in original.trials))
     rows = {task_id: _task(store, run, task_id, replacements.get(task_id)) for task_id in ids}
     if replacements and not replacements.keys() & rows.keys():
@@ -120,9 +156,45 @@ def _prepare(store: Store, original: RunResults, tasks: str | None) -> Rescoring
     _require_servers(run, rows.values())
     digest = suite_digest(row.current for row in rows.values())
     name = digest_of([digest, version("opsgym")])[:8]
-    rescoring = Rescoring(store, original, rows, f"{run}.rescored-{name}")
-    _write_run(rescoring, digest)
+    rescoring = Rescoring(store, original, rows, f"{run}.rescored-{name}", edition is not None)
+    _write_run(rescoring, digest, original.run.edition if tasks is None else edition or "")
     return rescoring
+
+
+def _suite_of(run: RunRecord, edition: str) -> str:
+    """The full name of an edition of a run's suite.
+
+    Raises:
+        InputError: The suite is not built in, or there is no such edition.
+    """
+    builtin = (run.spec.get("suite") or {}).get("builtin")
+    if not builtin:
+        raise InputError(run.run, [Problem("--edition", "its suite is not built in; --tasks names rows that judge")])
+    try:
+        return resolved(f"{builtin.partition('@')[0]}@{edition}")
+    except UnknownSuiteError as error:
+        raise InputError("--edition", [Problem("", str(error))]) from None
+
+
+def _only(results: RunResults, ids: Collection[str]) -> RunResults:
+    """The results of some of a run's tasks.
+
+    Raises:
+        InputError: None of them is a task of the run.
+    """
+    cells = [
+        cell.model_copy(update={"task_ids": [task for task in cell.task_ids if task in ids]})
+        for cell in results.run.cells
+    ]
+    task_ids = [task for task in results.run.task_ids if task in ids]
+    if left := [task for task in results.run.task_ids if task not in ids]:
+        click.echo(f"left out, because the edition does not have them: {', '.join(left)}", err=True)
+    return replace(
+        results,
+        run=results.run.model_copy(update={"cells": [cell for cell in cells if cell.task_ids], "task_ids": task_ids}),
+        trials=[trial for trial in results.trials if trial.task_id in ids],
+        attempts=[attempt for attempt in results.attempts if attempt.task_id in ids],
+    )
 
 
 def _task(store: Store, run: str, task_id: str, replacement: Task | None) -> RescoredTask:
@@ -143,21 +215,24 @@ def _require_servers(run: str, tasks: Iterable[RescoredTask]) -> None:
 
 def _read_tasks(tasks: str, spec: Mapping[str, Any]) -> Sequence[Task]:
     """Rows of a file, or of a built-in suite in the run's variant."""
-    if tasks in registry.suites():
+    if is_builtin(tasks):
         number = held_out_variant(os.environ, tasks) if is_held_out(spec) else variant_of(spec)
-        return load_suite(tasks, number)
+        try:
+            return load_suite(tasks, number)
+        except UnknownSuiteError as error:
+            raise InputError("--tasks", [Problem("", str(error))]) from None
     rows, bad_rows = read_tasks(Path(tasks))
     if bad_rows:
         raise InputError(tasks, [Problem("", row.message) for row in bad_rows])
     return rows
 
 
-def _write_run(rescoring: Rescoring, digest: str) -> None:
+def _write_run(rescoring: Rescoring, digest: str, edition: str) -> None:
     """Writes suite, attempts and `run.json` of the new run; does nothing if an earlier invocation has."""
     keys, record = RunKeys(rescoring.run), rescoring.original.run
     if rescoring.store.get(keys.run_json) is not None:
         return
-    suite = FrozenSuite()
+    suite = FrozenSuite(edition=edition)
     for task in rescoring.tasks.values():
         suite.add(task.current, task.seeds)
     suite.write(rescoring.store, rescoring.run)
@@ -175,6 +250,7 @@ def _write_run(rescoring: Rescoring, digest: str) -> None:
             "run": rescoring.run,
             "name": f"{record.name}-rescored",
             "suite_digest": digest,
+            "edition": edition,
             "opsgym": version("opsgym"),
             "created_at": now_text(),
             "rescored_from": record.run,
@@ -214,6 +290,9 @@ class Rescorer:
     async def _rescored(self, trial: TrialRecord) -> TrialRecord:
         rescoring, task = self._rescoring, self._rescoring.tasks[trial.task_id]
         run = rescoring.original.run.run
+        if rescoring.by_edition and task.another:
+            problem = f"the edition changes its {', '.join(task.another)}, so it is another task: run it again"
+            raise config_error(ConfigReason.UNSUPPORTED, problem)
         saved = await asyncio.to_thread(read_saved_trial, rescoring.store, run, trial, task.original)
         try:
             await self._gyms.ready(domains_of(task.current))

@@ -74,16 +74,16 @@ class EditionFiles:
         """
         if not self.newest:
             return
-        reasons, found = self.given(), self.changed(now)
+        reasons, differing = self.given(), self.changed(now)
         for suite, rows in now.items():
             pinned = self.listing(suite)
             digests = {task: row_digest(row) for task, row in self.rows(suite).items()}
             if digests != pinned.rows:
                 yield f"{suite}@{self.newest}: rows and list do not fit together; restore both from the history"
             else:
-                yield from refusals(self.newest, found[suite], self.opened, reasons, pinned, rows)
+                yield from refusals(self.newest, differing[suite], self.opened, reasons, pinned, rows)
         place = f"suites/editions/{self.opened}.txt"
-        made = {(change.kind, change.task_id) for of_suite in found.values() for change in of_suite}
+        made = {(change.kind, change.task_id) for of_suite in differing.values() for change in of_suite}
         yield from (f"{place}: {line!r} is not `corrected TASK: WHY` or `removed TASK: WHY`" for line in reasons.faults)
         yield from (
             f"{place}: {kind} {task}: the row is as edition {self.newest} pins it; delete the line"
@@ -94,10 +94,10 @@ class EditionFiles:
     def report(self, name: str, now: Mapping[str, SuiteRows]) -> Iterator[str]:
         """What an edition changes since the pinned one, a line for each task."""
         reasons = self.given()
-        found = [change for of_suite in self.changed(now).values() for change in of_suite]
-        yield f"edition {name}, {f'since {self.newest}' if self.newest else 'the first one'}: {len(found)} changes"
+        differing = [change for of_suite in self.changed(now).values() for change in of_suite]
+        yield f"edition {name}, {f'since {self.newest}' if self.newest else 'the first one'}: {len(differing)} changes"
         if self.newest:
-            yield from (f"  {change.line(reasons.why(change))}" for change in found)
+            yield from (f"  {change.line(reasons.why(change))}" for change in differing)
 
     def open(self, name: str) -> str:
         """Opens an edition; why not, empty if it is open now."""

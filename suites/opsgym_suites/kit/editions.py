@@ -72,9 +72,9 @@ class Reasons:
     def parse(cls, text: str) -> Reasons:
         """The reasons of a file's content; lines that begin with `#` are comments."""
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        found = {line: _REASON.fullmatch(line) for line in lines}
-        reasons = {(match["kind"], match["task"]): match["why"] for match in found.values() if match}
-        return cls(reasons, [line for line, match in found.items() if not match])
+        matches = {line: _REASON.fullmatch(line) for line in lines}
+        reasons = {(match["kind"], match["task"]): match["why"] for match in matches.values() if match}
+        return cls(reasons, [line for line, match in matches.items() if not match])
 
     def why(self, change: Change) -> str:
         """The reason of a change; empty if none is given."""
@@ -126,19 +126,19 @@ def _has_objects(*lists: list[Any]) -> bool:
 
 
 def refusals(
-    edition: str, found: Sequence[Change], opened: str, reasons: Reasons, pinned: Listing, now: SuiteRows
+    edition: str, differing: Sequence[Change], opened: str, reasons: Reasons, pinned: Listing, now: SuiteRows
 ) -> Iterator[str]:
     """Changes of what an edition pins that have no reason, each as `task id: problem`.
 
     Args:
         edition: The edition.
-        found: What differs from it.
+        differing: What differs from it.
         opened: The open edition; empty if none is.
         reasons: Those of the open edition.
         pinned: What the edition pins.
         now: The suite.
     """
-    for change in found:
+    for change in differing:
         if change.kind == "added" or reasons.why(change):
             continue
         what = f"{', '.join(change.fields)} differs from" if change.fields else "is missing, unlike"
