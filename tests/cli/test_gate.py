@@ -50,13 +50,15 @@ def scores(run: str = "demo.1", suite: str = "s", **passed_of: tuple[int, int]) 
 
 
 def standing(scores_of_run: RunScores, **fields: Any) -> JudgedRun:
-    return replace(JudgedRun(scores_of_run, total=10, infra_errors=0, cost_usd=0.5), **fields)
+    return replace(JudgedRun(scores_of_run, total=10, lost={}, cost_usd=0.5), **fields)
 
 
 def only(judgement: Judgement) -> GateCheck:
     """The only condition besides infra errors, which every gate judges, and the guard of cells."""
     (check,) = [
-        check for check in judgement.checks if check.condition not in {"maxInfraErrorRate", "maxCellRegression"}
+        check
+        for check in judgement.checks
+        if check.condition not in {"maxInfraErrorRate", "maxUnscoredRate", "maxCellRegression"}
     ]
     return check
 
@@ -107,7 +109,7 @@ def test_a_lower_confidence_needs_fewer_tasks_for_a_verdict() -> None:
     measured = standing(scores(itsm=(9, 10)))
     sure, fair = (judge(Gate(min_success_rate=0.7, confidence=share), measured, None) for share in (0.95, 0.8))
     assert (sure.verdict, fair.verdict) == ("INCONCLUSIVE", "GO")
-    assert "(80% bounds " in only(fair).message
+    assert "(one-sided 80% bounds " in only(fair).message
 
 
 def test_ten_trials_of_a_task_widen_the_interval_compared_with_ten_tasks() -> None:
@@ -123,7 +125,7 @@ def test_the_mean_over_the_tasks_of_all_cells_decides() -> None:
     assert check == GateCheck(
         condition="minSuccessRate",
         verdict="GO",
-        message="success rate 90.9% (95% bounds 85.4% and 94.5%, 110 tasks); at least 80.0% is required",
+        message="success rate 90.9% (one-sided 95% bounds 85.4% and 94.5%, 110 tasks); at least 80.0% is required",
     )
 
 
@@ -218,9 +220,19 @@ def test_the_infra_error_rate_is_a_share_of_all_trials(store: LocalStore) -> Non
 
 
 def test_a_gate_tolerates_2_percent_infra_errors_unless_it_says_otherwise() -> None:
-    verdicts = [judge(Gate(), standing(scores(), total=100, infra_errors=count), None).verdict for count in (2, 3)]
+    verdicts = [
+        judge(Gate(), standing(scores(), total=100, lost={"infra_error/gym_lost": count}), None).verdict
+        for count in (2, 3)
+    ]
     assert verdicts == ["GO", "NO-GO"]
-    assert judge(Gate(max_infra_error_rate=1), standing(scores(), total=3, infra_errors=3), None).verdict == "GO"
+    assert (
+        judge(
+            Gate(max_infra_error_rate=1, max_unscored_rate=1),
+            standing(scores(), total=3, lost={"infra_error": 3}),
+            None,
+        ).verdict
+        == "GO"
+    )
 
 
 # Regression
@@ -266,8 +278,8 @@ def test_the_mean_over_the_tasks_of_all_cells_decides_a_regression() -> None:
     then = scores("demo.0", itsm=(80, 100), hr=(50, 100))
     judgement = judge(REGRESSION, standing(scores(itsm=(75, 100), hr=(52, 100))), Baseline(then))
     assert only(judgement).message == (
-        "success rate down 1.5 points (95% bounds down 3.9 points and up 0.9 points, 200 tasks) against demo.0; "
-        "a drop of 10.0 points is allowed"
+        "success rate down 1.5 points (one-sided 95% bounds down 3.9 points and up 0.9 points, 200 tasks) "
+        "against demo.0; a drop of 10.0 points is allowed"
     )
     assert (judgement.verdict, judgement.baseline) == ("GO", "demo.0")
     assert judgement.regression == pytest.approx(0.015)
@@ -370,7 +382,7 @@ def test_every_condition_is_reported() -> None:
     gate = Gate(min_success_rate=0.5, max_cost_usd=1, max_infra_error_rate=0, baseline="demo.0", max_regression=0.5)
     judgement = judge(gate, standing(scores(itsm=(10, 10))), Baseline(scores("demo.0", itsm=(10, 10))))
     assert [check.condition for check in judgement.checks] == [
-        "minSuccessRate", "maxCostUsd", "maxInfraErrorRate", "maxRegression",
+        "minSuccessRate", "maxCostUsd", "maxInfraErrorRate", "maxUnscoredRate", "maxRegression",
     ]  # fmt: skip
     assert judgement.verdict == "GO"
 
@@ -576,7 +588,7 @@ def test_only_records_of_the_chosen_baseline_are_read(store: LocalStore) -> None
 # The command
 
 
-PASSED = "success rate 90.0% (95% bounds 73.8% and 97.3%, 20 tasks); at least 50.0% is required"
+PASSED = "success rate 90.0% (one-sided 95% bounds 73.8% and 97.3%, 20 tasks); at least 50.0% is required"
 RUN = """
 apiVersion: opsgym.dev/v1alpha1
 kind: EvalRun
@@ -629,6 +641,7 @@ def test_a_finished_run_is_judged_by_its_own_gate_and_nothing_is_written(
             "gate: GO",
             f"  GO            {PASSED}",
             "  GO            infra errors 0 of 20 trials, 0.0%; at most 2.0% is allowed",
+            "  GO            not scored 0 of 20 trials, 0.0%; at most 5.0% is allowed",
         ],
     )
     assert store.get(RunKeys("demo.1").gate_json) is None
@@ -642,7 +655,7 @@ def test_a_run_that_has_not_ended_is_judged_with_a_warning(
     file = tmp_path / "gate.yaml"
     file.write_text("minSuccessRate: 0.5")
     code, _, err = finished("--gate", str(file))
-    assert (code, err) == (0, "3 trials of demo.1 have not ended; judging the others\n")
+    assert (code, err) == (3, "3 trials of demo.1 have not ended; they count as not scored\n")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_scores_equal_the_results_command(world: World) -> None:
         assert {
             "total": score.total, "passed": score.passed, "failed": score.failed, "tasks": score.success.tasks,
             "success_rate": score.success.rate, "success_low": interval.low, "success_high": interval.high,
-            "published_success_rate": score.published_rate, "verifiers_passed": score.verifiers.passed,
+            "published_success_rate": score.published.rate, "verifiers_passed": score.verifiers.passed,
             "verifiers_executed": score.verifiers.total, "cost_usd": score.cost_usd,
             "cost_per_task": score.cost_per_task, "cost_per_success": score.cost_per_success,
             "mean_steps": score.mean_steps, "mean_tool_calls": score.mean_tool_calls,

@@ -79,7 +79,11 @@ def test_the_table_has_intervals_several_trials_and_gold_steps(
     assert cell[4:6] == ["33.3%", "3.1–88.8%"]
     cell_of = ["m", "react", "oracle"]
     for columns, itsm, hr in (
-        (["pass@2", "pass^2"], ["66.7%", "0.0%"], ["–", "–"]),
+        (
+            ["pass@2", "pass^2", "tasks", "with", "2"],
+            ["66.7%", "(20.8–93.9%)", "0.0%", "(0.0–56.1%)", "3"],
+            ["–", "–", "0"],
+        ),
         (
             ["5-8", "gold", "steps", "unknown", "gold", "steps"],
             ["2/6", "33.3%", "–"],
@@ -108,7 +112,9 @@ def test_json_has_every_figure(store: LocalStore, capsys: pytest.CaptureFixture[
     itsm, hr = document["rows"]
     assert itsm["categories"]["integrity"] == {"passed": 2, "executed": 6, "pass_rate": pytest.approx(1 / 3)}
     assert itsm["horizons"]["5-8"]["tasks"] == 3
-    assert itsm["repeats"] == [{"k": 2, "tasks": 3, "pass_at_k": pytest.approx(2 / 3), "pass_all_k": 0}]
+    (repeat,) = itsm["repeats"]
+    assert (repeat["k"], repeat["tasks"], repeat["pass_all_k"], repeat["pass_all_k_low"]) == (2, 3, 0, 0)
+    assert (repeat["pass_at_k"], repeat["pass_all_k_high"]) == pytest.approx((2 / 3, 0.5615), abs=1e-4)
     assert hr["not_scored_reasons"] == {"infra_error/gym_lost": 1, "pending": 1}
     assert document["total"]["cost_usd"] is None
     assert document["averages"][0]["success_over_domains"] == pytest.approx(1 / 3)
@@ -244,14 +250,18 @@ def test_a_comparison_shows_losses_first(store: LocalStore, capsys: pytest.Captu
     lines = [line.split() for line in stdout_of(capsys, "compare", "old", "new").splitlines()]
     total = next(line for line in lines if line[:1] == ["total"])
     assert total[1:6] == ["3", "6", "50.0%", "33.3%", "-16.7"]
-    assert total[8:11] == ["2", "1", "1.000"]
+    assert total[8:11] == ["2", "1", "0.768"]
     assert [line[0] for line in lines if line[1:5] == ["m", "react", "oracle", "itsm"]] == ["a", "c"]
 
 
 def test_a_comparison_as_json(store: LocalStore, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(stdout_of(capsys, "compare", "old", "new", "--format", "json"))
     assert (document["before"], document["after"], document["same_suite"]) == ("old.1", "new.1", True)
-    assert (document["total"]["lost"], document["total"]["won"], document["total"]["p_value"]) == (2, 1, 1.0)
+    assert (document["total"]["lost"], document["total"]["won"], document["total"]["p_value"]) == (
+        2,
+        1,
+        pytest.approx(0.768, abs=0.001),
+    )
     assert [(flip["task_id"], flip["passed_before"], flip["passed_after"]) for flip in document["flips"]] == [
         ("a", 2, 0),
         ("c", 0, 1),

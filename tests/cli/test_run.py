@@ -333,7 +333,7 @@ def test_a_no_go_gate_ends_with_its_own_exit_code(desk: World) -> None:
     done = desk.inline("run", "run.yaml")
     assert done.returncode == 3
     assert "gate: NO-GO" in done.stdout
-    message = "success rate 0.0% (95% bounds 0.0% and 73.0%, 1 task); at least 80.0% is required"
+    message = "success rate 0.0% (one-sided 95% bounds 0.0% and 73.0%, 1 task); at least 80.0% is required"
     assert message in done.stdout
 
 

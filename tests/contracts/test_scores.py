@@ -15,6 +15,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell, RunRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.results.compaction import compact
+from opsgym_core.results.coverage import Coverage
 from opsgym_core.results.load import find_run, list_runs, load_rows, load_run
 from opsgym_core.results.score import PENDING, Ratio, RunResults, summarise
 from opsgym_core.store.base import Store
@@ -311,7 +312,7 @@ def test_a_task_without_a_score_has_the_tags_that_another_cell_tells() -> None:
     trials += [trial("b", 1, cell=other)]
     first, _ = summarise(RunResults(run({ITSM: ["a", "b"], other: ["a", "b"]}), trials)).cells
     without = first.score.tags["not hostile"]
-    assert (without.tasks, without.rate, without.worst, without.best, without.not_scored) == (0, None, 0.0, 1.0, 1)
+    assert (without.tasks, without.rate, without.coverage) == (0, None, Coverage(1, 0, {PENDING: 1}, 0.0, 1.0))
 
 
 def test_cost_per_task_and_per_success_is_the_agents_and_counts_every_attempt() -> None:
@@ -430,9 +431,10 @@ def test_the_worst_and_best_case_of_a_horizon_count_the_unscored_trials_of_its_t
     assert first.keys() == {"<=4", "unknown"}
     assert second.keys() == {"<=4"}
     small, unknown = first["<=4"], first["unknown"]
-    assert (small.tasks, small.rate, small.worst, small.best, small.not_scored) == (1, 1.0, 0.5, 1.0, 1)
+    lost = {"infra_error/gym_lost": 1}
+    assert (small.tasks, small.rate, small.coverage) == (1, 1.0, Coverage(2, 1, lost, 0.5, 1.0))
     assert small.attempts_per_scored == 3
-    assert (unknown.tasks, unknown.rate, unknown.worst, unknown.best, unknown.not_scored) == (0, None, 0.0, 1.0, 1)
+    assert (unknown.tasks, unknown.rate, unknown.coverage) == (0, None, Coverage(1, 0, {PENDING: 1}, 0.0, 1.0))
 
 
 def test_the_interval_of_100_and_2_tasks_admits_how_little_two_tasks_say() -> None:

@@ -121,7 +121,7 @@ def scores(passed: int, of: int, run: str = "demo.1") -> RunScores:
 
 
 def take(gate: Gate, passed: int, of: int, baseline: Baseline | Problem | None = None, lost: int = 0):  # type: ignore[no-untyped-def]
-    run = JudgedRun(scores(passed, of), total=of, infra_errors=lost, cost_usd=1.0)
+    run = JudgedRun(scores(passed, of), total=of, lost={"infra_error": lost} if lost else {}, cost_usd=1.0)
     return take_look(gate, run, baseline, Look(rounds=(1, 2, 4), number=1), AT)
 
 

@@ -45,7 +45,8 @@ from opsgym_console.report.model import (
     VariantView,
 )
 from opsgym_core.results.compare import Change
-from opsgym_core.results.score import Ratio, Score, Success
+from opsgym_core.results.coverage import Coverage
+from opsgym_core.results.score import Published, Ratio, Score, Success
 from opsgym_core.results.statistics import Interval
 from opsgym_core.results.variants import spread_of
 
@@ -178,7 +179,8 @@ def _variants(cells: Sequence[Cell]) -> VariantsView:
             variant=variant,
             run=f"run.{variant}",
             successes=[
-                one if one is None else Success(9, Ratio(0, 9), one, None) for one in [*of_variant, None][: len(cells)]
+                one if one is None else Success(9, Ratio(0, 9), one, None, _covered(9))
+                for one in [*of_variant, None][: len(cells)]
             ],
         )
         for variant, of_variant in zip((0, 3, 7), rates, strict=True)
@@ -223,20 +225,25 @@ def score(rows: Sequence[Trial]) -> Score:
     cost = sum(row.cost for row in rows)
     lost = ended["infra_error"]
     return Score(
-        total=len(rows),
         passed=ended["passed"],
         failed=ended["failed"],
         fail_reasons=dict(Counter(row.reason for row in rows if row.outcome == "failed")),
-        not_scored={"infra_error/gym_lost": lost} if lost else {},
         success=replace(
             success(scored),
-            not_scored=lost,
-            worst=ended["passed"] / len(rows) if rows else None,
-            best=(ended["passed"] + lost) / len(rows) if rows else None,
+            coverage=Coverage(
+                planned=len(rows),
+                scored=len(scored),
+                lost={"infra_error/gym_lost": lost} if lost else {},
+                worst=ended["passed"] / len(rows) if rows else None,
+                best=(ended["passed"] + lost) / len(rows) if rows else None,
+            ),
             attempts=len(rows),
         ),
         attempts=len(rows),
-        published_rate=success(scored).rate,
+        published=Published(
+            len({(row.cell, row.task) for row in rows}), Ratio(ended["passed"], len(rows)), success(scored).rate
+        ),
+        feasible={},
         horizons=_horizons(scored),
         tags={name: success([row for row in scored if (row.task == 0) is first]) for name, first in TAGS.items()},
         verifiers=Ratio(passed=sum(row.checked for row in scored), total=sum(row.checks for row in scored)),
@@ -272,7 +279,12 @@ def success(scored: Sequence[Trial]) -> Success:
     rate = passed / len(scored) if scored else None
     half = 0 if rate is None else 1.96 * (rate * (1 - rate) / len(scored)) ** 0.5
     interval = None if rate is None else Interval(low=max(0, rate - half), high=min(1, rate + half))
-    return Success(tasks=len(by_task), trials=Ratio(passed, len(scored)), rate=rate, interval=interval)
+    covered = _covered(len(scored), rate)
+    return Success(len(by_task), Ratio(passed, len(scored)), rate, interval, covered)
+
+
+def _covered(trials: int, rate: float | None = None) -> Coverage:
+    return Coverage(planned=trials, scored=trials, lost={}, worst=rate, best=rate)
 
 
 def _agent(agent: tuple[str, str, str], cells: Sequence[Cell], rows: Sequence[Trial]) -> AgentView:

@@ -147,7 +147,7 @@ def _no_common_cell(comparison: Comparison) -> str:
 def _judge(before: RunRows, after: RunRows, max_regression: float | None) -> Judgement:
     if max_regression is None:
         return Judgement(())
-    gate = Gate(baseline=before.run.run, max_regression=max_regression, max_infra_error_rate=1)
+    gate = Gate(baseline=before.run.run, max_regression=max_regression, max_infra_error_rate=1, max_unscored_rate=1)
     return judge(gate, judged_run(after, summarise(after), {}), Baseline(run_scores(before, {})))
 
 

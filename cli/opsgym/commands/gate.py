@@ -55,7 +55,7 @@ def judge_run(run: str, file: Path | None, locator: RunLocator, *, as_json: bool
     summary = summarise(rows)
     record = judge_stored_run(gate, rows, summary, store, baseline)
     if pending := summary.total.not_scored.get(PENDING, 0):
-        click.echo(f"{pending} trials of {rows.run.run} have not ended; judging the others", err=True)
+        click.echo(f"{pending} trials of {rows.run.run} have not ended; they count as not scored", err=True)
     click.echo(record.model_dump_json() if as_json else gate_text(record))
     return Exit.of_gate(record.verdict)
 

@@ -12,11 +12,11 @@ import click
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures, with_unscored
-from opsgym.formats.numbers import not_scored_text
 from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym_api.records.run import RunRecord, is_held_out
 from opsgym_core.planning.rounds import current_look, rounds_text
+from opsgym_core.results.coverage import lost_text
 from opsgym_core.results.load import list_runs, load_rows
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
@@ -85,7 +85,7 @@ def _run_row(store: Store, run: RunRecord) -> Mapping[str, Any]:
         "success_best": total.best_rate,
         "attempts_per_scored": total.attempts_per_scored,
         "profiles": ", ".join(dict.fromkeys(agent.profile for agent in summary.agents)),
-        "not_scored": not_scored_text(total.not_scored) or "0",
+        "not_scored": lost_text(total.not_scored) or "0",
         "cost_usd": total.cost_usd,
     }
 

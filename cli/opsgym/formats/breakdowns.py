@@ -11,8 +11,20 @@ from typing import Any
 
 from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cell, ScoredAttempt
+from opsgym_core.results.coverage import Coverage, lost_text
 from opsgym_core.results.rows import RunRows
-from opsgym_core.results.score import AgentScore, Score, Success, Summary, ending_of, last_attempts, task_scores
+from opsgym_core.results.score import (
+    FEASIBLE,
+    INFEASIBLE,
+    AgentScore,
+    Repeat,
+    Score,
+    Success,
+    Summary,
+    ending_of,
+    last_attempts,
+    task_scores,
+)
 from opsgym_core.results.statistics import Interval, mean
 from opsgym_core.results.variants import spread_of
 
@@ -20,7 +32,12 @@ Row = Mapping[str, Any]
 
 AGENT = tuple(Column(name, Kind.TEXT, name) for name in ("model", "agent", "profile", "mode"))
 CELL = (*AGENT, Column("domain", Kind.TEXT, "domain"))
-COUNTS = tuple(Column(name, Kind.COUNT, name) for name in ("tasks", "scored", "passed"))
+COUNTS = (
+    Column("tasks", Kind.COUNT, "tasks"),
+    Column("planned", Kind.COUNT),
+    Column("scored", Kind.COUNT, "scored"),
+    Column("passed", Kind.COUNT, "passed"),
+)
 SUCCESS = (
     Column("success_rate", Kind.SHARE, "success"),
     Column("success_low", Kind.SHARE, "95 % from"),
@@ -28,6 +45,7 @@ SUCCESS = (
 )
 UNSCORED = (
     Column("not_scored", Kind.COUNT, "not scored"),
+    Column("lost", Kind.TEXT, "because of"),
     Column("success_worst", Kind.SHARE, "worst"),
     Column("success_best", Kind.SHARE, "best"),
     Column("attempts", Kind.COUNT),
@@ -35,6 +53,11 @@ UNSCORED = (
 )
 """What goes with a rate if not every trial has a score."""
 TOKENS = USAGE_FIELDS
+_REPEAT = (
+    *("k", "k_tasks"),
+    *(f"{name}_k{end}" for name in ("pass_at", "pass_all") for end in ("", "_low", "_high")),
+)
+"""pass@k and pass^k for the largest k."""
 FIGURES = (
     Column("total", Kind.COUNT, "trials"),
     Column("scored", Kind.COUNT, "scored"),
@@ -45,9 +68,14 @@ FIGURES = (
     *SUCCESS,
     *UNSCORED,
     Column("published_success_rate", Kind.SHARE),
-    Column("k", Kind.COUNT),
-    Column("pass_at_k", Kind.SHARE),
-    Column("pass_all_k", Kind.SHARE),
+    Column("published_trials", Kind.COUNT),
+    *(
+        Column(f"{part}_{name}", kind)
+        for part in (FEASIBLE, INFEASIBLE)
+        for name, kind in (("tasks", Kind.COUNT), ("success_rate", Kind.SHARE))
+    ),
+    *(Column(name, Kind.COUNT) for name in _REPEAT[:2]),
+    *(Column(name, Kind.SHARE) for name in _REPEAT[2:]),
     Column("verifiers_passed", Kind.COUNT),
     Column("verifiers_executed", Kind.COUNT),
     Column("verifier_pass_rate", Kind.SHARE, "verifiers"),
@@ -247,7 +275,7 @@ def by_variant(results: Results) -> Table:
 
 def with_unscored(columns: Sequence[Column], rows: Sequence[Row]) -> Table:
     """A table whose text formats show worst and best cases and attempts only if some row has trials without a score."""
-    hidden = {"success_worst", "success_best", "attempts_per_scored", "domains_worst", "domains_best"}
+    hidden = {"lost", "success_worst", "success_best", "attempts_per_scored", "domains_worst", "domains_best"}
     if any(row["not_scored"] not in {0, "0"} for row in rows):
         hidden = set()
     return Table([replace(one, label="") if one.key in hidden else one for one in columns], rows)
@@ -257,11 +285,12 @@ def _over_variants(rows: Sequence[Row]) -> Iterator[Row]:
     """The mean of a cell's variants, its interval and what it varies by, if at least two have scores."""
     spread = spread_of([row["success_rate"] for row in rows if row["success_rate"] is not None])
     if spread is not None:
-        counts, bounds = ("scored", "passed", "not_scored", "attempts"), ("success_worst", "success_best")
+        counts, bounds = ("planned", "scored", "passed", "not_scored", "attempts"), ("success_worst", "success_best")
         yield {
             **rows[0],
             **{name: sum(row[name] for row in rows) for name in counts},
             **{name: mean(row[name] for row in rows if row[name] is not None) for name in bounds},
+            "lost": "; ".join(row["lost"] for row in rows if row["lost"]),
             "attempts_per_scored": sum(row["attempts"] for row in rows) / (sum(row["scored"] for row in rows) or 1),
             "variant": "mean",
             "tasks": None,
@@ -295,14 +324,14 @@ def figures(score: Score) -> dict[str, Any]:
         "scored": score.scored,
         "passed": score.passed,
         "failed": score.failed,
-        "not_scored_rate": score.not_scored_rate,
+        "not_scored_rate": score.coverage.unscored_rate,
         **_success(score.success),
-        "not_scored": sum(score.not_scored.values()),
         "attempts": score.attempts,
-        "published_success_rate": score.published_rate,
-        "k": most.k if most else None,
-        "pass_at_k": most.any_passes if most else None,
-        "pass_all_k": most.all_pass if most else None,
+        "published_success_rate": score.published.rate,
+        "published_trials": score.published.trials.total,
+        **{f"{name}_tasks": _of_part(score, name, "tasks") for name in (FEASIBLE, INFEASIBLE)},
+        **{f"{name}_success_rate": _of_part(score, name, "rate") for name in (FEASIBLE, INFEASIBLE)},
+        **(_repeat(most) if most else dict.fromkeys(_REPEAT)),
         "verifiers_passed": score.verifiers.passed,
         "verifiers_executed": score.verifiers.total,
         "verifier_pass_rate": score.verifiers.rate,
@@ -332,11 +361,22 @@ def nested_figures(score: Score) -> dict[str, Any]:
         },
         "horizons": {name: _success(success) for name, success in score.horizons.items()},
         "tags": {name: _success(success) for name, success in score.tags.items()},
+        "feasible": {name: _success(success) for name, success in score.feasible.items()},
         "repeats": [
-            {"k": repeat.k, "tasks": repeat.tasks, "pass_at_k": repeat.any_passes, "pass_all_k": repeat.all_pass}
-            for repeat in score.repeats
+            {name.removeprefix("k_"): value for name, value in _repeat(repeat).items()} for repeat in score.repeats
         ],
     }
+
+
+def _of_part(score: Score, name: str, field: str) -> Any:
+    """A field of the success of feasible or infeasible tasks; None if they are not told apart."""
+    return getattr(score.feasible.get(name), field, None)
+
+
+def _repeat(repeat: Repeat) -> dict[str, Any]:
+    at, every = repeat.any_interval, repeat.all_interval
+    values = (repeat.k, repeat.tasks, repeat.any_passes, at.low, at.high, repeat.all_pass, every.low, every.high)
+    return dict(zip(_REPEAT, values, strict=True))
 
 
 def _agent_row(agent: AgentScore) -> Row:
@@ -355,6 +395,17 @@ def _agent_row(agent: AgentScore) -> Row:
     }
 
 
+def coverage_columns(coverage: Coverage) -> dict[str, Any]:
+    """Values of the columns that every rate carries."""
+    return {
+        "planned": coverage.planned,
+        "not_scored": coverage.unscored,
+        "lost": lost_text(coverage.lost),
+        "success_worst": coverage.worst,
+        "success_best": coverage.best,
+    }
+
+
 def _success(success: Success) -> dict[str, Any]:
     low, high = _bounds(success.interval)
     return {
@@ -364,9 +415,7 @@ def _success(success: Success) -> dict[str, Any]:
         "success_rate": success.rate,
         "success_low": low,
         "success_high": high,
-        "not_scored": success.not_scored,
-        "success_worst": success.worst,
-        "success_best": success.best,
+        **coverage_columns(success.coverage),
         "attempts": success.attempts,
         "attempts_per_scored": success.attempts_per_scored,
     }

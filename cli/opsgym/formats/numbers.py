@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from opsgym_core.common.numbers import NOTHING, cell_name, dollars, percent
 
-__all__ = ["NOTHING", "cell_name", "dollars", "not_scored_text", "number", "percent", "seconds"]
+__all__ = ["NOTHING", "cell_name", "dollars", "number", "percent", "seconds"]
 
 
 def seconds(duration: float) -> str:
@@ -24,8 +22,3 @@ def seconds(duration: float) -> str:
 def number(value: float | None) -> str:
     """A mean with one decimal; a dash for None."""
     return NOTHING if value is None else f"{value:.1f}"
-
-
-def not_scored_text(not_scored: Mapping[str, int]) -> str:
-    """Trials without a score by reason: `2 gym_lost, 1 pending`; empty if there are none."""
-    return ", ".join(f"{count} {reason.rpartition('/')[2]}" for reason, count in not_scored.items())

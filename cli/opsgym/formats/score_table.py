@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opsgym.formats.grid import Grid, grid
-from opsgym.formats.numbers import NOTHING, dollars, not_scored_text, number, percent, seconds
+from opsgym.formats.numbers import NOTHING, dollars, number, percent, seconds
 from opsgym_api.records.attempt import FINISH_FIELDS, NO_FINISHES, Cell
 from opsgym_api.records.outcomes import Outcome
-from opsgym_core.results.score import NO_HORIZON, PENDING, CellScore, Ratio, Score, Success, Summary
+from opsgym_core.results.coverage import Coverage, lost_text
+from opsgym_core.results.score import NO_HORIZON, PENDING, CellScore, Ratio, Repeat, Score, Success, Summary
 from opsgym_core.results.statistics import Interval
 
 if TYPE_CHECKING:
@@ -32,14 +33,17 @@ def console() -> Console:
 
 
 def print_summary(summary: Summary, out: Console) -> None:
-    """Prints scores by cell and averages; if there are any, pass@k, horizons, tags, categories, finish reasons."""
+    """Prints scores by cell and averages; if there are any, feasible and infeasible tasks, pass@k, horizons, tags,
+    categories, finish reasons.
+    """
     _cells(summary).print(out)
     out.print()
     _averages(summary).print(out)
     for table, rows in (
+        (_parts(summary, lambda score: score.feasible), summary.total.feasible),
         (_repeats(summary), summary.total.repeats),
         (_horizons(summary), summary.total.horizons.keys() - {NO_HORIZON}),
-        (_tags(summary), summary.total.tags),
+        (_parts(summary, lambda score: score.tags), summary.total.tags),
         (_categories(summary), summary.total.categories),
         (_finish_reasons(summary), summary.total.finish_reasons != NO_FINISHES),
     ):
@@ -74,7 +78,7 @@ def _numbers(score: Score) -> dict[str, str]:
         WORST_BEST: worst_best(score.worst_rate, score.best_rate),
         "passed": str(score.passed),
         "failed": str(score.failed),
-        "not scored": not_scored_text(score.not_scored) or "0",
+        "not scored": lost_text(score.not_scored) or "0",
         "attempts": number(score.attempts_per_scored),
         "verifiers": ratio(score.verifiers),
         "steps": number(score.mean_steps),
@@ -115,21 +119,33 @@ def _averages(summary: Summary) -> Grid:
             *([worst_best(score.worst_rate, score.best_rate)] if unscored else []),
             percent(agent.success_over_domains), interval(agent.domains_interval),
             *([worst_best(agent.worst_over_domains, agent.best_over_domains)] if unscored else []),
-            percent(score.published_rate), f"{sum(score.not_scored.values())} of {score.total}",
+            _published(score), f"{score.coverage.unscored} of {score.total}",
         )  # fmt: skip
     return table
 
 
+def _published(score: Score) -> str:
+    """The rate by the published rules with its number of trials: errors are 0 there, so it may differ from `scored`."""
+    return f"{percent(score.published.rate)} of {score.published.trials.total}"
+
+
 def _repeats(summary: Summary) -> Grid:
-    """pass@k and pass^k, for each k that a cell has trials for."""
+    """pass@k and pass^k with their intervals and number of tasks, for each k that a cell has trials for."""
     by_k = [{repeat.k: repeat for repeat in cell.score.repeats} for cell in summary.cells]
     ks = sorted({k for repeats in by_k for k in repeats})
-    columns = [f"{name}{k}" for k in ks for name in ("pass@", "pass^")]
-    values = [
-        [percent(rate) for k in ks for rate in ((cell[k].any_passes, cell[k].all_pass) if k in cell else (None, None))]
-        for cell in by_k
-    ]
+    columns = [column for k in ks for column in (f"pass@{k}", f"pass^{k}", f"tasks with {k}")]
+    values = [[text for k in ks for text in _repeat(cell.get(k))] for cell in by_k]
     return _by_cell(summary, columns, values)
+
+
+def _repeat(repeat: Repeat | None) -> tuple[str, str, str]:
+    if repeat is None:
+        return NOTHING, NOTHING, "0"
+    return (
+        f"{percent(repeat.any_passes)} ({interval(repeat.any_interval)})",
+        f"{percent(repeat.all_pass)} ({interval(repeat.all_interval)})",
+        str(repeat.tasks),
+    )
 
 
 def _horizons(summary: Summary) -> Grid:
@@ -139,17 +155,18 @@ def _horizons(summary: Summary) -> Grid:
     return _by_cell(summary, [f"{name} gold steps" for name in names], values)
 
 
-def _tags(summary: Summary) -> Grid:
-    """Success of the tasks with each tag, and of those without it."""
-    names = list(summary.total.tags)
-    values = [[_of_part(cell.score.tags.get(name)) for name in names] for cell in summary.cells]
+def _parts(summary: Summary, parts_of: Callable[[Score], Mapping[str, Success]]) -> Grid:
+    """Success of parts of the tasks: those with each tag and those without it, or feasible and infeasible ones."""
+    names = list(parts_of(summary.total))
+    values = [[_of_part(parts_of(cell.score).get(name)) for name in names] for cell in summary.cells]
     return _by_cell(summary, names, values)
 
 
 def _of_part(success: Success | None) -> str:
     if success is None:
         return NOTHING
-    bounds = f" ({worst_best(success.worst, success.best)})" if success.not_scored else ""
+    coverage = success.coverage
+    bounds = f" ({worst_best(coverage.worst, coverage.best)})" if coverage.unscored else ""
     return f"{ratio(success.trials)}{bounds}"
 
 
@@ -217,11 +234,23 @@ def summary_json(summary: Summary) -> str:
                     "profile": agent.profile,
                     "success_over_tasks": agent.score.success_rate,
                     "success_over_domains": agent.success_over_domains,
+                    **coverage_json(agent.score.coverage),
                 }
                 for agent in summary.agents
             ],
         }
     )
+
+
+def coverage_json(coverage: Coverage) -> dict[str, Any]:
+    """What every rate of a JSON document carries."""
+    return {
+        "planned": coverage.planned,
+        "scored": coverage.scored,
+        "not_scored": dict(coverage.lost),
+        "success_worst": coverage.worst,
+        "success_best": coverage.best,
+    }
 
 
 def _cell_json(cell: CellScore) -> dict[str, Any]:
@@ -236,11 +265,14 @@ def _cell_json(cell: CellScore) -> dict[str, Any]:
         "failed": score.failed,
         "fail_reasons": dict(score.fail_reasons),
         "finish_reasons": score.finish_reasons.to_dict(),
-        "not_scored": dict(score.not_scored),
         "success_rate": score.success_rate,
-        "success_worst": score.worst_rate,
-        "success_best": score.best_rate,
-        "published_success_rate": score.published_rate,
+        **coverage_json(score.coverage),
+        "published_success_rate": score.published.rate,
+        "published_trials": score.published.trials.total,
+        "feasible": {
+            name: {"tasks": part.tasks, "success_rate": part.rate, **coverage_json(part.coverage)}
+            for name, part in score.feasible.items()
+        },
         "verifier_pass_rate": score.verifiers.rate,
         "categories": {name: share.rate for name, share in score.categories.items()},
         "mean_steps": score.mean_steps,

@@ -19,10 +19,11 @@ from opsgym_api.kinds.evalrun import NotificationEvent
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_core.common.backoff import Backoff
-from opsgym_core.common.numbers import dollars, percent
+from opsgym_core.common.numbers import dollars
 from opsgym_core.notifications.delivery import deliver
 from opsgym_core.notifications.notification import Format, Notification, body_of, notification_id, require_safe, text_of
 from opsgym_core.notifications.webhook import DeliveryResult, WebhookAddress, WebhookRequest
+from opsgym_core.results.coverage import rate_text
 from opsgym_core.results.score import Summary
 
 SECRET_VARIABLE = "OPSGYM_WEBHOOK_SECRET"  # noqa: S105 - the variable's name
@@ -73,7 +74,7 @@ def notification_of(run: RunRecord, summary: Summary, gate: GateRecord | None, r
     total, verdict = summary.total, gate.verdict if gate else ""
     figures = {
         "progress": f"{total.scored}/{total.total}",
-        "success": percent(total.success_rate),
+        "success": rate_text(total.success_rate, total.coverage),
         "cost": dollars(total.cost_usd),
     }
     message = "{progress} trials are scored, {success} success, spent {cost}".format(**figures)

@@ -25,7 +25,15 @@ PAGE_VERSION = 1
 
 
 def _with_derived(score: Score, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-    names = ("cost_per_task", "cost_per_success", "attempts_per_scored", "worst_rate", "best_rate")
+    names = (
+        "total",
+        "not_scored",
+        "cost_per_task",
+        "cost_per_success",
+        "attempts_per_scored",
+        "worst_rate",
+        "best_rate",
+    )
     return {**dump(score), **{name: getattr(score, name) for name in names}}
 
 

@@ -35,6 +35,12 @@ class Tally:
         return self.infra_error + self.config_error + self.budget_skipped
 
     @property
+    def lost(self) -> dict[str, int]:
+        """Trials without a score by outcome, and `pending`; without zeros."""
+        ended = (Outcome.INFRA_ERROR, Outcome.CONFIG_ERROR, Outcome.BUDGET_SKIPPED)
+        return {name: self.counters[name] for name in (*map(str, ended), "pending") if self.counters[name]}
+
+    @property
     def pending(self) -> int:
         """Number of trials that have not ended."""
         return self.total - self.scored - self.not_scored

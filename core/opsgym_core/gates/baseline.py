@@ -42,7 +42,7 @@ def read_scores(store: Store, run: str) -> RunScores:
     # Cells have the same tasks: a key for each trial of each cell would be most of what the scores take.
     keys: dict[tuple[str, int], tuple[str, int]] = {}
     cells = [
-        replace(cell, scores={keys.setdefault(key, key): score for key, score in cell.scores.items()})
+        replace(cell, scores={keys.setdefault(key, key): score for key, score in cell.scores.items()}, task_ids=())
         for cell in scores.cells
     ]
     return replace(scores, cells=cells)

@@ -1,8 +1,9 @@
 """Decides GO, NO-GO or INCONCLUSIVE. docs/gates.md defines how each condition is judged.
 
 Invariant: an unknown value (an unknown cost, a cell without a score, a bound that the interval does not clear) is never
-a GO. One mean over all tasks decides, since a verdict that needs every cell could hardly ever be a GO; cells are
-guarded by tests that are corrected for their number. Pure; `baseline` finds the run to compare with.
+a GO, and neither is a rate over what a run happened to score: trials without a score are limited, and count as failed.
+One mean over all tasks decides, since a verdict that needs every cell could hardly ever be a GO; cells are guarded by
+tests that are corrected for their number. Pure; `baseline` finds the run to compare with.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from opsgym_api.errors import Problem
@@ -23,10 +24,11 @@ from opsgym_core.common.numbers import cell_name, dollars, percent
 from opsgym_core.gates.spending import Confidences, confidences_at
 from opsgym_core.planning.rounds import current_look, rounds_text
 from opsgym_core.results.compare import Scores, TaskRates, by_domain, over_cells, ratios_of, scores_of, task_rates
+from opsgym_core.results.coverage import count_lost, lost_text
 from opsgym_core.results.differences import changed_tasks, changed_tasks_note
 from opsgym_core.results.paired import holm, paired_mean
 from opsgym_core.results.rows import RunRows
-from opsgym_core.results.score import Summary
+from opsgym_core.results.score import Ratio, Summary
 from opsgym_core.results.statistics import Interval, mean, mean_interval, p_mean_below
 
 TOLERANCE = 1e-9
@@ -35,6 +37,7 @@ TOLERANCE = 1e-9
 MAX_TASKS = 10_000
 """Upper bound of the search for the number of tasks that would decide a condition; no suite has more."""
 
+_NO_TRIALS = Ratio(0, 0)
 _SEVERITY: dict[Verdict, int] = {"GO": 0, "INCONCLUSIVE": 1, "NO-GO": 2}
 
 
@@ -44,6 +47,8 @@ class CellScores:
 
     cell: Cell
     scores: Scores
+    task_ids: Sequence[str] = ()
+    """Planned tasks."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +61,41 @@ class RunScores:
     """Every planned cell, including those without a score."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """Digest of each task's row, by id; a task that is missing counts as the same row in every run."""
+    task_trials: int = 0
+    """Planned trials of each planned task."""
 
     @cached_property
     def task_rates(self) -> list[float]:
         """Success of each task, as the mean over the cells that scored it."""
+        return self._over_cells(lambda cell: _rates(cell.scores))
+
+    @cached_property
+    def worst_rates(self) -> list[float]:
+        """Success of each planned task if every trial without a score failed, as the mean over its cells."""
+        return self._over_cells(
+            lambda cell: {task: ratio.passed / ratio.total for task, ratio in self._planned(cell).items()}
+        )
+
+    @property
+    def planned(self) -> int:
+        """Number of planned trials."""
+        return sum(ratio.total for cell in self.cells for ratio in self._planned(cell).values())
+
+    def _planned(self, cell: CellScores) -> dict[str, Ratio]:
+        """Passed of planned trials of each task of a cell."""
+        scored = ratios_of(cell.scores)
+        planned = {
+            task: Ratio(ratio.passed, max(ratio.total, self.task_trials))
+            for task in cell.task_ids
+            if (ratio := scored.get(task, _NO_TRIALS)) and max(ratio.total, self.task_trials)
+        }
+        return scored | planned
+
+    def _over_cells(self, rates_of: Callable[[CellScores], Mapping[str, float]]) -> list[float]:
         shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        for cell_scores in self.cells:
-            for task_id, rate in _rates(cell_scores.scores).items():
-                shares[cell_scores.cell.domain, task_id].append(rate)
+        for cell in self.cells:
+            for task_id, rate in rates_of(cell).items():
+                shares[cell.cell.domain, task_id].append(rate)
         return [sum(rates) / len(rates) for _, rates in sorted(shares.items())]
 
     @property
@@ -79,8 +111,8 @@ class JudgedRun:
     scores: RunScores
     total: int
     """Number of planned trials."""
-    infra_errors: int
-    """Number of trials that ended in `infra_error`."""
+    lost: Mapping[str, int]
+    """Planned trials without a score by reason, see `Coverage.lost`."""
     cost_usd: float | None
     """Spend of all attempts; None if the cost of any is unknown."""
     look: Look | None = None
@@ -115,6 +147,8 @@ class Judgement:
     """Drop of the mean over tasks against the baseline, negative if it rose; None without a baseline."""
     success: float | None = None
     """Mean over tasks of the success rate; None without a score."""
+    worst: float | None = None
+    """That mean if every trial without a score failed."""
     look: Look | None = None
     """The look that the bounds are for; None for a run with a fixed number of trials."""
 
@@ -133,6 +167,7 @@ class Judgement:
             anchor=self.anchor,
             regression=self.regression,
             success=self.success,
+            worst=self.worst,
             look=self.look,
             decided_at=decided_at,
         )
@@ -150,22 +185,22 @@ def judge(gate: Gate, run: JudgedRun, baseline: Baseline | Problem | None) -> Ju
     checks = [*_success_checks(gate, run.scores, confidences)]
     if gate.max_cost_usd is not None:
         checks.append(_cost(gate.max_cost_usd, run))
-    checks.append(infra_check(gate, run))
+    checks += coverage_checks(gate, run)
     if run.look is not None:
         checks.append(_check("minTrials", "GO", rounds_text(run.look, stopped=run.stopped, total=run.total)))
-    success = mean(run.scores.task_rates)
+    alone = Judgement((), success=mean(run.scores.task_rates), worst=mean(run.scores.worst_rates), look=run.look)
     if gate.max_regression is None or baseline is None:
-        return Judgement(tuple(checks), success=success, look=run.look)
+        return replace(alone, checks=tuple(checks))
     if isinstance(baseline, Problem):
         checks.append(_check("maxRegression", "NO-GO", str(baseline)))
-        return Judgement(tuple(checks), success=success, look=run.look)
+        return replace(alone, checks=tuple(checks))
     if baseline.scores is None:
         checks.append(_check("maxRegression", "GO", "no earlier run is good, so there is nothing to compare with yet"))
-        return Judgement(tuple(checks), success=success, look=run.look)
+        return replace(alone, checks=tuple(checks))
     change = _Change.of(baseline.scores, run.scores)
     checks += _regression_checks(gate, gate.max_regression, confidences, change, baseline)
-    anchor = baseline.anchor or baseline.scores
-    return Judgement(tuple(checks), baseline.scores.run, anchor.run, change.drop, success, run.look)
+    anchor = (baseline.anchor or baseline.scores).run
+    return replace(alone, checks=tuple(checks), baseline=baseline.scores.run, anchor=anchor, regression=change.drop)
 
 
 def judged_run(rows: RunRows, summary: Summary, digests: Mapping[str, str]) -> JudgedRun:
@@ -179,7 +214,7 @@ def judged_run(rows: RunRows, summary: Summary, digests: Mapping[str, str]) -> J
     return JudgedRun(
         scores=run_scores(rows, digests),
         total=summary.total.total,
-        infra_errors=summary.total.count_not_scored(Outcome.INFRA_ERROR),
+        lost=summary.total.not_scored,
         cost_usd=summary.total.cost_usd,
         look=current_look(rows.run),
         stopped=rows.run.stopped is not None,
@@ -193,10 +228,15 @@ def run_scores(rows: RunRows, digests: Mapping[str, str]) -> RunScores:
         rows: Rows of the run.
         digests: See `RunScores.digests`.
     """
-    scores: dict[Cell, Scores] = {plan.cell: {} for plan in rows.run.cells}
+    planned = {plan.cell: plan.task_ids for plan in rows.run.cells}
+    scores: dict[Cell, Scores] = {cell: {} for cell in planned}
     scores |= {cell.cell: scores_of(cell) for cell in rows.cells}
-    cells = [CellScores(cell, cell_scores) for cell, cell_scores in scores.items() if cell.domain != UNREAD_DOMAIN]
-    return RunScores(rows.run.run, rows.run.suite_digest, cells, digests)
+    cells = [
+        CellScores(cell, cell_scores, planned.get(cell, ()))
+        for cell, cell_scores in scores.items()
+        if cell.domain != UNREAD_DOMAIN
+    ]
+    return RunScores(rows.run.run, rows.run.suite_digest, cells, digests, rows.run.trials)
 
 
 def _rates(scores: Scores) -> dict[str, float]:
@@ -215,14 +255,20 @@ def _cost(most: float, run: JudgedRun) -> GateCheck:
     return _check("maxCostUsd", "GO" if holds else "NO-GO", message)
 
 
-def infra_check(gate: Gate, run: JudgedRun) -> GateCheck:
-    """Whether a run lost few enough trials to infrastructure errors."""
-    most = gate.max_infra_error_rate
-    rate = run.infra_errors / run.total if run.total else 0.0
-    message = (
-        f"infra errors {run.infra_errors} of {run.total} trials, {percent(rate)}; at most {percent(most)} is allowed"
-    )
-    return _check("maxInfraErrorRate", "GO" if rate <= most + TOLERANCE else "NO-GO", message)
+def coverage_checks(gate: Gate, run: JudgedRun) -> list[GateCheck]:
+    """Whether a run has few enough trials without a score: lost to infrastructure errors, and lost for any reason."""
+    infra = count_lost(run.lost, Outcome.INFRA_ERROR)
+    reasons = f" ({lost_text(run.lost)})" if run.lost else ""
+    return [
+        _share("maxInfraErrorRate", "infra errors", infra, run.total, gate.max_infra_error_rate),
+        _share("maxUnscoredRate", "not scored", sum(run.lost.values()), run.total, gate.max_unscored_rate, reasons),
+    ]
+
+
+def _share(condition: str, name: str, count: int, total: int, most: float, reasons: str = "") -> GateCheck:
+    rate = count / total if total else 0.0
+    message = f"{name} {count} of {total} trials, {percent(rate)}{reasons}; at most {percent(most)} is allowed"
+    return _check(condition, "GO" if rate <= most + TOLERANCE else "NO-GO", message)
 
 
 # Success
@@ -230,26 +276,32 @@ def infra_check(gate: Gate, run: JudgedRun) -> GateCheck:
 
 def _success_checks(gate: Gate, scores: RunScores, confidences: Confidences) -> Iterator[GateCheck]:
     if gate.min_success_rate is not None:
-        yield _success(gate.min_success_rate, confidences.means, scores)
+        yield _success(gate.min_success_rate, confidences.means, scores, ignores=gate.unscored == "ignored")
     if gate.min_cell_success_rate is not None:
         yield _success_guard(gate.min_cell_success_rate, confidences.guards, scores)
 
 
-def _success(least: float, confidence: float, scores: RunScores) -> GateCheck:
-    rates, trials = scores.task_rates, scores.trials
+def _success(least: float, confidence: float, scores: RunScores, *, ignores: bool) -> GateCheck:
+    lost = scores.planned - scores.trials
+    rates = scores.task_rates if ignores else scores.worst_rates
+    trials = scores.trials if ignores else scores.planned
     without = [cell_name(cell_scores.cell) for cell_scores in scores.cells if not cell_scores.scores]
 
     def verdict(sample: Sequence[float]) -> Verdict:
         return _side(mean_interval(sample, trials * len(sample) // len(rates), _two_sided(confidence)), least)
 
-    decided = verdict(rates) if rates else "INCONCLUSIVE"
-    if not rates or (without and decided != "NO-GO"):
+    decided = verdict(rates) if scores.trials else "INCONCLUSIVE"
+    if not scores.trials or (without and decided != "NO-GO"):
         message = f"success rate is not known: nothing is scored in {', '.join(without) or 'any cell'}"
         return _check("minSuccessRate", "INCONCLUSIVE", message)
     interval = mean_interval(rates, trials, _two_sided(confidence))
     low, high = (percent(interval.low), percent(interval.high)) if interval else ("", "")
-    ends = f"{100 * confidence:.4g}% bounds {low} and {high}, {_count(len(rates))}"
+    ends = f"{_bounds(confidence)} {low} and {high}, {_count(len(rates))}"
     message = f"success rate {percent(mean(rates))} ({ends}); at least {percent(least)} is required"
+    if lost and ignores:
+        message += f"; {lost} trials without a score are ignored, as the gate says"
+    elif lost:
+        message += f"; {lost} trials without a score count as failed, {percent(mean(scores.task_rates))} of the scored"
     if decided == "INCONCLUSIVE":
         message += _advice(_tasks_to_decide(rates, verdict))
     return _check("minSuccessRate", decided, message)
@@ -377,7 +429,7 @@ def _regression(most: float, confidence: float, change: _Change, note: str) -> G
     tasks, drop = sum(map(len, strata)), change.drop or 0.0
     message = (
         f"success rate {_down(drop)} "
-        f"({100 * confidence:.4g}% bounds {_down(-interval.low)} and {_down(-interval.high)}, {_count(tasks)}) "
+        f"({_bounds(confidence)} {_down(-interval.low)} and {_down(-interval.high)}, {_count(tasks)}) "
         f"against {earlier}; a drop of {_points(most)} is allowed{notes}"
     )
     if decided == "INCONCLUSIVE":
@@ -449,6 +501,10 @@ def _down(drop: float) -> str:
 def _two_sided(confidence: float) -> float:
     """Confidence of the interval whose either end is a bound with the given confidence."""
     return 2 * confidence - 1
+
+
+def _bounds(confidence: float) -> str:
+    return f"one-sided {100 * confidence:.4g}% bounds"
 
 
 def _count(tasks: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from opsgym_api.errors import Problem
 from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.records.gate import Look, LookRecord
-from opsgym_core.gates.judge import Baseline, JudgedRun, Judgement, infra_check, judge
+from opsgym_core.gates.judge import Baseline, JudgedRun, Judgement, coverage_checks, judge
 from opsgym_core.gates.spending import confidences_at
 from opsgym_core.planning.rounds import not_played
 
@@ -29,11 +29,11 @@ def take_look(
         decided_at: The time: UTC, RFC 3339.
 
     Returns:
-        None if the round lost more trials to infrastructure errors than the gate allows: the run then ends without
-        another round, and may be looked at once these trials are scored.
+        None if the round has more trials without a score than the gate allows: the run then ends without another
+        round, and may be looked at once these trials are scored.
     """
     run, confidences = replace(run, look=look), confidences_at(look, gate.confidence)
-    if infra_check(gate, run).verdict == "NO-GO":
+    if any(check.verdict == "NO-GO" for check in coverage_checks(gate, run)):
         return None
     stops = is_decided(judge(gate, run, baseline), baseline)
     judgement = judge(gate, replace(run, stopped=stops), baseline)

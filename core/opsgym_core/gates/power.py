@@ -1,7 +1,7 @@
 """Power of a gate: how often it says GO, INCONCLUSIVE and NO-GO, before anything is run.
 
 Invariant: the verdicts are those of `judge.judge` on simulated runs, so every condition on scores counts; cost and
-infra errors are assumed to hold. The result depends on the arguments and a fixed seed alone.
+coverage are assumed to hold. The result depends on the arguments and a fixed seed alone.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _played(gate: Gate, design: Design, before: RunScores, after: RunScores) -> 
     while True:
         look = next(looks, None)
         trials = look.trials if look else design.trials
-        run = JudgedRun(_first_trials(after, trials), total=trials, infra_errors=0, cost_usd=0.0, look=look)
+        run = JudgedRun(_first_trials(after, trials), total=trials, lost={}, cost_usd=0.0, look=look)
         judgement = judge(gate, run, baseline)
         if look is None or look.last or is_decided(judgement, baseline):
             return SimulatedRun(before, run.scores, trials, look, judgement.verdict)

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.run import PlannedCell
-from opsgym_core.results.paired import paired_mean, sign_flip
+from opsgym_core.results.paired import paired_mean
 from opsgym_core.results.rows import CellRows, RunRows
 from opsgym_core.results.score import Ratio
 from opsgym_core.results.statistics import Interval, mean
@@ -84,7 +84,7 @@ class Change:
     interval: Interval | None
     """Interval of the difference; tasks are the unit."""
     p_value: float
-    """Permutation test of the differences of tasks; with one trial per task, McNemar's exact test."""
+    """Two-sided, of the test whether the difference is 0: below 0.05 exactly if 0 is outside `interval`."""
     only_before: int
     """Trials that are scored in the first run only."""
     only_after: int
@@ -234,7 +234,6 @@ def _left_out(before: CellRows, after: CellRows) -> Counter[str]:
 
 def _change(pairs: Sequence[TaskPair], left_out: Counter[str]) -> Change:
     tasks = over_cells(pairs)
-    differences = [task.difference for task in tasks]
     trials = sum(pair.before.total for pair in pairs)
     estimate = paired_mean(by_domain(tasks), trials)
     return Change(
@@ -244,9 +243,9 @@ def _change(pairs: Sequence[TaskPair], left_out: Counter[str]) -> Change:
         won=sum(pair.won for pair in pairs),
         before=mean(task.before for task in tasks),
         after=mean(task.after for task in tasks),
-        difference=mean(map(float, differences)),
+        difference=mean(float(task.difference) for task in tasks),
         interval=None if estimate is None else estimate.interval(),
-        p_value=sign_flip(differences),
+        p_value=1.0 if estimate is None else estimate.p_value,
         only_before=left_out["before"],
         only_after=left_out["after"],
     )

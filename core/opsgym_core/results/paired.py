@@ -38,6 +38,11 @@ class PairedMean:
         used = normal(confidence) if self.freedom is None else student(self.freedom, confidence)
         return Interval(max(-1.0, self.center - used * self.error), min(1.0, self.center + used * self.error))
 
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value of the test whether the mean is 0: below 1 - c exactly if 0 is outside `interval(c)`."""
+        return min(1.0, 2 * student_below(-abs(self.center) / self.error, self.freedom))
+
     def p_below(self, bound: float) -> float:
         """One-sided p-value of the test whether the mean is below a bound; small if it is."""
         return student_below((self.center - bound) / self.error, self.freedom)

@@ -1,6 +1,6 @@
 """Scores of a run. Pure: records in, a summary out. docs/scores.md defines each number.
 
-Invariant: a rate is over scored trials only, and the number of trials without a score is reported with it. A sum with
+Invariant: a rate is over scored trials only, and its `Coverage` says which planned trials it leaves out. A sum with
 an unknown cost is unknown, and every attempt that was paid for is included, scored or not. The order of the records
 does not matter.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from opsgym_api.records.attempt import (
 )
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import RunRecord, profile_of
+from opsgym_core.results.coverage import Coverage, count_lost
 from opsgym_core.results.rows import CellRows, RunRows, rows_of_records
 from opsgym_core.results.statistics import (
     Interval,
@@ -45,6 +46,12 @@ K = TypeVar("K")
 
 PENDING = "pending"
 """Planned trials without an attempt, or whose latest attempt has not ended."""
+
+FEASIBLE, INFEASIBLE = "feasible", "infeasible"
+"""Tasks that can be done, and those that must be declined."""
+
+_ERRORS = (Outcome.INFRA_ERROR, Outcome.CONFIG_ERROR)
+"""Outcomes that are an error in the published harness, which averages it as 0."""
 
 HORIZONS = ("<=4", "5-8", "9-12", "13-16", ">=17")
 """Bins of horizons, in gold actions."""
@@ -79,12 +86,8 @@ class Success:
     """Mean over tasks of each task's share of passed trials; None without a scored trial."""
     interval: Interval | None
     """Interval of the rate; tasks are the unit."""
-    not_scored: int = 0
-    """Planned trials without a score."""
-    worst: float | None = None
-    """The rate if every trial without a score failed; None without a planned trial."""
-    best: float | None = None
-    """The rate if every trial without a score passed."""
+    coverage: Coverage
+    """Of which planned trials the rate says something."""
     attempts: int = 0
     """Attempts at these tasks, scored or not."""
 
@@ -102,26 +105,38 @@ class Repeat:
     tasks: int
     any_passes: float
     """pass@k: the chance that at least one of k trials passes."""
+    any_interval: Interval
+    """Interval of pass@k; tasks are the unit."""
     all_pass: float
     """pass^k: the chance that all of k trials pass."""
+    all_interval: Interval
+
+
+@dataclass(frozen=True)
+class Published:
+    """Success by the rules of the published harness, whose averages count an error as 0."""
+
+    tasks: int
+    """Number of tasks with an ended trial."""
+    trials: Ratio
+    """Passed of ended trials: those that were attempted and not cancelled. One without a published score is 0."""
+    rate: float | None
+    """Mean over tasks; None without an ended trial."""
 
 
 @dataclass(frozen=True)
 class Score:
     """One row of a score table: a cell, or several cells together."""
 
-    total: int
-    """Number of planned trials."""
     passed: int
     failed: int
     fail_reasons: Mapping[str, int]
     """Failed trials by reason."""
-    not_scored: Mapping[str, int]
-    """Trials without a score by `outcome` or `outcome/reason`, and `pending`."""
     success: Success
-    published_rate: float | None
-    """Success rate by the rules of the published harness, over trials for which it has a score; None if there is none.
-    """
+    feasible: Mapping[str, Success]
+    """Success of the tasks that can be done (`FEASIBLE`) and of those that must be declined (`INFEASIBLE`); empty
+    without a scored trial of the latter. A task that no cell scored is in neither."""
+    published: Published
     repeats: Sequence[Repeat]
     """For k = 2, 4, 8 … and the largest number of scored trials of a task; empty if no task has two."""
     horizons: Mapping[str, Success]
@@ -158,6 +173,21 @@ class Score:
     p95_seconds: float | None
 
     @property
+    def coverage(self) -> Coverage:
+        """Of which planned trials the rates say something."""
+        return self.success.coverage
+
+    @property
+    def total(self) -> int:
+        """Number of planned trials."""
+        return self.coverage.planned
+
+    @property
+    def not_scored(self) -> Mapping[str, int]:
+        """Trials without a score by reason, see `Coverage.lost`."""
+        return self.coverage.lost
+
+    @property
     def scored(self) -> int:
         """Number of scored trials."""
         return self.passed + self.failed
@@ -170,17 +200,12 @@ class Score:
     @property
     def worst_rate(self) -> float | None:
         """Success rate if every trial without a score failed; None without a planned trial."""
-        return self.success.worst
+        return self.coverage.worst
 
     @property
     def best_rate(self) -> float | None:
         """Success rate if every trial without a score passed."""
-        return self.success.best
-
-    @property
-    def not_scored_rate(self) -> float | None:
-        """Share of planned trials without a score; None without a planned trial."""
-        return Ratio(sum(self.not_scored.values()), self.total).rate
+        return self.coverage.best
 
     @property
     def attempts_per_scored(self) -> float | None:
@@ -209,7 +234,7 @@ class Score:
 
     def count_not_scored(self, outcome: Outcome) -> int:
         """Number of trials without a score that have an outcome, for any reason."""
-        return sum(count for ending, count in self.not_scored.items() if ending.partition("/")[0] == outcome.value)
+        return count_lost(self.not_scored, outcome)
 
 
 @dataclass(frozen=True)
@@ -282,6 +307,8 @@ class _TaskFacts:
     """Gold steps; None if unknown."""
     tags: frozenset[str] | None = None
     """None if unknown."""
+    feasible: bool | None = None
+    """None if unknown."""
 
 
 _UNKNOWN = _TaskFacts()
@@ -300,14 +327,18 @@ class _TaskTally:
     """Passed of scored trials."""
     rate: float | None
     """Share of passed trials, as the mean over cells; None without a scored trial."""
-    published: float | None
-    """Share of trials that passed by the rules of the published harness, of those for which it has a score."""
+    published: Ratio
+    """Passed by the published rules, of ended trials; see `Published`."""
+    published_rate: float | None
+    """Share of them, as the mean over cells; None without an ended trial."""
     worst: float
     """Share if every trial without a score failed."""
     best: float
     """Share if every trial without a score passed."""
     planned: int
     """Planned trials."""
+    lost: Counter[str]
+    """Planned trials without a score by reason."""
     attempts: int
     facts: _TaskFacts
 
@@ -318,7 +349,6 @@ class _Tally:
 
     tasks: Sequence[_TaskTally]
     fail_reasons: Counter[str]
-    not_scored: Counter[str]
     verifiers: Counter[tuple[str, bool]]
     """Number of executed verifiers by category and whether they passed."""
     usage: Usage
@@ -368,7 +398,7 @@ def task_scores(rows: RunRows) -> Iterator[TaskScore]:
 def _facts(rows: RunRows) -> dict[tuple[str, str], _TaskFacts]:
     """Facts about each task with a scored trial."""
     return {
-        (cell.cell.domain, trial.task_id): _TaskFacts(trial.horizon, frozenset(trial.tags))
+        (cell.cell.domain, trial.task_id): _TaskFacts(trial.horizon, frozenset(trial.tags), trial.feasible)
         for cell in rows.cells
         for trial in cell.trials
     }
@@ -454,7 +484,6 @@ def _tally(rows: CellRows, task_ids: Sequence[str], planned: int, facts: _TaskFa
     return _Tally(
         tasks=_by_task(rows, task_ids, planned, facts),
         fail_reasons=Counter(trial.reason for trial in trials if trial.outcome is Outcome.FAILED),
-        not_scored=_not_scored(rows, len(task_ids) * planned),
         verifiers=Counter(
             (result.category, result.passed) for trial in trials for result in trial.verifiers if result.executed
         ),
@@ -476,11 +505,16 @@ def _by_task(rows: CellRows, task_ids: Sequence[str], planned: int, facts: _Task
     known, attempts = set(task_ids), Counter(row.task_id for row in rows.all)
     for trial in rows.trials:
         grouped.setdefault(trial.task_id, []).append(trial)
+    lost: dict[str, Counter[str]] = {}
+    for (task_id, _), attempt in last_attempts(rows).items():
+        grouped.setdefault(task_id, [])
+        lost.setdefault(task_id, Counter())[ending_of(attempt)] += 1
     return [
         _task(
             (rows.cell.domain, task_id),
             trials,
-            max(len(trials), planned if task_id in known else 0),
+            lost.get(task_id, Counter()),
+            planned if task_id in known else 0,
             attempts[task_id],
             facts.get((rows.cell.domain, task_id), _UNKNOWN),
         )
@@ -489,17 +523,27 @@ def _by_task(rows: CellRows, task_ids: Sequence[str], planned: int, facts: _Task
 
 
 def _task(
-    key: tuple[str, str], trials: Sequence[ScoredAttempt], planned: int, attempts: int, facts: _TaskFacts
+    key: tuple[str, str],
+    trials: Sequence[ScoredAttempt],
+    lost: Counter[str],
+    planned: int,
+    attempts: int,
+    facts: _TaskFacts,
 ) -> _TaskTally:
-    passed, scored = sum(trial.score for trial in trials), len(trials)
+    passed, scored, attempted = sum(trial.score for trial in trials), len(trials), lost.total()
+    errors = sum(count for ending, count in lost.items() if ending.partition("/")[0] in _ERRORS)
+    published = Ratio(sum(trial.published_score or 0 for trial in trials), scored + errors)
+    planned = max(planned, scored + attempted)
     return _TaskTally(
         key=key,
         trials=Ratio(passed, scored),
         rate=passed / scored if scored else None,
-        published=mean(score for trial in trials if (score := trial.published_score) is not None),
+        published=published,
+        published_rate=published.rate,
         worst=passed / planned,
         best=(passed + planned - scored) / planned,
         planned=planned,
+        lost=lost + Counter({PENDING: planned - scored - attempted}),
         attempts=attempts,
         facts=facts,
     )
@@ -518,41 +562,33 @@ def _merged(parts: Sequence[_TaskTally]) -> _TaskTally:
     scored = [part for part in parts if part.trials.total]
     return _TaskTally(
         key=parts[0].key,
-        trials=Ratio(sum(part.trials.passed for part in parts), sum(part.trials.total for part in parts)),
+        trials=_sum_ratios(part.trials for part in parts),
         rate=mean(part.rate for part in scored if part.rate is not None),
-        published=mean(part.published for part in scored if part.published is not None),
+        published=_sum_ratios(part.published for part in parts),
+        published_rate=mean(part.published_rate for part in parts if part.published_rate is not None),
         worst=math.fsum(part.worst for part in parts) / len(parts),
         best=math.fsum(part.best for part in parts) / len(parts),
         planned=sum(part.planned for part in parts),
+        lost=_sum_counters(part.lost for part in parts),
         attempts=sum(part.attempts for part in parts),
         facts=parts[0].facts,
     )
-
-
-def _not_scored(rows: CellRows, planned: int) -> Counter[str]:
-    """Number of trials without a score, by `ending_of` their last attempt; trials without an attempt are pending."""
-    last = last_attempts(rows)
-    endings = Counter(map(ending_of, last.values()))
-    endings[PENDING] += max(0, planned - len(rows.trials) - len(last))
-    return +endings
 
 
 def _score(tallies: Sequence[_Tally]) -> Score:
     planned = _over_cells(tallies)
     tasks = [task for task in planned if task.trials.total]
     success = _success(planned)
-    not_scored = _sum_counters(tally.not_scored for tally in tallies)
     verifiers = _sum_counters(tally.verifiers for tally in tallies)
     seconds = [duration for tally in tallies for duration in tally.seconds]
     scored = success.trials.total
     return Score(
-        total=scored + not_scored.total(),
         passed=success.trials.passed,
         failed=scored - success.trials.passed,
         fail_reasons=_sum_counters(tally.fail_reasons for tally in tallies),
-        not_scored={ending: not_scored[ending] for ending in sorted(not_scored, key=lambda ending: ending == PENDING)},
         success=success,
-        published_rate=mean(task.published for task in tasks if task.published is not None),
+        feasible=_by_feasibility(planned),
+        published=_published(planned),
         repeats=list(_repeats([task for tally in tallies for task in tally.tasks])),
         horizons={
             name: _success(in_bin)
@@ -591,33 +627,70 @@ def _by_tag(tasks: Sequence[_TaskTally]) -> dict[str, Success]:
     return {name: _success(group) for name, group in groups.items() if group}
 
 
+def _by_feasibility(tasks: Sequence[_TaskTally]) -> dict[str, Success]:
+    groups = {
+        name: [task for task in tasks if task.facts.feasible is feasible]
+        for name, feasible in ((FEASIBLE, True), (INFEASIBLE, False))
+    }
+    return {name: _success(group) for name, group in groups.items() if group} if groups[INFEASIBLE] else {}
+
+
+def _published(tasks: Sequence[_TaskTally]) -> Published:
+    rates = [task.published_rate for task in tasks if task.published_rate is not None]
+    return Published(len(rates), _sum_ratios(task.published for task in tasks), mean(rates))
+
+
 def _success(tasks: Sequence[_TaskTally]) -> Success:
     rates = [task.rate for task in tasks if task.rate is not None]
-    trials = Ratio(sum(task.trials.passed for task in tasks), sum(task.trials.total for task in tasks))
+    trials = _sum_ratios(task.trials for task in tasks)
+    lost = _sum_counters(task.lost for task in tasks)
     return Success(
         tasks=len(rates),
         trials=trials,
         rate=mean(rates),
         interval=mean_interval(rates, trials.total),
-        not_scored=sum(task.planned for task in tasks) - trials.total,
-        worst=mean(task.worst for task in tasks),
-        best=mean(task.best for task in tasks),
+        coverage=Coverage(
+            planned=sum(task.planned for task in tasks),
+            scored=trials.total,
+            lost={ending: lost[ending] for ending in sorted(lost, key=lambda ending: ending == PENDING)},
+            worst=mean(task.worst for task in tasks),
+            best=mean(task.best for task in tasks),
+        ),
         attempts=sum(task.attempts for task in tasks),
     )
 
 
 def _repeats(tasks: Sequence[_TaskTally]) -> Iterator[Repeat]:
-    """pass@k and pass^k over tasks in cells; trials of different cells are not drawn together."""
+    """pass@k and pass^k over tasks; trials of different cells are not drawn together."""
     most = max((task.trials.total for task in tasks), default=0)
     for k in sorted({2**power for power in range(1, most.bit_length())} | {most} if most > 1 else ()):
         able = [task for task in tasks if task.trials.total >= k]
-        counts = [task.trials for task in able]
-        yield Repeat(
-            k,
-            len({task.key for task in able}),
-            any_passes=math.fsum(pass_at(k, count.passed, count.total) for count in counts) / len(counts),
-            all_pass=math.fsum(pass_all(k, count.passed, count.total) for count in counts) / len(counts),
-        )
+        any_passes, any_interval = _drawn(able, k, pass_at)
+        all_pass, all_interval = _drawn(able, k, pass_all)
+        yield Repeat(k, len({task.key for task in able}), any_passes, any_interval, all_pass, all_interval)
+
+
+def _drawn(tasks: Sequence[_TaskTally], k: int, chance: Callable[[int, int, int], float]) -> tuple[float, Interval]:
+    """Mean over tasks of a chance of k trials, each as the mean over the cells that have it, and its interval.
+
+    Args:
+        tasks: Tasks with at least k trials; not empty.
+        k: Number of trials drawn.
+        chance: The chance from k, passed and all trials.
+    """
+    by_task: dict[tuple[str, str], list[float]] = {}
+    for task in tasks:
+        by_task.setdefault(task.key, []).append(chance(k, task.trials.passed, task.trials.total))
+    chances = [math.fsum(of_cells) / len(of_cells) for of_cells in by_task.values()]
+    middle, interval = mean(chances), mean_interval(chances, len(chances))
+    assert middle is not None
+    assert interval is not None
+    return middle, interval
+
+
+def _sum_ratios(ratios: Iterable[Ratio]) -> Ratio:
+    parts = list(ratios)
+    return Ratio(sum(part.passed for part in parts), sum(part.total for part in parts))
 
 
 def _sum_counters(counters: Iterable[Counter[K]]) -> Counter[K]:

@@ -219,6 +219,9 @@ class Gate(Document):
 
     min_success_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     """Lowest success rate: the mean over tasks of all cells; its lower bound is judged."""
+    unscored: Literal["failed", "ignored"] = "failed"
+    """How `minSuccessRate` counts planned trials without a score: as failed, so that the worst case is judged, or not
+    at all."""
     min_cell_success_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     """Lowest success rate of each cell: NO-GO if one is shown to be below it, corrected for the number of cells."""
     max_cost_usd: Annotated[float, Field(ge=0)] | None = None
@@ -226,6 +229,8 @@ class Gate(Document):
     max_infra_error_rate: Annotated[float, Field(ge=0, le=1)] = 0.02
     """Highest share of trials that ended in `infra_error`; they are not lost at random, so many make a rate doubtful.
     1 allows any."""
+    max_unscored_rate: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Highest share of planned trials without a score, for whatever reason. 1 allows any."""
     baseline: Annotated[str, Field(min_length=1)] | None = None
     """Run to compare with: its id, which pins it, or a name, which means the newest other run of that name."""
     last_good: bool = False

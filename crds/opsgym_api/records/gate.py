@@ -64,6 +64,8 @@ class GateRecord(Stored):
     """Drop of the success rate, as the mean over tasks, against the baseline; negative if it rose. None without one."""
     success: float | None = None
     """Success rate, as the mean over tasks of all cells; None without a score."""
+    worst: float | None = None
+    """That rate if every planned trial without a score failed; None if it was not recorded."""
     look: Look | None = None
     """The look that the bounds are for; None for a run with a fixed number of trials."""
     decided_at: str

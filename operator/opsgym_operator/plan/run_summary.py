@@ -14,6 +14,7 @@ from opsgym_core.accounting.breaker import Fault
 from opsgym_core.common.clock import utc_text
 from opsgym_core.common.numbers import dollars, percent
 from opsgym_core.planning.rounds import rounds_text
+from opsgym_core.results.statistics import mean
 from opsgym_operator.observe.objects import ObservedPod, ObservedRun
 from opsgym_operator.plan.jobs.slots import SlotDemand
 from opsgym_operator.plan.run.progress import RunProgress
@@ -88,7 +89,11 @@ def _ended(progress: RunProgress) -> RunSummary:
     not_scored = _not_scored(tally.counters)
     if not tally.scored:
         return RunSummary(Reason.NOTHING_SCORED, f"{scored}: {not_scored}; spent {cost}")
-    message = f"{scored}, {percent(progress.ledger.success)} success, spent {cost}"
+    worst = mean(progress.judged_run.scores.worst_rates) if tally.lost else None
+    success = percent(progress.ledger.success) + (
+        "" if worst is None else f" ({percent(worst)} if what is not scored failed)"
+    )
+    message = f"{scored}, {success} success, spent {cost}"
     if tally.budget_skipped:
         advice = "raise spec.budget.maxUsd to run the remaining trials"
         return RunSummary(Reason.BUDGET_SPENT, f"{message}; {not_scored}: {advice}")

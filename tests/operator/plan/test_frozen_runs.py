@@ -930,7 +930,7 @@ def test_the_gate_is_judged_at_the_end() -> None:
     assert (condition(run, "GatePassed"), run.status.gate) == ("Unknown NotFinished", None)
     fleet.run_out()
     assert condition(run, "GatePassed") == (
-        "True GatePassed: success rate 75.0% (95% bounds 35.6% and 97.4%, 4 tasks); "
+        "True GatePassed: success rate 75.0% (one-sided 95% bounds 35.6% and 97.4%, 4 tasks); "
         "at least 30.0% is required; cost $0; at most $1.00 is allowed; "
         "infra errors 0 of 4 trials, 0.0%; at most 2.0% is allowed"
     )
@@ -941,7 +941,7 @@ def test_a_gate_with_too_few_tasks_to_tell_is_inconclusive_and_the_run_is_not_go
     fleet, run = frozen(2, gate={"minSuccessRate": 0.5, "maxCostUsd": 1})
     fleet.run_out()
     assert condition(run, "GatePassed") == (
-        "Unknown GateInconclusive: success rate 100.0% (95% bounds 42.5% and 100.0%, 2 tasks); "
+        "Unknown GateInconclusive: success rate 100.0% (one-sided 95% bounds 42.5% and 100.0%, 2 tasks); "
         "at least 50.0% is required; about 1 task more would probably decide"
     )
     assert (run.status.gate, succeeded(run.status)) == ("INCONCLUSIVE", False)
@@ -989,7 +989,7 @@ def test_a_failed_gate_names_only_the_failed_conditions() -> None:
     fleet, run = frozen(2, ending=lambda *_: (Outcome.FAILED, 0.0), gate={"minSuccessRate": 0.7, "maxCostUsd": 1})
     fleet.run_out()
     assert condition(run, "GatePassed") == (
-        "False GateFailed: success rate 0.0% (95% bounds 0.0% and 57.5%, 2 tasks); at least 70.0% is required"
+        "False GateFailed: success rate 0.0% (one-sided 95% bounds 0.0% and 57.5%, 2 tasks); at least 70.0% is required"
     )
     assert condition(run, "Succeeded").startswith("True Complete")
 
@@ -1007,7 +1007,7 @@ def test_a_run_with_a_baseline_ends_when_the_baseline_was_read() -> None:
     run.baseline = Baseline(RunScores("team.b.1", digest, [CellScores(CELL, before)]))
     fleet.plan()
     assert condition(run, "GatePassed") == (
-        "False GateFailed: success rate down 100.0 points (95% bounds down 100.0 points "
+        "False GateFailed: success rate down 100.0 points (one-sided 95% bounds down 100.0 points "
         "and down 76.3 points, 20 tasks) against team.b.1; a drop of 10.0 points is allowed"
     )
     assert run.gate is not None

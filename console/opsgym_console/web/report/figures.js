@@ -20,11 +20,15 @@ function rateCell(success) {
   if (success.rate == null) return NOTHING;
   return h("span", { class: "rate" }, rateBar(success.rate, success.interval), h("b", {}, percent(success.rate)),
     success.interval && h("span", { class: "quiet" }, interval(success.interval)),
-    success.not_scored > 0 && h("span", { class: "quiet" }, worstBest(success)));
+    incomplete(success) && h("span", { class: "quiet" }, worstBest(success.coverage)));
 }
 
+/** Whether planned trials behind a rate have no score. */
+const incomplete = ({ coverage }) => coverage != null && coverage.scored < coverage.planned;
+
 /** The rates if every trial without a score failed, and if every one passed. */
-const worstBest = ({ worst, best, not_scored: lost }) => `${percent(worst)} to ${percent(best)} with ${count(lost)} not scored`;
+const worstBest = ({ planned, scored, worst, best }) =>
+  `${percent(worst)} to ${percent(best)} with ${count(planned - scored)} not scored`;
 
 /** Parts of a whole in one line: `[name, value, class]`; every part stays wide enough to be seen. */
 function partsBar(parts) {

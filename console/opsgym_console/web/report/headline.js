@@ -59,8 +59,8 @@ function card(label, value, ...rest) {
 function successCard({ total, run, cells }) {
   const { success } = total;
   const notScored = sum(total.not_scored);
-  const differs = total.published_rate != null && success.rate != null
-    && Math.abs(total.published_rate - success.rate) >= 0.0005;
+  const { published } = total;
+  const differs = published.rate != null && success.rate != null && Math.abs(published.rate - success.rate) >= 0.0005;
   return card("Success", percent(success.rate),
     rateBar(success.rate, success.interval),
     h("p", { class: "quiet" }, success.interval ? `95% interval ${interval(success.interval)}, ` : "",
@@ -68,7 +68,7 @@ function successCard({ total, run, cells }) {
       run.trials > 1 && `, ${shareOf(success.trials)} trials`),
     notScored > 0 && h("p", { class: "quiet" },
       `between ${percent(total.worst_rate)} and ${percent(total.best_rate)} if what is not scored all failed or all passed`),
-    differs && h("p", { class: "quiet" }, `published harness: ${percent(total.published_rate)}`));
+    differs && h("p", { class: "quiet" }, `published rules: ${percent(published.rate)} of ${plural(published.trials.total, "trial")}; an error counts as 0`));
 }
 
 function outcomesCard({ total }) {

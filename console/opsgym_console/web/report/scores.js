@@ -28,7 +28,7 @@ function scores({ data }) {
   const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
   const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.profile, agent.mode,
     rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval,
-      worst: agent.worst_over_domains, best: agent.best_over_domains, not_scored: agent.score.success.not_scored }),
+      coverage: { ...agent.score.success.coverage, worst: agent.worst_over_domains, best: agent.best_over_domains } }),
     unscored(agent.score), dollars(agent.score.cost_usd)]);
   return [
     tableOfCells("Scores by cell", NAMES, HEADS, cells),
@@ -62,8 +62,8 @@ function variants({ data }) {
   ];
 }
 
-const shortRate = (success) => success?.not_scored > 0
-  ? `${percent(success.rate)} (${worstBest(success)})` : percent(success?.rate);
+const shortRate = (success) => success && incomplete(success)
+  ? `${percent(success.rate)} (${worstBest(success.coverage)})` : percent(success?.rate);
 
 const spreadCells = ({ mean, interval, lowest, highest, deviation }) =>
   [rateCell({ rate: mean, interval }), `${percent(lowest)} – ${percent(highest)}`, percent(deviation)];
@@ -110,7 +110,7 @@ function figureOf(run, ...rest) {
 
 function withInterval(success) {
   return success?.rate == null ? NOTHING : `${percent(success.rate)} (${interval(success.interval)}; ${plural(success.tasks, "task")}${
-    success.not_scored > 0 ? `; ${worstBest(success)}` : ""})`;
+    incomplete(success) ? `; ${worstBest(success.coverage)}` : ""})`;
 }
 
 /** Cost per task against success; the front are the agents that no other beats in both. */

@@ -136,12 +136,20 @@ class RunProgress:
         """Input of the gate."""
         record, index, scores = self.stored.record, self.stored.index, self.ledger.scores()
         cells = (
-            [CellScores(planned.cell, scores.get(planned.cell.key, {})) for planned in record.cells] if record else []
+            [CellScores(cell.cell, scores.get(cell.cell.key, {}), cell.task_ids) for cell in record.cells]
+            if record
+            else []
         )
         return JudgedRun(
-            scores=RunScores(self.run.id, record.suite_digest if record else "", cells, index.digests if index else {}),
+            scores=RunScores(
+                self.run.id,
+                record.suite_digest if record else "",
+                cells,
+                index.digests if index else {},
+                self.trials,
+            ),
             total=self.tally.total,
-            infra_errors=self.tally.infra_error,
+            lost=self.tally.lost,
             cost_usd=self.ledger.cost_usd,
             look=current_look(record) if record else None,
             stopped=record is not None and record.stopped is not None,
