@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from tests.contracts.test_scores import CSM, ITSM, run, trial
 

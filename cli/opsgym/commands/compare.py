@@ -32,6 +32,7 @@ from opsgym_core.results.differences import (
     without_tasks,
 )
 from opsgym_core.results.frozen_suite import task_digests
+from opsgym_core.results.provenance import Provenance
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import summarise
 
@@ -107,6 +108,7 @@ def compare_runs(request: CompareRequest, locator: RunLocator) -> int:
         ],
         after.run.spec,
         judgement.checks,
+        [Provenance.of(own.run), Provenance.of(after.run)],
     )
     write_out(_formatted(comparison, context, request.form), request.out)
     return Exit.of_gate(judgement.verdict)
@@ -122,6 +124,8 @@ class _Context:
     spec: Mapping[str, Any]
     """Spec of the second run."""
     checks: Sequence[GateCheck]
+    origins: Sequence[Provenance]
+    """Of the scores of both runs."""
 
 
 def _names(mappings: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -186,7 +190,8 @@ def _notes(comparison: Comparison, context: _Context) -> list[str]:
         if cells and comparison.before != comparison.after:
             notes.append(f"only in the {position} run, not compared: {', '.join(map(cell_name, cells))}")
     settings = [f"differs: {difference}" for difference in context.differences]
-    return [*notes, *settings, *map(check_line, context.checks)]
+    origins = [str(origin) for origin in dict.fromkeys(context.origins)]
+    return [*notes, *settings, *map(check_line, context.checks), *origins]
 
 
 def _cells(comparison: Comparison, spec: Mapping[str, Any]) -> Table:
@@ -250,4 +255,5 @@ def _document(comparison: Comparison, context: _Context, cells: Table, flips: Ta
         "changed_tasks": sorted(context.changed),
         "differences": [asdict(difference) for difference in context.differences],
         "checks": [check.model_dump() for check in context.checks],
+        "provenance": [asdict(origin) for origin in context.origins],
     }

@@ -1,43 +1,57 @@
 """`opsgym leaderboard`: success rates of models by domain.
 
-Invariant: rows are ordered by the mean over tasks, which is also what the paired tests behind the ranks compare. Tasks
-that are known to be faulty are in neither; the averages with them stand beside.
+Invariant: rows are ordered by the mean over tasks, which is also what the paired tests behind the ranks compare. If
+rows lost different shares of their trials, it is that of the worst case in both, so that no row gains by what it lost.
+Tasks that are known to be faulty are in neither; the averages with them stand beside.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.formats.breakdowns import with_unscored
+from opsgym.formats.breakdowns import PROVENANCE, coverage_columns, with_unscored
 from opsgym.formats.score_table import console
 from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym.taskimport.known_faults import Reported, fault_of, reported_faults
 from opsgym_api.jobs.job_spec import UNREAD_DOMAIN
 from opsgym_api.records.attempt import Cell
-from opsgym_core.results.differences import without_tasks
+from opsgym_api.records.run import RunRecord
+from opsgym_core.results.differences import setting_differences, without_tasks
 from opsgym_core.results.frozen_suite import task_digests
+from opsgym_core.results.provenance import Provenance
 from opsgym_core.results.ranking import PairTest, TaskShares, pair_tests, rank_intervals, task_shares
 from opsgym_core.results.rows import RunRows
-from opsgym_core.results.score import AgentScore, Summary, summarise
+from opsgym_core.results.score import FEASIBLE, INFEASIBLE, AgentScore, Summary, summarise
 
 PUBLISHED_ORDER = ("teams", "csm", "email", "itsm", "calendar", "hr", "drive", "hybrid")
 """Domains in the order of the published table; other domains follow by name."""
 NAMES = ("model", "agent", "profile", "mode", "run")
+COVERAGE_TOLERANCE = 0.01
+"""Difference of two rows' shares of trials without a score up to which they are ranked by what they scored."""
 AVERAGES = (
-    "mean over tasks: as in the published table of the public split and in the paper; rows are ordered by it",
+    "mean over tasks: as in the published table of the public split and in the paper",
     "mean over domains: as in the published full leaderboard",
 )
 RANKS = (
     "ranks: all true ranks are within them with 95 % confidence; from paired tests of each two rows over their common"
     " tasks, corrected for their number (Holm)"
 )
+BY_RATE = "rows are ordered by the mean over tasks"
+BY_WORST = (
+    "rows are ordered and tested by their worst case, trials without a score counted as failed, because the shares of"
+    " such trials differ; marked rows (*) have some"
+)
+
+
+_COMPARED = {"models", "supportingModels", "agents"}
+"""Parts of a spec that a leaderboard compares."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,8 @@ class _Entry:
 
     row: dict[str, Any]
     shares: TaskShares
+    worst_shares: TaskShares
+    """`shares` if trials without a score failed."""
     faults: Mapping[str, str]
     """Kinds of the faults of the tasks that are left out, by task id."""
 
@@ -70,19 +86,29 @@ def leaderboard(
     """
     reported = {} if faults is None else reported_faults(faults)
     loaded = {rows.run.run: (store, rows) for store, rows in map(locator.load_rows, runs)}
-    entries = sorted(
-        (
-            entry
-            for store, rows in loaded.values()
-            for entry in _entries(rows, task_digests(store, rows.run.run), reported)
-        ),
-        key=lambda entry: _order(entry.row),
-    )
-    tests = pair_tests([entry.shares for entry in entries])
+    unordered = [
+        entry
+        for store, rows in loaded.values()
+        for entry in _entries(rows, task_digests(store, rows.run.run), reported)
+    ]
+    by_worst = _coverage_differs([entry.row for entry in unordered])
+    order = "success_worst" if by_worst else "mean_over_tasks"
+    entries = sorted(unordered, key=lambda entry: _order(entry.row, order))
+    tests = pair_tests([entry.worst_shares if by_worst else entry.shares for entry in entries])
     ranks = rank_intervals(len(entries), tests)
-    rows = [{**entry.row, "rank": str(rank)} for entry, rank in zip(entries, ranks, strict=True)]
-    notes = [*_notes(rows, {domain for row in rows for domain in row["domains"]}), _fault_note(entries, faults)]
+    rows = [
+        {**entry.row, "rank": f"{rank}{'*' if by_worst and entry.row['not_scored'] else ''}", "ranked_by": order}
+        for entry, rank in zip(entries, ranks, strict=True)
+    ]
     domains = _in_order({domain for row in rows for domain in row["domains"]})
+    runs_read = [rows.run for _, rows in loaded.values()]
+    notes = [
+        BY_WORST if by_worst else BY_RATE,
+        *_notes(rows, domains),
+        _fault_note(entries, faults),
+        *_unlike(runs_read),
+        *(str(Provenance.of(run)) for run in runs_read),
+    ]
     table = _table(rows, domains)
     if form == "json":
         document = {"domains": domains, "rows": table.records(), "pairs": _pairs(rows, tests), "notes": notes}
@@ -144,8 +170,14 @@ def _entries(rows: RunRows, digests: Mapping[str, str], reported: Reported) -> l
     for agent in summary.agents:
         of_mode = {task: kind for (_, mode, task), kind in faults.items() if mode == agent.mode}
         cells = [cell for cell in trusted.cells if _names(cell.cell) == _names(agent)]
-        row = {**_row(summary, agent, with_faulty[_names(agent)]), "faulty": len(of_mode)}
-        entries.append(_Entry(row, task_shares(cells, digests), of_mode))
+        row = {
+            **asdict(Provenance.of(rows.run)),
+            **_row(summary, agent, with_faulty[_names(agent)]),
+            "faulty": len(of_mode),
+        }
+        planned = [plan for plan in trusted.run.cells if _names(plan.cell) == _names(agent)]
+        worst = task_shares(cells, digests, planned, rows.run.trials)
+        entries.append(_Entry(row, task_shares(cells, digests), worst, of_mode))
     return entries
 
 
@@ -167,12 +199,14 @@ def _row(summary: Summary, agent: AgentScore, with_faulty: AgentScore) -> dict[s
         "tasks_high": over_tasks.high if over_tasks else None,
         "tasks_with_faulty": with_faulty.score.success_rate,
         "domains_with_faulty": with_faulty.success_over_domains,
-        "success_worst": agent.score.worst_rate,
-        "success_best": agent.score.best_rate,
+        **coverage_columns(agent.score.coverage),
+        **{f"{name}_success": part.rate for name, part in agent.score.feasible.items()},
+        **{f"{name}_tasks": part.tasks for name, part in agent.score.feasible.items()},
+        "published_rules": agent.score.published.rate,
+        "published_trials": agent.score.published.trials.total,
         "domains_worst": agent.worst_over_domains,
         "domains_best": agent.best_over_domains,
         "scored": agent.score.scored,
-        "not_scored": sum(agent.score.not_scored.values()),
         "attempts_per_scored": agent.score.attempts_per_scored,
         "cost_per_task": agent.score.cost_per_task,
     }
@@ -182,6 +216,7 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
     """The model's name, and those other names that differ between rows, then rates and means."""
     marked = any(row["faulty"] for row in rows)
     differing = [name for name in NAMES[1:] if len({row[name] for row in rows}) > 1]
+    parted = any(f"{INFEASIBLE}_tasks" in row for row in rows)
     columns = (
         Column("rank", Kind.TEXT, "rank"),
         *(Column(name, Kind.TEXT, name if name == "model" or name in differing else "") for name in NAMES),
@@ -189,6 +224,8 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
         Column("mean_over_tasks", Kind.SHARE, "mean over tasks"),
         Column("tasks_low", Kind.SHARE, "95 % from"),
         Column("tasks_high", Kind.SHARE, "to"),
+        *(Column(f"{name}_success", Kind.SHARE, name if parted else "") for name in (FEASIBLE, INFEASIBLE)),
+        *(Column(f"{name}_tasks", Kind.COUNT) for name in (FEASIBLE, INFEASIBLE)),
         Column("tasks_with_faulty", Kind.SHARE, "tasks, with faulty" if marked else ""),
         Column("success_worst", Kind.SHARE, "worst"),
         Column("success_best", Kind.SHARE, "best"),
@@ -200,15 +237,23 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
         Column("domains_worst", Kind.SHARE),
         Column("domains_best", Kind.SHARE),
         Column("domains", Kind.COUNT, "domains"),
+        Column("published_rules", Kind.SHARE),
+        Column("published_trials", Kind.COUNT),
+        Column("ranked_by", Kind.TEXT),
+        Column("planned", Kind.COUNT),
         Column("scored", Kind.COUNT),
         Column("not_scored", Kind.COUNT, "not scored"),
+        Column("lost", Kind.TEXT, "because of"),
         Column("attempts_per_scored", Kind.NUMBER, "attempts"),
         Column("cost_per_task", Kind.DOLLARS, "per task"),
+        *(column for column in PROVENANCE if column.key != "run"),
     )
+    absent = dict.fromkeys(f"{name}_{what}" for name in (FEASIBLE, INFEASIBLE) for what in ("success", "tasks"))
     return with_unscored(
         columns,
         [
             {
+                **absent,
                 **row,
                 **{f"success_{domain}": row["domains"].get(domain) for domain in domains},
                 "domains": _scored_domains(row),
@@ -222,8 +267,25 @@ def _scored_domains(row: dict[str, Any]) -> int:
     return sum(rate is not None for rate in row["domains"].values())
 
 
-def _order(row: dict[str, Any]) -> tuple[float, str]:
-    return -(row["mean_over_tasks"] if row["mean_over_tasks"] is not None else -1.0), row["model"]
+def _order(row: dict[str, Any], rate: str) -> tuple[float, str]:
+    return -(row[rate] if row["scored"] else -1.0), row["model"]
+
+
+def _coverage_differs(rows: Sequence[dict[str, Any]]) -> bool:
+    lost = [row["not_scored"] / row["planned"] for row in rows if row["planned"]]
+    return bool(lost) and max(lost) - min(lost) > COVERAGE_TOLERANCE
+
+
+def _unlike(runs: Sequence[RunRecord]) -> Iterator[str]:
+    """What differs between the first run and each other one, besides models and agents, which the rows compare."""
+    for run in runs[1:]:
+        differences = [
+            str(difference)
+            for difference in setting_differences(runs[0], run, {})
+            if difference.name.partition(".")[0] not in _COMPARED
+        ]
+        if differences:
+            yield f"not alike, from {runs[0].run} to {run.run}: {'; '.join(differences)}"
 
 
 def _in_order(domains: Iterable[str]) -> list[str]:

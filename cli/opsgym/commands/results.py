@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,22 @@ import click
 
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
-from opsgym.formats.breakdowns import BREAKDOWNS, Results, by_agent, figures, nested_figures, with_unscored
+from opsgym.formats.breakdowns import (
+    BREAKDOWNS,
+    Results,
+    by_agent,
+    figures,
+    nested_figures,
+    with_provenance,
+    with_unscored,
+)
 from opsgym.formats.score_table import console, print_summary
 from opsgym.formats.tabular import Column, Kind, Table, write_out
 from opsgym_api.records.run import RunRecord, is_held_out
 from opsgym_core.planning.rounds import current_look, rounds_text
 from opsgym_core.results.coverage import lost_text
 from opsgym_core.results.load import list_runs, load_rows
+from opsgym_core.results.provenance import Provenance
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
 from opsgym_core.results.variants import runs_of_variants
@@ -27,7 +37,10 @@ RUNS = (
     Column("run", Kind.TEXT, "run"),
     Column("name", Kind.TEXT),
     Column("profiles", Kind.TEXT, "profile"),
+    Column("suite", Kind.TEXT, "suite"),
+    *(Column(name, Kind.TEXT) for name in ("edition", "suite_digest", "opsgym")),
     Column("started", Kind.TEXT, "started"),
+    Column("trials", Kind.COUNT),
     Column("total", Kind.COUNT, "trials"),
     Column("scored", Kind.COUNT, "scored"),
     Column("passed", Kind.COUNT, "passed"),
@@ -74,7 +87,7 @@ def _run_row(store: Store, run: RunRecord) -> Mapping[str, Any]:
     summary = summarise(load_rows(store, run.run))
     total = summary.total
     return {
-        "run": run.run,
+        **asdict(Provenance.of(run)),
         "name": run.name,
         "started": run.created_at,
         "total": total.total,
@@ -115,10 +128,11 @@ def results(run: str, form: str, by: str | None, out: Path | None, locator: RunL
     if form == "json":
         write_out(json.dumps(_document(run_results, by, table)) + "\n", out)
     else:
+        origin = Provenance.of(rows.run)
         writers: dict[str, Callable[[], str | bytes]] = {
-            "markdown": table.markdown,
-            "csv": table.csv,
-            "parquet": table.parquet,
+            "markdown": lambda: f"{table.markdown()}\n{origin}\n",
+            "csv": with_provenance(table, origin).csv,
+            "parquet": with_provenance(table, origin).parquet,
         }
         write_out(writers[form](), out)
     return Exit.OK
@@ -148,7 +162,7 @@ def _print(run_results: Results, by: str | None, out: Path | None) -> None:
 
 def _headline(rows: RunRows) -> str:
     origin = f", rescored from {rows.run.rescored_from}" if rows.run.rescored_from else ""
-    return f"run {rows.run.run}, started {rows.run.created_at}, opsgym {rows.run.opsgym}{origin}"
+    return f"{Provenance.of(rows.run)}{origin}"
 
 
 def _rounds(run_results: Results) -> Iterator[str]:
@@ -169,6 +183,7 @@ def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
     return {
         "run": run_results.rows.run.run,
         "created_at": run_results.rows.run.created_at,
+        "provenance": asdict(Provenance.of(run_results.rows.run)),
         "rounds": list(run_results.rows.run.rounds),
         "stopped_early": run_results.rows.run.stopped is not None,
         "by": by,

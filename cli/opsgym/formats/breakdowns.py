@@ -5,13 +5,14 @@ or verifier.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.records.attempt import FINISH_FIELDS, USAGE_FIELDS, Attempt, Cell, ScoredAttempt
 from opsgym_core.results.coverage import Coverage, lost_text
+from opsgym_core.results.provenance import Provenance
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import (
     FEASIBLE,
@@ -271,6 +272,21 @@ def by_variant(results: Results) -> Table:
             row = {**of_cell, "variant": variant, **_success(cell.score.success), **nothing}
             scores.setdefault(tuple(of_cell.values()), []).append(row)
     return with_unscored(columns, [row for rows in scores.values() for row in (*rows, *_over_variants(rows))])
+
+
+PROVENANCE = (
+    *(Column(name, Kind.TEXT) for name in ("run", "suite", "edition", "suite_digest", "opsgym", "created_at")),
+    Column("trials", Kind.COUNT),
+)
+"""What a number needs to be cited."""
+
+
+def with_provenance(table: Table, origin: Provenance) -> Table:
+    """A table whose machine formats say of each row where its numbers come from."""
+    names = {column.key for column in table.columns}
+    columns = [column for column in PROVENANCE if column.key not in names]
+    values = asdict(origin)
+    return Table([*table.columns, *columns], [{**values, **row} for row in table.rows])
 
 
 def with_unscored(columns: Sequence[Column], rows: Sequence[Row]) -> Table:

@@ -29,10 +29,10 @@ from opsgym_core.store.objects import READERS, read_object
 _IRRELEVANT = frozenset(
     {
         "budget", "gate", "notify", "queueName", "queuePriorityClass", "resultStore", "suspend",
-        "trialsPerPod", "ttlSecondsAfterFinished", "variant",
+        "trialsPerPod", "ttlSecondsAfterFinished",
     }
 )  # fmt: skip
-"""Fields of a spec that do not affect scores; `suite.variant` shows in the tasks."""
+"""Fields of a spec that do not affect scores."""
 _SHOWN_TASKS = 10
 """Tasks with other rows that a message names."""
 _SHOWN_CELLS = 3

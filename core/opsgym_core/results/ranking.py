@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TypeAlias
 
+from opsgym_api.records.run import PlannedCell
 from opsgym_core.results.paired import holm, sign_flip
 from opsgym_core.results.rows import CellRows
 from opsgym_core.results.statistics import CONFIDENCE
@@ -48,19 +49,26 @@ class RankInterval:
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
-def task_shares(cells: Sequence[CellRows], digests: Mapping[str, str]) -> TaskShares:
+def task_shares(
+    cells: Sequence[CellRows], digests: Mapping[str, str], planned: Sequence[PlannedCell] = (), trials: int = 0
+) -> TaskShares:
     """Success of an agent on each task.
 
     Args:
         cells: Rows of its cells.
         digests: Digests of tasks, by id.
+        planned: Its planned cells, of whose tasks trials without a score count as failed; empty leaves them out.
+        trials: Planned trials of each task.
     """
-    scores: dict[TaskKey, list[int]] = {}
+    scores: dict[TaskKey, list[int]] = {
+        (plan.cell.domain, task_id, digests.get(task_id, "")): [] for plan in planned for task_id in plan.task_ids
+    }
     for cell in cells:
         for trial in cell.trials:
             key = cell.cell.domain, trial.task_id, digests.get(trial.task_id, "")
             scores.setdefault(key, []).append(trial.score)
-    return {key: Fraction(sum(passed), len(passed)) for key, passed in scores.items()}
+    least = trials if planned else 0
+    return {key: Fraction(sum(passed), max(len(passed), least)) for key, passed in scores.items()}
 
 
 def pair_tests(agents: Sequence[TaskShares]) -> list[PairTest]:
