@@ -140,6 +140,5 @@ def test_the_total_counts_a_task_once_however_many_cells_have_it() -> None:
     assert as_independent is not None
     assert total.difference == single.difference
     assert total.p_value > 1000 * as_independent.p_value
-    assert (total.difference, total.p_value) == pytest.approx((-0.2, 0.125))
     assert total.interval is not None
     assert total.interval.high > -0.05

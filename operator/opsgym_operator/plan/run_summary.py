@@ -90,10 +90,8 @@ def _ended(progress: RunProgress) -> RunSummary:
     if not tally.scored:
         return RunSummary(Reason.NOTHING_SCORED, f"{scored}: {not_scored}; spent {cost}")
     worst = mean(progress.judged_run.scores.worst_rates) if tally.lost else None
-    success = percent(progress.ledger.success) + (
-        "" if worst is None else f" ({percent(worst)} if what is not scored failed)"
-    )
-    message = f"{scored}, {success} success, spent {cost}"
+    bound = "" if worst is None else f" ({percent(worst)} if what is not scored failed)"
+    message = f"{scored}, {percent(progress.ledger.success)} success{bound}, spent {cost}"
     if tally.budget_skipped:
         advice = "raise spec.budget.maxUsd to run the remaining trials"
         return RunSummary(Reason.BUDGET_SPENT, f"{message}; {not_scored}: {advice}")

@@ -352,8 +352,8 @@ def test_a_spent_budget_closes_the_start_gate_and_skips_the_remaining_trials() -
     }  # fmt: skip
     assert run.started == 4
     message = (
-        "4 of 12 trials are scored, 100.0% success, spent $1.20; 8 budget_skipped: "
-        "raise spec.budget.maxUsd to run the remaining trials"
+        "4 of 12 trials are scored, 100.0% success (33.3% if what is not scored failed), spent $1.20; "
+        "8 budget_skipped: raise spec.budget.maxUsd to run the remaining trials"
     )
     assert condition(run, "Succeeded") == f"True BudgetSpent: {message}"
     assert (run.status.not_scored, run.status.cost) == (8, "$1.20")
@@ -879,7 +879,7 @@ def test_a_run_that_could_score_nothing_has_not_succeeded() -> None:
 def test_trials_without_retries_left_are_reported_beside_the_success_rate() -> None:
     fleet, run = frozen(4, ending=lambda cell, task, *_: (Outcome.INFRA_ERROR if task == "t1" else Outcome.PASSED, 0.0))
     fleet.run_out()
-    message = "3 of 4 trials are scored, 100.0% success, spent $0; 1 infra_error"
+    message = "3 of 4 trials are scored, 100.0% success (75.0% if what is not scored failed), spent $0; 1 infra_error"
     assert condition(run, "Succeeded") == f"True Complete: {message}"
     assert (run.status.progress, run.status.not_scored) == ("3/4", 1)
     assert run.ledger.state(TrialId(CELL.key, "t1", 0)).attempts == 3
@@ -932,7 +932,8 @@ def test_the_gate_is_judged_at_the_end() -> None:
     assert condition(run, "GatePassed") == (
         "True GatePassed: success rate 75.0% (one-sided 95% bounds 35.6% and 97.4%, 4 tasks); "
         "at least 30.0% is required; cost $0; at most $1.00 is allowed; "
-        "infra errors 0 of 4 trials, 0.0%; at most 2.0% is allowed"
+        "infra errors 0 of 4 trials, 0.0%; at most 2.0% is allowed; "
+        "not scored 0 of 4 trials, 0.0%; at most 5.0% is allowed"
     )
     assert (run.status.gate, succeeded(run.status)) == ("GO", True)
 
@@ -970,7 +971,9 @@ def test_a_run_whose_gate_cannot_be_written_has_not_ended() -> None:
 
 
 def test_a_resumed_run_is_judged_again_at_its_next_end() -> None:
-    fleet, run = frozen(3, ending=lambda *_: (Outcome.PASSED, 1.0), budget={"maxUsd": 1}, gate={"maxCostUsd": 2})
+    fleet, run = frozen(
+        3, ending=lambda *_: (Outcome.PASSED, 1.0), budget={"maxUsd": 1}, gate={"maxCostUsd": 2, "maxUnscoredRate": 1}
+    )
     fleet.run_out()
     assert (condition(run, "Succeeded").split(":")[0], run.status.gate) == ("True BudgetSpent", "GO")
     fleet.edit(run, budget=Budget(max_usd=10))
@@ -1034,6 +1037,7 @@ def test_a_gate_passes_if_no_earlier_run_is_good() -> None:
     fleet.run_out()
     assert condition(run, "GatePassed") == (
         "True GatePassed: infra errors 0 of 2 trials, 0.0%; at most 2.0% is allowed; "
+        "not scored 0 of 2 trials, 0.0%; at most 5.0% is allowed; "
         "no earlier run is good, so there is nothing to compare with yet"
     )
 
