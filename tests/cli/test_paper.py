@@ -15,7 +15,7 @@ from tests.cli.world import World
 from tests.support.gym import Gym
 from tools.paper import __main__ as paper
 from tools.paper import pages
-from tools.paper.conditions import Condition, Rate, conditions
+from tools.paper.conditions import Condition, Rate, by_horizon, conditions
 
 from opsgym.exits import Exit
 from opsgym_domains import registry
@@ -97,3 +97,23 @@ def test_an_experiment_that_fails_ends_the_command_with_its_exit_code(
     monkeypatch.setattr(paper, "FILES", tmp_path / "none")
     assert paper.main(["--out", str(tmp_path / "out")]) == Exit.BAD_INPUT
     assert not (tmp_path / "out" / "index.html").exists()
+
+
+def test_success_by_horizon_is_drawn_for_each_model_from_the_records_of_the_main_table() -> None:
+    part = {"success_rate": 0.5, "success_low": 0.2, "success_high": 0.8, "scored": 4}
+    bins = {"<=4": part, "5-8": part, "unknown": part, ">=17": part | {"success_rate": None}}
+    shown = by_horizon({"averages": [{"model": name, "agent": "react", "horizons": bins} for name in TWO]})
+    assert [(one.model, one.mode) for one in shown] == [(name, label) for name in TWO for label in ("<=4", "5-8")]
+    html = pages.page(pages.HORIZON, shown)
+    assert "<h1>Figure 4: Success by horizon</h1>" in html
+    assert (html.count("<circle"), html.count("<polyline")) == (4, 2)
+
+
+def test_plans_have_their_gain_over_no_plan_of_the_same_model() -> None:
+    plain = Condition("m", "no-plan", "oracle", Rate(0.25, 0.1, 0.5), {}, 8, None)
+    human = replace(plain, agent="human-plan", success=Rate(0.6, 0.4, 0.8))
+    plans = next(one for one in pages.EXPERIMENTS if one.name == "plan-conditioning")
+    html = pages.page(plans, [plain, human])
+    assert ">points<" in html
+    assert "<td>+0.0</td>" in html
+    assert "<td>+35.0</td>" in html

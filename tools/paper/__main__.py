@@ -9,13 +9,14 @@ exit code of an experiment that does not end well is passed on.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.paper.conditions import conditions
-from tools.paper.pages import EXPERIMENTS, Experiment, index, page
+from tools.paper.conditions import by_horizon, conditions
+from tools.paper.pages import EXPERIMENTS, HORIZON, Experiment, index, page
 
 FILES = Path(__file__).resolve().parents[2] / "examples" / "paper"
 
@@ -43,15 +44,35 @@ def _write(out: Path, experiment: Experiment) -> int:
     leaderboard = _opsgym(out, "leaderboard", experiment.name, "--format", "csv", piped=True).stdout
     cells = _opsgym(out, "results", experiment.name, "--by", "cell", "--format", "csv", piped=True).stdout
     shown = conditions(leaderboard, cells)
-    (out / f"{experiment.name}.html").write_text(page(experiment, shown), encoding="utf-8")
+    published = ""
+    if experiment is EXPERIMENTS[0]:
+        published = _beside(out, experiment)
+        records = json.loads(_opsgym(out, "results", experiment.name, "--format", "json", piped=True).stdout)
+        (out / f"{HORIZON.name}.html").write_text(page(HORIZON, by_horizon(records)), encoding="utf-8")
+    (out / f"{experiment.name}.html").write_text(page(experiment, shown, published), encoding="utf-8")
     (out / f"{experiment.name}.csv").write_text(leaderboard, encoding="utf-8")
     return sum(one.scored for one in shown)
 
 
-def _opsgym(out: Path, *arguments: str, piped: bool = False) -> subprocess.CompletedProcess[str]:
+def _beside(out: Path, experiment: Experiment) -> str:
+    """The conditions among the published rows, or why they cannot stand there."""
+    done = _opsgym(out, "leaderboard", experiment.name, "--beside", "public-split", piped=True, check=False)
+    return done.stdout or done.stderr.strip()
+
+
+def _opsgym(
+    out: Path, *arguments: str, piped: bool = False, check: bool | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs the command on the records below the output folder."""
     command = [str(Path(sys.executable).with_name("opsgym")), *arguments, "--store", str(out / "results")]
-    return subprocess.run(command, stdout=subprocess.PIPE if piped else None, text=True, check=piped)
+    stderr = subprocess.PIPE if check is False else None
+    return subprocess.run(
+        command,
+        stdout=subprocess.PIPE if piped else None,
+        stderr=stderr,
+        text=True,
+        check=piped if check is None else check,
+    )
 
 
 if __name__ == "__main__":

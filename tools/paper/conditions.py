@@ -9,6 +9,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Condition:
     success: Rate
     """Mean over tasks."""
     by_domain: Mapping[str, Rate]
+    """Also `infeasible`, of the tasks that must be declined, which the paper shows in a column of their own."""
     scored: int
     """Trials with a score."""
     cost_usd: float | None
@@ -52,10 +54,35 @@ def conditions(leaderboard: str, cells: str) -> list[Condition]:
     return [_condition(means[name], domains) for name, domains in by_name.items() if name in means]
 
 
+def by_horizon(results: Mapping[str, Any]) -> list[Condition]:
+    """Success of each model by horizon, with the bin as the mode.
+
+    Args:
+        results: `opsgym results NAME --format json`.
+    """
+    return [
+        Condition(
+            row["model"],
+            row["agent"],
+            name,
+            Rate(part["success_rate"], part["success_low"], part["success_high"]),
+            {},
+            part["scored"],
+            None,
+        )
+        for row in results["averages"]
+        for name, part in row["horizons"].items()
+        if part["success_rate"] is not None and name != "unknown"
+    ]
+
+
 def _condition(row: Mapping[str, str], domains: Mapping[str, Rate]) -> Condition:
     success = _rate(row, "mean_over_tasks", "tasks_low", "tasks_high")
     if success is None:
         raise ValueError(f"{' '.join(_name(row))} has scores by domain, but no mean")
+    infeasible = _rate(row, "infeasible_success", "infeasible_low", "infeasible_high")
+    if infeasible is not None:
+        domains = {**domains, "infeasible": infeasible}
     cost = row["cost_per_task"]
     return Condition(*_name(row), success, domains, int(row["scored"]), float(cost) if cost else None)
 

@@ -30,39 +30,51 @@ class Experiment:
     name: str
     """Of its file and its EvalRun."""
     place: str
-    """Its table or figure in the paper."""
+    """Its table or figure in the paper; empty if its number is not known."""
     subject: str
     """What is shown."""
     varies: str
     """Head of the column that tells its conditions apart."""
     label: Callable[[Condition], str]
     """Name of a condition without the model."""
-
-    @property
-    def is_figure(self) -> bool:
-        """Whether the paper draws it."""
-        return self.place.startswith("Figure")
+    is_figure: bool = False
+    """Whether it is drawn."""
 
     @property
     def title(self) -> str:
         """Heading of its page."""
-        return f"{self.place}: {self.subject}"
+        return f"{self.place}: {self.subject}" if self.place else self.subject
 
 
 EXPERIMENTS = (
     Experiment("main-table", "Table 2", "Success of models by domain", "model", lambda one: one.model),
     Experiment("plan-conditioning", "Table 3", "Success with and without a plan", "plan", lambda one: one.agent),
-    Experiment("multi-agent", "Table 7", "Success of several agents", "orchestrator", lambda one: one.agent),
-    Experiment("tool-overload", "Figure 4", "Success by the number of tools", "tools", lambda one: one.mode),
-    Experiment("thinking-budget", "Figure 6", "Success by thinking budget", "budget", lambda one: one.model),
+    Experiment("multi-agent", "Figure 6", "Success of several agents", "orchestrator", lambda one: one.agent),
+    Experiment("tool-overload", "", "Success by the number of tools", "tools", lambda one: one.mode, is_figure=True),
+    Experiment("thinking-budget", "", "Success by thinking budget", "budget", lambda one: one.model, is_figure=True),
 )
-"""The experiments whose tables and figures the paper has."""
+"""The experiments of the paper."""
+HORIZON = Experiment(
+    "horizon", "Figure 4", "Success by horizon", "steps of the reference solution", lambda one: one.mode, is_figure=True
+)
+"""Drawn from the records of the main table."""
 
 
-def page(experiment: Experiment, conditions: Sequence[Condition]) -> str:
-    """The page of an experiment: its figure, if it has one, and its table."""
-    figure = f"<figure>{figure_of(experiment, conditions)}</figure>" if experiment.is_figure else ""
-    return _document(experiment.title, f"{figure}{_table(experiment, conditions)}")
+_WITH_UPLIFT = {"plan", "orchestrator"}
+"""What varies where the paper states the gain over the first condition."""
+
+
+def page(experiment: Experiment, conditions: Sequence[Condition], published: str = "") -> str:
+    """The page of an experiment: its figure, if it has one, and its table.
+
+    Args:
+        experiment: The experiment.
+        conditions: Its conditions.
+        published: What is said of the published table; empty says nothing.
+    """
+    figure = f"<figure>{figure_of(experiment, conditions)}</figure>" if experiment.is_figure and conditions else ""
+    beside = f"<h2>Beside the published public split</h2><pre>{escape(published)}</pre>" if published else ""
+    return _document(experiment.title, f"{figure}{_table(experiment, conditions)}{beside}")
 
 
 def index(scored: Mapping[Experiment, int]) -> str:
@@ -76,7 +88,8 @@ def index(scored: Mapping[Experiment, int]) -> str:
         f'<a href="{one.name}.csv">rates as CSV</a></li>'
         for one, count in scored.items()
     )
-    return _document("Experiments of the paper", f"<ul>{links}</ul>")
+    horizon = f'<li><a href="{HORIZON.name}.html">{escape(HORIZON.title)}</a>, of the main table</li>'
+    return _document("Experiments of the paper", f"<ul>{links}{horizon}</ul>")
 
 
 def _document(title: str, body: str) -> str:
@@ -94,19 +107,33 @@ def _table(experiment: Experiment, conditions: Sequence[Condition]) -> str:
     domains = list(dict.fromkeys(domain for one in conditions for domain in one.by_domain))
     models = list(dict.fromkeys(one.model for one in conditions))
     shows_model = len(models) > 1 and experiment.varies != "model"
-    heads = [experiment.varies, *(["model"] if shows_model else []), *domains, "mean over tasks", "$ a task", "trials"]
-    rows = "".join(_row(experiment, one, domains, shows_model=shows_model) for one in conditions)
+    # The first condition of a model is the one that the others are compared with: no plan, one agent.
+    uplift = experiment.varies in _WITH_UPLIFT
+    first = {one.model: one.success.value for one in reversed(conditions)} if uplift else {}
+    heads = [
+        experiment.varies,
+        *(["model"] if shows_model else []),
+        *domains,
+        "mean over tasks",
+        *(["points"] if uplift else []),
+        "$ a task",
+        "trials",
+    ]
+    rows = "".join(_row(experiment, one, domains, first, shows_model=shows_model) for one in conditions)
     caption = "Success rate in percent, with its 95 % interval. The mean over tasks counts every task once."
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     return f"<div><table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
-def _row(experiment: Experiment, one: Condition, domains: Sequence[str], *, shows_model: bool) -> str:
+def _row(
+    experiment: Experiment, one: Condition, domains: Sequence[str], first: Mapping[str, float], *, shows_model: bool
+) -> str:
     rates = [*(one.by_domain.get(domain) for domain in domains), one.success]
     cells = [
         f"<td>{escape(experiment.label(one))}</td>",
         *([f"<td>{escape(one.model)}</td>"] if shows_model else []),
         *(f"<td>{_text(rate)}</td>" for rate in rates),
+        *([f"<td>{100 * (one.success.value - first[one.model]):+.1f}</td>"] if first else []),
         f"<td>{'–' if one.cost_usd is None else f'{one.cost_usd:.3f}'}</td>",
         f"<td>{one.scored}</td>",
     ]

@@ -144,8 +144,15 @@ def gate(run: str, file: Path | None, form: str, plan: bool, rate: float, flips:
     help="faults.json of `opsgym tasks import`: rows whose score it makes doubtful are left out, too.",
 )
 @out_option
+@click.option(
+    "--beside",
+    type=click.Choice(["public-split", "main"]),
+    help="Put the rows among those of a published table instead: for runs of the published rows.",
+)
 @locates_run
-def leaderboard(runs: tuple[str, ...], form: str, faults: Path | None, out: Path | None, locator: RunLocator) -> int:
+def leaderboard(
+    runs: tuple[str, ...], form: str, faults: Path | None, out: Path | None, beside: str | None, locator: RunLocator
+) -> int:
     """Print success rates of models by domain, in the form of the published leaderboard.
 
     Every model, agent and mode of every RUN is a row; the highest mean over tasks comes first. Ranks come from paired
@@ -153,7 +160,10 @@ def leaderboard(runs: tuple[str, ...], form: str, faults: Path | None, out: Path
     averages with them stand beside. Runs are named as for `opsgym results`.
     """
     from opsgym.commands.leaderboard import leaderboard as command
+    from opsgym.commands.leaderboard_beside import leaderboard_beside
 
+    if beside is not None:
+        return leaderboard_beside(runs, beside, form, out, locator)
     return command(runs, form, out, locator, faults)
 
 

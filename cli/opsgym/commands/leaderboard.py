@@ -201,6 +201,8 @@ def _row(summary: Summary, agent: AgentScore, with_faulty: AgentScore) -> dict[s
         "domains_with_faulty": with_faulty.success_over_domains,
         **coverage_columns(agent.score.coverage),
         **{f"{name}_success": part.rate for name, part in agent.score.feasible.items()},
+        **{f"{name}_low": part.interval.low for name, part in agent.score.feasible.items() if part.interval},
+        **{f"{name}_high": part.interval.high for name, part in agent.score.feasible.items() if part.interval},
         **{f"{name}_tasks": part.tasks for name, part in agent.score.feasible.items()},
         "published_rules": agent.score.published.rate,
         "published_trials": agent.score.published.trials.total,
@@ -225,6 +227,7 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
         Column("tasks_low", Kind.SHARE, "95 % from"),
         Column("tasks_high", Kind.SHARE, "to"),
         *(Column(f"{name}_success", Kind.SHARE, name if parted else "") for name in (FEASIBLE, INFEASIBLE)),
+        *(Column(f"{name}_{end}", Kind.SHARE) for name in (FEASIBLE, INFEASIBLE) for end in ("low", "high")),
         *(Column(f"{name}_tasks", Kind.COUNT) for name in (FEASIBLE, INFEASIBLE)),
         Column("tasks_with_faulty", Kind.SHARE, "tasks, with faulty" if marked else ""),
         Column("success_worst", Kind.SHARE, "worst"),
@@ -248,7 +251,9 @@ def _table(rows: Sequence[dict[str, Any]], domains: Sequence[str]) -> Table:
         Column("cost_per_task", Kind.DOLLARS, "per task"),
         *(column for column in PROVENANCE if column.key != "run"),
     )
-    absent = dict.fromkeys(f"{name}_{what}" for name in (FEASIBLE, INFEASIBLE) for what in ("success", "tasks"))
+    absent = dict.fromkeys(
+        f"{name}_{what}" for name in (FEASIBLE, INFEASIBLE) for what in ("success", "low", "high", "tasks")
+    )
     return with_unscored(
         columns,
         [

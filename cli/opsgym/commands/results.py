@@ -188,6 +188,9 @@ def _document(run_results: Results, by: str, table: Table) -> dict[str, Any]:
         "stopped_early": run_results.rows.run.stopped is not None,
         "by": by,
         "rows": rows,
-        "averages": by_agent(run_results).records(),
+        "averages": [
+            {**row, **nested_figures(agent.score)}
+            for row, agent in zip(by_agent(run_results).records(), run_results.summary.agents, strict=True)
+        ],
         "total": {**figures(run_results.summary.total), **nested_figures(run_results.summary.total)},
     }

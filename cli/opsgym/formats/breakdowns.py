@@ -385,7 +385,7 @@ def nested_figures(score: Score) -> dict[str, Any]:
 
 
 def _of_part(score: Score, name: str, field: str) -> Any:
-    """A field of the success of feasible or infeasible tasks; None if they are not told apart."""
+    """A field of the success of feasible or infeasible tasks; None if they are not apart."""
     return getattr(score.feasible.get(name), field, None)
 
 
