@@ -199,11 +199,16 @@ def test_fields_without_effect_here_are_noted_once(world: World) -> None:
     assert read(world).notes == [f"{fields}: have no effect in local mode"]
 
 
-def test_a_budget_with_an_unpriced_model_is_noted(world: World) -> None:
+def test_a_budget_with_an_unpriced_model_is_refused(world: World) -> None:
     world.write_suite([row("a")])
     unpriced = {"model": "openai/mine", "endpoints": [{"url": "http://127.0.0.1:1"}], "allowUnpriced": True}
     world.write_run({**GOLD, "mine": unpriced}, budget={"maxUsd": 1})
-    assert read(world).notes == ["budget: the cost of mine is unknown and not counted; give prices to bound it"]
+    with pytest.raises(InputError, match=r"model mine: no price is known for openai/mine, .*or remove spec\.budget"):
+        read(world)
+    world.write_run({**GOLD, "mine": unpriced})
+    assert read(world).notes == []
+    world.write_run({**GOLD, "mine": {**unpriced, "model": "openrouter/mine"}}, budget={"maxUsd": 1})
+    assert read(world).notes == []  # each of its replies states its cost
 
 
 def test_every_trial_is_in_exactly_one_group_of_the_plan(world: World) -> None:

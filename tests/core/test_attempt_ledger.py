@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -336,6 +337,40 @@ def test_a_node_whose_clock_is_ahead_does_not_keep_the_breaker_open() -> None:
         ledger.record(ended(f"t{number}", "gym_lost", START + timedelta(hours=1)), START)
     assert ledger.breaker.is_open(START.timestamp())
     assert ledger.breaker.closes_in(START.timestamp()) == 60
+
+
+def test_a_node_whose_clock_is_behind_does_not_close_the_breaker_early() -> None:
+    behind = timedelta(minutes=12)
+    live, rebuilt = AttemptLedger(2), AttemptLedger(2)
+    for number in range(5):
+        live.record(ended(f"t{number}", "gym_lost", START - behind), START, live=True)
+        rebuilt.record(ended(f"t{number}", "gym_lost", START - behind), START)
+    assert live.breaker.closes_in(START.timestamp()) == 60
+    assert not rebuilt.breaker.is_open(START.timestamp())
+
+
+def test_an_attempt_of_unknown_cost_books_the_largest_seen() -> None:
+    ledger = AttemptLedger(2)
+    note(ledger, "a", Outcome.PASSED, cost=0.25)
+    note(ledger, "b", Outcome.FAILED, cost=1.0)
+    note(ledger, "c", None, cost=0.5)
+    note(ledger, "c", Outcome.FAILED, cost=None)
+    note(ledger, "d", Outcome.INFRA_ERROR, cost=None)
+    assert (ledger.spent, ledger.unknown, ledger.cost_usd) == (1.25, 2, None)
+    assert ledger.booked == 1.25 + 2 * 1.0
+    note(ledger, "e", Outcome.PASSED, cost=3.0)
+    assert ledger.booked == 4.25 + 2 * 3.0
+
+
+def test_costs_that_are_all_unknown_use_up_any_budget_after_a_few_attempts() -> None:
+    ledger = AttemptLedger(2)
+    booked = []
+    for number in range(4):
+        note(ledger, f"t{number}", Outcome.PASSED, cost=None)
+        booked.append(ledger.booked)
+    assert booked == [0, 0, math.inf, math.inf]
+    note(ledger, "known", Outcome.PASSED, cost=0.5)
+    assert ledger.booked == 5 * 0.5
 
 
 def test_an_outage_of_the_store_does_not_open_the_breaker() -> None:

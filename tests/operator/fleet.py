@@ -48,8 +48,8 @@ CONFIG = OperatorConfig(
     images=Images(runner="runner:1", domains="domains:1"),
 )
 
-AttemptEnd = tuple[Outcome, float]
-"""Outcome of an attempt, and its cost in dollars."""
+AttemptEnd = tuple[Outcome, float | None]
+"""Outcome of an attempt, and its cost in dollars, None if it is unknown."""
 
 
 def entry(task_id: str, *gyms: str) -> SuiteEntry:
@@ -358,7 +358,7 @@ class Fleet:
                 ref, run = job.trials(index)[0], self.runs[job.uid]
                 attempt = run.attempts.get(TrialId(job.order.cell.key, ref.task_id, ref.trial), 0)
                 _, cost = self._outcome(job, run, index, ref, attempt)
-                share = cost * self.chance.random()
+                share = (cost or 0.0) * self.chance.random()
                 noted = run.under_way.get((job.order.cell.key, ref.task_id, ref.trial, attempt), 0.0)
                 share = max(noted, share)
                 run.under_way[job.order.cell.key, ref.task_id, ref.trial, attempt] = share
@@ -410,7 +410,8 @@ class Fleet:
         attempt = run.attempts.get(key, 0)
         run.attempts[key] = attempt + 1
         outcome, cost = self._outcome(job, run, index, ref, attempt)
-        cost = max(cost, run.under_way.pop((*key, attempt), 0.0))
+        spent = run.under_way.pop((*key, attempt), 0.0)
+        cost = None if cost is None else max(cost, spent)
         assert run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
         return outcome
 

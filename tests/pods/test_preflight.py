@@ -151,6 +151,15 @@ def test_problems_of_a_model_are_named_by_object_and_field(pod: Pod, spec: dict[
     assert KEY.encode() not in pod.everything()
 
 
+def test_a_budget_over_a_model_without_a_price_is_a_problem(pod: Pod) -> None:
+    mount(pod, [ROW])
+    unlisted = {"model": "openai/mine", "endpoints": [{"url": "http://a/v1"}], "allow_unpriced": True}
+    unpriced = {**GOLD, **unlisted, "origin": "EvalModel m: spec"}
+    assert problems_of(preflight(pod, order(unpriced))) == []
+    (problem,) = problems_of(preflight(pod, {**order(unpriced), "budget": True}))
+    assert problem.startswith("EvalModel m: spec.prices: no price is known for openai/mine, so spec.budget cannot")
+
+
 @pytest.mark.parametrize(
     ("rows", "seed", "expected"),
     [

@@ -171,6 +171,24 @@ async def test_a_web_page_in_place_of_a_reply_makes_the_cost_unknown(store: Memo
     assert (record.outcome, record.cost_usd, record.usage.model_calls) == ("passed", None, 3)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 1000, "total_tokens": 1000},
+        {"prompt_tokens": 1000, "completion_tokens": None, "total_tokens": 1100},
+        {"completion_tokens": 100, "total_tokens": 100},
+    ],
+)
+async def test_usage_that_leaves_out_a_count_makes_the_cost_unknown(
+    store: MemoryStore, gym_url: str, usage: dict[str, Any]
+) -> None:
+    model = StubModel(*SOLUTION[:-1], says("Done.", usage=usage))
+    record = await attempt(store, gym_url, model, prices=Prices(input_usd=1, output_usd=10))
+    assert (record.cost_usd, record.usage.model_calls) == (None, len(SOLUTION))
+    free = await attempt(store, gym_url, StubModel(*model.answers), prices=Prices(input_usd=0, output_usd=0))
+    assert free.cost_usd == 0
+
+
 async def test_an_endpoint_that_refuses_connections_is_an_infra_error(store: MemoryStore, gym_url: str) -> None:
     with serving(StubModel(says("")).app) as url:
         pass

@@ -65,6 +65,16 @@ def unknown_price(model: str) -> str:
     return f"no price is known for {model}; {ways}"
 
 
+def unbounded_cost(model: str) -> str:
+    """Message for a model whose costs no budget can bound, with the ways to continue.
+
+    Args:
+        model: litellm id.
+    """
+    ways = "give prices: {inputUsd, outputUsd} per million tokens, or remove spec.budget"
+    return f"no price is known for {model}, so spec.budget cannot bound what it costs; {ways}"
+
+
 def tool_limit(model: str, endpoints: Iterable[ModelEndpoint]) -> int | None:
     """Maximum number of tools in a request to a model; None if none is known.
 

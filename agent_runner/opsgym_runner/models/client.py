@@ -31,7 +31,7 @@ from opsgym_runner.models.calls_in_text import has_call_in_text
 from opsgym_runner.models.checks import missing_key
 from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.prices import added_cost, reply_cost, usage_in, usage_of
+from opsgym_runner.models.prices import added_cost, counts_tokens, reply_cost, usage_in, usage_of
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
 from opsgym_runner.models.provider_errors import ProviderError, Subject, read_error, subject_of
 from opsgym_runner.models.raw_answers import RawAnswer, reading
@@ -330,7 +330,8 @@ class ModelClient:
 
     def _book_lost(self, raw: RawAnswer, unreadable: int) -> None:
         model, usage = self._target.model, usage_in(raw.fields)
-        cost = reply_cost(raw.fields.get("usage"), model.model, usage, model.prices)
+        counted = counts_tokens(raw.fields)
+        cost = reply_cost(raw.fields.get("usage"), model.model, usage, model.prices, counted=counted)
         self._lost += LostReplies(usage, cost, unreadable)
 
     def _unreadable(
@@ -424,7 +425,7 @@ class ModelClient:
             text=text,
             requests=requests,
             usage=usage,
-            cost_usd=reply_cost(reported, model.model, usage, model.prices),
+            cost_usd=reply_cost(reported, model.model, usage, model.prices, counted=counts_tokens(raw.fields)),
             finish=finish,
             rate_limit_headers={
                 name: value for name, value in response_headers(response).items() if "ratelimit" in name

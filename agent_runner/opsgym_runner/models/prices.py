@@ -115,6 +115,8 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
     "reasoning_tokens": ("thoughtsTokenCount", "reasoning_tokens"),
 }
 """Providers' names of token counts, by field of `Usage`."""
+_REQUIRED = ("prompt_tokens", "completion_tokens")
+"""Counts without which a cost is unknown."""
 _OUTSIDE_THE_PROMPT = _COUNTS["cached_tokens"][:2] + _COUNTS["cache_write_tokens"]
 """Counts that Anthropic and Bedrock leave out of the prompt's tokens."""
 
@@ -135,7 +137,21 @@ def usage_in(body: Mapping[str, Any]) -> Usage:
     return Usage(model_calls=1, **usage)
 
 
-def reply_cost(stated: Any, model: str, usage: Usage, prices: Prices | None) -> float | None:
+def counts_tokens(body: Mapping[str, Any]) -> bool:
+    """Whether an answer that has a `usage` counts both what it read and what it wrote.
+
+    Gemini's `usageMetadata` leaves out what is 0. An answer without any is judged by its tokens, which are 0.
+
+    Args:
+        body: The answer in the provider's own shape.
+    """
+    reported = body.get("usage")
+    if not isinstance(reported, dict):
+        return True
+    return all(any(isinstance(reported.get(name), int) for name in _COUNTS[field]) for field in _REQUIRED)
+
+
+def reply_cost(stated: Any, model: str, usage: Usage, prices: Prices | None, *, counted: bool = True) -> float | None:
     """Cost of a reply in US dollars: what its provider states, else by prices; None if it is unknown.
 
     Args:
@@ -143,11 +159,12 @@ def reply_cost(stated: Any, model: str, usage: Usage, prices: Prices | None) -> 
         model: litellm id.
         usage: Tokens of the reply.
         prices: The model's prices; None if none are known.
+        counted: See `counts_tokens`.
     """
     reported = _reported_cost(stated) if reports_cost(model) else None
     if reported is not None:
         return reported
-    return None if prices is None else cost_of(usage, prices)
+    return cost_of(usage, prices) if prices == FREE or (prices is not None and counted) else None
 
 
 def _reported_cost(usage: Any) -> float | None:

@@ -32,6 +32,7 @@ from opsgym_runner.models.checks import (
     MissingKey,
     missing_key,
     required_key,
+    unbounded_cost,
     unknown_price,
 )
 from opsgym_runner.models.credentials import unusable_because, usable
@@ -84,7 +85,7 @@ def _checked(
         findings.append(_unreachable(error))
         code = Exit.STORE_LOST
     findings += frozen.findings
-    findings += check_models(spec.models, environment, known_prices, missing_key)
+    findings += check_models(spec.models, environment, known_prices, missing_key, budget=spec.budget)
     findings += check_agents(spec.agents)
     findings += check_tools(spec, frozen)
     if not findings:
@@ -148,6 +149,8 @@ def check_models(
     environment: Mapping[str, str],
     known_prices: KnownPrices,
     missing_key: MissingKey,
+    *,
+    budget: bool,
 ) -> Iterator[Finding]:
     """Checks credentials, parameters, prices and recordings of every model, without calling it."""
     for model in models:
@@ -161,9 +164,10 @@ def check_models(
             yield from _recording(origin, model.model, recordings_folder(environment))
         else:
             yield from _keys(origin, model, environment, missing_key)
-            priced = model.prices is not None or model.allow_unpriced or reports_cost(model.model)
-            if not priced and known_prices(model.model) is None:
-                yield Finding(where=f"{origin}.prices", problem=unknown_price(model.model))
+            priced = model.prices is not None or reports_cost(model.model)
+            if not priced and (budget or not model.allow_unpriced) and known_prices(model.model) is None:
+                described = unbounded_cost if model.allow_unpriced else unknown_price
+                yield Finding(where=f"{origin}.prices", problem=described(model.model))
 
 
 def _keys(origin: str, model: JobModel, environment: Mapping[str, str], missing_key: MissingKey) -> Iterator[Finding]:

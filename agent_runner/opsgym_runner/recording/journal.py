@@ -25,7 +25,7 @@ from opsgym_runner.models.client import ModelClient, Reply
 from opsgym_runner.models.prices import added_cost
 
 SAVE_EVERY_S = 1.0
-"""Minimum seconds between two writes of a running attempt's record."""
+"""Seconds after which a running attempt's record is written again although its cost is the same."""
 
 Phase = Literal["seed_s", "connect_s", "model_s", "tools_s", "verify_s"]
 EventKind = Literal["started", "step", "finished"]
@@ -74,6 +74,7 @@ class Journal:
         self._started = clock.monotonic()
         self._started_at = utc_text(clock.now())
         self._saved = self._started
+        self._saved_cost: float | None = 0.0
         self._writing = asyncio.Lock()
         self._seconds: dict[Phase, float] = {}
         self.usage = Usage()
@@ -188,13 +189,13 @@ class Journal:
         self._report("started", record)
 
     async def step(self) -> None:
-        """Reports a step, and writes the record unless it was written less than `SAVE_EVERY_S` ago.
+        """Reports a step, and writes the record if its cost has changed, or it was written `SAVE_EVERY_S` ago.
 
         Raises:
             StoreError: The store cannot be written.
         """
         record = self.record()
-        if self._clock.monotonic() - self._saved >= SAVE_EVERY_S:
+        if record.cost_usd != self._saved_cost or self._clock.monotonic() - self._saved >= SAVE_EVERY_S:
             await self.save(record)
         self._report("step", record)
 
@@ -204,7 +205,7 @@ class Journal:
         Raises:
             StoreError: The store cannot be written.
         """
-        self._saved = self._clock.monotonic()
+        self._saved, self._saved_cost = self._clock.monotonic(), record.cost_usd
         # Shielded and one at a time: a write that outlives its cancelled step must not land after a later one.
         await asyncio.shield(self._write(record_json(record)))
 

@@ -30,7 +30,7 @@ class BudgetGate:
         Args:
             in_flight: Trials that run now; the largest cost of a trial is reserved for each.
         """
-        return budget_gate(self._budget, self._ledger.spent, in_flight, self._ledger.largest)
+        return budget_gate(self._budget, self._ledger.booked, in_flight, self._ledger.largest)
 
     async def control(self) -> Control:
         """The gate for running episodes, asked by the runner.

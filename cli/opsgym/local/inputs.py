@@ -38,9 +38,9 @@ from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
 from opsgym_runner.gyms.tool_counts import tool_problems
 from opsgym_runner.job import ResolvedModel
-from opsgym_runner.models.checks import KnownPrices, MissingKey
+from opsgym_runner.models.checks import KnownPrices, MissingKey, unbounded_cost
 from opsgym_runner.models.endpoints import shown_url
-from opsgym_runner.models.prices import REPLAY
+from opsgym_runner.models.prices import REPLAY, reports_cost
 from opsgym_runner.orchestrators.code_version import code_version
 
 
@@ -108,6 +108,7 @@ def read_inputs(
     tasks = select_tasks(suite, rows, unreadable=unreadable.keys())
     models = ModelResolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
     _require_takeable_tools(str(file), documents.run.spec, models, tasks)
+    _require_bounded_costs(str(file), documents.run.spec, models.values())
     seeds, unrunnable = resolve_seeds(tasks, seed_finder(suite, documents.folder))
     if len(unrunnable) == len(tasks):
         problems = [Problem("", message) for message in unreadable.values()]
@@ -129,7 +130,7 @@ def read_inputs(
         edition=resolved(suite.builtin).partition("@")[2] if suite.builtin else "",
         versions=versions,
         run_id=planned_run_id(name, spec, digest, versions),
-        notes=[*_ignored_fields(documents), *_unpriced_models(spec, models.values())],
+        notes=_ignored_fields(documents),
     )
 
 
@@ -162,6 +163,13 @@ def _require_takeable_tools(
     problems = list(tool_problems(called, spec.agents, spec.suite.modes, tasks))
     if problems:
         raise InputError(source, problems)
+
+
+def _require_bounded_costs(source: str, spec: EvalRunSpec, models: Iterable[ResolvedModel]) -> None:
+    """Refuses a budget over models without a price: it could not be kept."""
+    unpriced = [m for m in models if m.prices is None and not m.model.startswith(REPLAY) and not reports_cost(m.model)]
+    if spec.budget is not None and unpriced:
+        raise InputError(source, [Problem(f"model {m.name}", unbounded_cost(m.model)) for m in unpriced])
 
 
 def read_suite(
@@ -272,11 +280,3 @@ def _ignored_fields(documents: Documents) -> list[str]:
     fields = [field for field, given in given_by_field.items() if given]
     verb = "has" if len(fields) == 1 else "have"
     return [f"{', '.join(fields)}: {verb} no effect in local mode"] if fields else []
-
-
-def _unpriced_models(spec: EvalRunSpec, models: Iterable[ResolvedModel]) -> list[str]:
-    """A warning that names the models whose cost the budget cannot bound."""
-    unpriced = [m.name for m in models if m.prices is None and not m.model.startswith(REPLAY)]
-    if spec.budget is None or not unpriced:
-        return []
-    return [f"budget: the cost of {', '.join(unpriced)} is unknown and not counted; give prices to bound it"]

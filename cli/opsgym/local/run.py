@@ -32,6 +32,7 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import now_text
 from opsgym_core.planning.accounts import sharing
+from opsgym_core.planning.budget import unknown_costs
 from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.store.base import Store, StoreError
@@ -231,6 +232,7 @@ class LocalRun:
         budget = self._inputs.spec.budget
         cap = dollars(budget.max_usd if budget else None)
         message = f"the run's budget of {cap} is spent or reserved; raise spec.budget.maxUsd and run it again"
+        message += unknown_costs(self._ledger.unknown)
         return UnrunnableTrial(
             planned.cell, planned.task.task_id, planned.trial, Outcome.BUDGET_SKIPPED, "budget", message
         )

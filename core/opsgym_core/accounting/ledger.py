@@ -7,6 +7,7 @@ the order in which they ended, as far as that is known; a ledger rebuilt from th
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,8 @@ MOST_STORE_LOSSES = 10
 must not be asked for without end. A pod waits five minutes for the store before it gives up."""
 
 
+MOST_UNKNOWN = 3
+"""Attempts of unknown cost with which a budget goes on before any cost is known."""
 _FINAL = frozenset({Outcome.CONFIG_ERROR, *(outcome for outcome in Outcome if outcome.scored)})
 """Outcomes after which a trial needs no further attempt."""
 
@@ -87,12 +90,14 @@ class AttemptLedger:
         self._quotas: dict[str, Breaker] = {}
         """By model: opened by a used-up quota."""
 
-    def record(self, attempt: Attempt, now: datetime | None = None) -> bool:
+    def record(self, attempt: Attempt, now: datetime | None = None, *, live: bool = False) -> bool:
         """Records the current state of an attempt. The end of an attempt is counted once.
 
         Args:
             attempt: The attempt.
             now: The time: an attempt whose node's clock is ahead has not ended later. None trusts the attempt's times.
+            live: Whether the end, if it is one, has just become known: a pause of the breaker begins at `now`, since
+                the clock of a node may also be behind.
 
         Returns:
             Whether this records the end of the attempt.
@@ -113,7 +118,9 @@ class AttemptLedger:
             return False
         self._record_end(key, state, attempt, attempt.outcome)
         ended_at = started.timestamp() + attempt.timings.total_s
-        self._record_in_breaker(attempt, min(ended_at, now.timestamp()) if now else ended_at)
+        if now is not None:
+            ended_at = now.timestamp() if live else min(ended_at, now.timestamp())
+        self._record_in_breaker(attempt, ended_at)
         return True
 
     def _record_in_breaker(self, attempt: Attempt, ended_at: float) -> None:
@@ -264,6 +271,20 @@ class AttemptLedger:
     def spent(self) -> float:
         """Dollars of all attempts whose cost is known."""
         return self._spent
+
+    @property
+    def unknown(self) -> int:
+        """Number of attempts whose cost is unknown."""
+        return self._unpriced
+
+    @property
+    def booked(self) -> float:
+        """Dollars that a budget counts: those spent and, for each attempt whose cost is unknown, the largest cost of a
+        trial so far. Infinite if no cost is known and those of several attempts are unknown: nothing bounds them.
+        """
+        if self._unpriced >= MOST_UNKNOWN and self._largest == 0:
+            return math.inf
+        return self._spent + self._unpriced * self._largest
 
     @property
     def cost_usd(self) -> float | None:

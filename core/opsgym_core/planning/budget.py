@@ -23,6 +23,9 @@ def budget_gate(budget: Budget | None, spent: float, in_flight: int, largest_tri
     before, by at most the cost of `n + 1` trials. If trials check the gate before each step, the final spend exceeds
     the cap by at most one step of each trial in flight.
 
+    All of it holds for what is spent as far as it is known: an attempt whose cost is unknown counts as `seen`
+    (`AttemptLedger.booked`), so the spend may exceed the bound by `largest - seen` for each.
+
     Args:
         budget: The run's budget; None leaves the gate open.
         spent: Dollars spent by all attempts so far, including killed and running ones.
@@ -34,6 +37,12 @@ def budget_gate(budget: Budget | None, spent: float, in_flight: int, largest_tri
     proceed = spent < budget.max_usd
     start = proceed and spent + in_flight * largest_trial_cost < budget.max_usd
     return Control(start=start, proceed=proceed, reason="" if start else "budget")
+
+
+def unknown_costs(unknown: int) -> str:
+    """What is added to the message of a trial that the budget skips: how attempts of unknown cost counted."""
+    advice = "see that the model's endpoint reports prompt_tokens and completion_tokens"
+    return f"; {unknown} attempts of unknown cost count as the most expensive trial; {advice}" if unknown else ""
 
 
 def affordable_trials(budget: Budget, spent: float, largest_trial_cost: float, most: int) -> int:

@@ -154,6 +154,8 @@ class PreflightSpec(Stored):
     evaluated: list[str] = []
     """Names of the evaluated ones."""
     agents: list[Agent] = []
+    budget: bool = False
+    """Whether the run has a budget, which needs a price for each model."""
 
 
 class Finding(Stored):

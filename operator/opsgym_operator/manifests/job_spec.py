@@ -168,6 +168,7 @@ def preflight_spec(run: ObservedRun, job: PreflightJob) -> PreflightSpec:
         models=list(models.values()),
         evaluated=[model.name for model in resolved.spec.models],
         agents=resolved.spec.agents,
+        budget=resolved.spec.budget is not None,
     )
 
 

@@ -133,7 +133,7 @@ class PodHarvester:
             if len(self._rows) > MOST_ROWS:
                 del self._rows[next(iter(self._rows))]
         settled = self.ledger.is_settled(key)
-        if not self.ledger.record(attempt, self.now()) or attempt.outcome is None:
+        if not self.ledger.record(attempt, self.now(), live=True) or attempt.outcome is None:
             return
         self.metrics.count_attempt(attempt)
         newly_settled = self.ledger.is_settled(key) and not settled

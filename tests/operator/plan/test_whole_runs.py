@@ -220,6 +220,35 @@ def test_spend_keeps_the_documented_bound_and_the_rest_is_skipped(
         assert run.condition("Succeeded") == "True Complete"
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 1_000_000),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.floats(0.01, 2.0), st.booleans()), min_size=1, max_size=60),
+    st.floats(0.05, 20.0),
+)
+def test_attempts_of_unknown_cost_are_bounded_by_a_budget(
+    seed: int, ceiling: int, costs: list[tuple[float, bool]], cap: float
+) -> None:
+    fleet = Fleet(seed)
+    fleet.models["gpt"] = model("gpt", max_concurrency=ceiling)
+    paid: list[float] = []
+
+    def ending(cell: str, task_id: str, trial: int, attempt: int) -> tuple[Outcome, float | None]:
+        cost, known = costs[int(task_id[1:])]
+        paid.append(cost)
+        return Outcome.PASSED, cost if known else None
+
+    fleet.ending = ending
+    run = fleet.apply(
+        "nightly", spec(budget=Budget(max_usd=cap)), [entry(f"t{number}") for number in range(len(costs))]
+    )
+    fleet.run_out()
+    largest, in_flight = max(cost for cost, _ in costs), 5 * ceiling
+    beyond = run.ledger.unknown * (largest - run.ledger.largest)
+    assert sum(paid) <= cap + (in_flight + 1) * largest + beyond + 1e-9
+
+
 @pytest.mark.parametrize("seen_early", [False, True])
 @pytest.mark.parametrize("ceiling", [1, 4, 8])
 def test_equal_costs_never_pass_the_cap_by_more_than_one_trial(ceiling: int, seen_early: bool) -> None:

@@ -15,6 +15,7 @@ from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, TrialId
 from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.common.clock import utc_text
+from opsgym_core.planning.budget import unknown_costs
 from opsgym_operator.observe.objects import ObservedJob
 from opsgym_operator.plan.run.progress import RunProgress
 from opsgym_operator.plan.run.start_gate import budget_closed
@@ -38,6 +39,7 @@ def _unrun(progress: RunProgress, gate: Control, now: datetime) -> Iterator[Atte
     if budget is None or not budget_closed(gate) or progress.reserved.trials > 0:
         return
     message = f"the run's budget of ${budget.max_usd:g} is spent; raise spec.budget.maxUsd to run the remaining trials"
+    message += unknown_costs(progress.ledger.unknown)
     for group in progress.stored.pod_groups:
         for trial in progress.pending(group):
             if progress.ledger.state(trial).outcome is not Outcome.BUDGET_SKIPPED:

@@ -37,8 +37,8 @@ def _budget_gate(progress: RunProgress) -> Control:
     part of its reservation, hence it is subtracted.
     """
     budget, ledger, reserved = progress.resolved.spec.budget, progress.ledger, progress.reserved
-    gate = budget_gate(budget, ledger.spent, 0, 0.0)
-    last = budget_gate(budget, ledger.spent - reserved.spent, max(0, reserved.trials - 1), ledger.largest)
+    gate = budget_gate(budget, ledger.booked, 0, 0.0)
+    last = budget_gate(budget, ledger.booked - reserved.spent, max(0, reserved.trials - 1), ledger.largest)
     return last if gate.proceed and not last.start else gate
 
 
@@ -50,9 +50,11 @@ def budget_closed(gate: Control) -> bool:
 def affordable(progress: RunProgress, pending: Sequence[int]) -> Sequence[int]:
     """How many of the pending trials of each pod group the budget allows, shared evenly among the groups."""
     budget, ledger = progress.resolved.spec.budget, progress.ledger
-    if budget is None or ledger.largest == 0:
+    if budget is None:
         return pending
-    planned, spent = progress.reserved.trials, ledger.spent - progress.reserved.spent
+    if ledger.largest == 0:
+        return pending if ledger.booked < budget.max_usd else [0] * len(pending)
+    planned, spent = progress.reserved.trials, ledger.booked - progress.reserved.spent
     allowed = affordable_trials(budget, spent, ledger.largest, sum(pending) + planned)
     return shared_evenly(allowed - planned, pending)
 
