@@ -119,6 +119,23 @@ def test_a_reported_attempt_is_counted_once(fixture: Fixture) -> None:
     assert fixture.metric("opsgym_verifiers_total", category="integrity", passed="true") == 1
 
 
+@pytest.mark.parametrize("broken", [b"{", b"{}", b'{"version": 99}', b"\xff"])
+@pytest.mark.parametrize("of_trial", [False, True])
+def test_a_record_that_cannot_be_read_costs_its_trial_and_no_other(
+    fixture: Fixture, broken: bytes, of_trial: bool
+) -> None:
+    store = fixture.store
+    keys = RunKeys(RUN).trial(CELL, "task-0", 0)
+    fixture.store.put(keys.record if of_trial else keys.attempt(0), broken)
+    fixture.put_trial(1, Outcome.PASSED)
+    reported = summary(outcome=Outcome.PASSED if of_trial else Outcome.INFRA_ERROR)
+    fixture.take([pod(agent=ended(message=reported.to_json().decode())), pod(index=1, uid="u1", agent=ended())])
+    (first, _), (second, _), _ = fixture.outcomes()
+    assert (first, second) == (Outcome.CONFIG_ERROR, Outcome.PASSED)
+    assert fixture.ledger.is_settled(KEY)
+    assert fixture.store is store  # its client was not thrown away
+
+
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.CONFIG_ERROR, Outcome.INFRA_ERROR])
 def test_a_termination_message_that_the_store_does_not_confirm_is_not_believed(
     fixture: Fixture, outcome: Outcome

@@ -29,6 +29,10 @@ class StoreError(Exception):
         super().__init__(f"{store}: cannot access {key}: {problem}")
 
 
+class UnreadableObjectError(StoreError):
+    """An object has no valid content: the store itself works."""
+
+
 class Store(Protocol):
     """Objects by key. Keys are relative paths; `opsgym_api.records.store_layout` defines them.
 

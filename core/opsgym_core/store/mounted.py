@@ -20,7 +20,7 @@ from pydantic import Field, SecretStr
 from opsgym_api.base import Document
 from opsgym_api.errors import InputError
 from opsgym_api.kinds.evalmodel import Name, Url
-from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.base import Store, StoreError, UnreadableObjectError
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access
 from opsgym_core.store.silence import Answers, FollowedStore
@@ -108,7 +108,7 @@ class Stores:
     ) -> T:
         """Runs a blocking operation on the store of that name in a thread; returns its result.
 
-        A store that fails is opened again by the next call.
+        A store that fails is opened again by the next call, not so one of which an object cannot be read.
 
         Raises:
             StoreError: The store cannot be read or written.
@@ -118,8 +118,9 @@ class Stores:
             self._threads[name] = ThreadPoolExecutor(THREADS, thread_name_prefix=f"store {name}")
         try:
             return await loop.run_in_executor(self._threads[name], lambda: operation(self.get(name), *args, **kwargs))
-        except StoreError:
-            self._open.pop(name, None)
+        except StoreError as error:
+            if not isinstance(error, UnreadableObjectError):
+                self._open.pop(name, None)
             raise
 
     async def call_promptly(

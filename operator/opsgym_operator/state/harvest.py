@@ -48,10 +48,10 @@ from opsgym_operator.state.stored_run import (
     close_attempts,
     ended_at,
     ended_attempts,
-    read_attempt,
     read_begun,
     read_reported,
-    read_trial,
+    read_running,
+    read_scored,
 )
 
 log = structlog.get_logger(__name__)
@@ -245,7 +245,7 @@ class PodHarvester:
         known = self.ledger.spent, self.ledger.scored
         alone = [trials[0] for trials in turn if len(trials) == 1]
         keys = [self._keys(*trial).attempt(self.ledger.current_attempt(_id_of(trial))) for trial in alone]
-        for record in await self.stores.call_each(self.store, read_attempt, keys):
+        for record in await self.stores.call_each(self.store, read_running, keys):
             if record is not None and record.outcome is None:
                 self.ledger.record(record)
         await self._call_each(self._record_begun, [self._unsettled(trials) for trials in turn if len(trials) > 1])
@@ -384,7 +384,7 @@ class PodHarvester:
     async def _count_verifiers(self) -> None:
         while self._unverified:
             batch = self._unverified[:BATCH]
-            records = await self.stores.call_each(self.store, read_trial, [keys for keys, _ in batch])
+            records = await self.stores.call_each(self.store, read_scored, [keys for keys, _ in batch])
             del self._unverified[: len(batch)]
             for (_, cell), record in zip(batch, records, strict=True):
                 if record is not None:

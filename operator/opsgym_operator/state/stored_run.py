@@ -7,7 +7,7 @@ the outcome that ended the pod and keeps its spend. Every function blocks and is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -28,7 +28,7 @@ from opsgym_api.records.attempt import (
     TrialRecord,
 )
 from opsgym_api.records.gate import GateRecord, LookRecord
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import ConfigReason, Outcome
 from opsgym_api.records.run import Control, RunRecord
 from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_record
 from opsgym_api.records.version import unreadable_because
@@ -37,7 +37,7 @@ from opsgym_core.common.clock import utc_text
 from opsgym_core.results import looks
 from opsgym_core.results.compaction import gather, put_chunk, read_trials
 from opsgym_core.results.rows import CellRows, without_score
-from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.base import Store, UnreadableObjectError
 from opsgym_operator.observe.parse import JobTrials, TerminationCause
 
 M = TypeVar("M")
@@ -106,7 +106,13 @@ class ReportedAttempt:
 
 
 def read_reported(store: Store, report: ReportedAttempt) -> Attempt | None:
-    """The record of an attempt that a pod reports; None if the store has no such record that has ended."""
+    """The record of an attempt that a pod reports; None if the store has no such record that has ended and is valid."""
+    with suppress(UnreadableObjectError):
+        return _read_reported(store, report)
+    return None
+
+
+def _read_reported(store: Store, report: ReportedAttempt) -> Attempt | None:
     summary = report.summary
     if summary.outcome is not None and summary.outcome.scored:
         trial = read_trial(store, report.keys)
@@ -180,29 +186,40 @@ def read_trial(store: Store, keys: TrialKeys) -> TrialRecord | None:
     return _get(store, keys.record, TrialRecord)
 
 
-def read_attempt(store: Store, key: str) -> AttemptRecord | None:
-    """The attempt of that key; None if it has not begun."""
-    return _get(store, key, AttemptRecord)
+def read_scored(store: Store, keys: TrialKeys) -> TrialRecord | None:
+    """The record of a trial; None if it is not scored, or its record is not valid."""
+    with suppress(UnreadableObjectError):
+        return read_trial(store, keys)
+    return None
+
+
+def read_running(store: Store, key: str) -> AttemptRecord | None:
+    """The attempt of that key; None if it has not begun, or its record is not valid."""
+    with suppress(UnreadableObjectError):
+        return _get(store, key, AttemptRecord)
+    return None
 
 
 def read_begun(store: Store, trials: Sequence[TrialKeys]) -> list[Attempt]:
-    """The latest attempts at trials that a pod plays in turn: up to the one that has not ended, or begun.
+    """The latest attempts at trials that a pod plays in turn: up to the one that has not ended, or begun, or whose
+    records are not valid.
 
     Args:
         store: The result store.
         trials: Keys of the trials, in the order in which they are played.
     """
     begun: list[Attempt] = []
-    for keys in trials:
-        if (scored := _scored_at_once(store, keys)) is not None:
-            begun.append(scored)
-            continue
-        attempts = _attempts(store, keys)
-        if not attempts:
-            break
-        begun.append(attempts[-1] if read_trial(store, keys) is not None else without_score(attempts[-1]))
-        if attempts[-1].outcome is None:
-            break
+    with suppress(UnreadableObjectError):
+        for keys in trials:
+            if (scored := _scored_at_once(store, keys)) is not None:
+                begun.append(scored)
+                continue
+            attempts = _attempts(store, keys)
+            if not attempts:
+                break
+            begun.append(attempts[-1] if read_trial(store, keys) is not None else without_score(attempts[-1]))
+            if attempts[-1].outcome is None:
+                break
     return begun
 
 
@@ -228,11 +245,11 @@ def _with_looks(store: Store, record: RunRecord) -> RunRecord:
 
 @contextmanager
 def _looks_readable(store: Store, record: RunRecord) -> Iterator[None]:
-    """Raises StoreError where the record of a look is not valid."""
+    """Raises UnreadableObjectError where the record of a look is not valid."""
     try:
         yield
     except InputError as error:
-        raise StoreError(store.name, RunKeys(record.run).looks, error.problems[0].message) from None
+        raise UnreadableObjectError(store.name, RunKeys(record.run).looks, error.problems[0].message) from None
 
 
 def compact_job(store: Store, run: str, job: str, job_trials: JobTrials, known: Sequence[ScoredAttempt]) -> None:
@@ -259,8 +276,18 @@ def put_attempt(store: Store, record: AttemptRecord) -> None:
 
 
 def close_attempts(store: Store, trials: Sequence[EndedTrial]) -> list[ClosedTrial]:
-    """Closes the open attempt of an ended pod at each of some trials."""
-    return [_close_attempt(store, trial) for trial in trials]
+    """Closes the open attempt of an ended pod at each of some trials.
+
+    A trial of which a record is not valid ends as `config_error`: no further attempt would make it valid.
+    """
+    return [_close_readable(store, trial) for trial in trials]
+
+
+def _close_readable(store: Store, trial: EndedTrial) -> ClosedTrial:
+    try:
+        return _close_attempt(store, trial)
+    except UnreadableObjectError as error:
+        return ClosedTrial(trial, [_unreadable(trial, error)], None, own=True)
 
 
 def _close_attempt(store: Store, trial: EndedTrial) -> ClosedTrial:
@@ -290,6 +317,8 @@ def ended_attempts(store: Store, closed: ClosedTrial, *, began: bool) -> list[At
         All attempts at the trial afterwards, by number.
     """
     trial, records = closed.trial, list(closed.records)
+    if any(record.reason == ConfigReason.UNREADABLE_RECORD for record in records):
+        return list(records)
     scored = read_trial(store, trial.keys) is not None
     if trial.counted and trial.alone and not began and not scored:
         missing = _missing_attempt(trial, records[-1].attempt + 1 if records else 0)
@@ -335,6 +364,24 @@ def _closed(record: AttemptRecord, trial: EndedTrial) -> AttemptRecord:
     )
 
 
+def _unreadable(trial: EndedTrial, error: UnreadableObjectError) -> AttemptRecord:
+    """What stands for the attempts of a trial of which a record is not valid, as when a run is read as a whole."""
+    name = error.key.rpartition("/")[2].removesuffix(".json")
+    at = trial.cause.ended or datetime.now(UTC)
+    return AttemptRecord(
+        run=trial.run,
+        cell=trial.cell,
+        task_id=trial.task_id,
+        trial=trial.trial,
+        attempt=int(name) if is_attempt_record(error.key) and name.isdecimal() else 0,
+        outcome=Outcome.CONFIG_ERROR,
+        reason=ConfigReason.UNREADABLE_RECORD,
+        message=f"{error}; delete or restore the object, and the trial can run again",
+        cost_usd=None,
+        timings=Timings(started_at=utc_text(at)),
+    )
+
+
 def _missing_attempt(trial: EndedTrial, attempt: int) -> AttemptRecord:
     """The attempt of a terminated pod that left no record."""
     at = trial.cause.ended or datetime.now(UTC)
@@ -375,4 +422,4 @@ def _get(store: Store, key: str, kind: type[M]) -> M | None:
     try:
         return adapter(kind).validate_json(content)
     except ValidationError as error:
-        raise StoreError(store.name, key, unreadable_because(error, kind.__name__)) from None
+        raise UnreadableObjectError(store.name, key, unreadable_because(error, kind.__name__)) from None
