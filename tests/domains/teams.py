@@ -32,6 +32,7 @@ DECLARATION = DomainDeclaration(
     now=NOW,
     order="rowid",
     unknown_key="none",
+    argument_codes={"INVALID_ENUM_VALUE": "invalid", "MISSING_FIELD": "missing", "INVALID_TYPE": "invalid"},
     lists={},
     creates={},
     updates={},

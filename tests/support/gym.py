@@ -81,7 +81,9 @@ class Outcome:
     @property
     def message(self) -> str:
         """What a business rule that refused the call says."""
-        assert self.is_error
+        assert self.is_error, f"the call was not refused, it returned {self.text[:500]}"
+        if not self.text.startswith("{"):
+            return self.text
         refusal = json.loads(self.text)
         return str(refusal.get("error", refusal.get("detail"))["message"])
 

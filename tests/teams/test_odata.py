@@ -55,30 +55,30 @@ FILTERS = [
     ("", ALL),
 ]
 BAD = [
-    ("displayName = 'Ann'", "INVALID_FILTER", "position 12"),
-    ("displayName eq Ann", "INVALID_FILTER", "single quotes"),
-    ("displayName eq 'Ann", "INVALID_FILTER", "position 15"),
-    ("displayName like 'Ann'", "INVALID_FILTER", "'like' is not an operator"),
-    ("(displayName eq 'Ann'", "INVALID_FILTER", "')' is expected"),
-    ("displayName eq 'Ann' displayName", "INVALID_FILTER", "is not expected"),
-    ("substringof('a', displayName)", "INVALID_FILTER", "unknown function"),
-    ("displayName eq", "INVALID_FILTER", "is not a value"),
-    ("eq 'Ann'", "INVALID_FILTER", "is expected"),
-    ("nickname eq 'Ann'", "UNKNOWN_PROPERTY", "nickname"),
-    ("accountEnabled eq 'yes'", "INVALID_FILTER", "accountEnabled cannot be compared"),
-    ("employeeHireDate ge 2024-13-01", "INVALID_FILTER", "not a time"),
-    ("employeeHireDate ge 'soon'", "INVALID_FILTER", "cannot be compared"),
-    ("displayName gt null", "INVALID_FILTER", "cannot be compared"),
-    ("displayName eq 5", "INVALID_FILTER", "cannot be compared"),
-    ("contains(accountEnabled, 'a')", "INVALID_FILTER", "cannot be compared"),
-    ("displayName/any(d:d eq 'Ann')", "INVALID_FILTER", "is not a list"),
-    ("displayName/all(d:d eq 'Ann')", "INVALID_FILTER", "all is not supported"),
-    ("displayName/any(d:mail eq 'Ann')", "INVALID_FILTER", "named by d/, not 'mail'"),
-    ("displayName/any(d:d/names/any(n:n eq 'Ann' or d/id eq 'x'))", "INVALID_FILTER", "named by n/, not 'd/id'"),
-    ("DisplayName eq 'Ann'", "UNKNOWN_PROPERTY", "DisplayName"),
-    ("contains(displayName, 'a') eq 'true'", "INVALID_FILTER", "true or false is expected"),
-    ("not " * 50 + "accountEnabled eq true", "INVALID_FILTER", "levels"),
-    (" or ".join(["id eq 'a'"] * 101), "INVALID_FILTER", "more than 100 conditions"),
+    ("displayName = 'Ann'", "position 12"),
+    ("displayName eq Ann", "single quotes"),
+    ("displayName eq 'Ann", "position 15"),
+    ("displayName like 'Ann'", "'like' is not an operator"),
+    ("(displayName eq 'Ann'", "')' is expected"),
+    ("displayName eq 'Ann' displayName", "is not expected"),
+    ("substringof('a', displayName)", "unknown function"),
+    ("displayName eq", "is not a value"),
+    ("eq 'Ann'", "is expected"),
+    ("nickname eq 'Ann'", "nickname"),
+    ("accountEnabled eq 'yes'", "accountEnabled cannot be compared"),
+    ("employeeHireDate ge 2024-13-01", "not a time"),
+    ("employeeHireDate ge 'soon'", "cannot be compared"),
+    ("displayName gt null", "cannot be compared"),
+    ("displayName eq 5", "cannot be compared"),
+    ("contains(accountEnabled, 'a')", "cannot be compared"),
+    ("displayName/any(d:d eq 'Ann')", "is not a list"),
+    ("displayName/all(d:d eq 'Ann')", "all is not supported"),
+    ("displayName/any(d:mail eq 'Ann')", "named by d/, not 'mail'"),
+    ("displayName/any(d:d/names/any(n:n eq 'Ann' or d/id eq 'x'))", "named by n/, not 'd/id'"),
+    ("DisplayName eq 'Ann'", "DisplayName"),
+    ("contains(displayName, 'a') eq 'true'", "true or false is expected"),
+    ("not " * 50 + "accountEnabled eq true", "levels"),
+    (" or ".join(["id eq 'a'"] * 101), "more than 100 conditions"),
 ]
 
 
@@ -87,14 +87,13 @@ def test_filters_find_the_users_that_meet_them(ann: GymDatabase) -> None:
     assert results == dict(FILTERS)
 
 
-def test_a_bad_filter_is_refused_in_graphs_form(ann: GymDatabase) -> None:
-    problems = []
-    for text, code, says in BAD:
-        outcome = ann.call("list_users", _filter=text)
-        error = json.loads(outcome.text).get("error", {})
-        if outcome.codes != [code] or error.get("code") != "BadRequest" or says not in error.get("message", ""):
-            problems.append(f"{text}: {outcome.text}")
-    assert problems == []
+def test_a_bad_filter_is_refused_by_what_is_wrong(ann: GymDatabase) -> None:
+    outcomes = {text: ann.call("list_users", _filter=text) for text, _ in BAD}
+    assert [
+        f"{text}: {outcomes[text].text}"
+        for text, says in BAD
+        if not outcomes[text].is_error or says not in outcomes[text].text
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -152,7 +151,7 @@ def test_groups_are_found_by_their_owners(ann: GymDatabase) -> None:
         )
     }  # fmt: skip
     assert ids == {"ann": {"g-t-main", "g-buyers"}, "ben": {"g-buyers"}, "eve": set()}
-    assert ann.call("list_groups", _filter="owners/any(o:o/age eq 'x')").codes == ["UNKNOWN_PROPERTY"]
+    assert "Could not find a property" in ann.call("list_groups", _filter="owners/any(o:o/age eq 'x')").message
 
 
 @pytest.mark.parametrize(
@@ -176,7 +175,7 @@ def test_groups_are_searched_by_texts_and_clauses(ann: GymDatabase, text: str, e
     ann.call("update_group", groupId="g-buyers", description="All purchasing")
     outcome = ann.call("list_groups", _search=text)
     if expected is None:
-        assert outcome.codes == ["INVALID_SEARCH"]
+        assert "Invalid search" in outcome.message
     else:
         assert {group["id"] for group in outcome.data["value"]} == expected
 
@@ -228,7 +227,9 @@ def test_messages_of_a_chat_are_filtered_by_the_property_that_sorts_them_only(an
     assert texts(_filter=f"createdDateTime {early}", _orderby="createdDateTime desc") == ["Hi Ben"]
     assert texts(_filter=f"createdDateTime {early}") == ["Hi Ann", "Hi Ben"]
     assert texts(_filter=f"lastModifiedDateTime {early} and importance eq 'high'") == ["Hi Ann", "Hi Ben"]
-    assert ann.call("list_chat_messages", chatId="ann_ben", _filter="sender eq 'x'").codes == ["UNKNOWN_PROPERTY"]
+    assert (
+        "Could not find a property" in ann.call("list_chat_messages", chatId="ann_ben", _filter="sender eq 'x'").message
+    )
 
 
 def test_users_are_sorted_as_asked_and_cut_into_pages(ann: GymDatabase) -> None:
@@ -264,7 +265,7 @@ def test_pages_after_the_last_row_are_empty(ann: GymDatabase) -> None:
     token = base64.urlsafe_b64encode(b"99999999999999999999").decode()
     assert ann.call("list_teams", _skiptoken=token, _count=True).data["@odata.count"] == 3
     too_long = base64.urlsafe_b64encode(b"9" * 5001).decode()
-    assert ann.call("list_teams", _skiptoken=too_long).codes == ["INVALID_SKIP_TOKEN"]
+    assert "skiptoken is not" in ann.call("list_teams", _skiptoken=too_long).message
 
 
 def test_pages_of_teams_follow_their_links(ann: GymDatabase) -> None:
@@ -278,15 +279,15 @@ def test_pages_of_teams_follow_their_links(ann: GymDatabase) -> None:
         token = {"_skiptoken": page["@odata.nextLink"].rpartition("$skiptoken=")[2]}
     assert seen == ["t-main", "t-side", "t-eve"]
     assert "$count=true" in ann.call("list_teams", _top=1, _count=True).data["@odata.nextLink"]
-    assert ann.call("list_teams", _skiptoken="x").codes == ["INVALID_SKIP_TOKEN"]
+    assert "skiptoken is not" in ann.call("list_teams", _skiptoken="x").message
 
 
 def test_selected_properties_keep_annotations_and_unknown_ones_are_refused(ann: GymDatabase) -> None:
     channel = ann.call("list_channels", teamId="t-main", _select="displayName").data["value"][0]
     assert list(channel) == ["@odata.id", "displayName"]
     assert parse_select(" id , *", ("id",)) is None
-    assert ann.call("get_user", userId="ann", _select="nickname").codes == ["UNKNOWN_PROPERTY"]
-    assert ann.call("list_users", _orderby="displayName down").codes == ["INVALID_ORDER"]
+    assert "Could not find a property" in ann.call("get_user", userId="ann", _select="nickname").message
+    assert "Invalid orderby" in ann.call("list_users", _orderby="displayName down").message
 
 
 SESSIONS = {"sessions": Related(("id", "segments"), related={"segments": Related(("id", "b"))}), "a": Related(("id",))}
@@ -310,7 +311,7 @@ def test_an_expansion_may_have_options_of_its_own() -> None:
 
 def test_an_option_that_an_expansion_does_not_take_is_named(ann: GymDatabase) -> None:
     refused = ann.call("list_groups", _expand="members($select=id;$skip=1)")
-    assert refused.codes == ["INVALID_EXPAND"]
+    assert "Invalid expand" in refused.message
     assert "'$skip=1'" in refused.text
 
 

@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsgym_domains.kit.errors import CallError, InvalidArguments, Unidentified
-from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indented_json, with_text_only
+from opsgym_domains.kit.response_style import ResponseStyle, in_plain_text, to_indented_json, with_text_only
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing."""
-
-LONGEST_REFUSAL = 8000
-"""Number of characters after which a refusal that repeats an argument is cut."""
-_PUBLISHED = {"DATABASE_REQUIRED": "database_id is required"}
-"""Published sentences by code, where the kit has its own."""
 
 
 def _result(value: Any) -> str:
@@ -25,21 +19,6 @@ def _result(value: Any) -> str:
     return DONE if value is None else to_indented_json(value)
 
 
-def _refusal(tool: str, error: Refusal) -> str:
-    text = _sentence(tool, error)
-    return text if len(text) <= LONGEST_REFUSAL else f"{text[:LONGEST_REFUSAL]}…"
-
-
-def _sentence(tool: str, error: Refusal) -> str:
-    if isinstance(error, InvalidArguments):
-        return "Validation errors:\n" + "\n".join(f"- {item.field}: {item.message}" for item in error.problems)
-    if error.code == "UNKNOWN_TOOL":
-        return f"Unknown tool: {tool}"
-    if isinstance(error, CallError | Unidentified):
-        return f"Tool execution failed: {_PUBLISHED.get(error.code, error.message)}"
-    return f"{error.message} [{error.code}]" if error.message.startswith("rule ") else error.message
-
-
 PUBLISHED = ResponseStyle(
-    result_text=_result, refusal=_refusal, envelope=with_text_only, published_errors_are_flagged=False
+    result_text=_result, refusal=in_plain_text, envelope=with_text_only, published_errors_are_flagged=False
 )

@@ -124,6 +124,28 @@ def _listed(item: Invalid) -> dict[str, Any]:
     return listed | ({"ctx": dict(item.bounds)} if item.bounds else {})
 
 
+_LONGEST = 8000
+"""Number of characters after which a refusal in plain text that repeats an argument is cut."""
+_PLAIN_TEXTS = {"DATABASE_REQUIRED": "database_id is required"}
+"""Published sentences by code, where the kit has its own."""
+
+
+def in_plain_text(tool: str, error: Refusal) -> str:
+    """Errors in the format of the published calendar server: sentences; only a rule of access `strict` has its code."""
+    text = _in_plain_text(tool, error)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _in_plain_text(tool: str, error: Refusal) -> str:
+    if isinstance(error, InvalidArguments):
+        return "Validation errors:\n" + "\n".join(f"- {item.field}: {item.message}" for item in error.problems)
+    if error.code == "UNKNOWN_TOOL":
+        return f"Unknown tool: {tool}"
+    if isinstance(error, CallError | Unidentified):
+        return f"Tool execution failed: {_PLAIN_TEXTS.get(error.code, error.message)}"
+    return f"{error.message} [{error.code}]" if error.message.startswith("rule ") else error.message
+
+
 ENVELOPED = ResponseStyle(row_value=lambda value: value, time=datetime.isoformat, refusal=_in_envelope)
 """JSON only: booleans and ISO times in rows, errors as objects with codes."""
 PLAIN = ResponseStyle(row_value=sqlite_value, time=sqlite_value, refusal=_in_a_sentence)

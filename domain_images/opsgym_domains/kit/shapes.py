@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any
@@ -207,6 +207,25 @@ def _conversion(shape: Shape, column: Column[Any] | None) -> Any:
 def _has_type(schema: Shape, name: str) -> bool:
     kinds = schema.get("type", ())
     return name == kinds or (not isinstance(kinds, str) and name in kinds)
+
+
+def without_keywords(parameters: Mapping[str, Parameter], keywords: Collection[str]) -> dict[str, Parameter]:
+    """Arguments that are checked without some keywords of their schemas."""
+    return {
+        name: replace(
+            parameter,
+            schema=_stripped(parameter.schema, keywords),
+            fields=without_keywords(parameter.fields, keywords),
+            item=parameter.item and without_keywords({"": parameter.item}, keywords)[""],
+        )
+        for name, parameter in parameters.items()
+    }
+
+
+def _stripped(schema: Shape, keywords: Collection[str]) -> dict[str, Any]:
+    """A schema, and that of its items, without keywords."""
+    checked = {keyword: value for keyword, value in schema.items() if keyword not in keywords}
+    return checked | ({"items": _stripped(schema["items"], keywords)} if "items" in schema else {})
 
 
 def check_signature(function: ToolFunction, shape: Shape, words: ArgumentWords) -> None:

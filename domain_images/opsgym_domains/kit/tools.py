@@ -7,14 +7,14 @@ domain has no shapes, the function's signature (`signatures`). What a tool does 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from opsgym_domains.kit.arguments import Parameter, ToolFunction
 from opsgym_domains.kit.json_schema import result_schema
 from opsgym_domains.kit.schema import Row
-from opsgym_domains.kit.shapes import ArgumentWords, Shape, check_signature, shape_parameters
+from opsgym_domains.kit.shapes import ArgumentWords, Shape, check_signature, shape_parameters, without_keywords
 from opsgym_domains.kit.signatures import is_declared_by_signature, signature_parameters
 
 Operation = Literal["adds", "changes", "removes"]
@@ -56,6 +56,7 @@ class Toolbox:
         shapes: Shapes of the published tools by name; empty for a domain whose tools are declared by signature.
         words: Descriptions of arguments that no column describes, by name or path.
         own_checks: True where `Domain.accept` gives functions the arguments in a form of the domain's.
+        unchecked: Keywords of schemas that are shown and not enforced, as on the published server.
     """
 
     def __init__(
@@ -64,11 +65,13 @@ class Toolbox:
         words: Mapping[str, str] | None = None,
         *,
         own_checks: bool = False,
+        unchecked: Collection[str] = (),
     ) -> None:
         self.tools: dict[str, Tool] = {}
         self._shapes = shapes or {}
         self._words = words or {}
         self._own_checks = own_checks
+        self._unchecked = unchecked
 
     def tool(
         self,
@@ -123,7 +126,7 @@ class Toolbox:
                     effect=effect,
                     writes=writes or effect is not None,
                     nulls=nulls,
-                    parameters=parameters,
+                    parameters=without_keywords(parameters, self._unchecked) if self._unchecked else parameters,
                     shows=shows,
                     input_schema=_input_schema(parameters, rules),
                     output_schema=result_schema(returns, shows),

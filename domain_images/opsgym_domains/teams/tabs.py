@@ -20,7 +20,6 @@ from opsgym_domains.teams.graph import (
 )
 from opsgym_domains.teams.memberships import new_hex
 from opsgym_domains.teams.odata import Columns, Related, parse_expand, parse_select
-from opsgym_domains.teams.result_formats import PlainRefusal
 from opsgym_domains.teams.tables import App, ChannelTab, Chat, ChatTab
 from opsgym_domains.teams.toolbox import tool
 
@@ -43,7 +42,7 @@ async def _app(gym: Gym, reference: str) -> App:
     app = await gym.find(App, app_id=key)
     if app is None:
         message = f"Teams app '{key}' not found in organization app catalog. The app must be preinstalled in the team."
-        raise PlainRefusal("APP_NOT_FOUND", message, "teamsApp_odata_bind")
+        raise ToolError("APP_NOT_FOUND", message, "teamsApp_odata_bind")
     return app
 
 

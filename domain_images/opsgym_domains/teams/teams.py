@@ -24,7 +24,6 @@ from opsgym_domains.teams.graph import (
 from opsgym_domains.teams.memberships import new_hex, new_members
 from opsgym_domains.teams.odata import Columns, parse_select
 from opsgym_domains.teams.people import tenant_of
-from opsgym_domains.teams.result_formats import PlainRefusal
 from opsgym_domains.teams.tables import Group, Team, Template
 from opsgym_domains.teams.team_settings import SETTINGS
 from opsgym_domains.teams.toolbox import tool
@@ -153,9 +152,9 @@ def _require_owner(members: list[Shown] | None) -> None:
             "members collection is required when using Application permissions. "
             "At least one member with 'owner' role must be specified."
         )
-        raise PlainRefusal("OWNER_REQUIRED", message, "members")
+        raise ToolError("OWNER_REQUIRED", message, "members")
     if not any("owner" in (member.get("roles") or ()) for member in members):
-        raise PlainRefusal("OWNER_REQUIRED", "At least one member must have the 'owner' role", "members")
+        raise ToolError("OWNER_REQUIRED", "At least one member must have the 'owner' role", "members")
 
 
 def _created(team: Team, finished: str | None) -> Shown:

@@ -6,5 +6,5 @@ from opsgym_domains.kit.shapes import read_shapes
 from opsgym_domains.kit.tools import Toolbox
 from opsgym_domains.teams.words import WORDS
 
-TOOLBOX = Toolbox(read_shapes("opsgym_domains.teams"), WORDS)
+TOOLBOX = Toolbox(read_shapes("opsgym_domains.teams"), WORDS, unchecked=("pattern", "format"))
 tool = TOOLBOX.tool
