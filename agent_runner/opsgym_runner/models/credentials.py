@@ -9,7 +9,7 @@ import re
 from collections.abc import MutableMapping
 
 _DOCUMENT = "{"
-"""Begin of a service account's JSON, which cannot be a header."""
+"""Begin of a service account's JSON, which goes into no header."""
 _KEY_NAME = "_API_KEY"
 
 
@@ -39,7 +39,7 @@ def unusable_because(value: str, *, header: bool = False) -> str | None:
 
 
 def drop_empty_keys(environment: MutableMapping[str, str]) -> None:
-    """Removes empty API keys from an environment, and the blanks around others: an empty variable does not count."""
+    """Removes empty API keys from an environment, and the blanks around others: an empty variable counts as unset."""
     for name in [name for name in environment if name.endswith(_KEY_NAME)]:
         environment[name] = usable(environment[name])
         if not environment[name]:
