@@ -8,7 +8,7 @@ so no attempt is recorded as cancelled whose trial is scored.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import MappingProxyType, TracebackType
@@ -29,6 +29,7 @@ from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.client import http_client
 from opsgym_runner.job import Job, ResolvedModel
 from opsgym_runner.models.limiter import LimitState
+from opsgym_runner.models.preflight import ModelPreflight
 from opsgym_runner.models.prices import FREE, REPLAY
 from opsgym_runner.models.retry import RetryPolicy
 from opsgym_runner.plans import PlanStore
@@ -56,6 +57,7 @@ class Runner:
         on_transcript: Called in the event loop with every transcript entry; must not block.
         tracing: Where spans are sent; nowhere if None.
         admin_tokens: Tokens of gym servers' admin endpoints by base URL; servers without one need none.
+        checked_models: Names of the models with which one tool turn is played before their first attempt.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Runner:
         on_transcript: TranscriptListener | None = None,
         tracing: Tracing | None = None,
         admin_tokens: Mapping[str, str] = MappingProxyType({}),
+        checked_models: Collection[str] = (),
     ) -> None:
         self._store = store
         self._gate = gate
@@ -78,6 +81,7 @@ class Runner:
         self._tracing = tracing or Tracing()
         self._http = http_client(admin_tokens=admin_tokens)
         self._models = ModelRegistry(retry or RetryPolicy(), self._clock)
+        self._preflight = ModelPreflight(checked_models, self._clock)
         self._plans = PlanStore(store)
         self._gates: dict[str, StartGate] = {}
         """Start gates read from the store, by run."""
@@ -127,6 +131,7 @@ class Runner:
                 require_open(await context.gate.control(), starting=True)
                 await context.journal.start()
                 agent = require_runnable(job)
+                await self._preflight.check(job.model, context.journal.add_cost)
                 async with self._models.clients_for(job) as models:
                     result = await run_episode(job, agent, models, self._http, self._plans, context)
                 writing = asyncio.create_task(write_scored(job, result, context))
@@ -191,6 +196,8 @@ async def _write_unscored(record: AttemptRecord, job: Job, context: AttemptConte
         ended = " ".join(filter(None, (record.outcome, record.reason)))
         message = f"{error} (the attempt had ended as {ended})"
         return context.journal.record(Outcome.INFRA_ERROR, InfraReason.STORE_LOST, message)
+    except Exception as error:  # noqa: BLE001 an attempt that cannot be written down must not end the run
+        return _failed_record(error, job, context)
     return record
 
 

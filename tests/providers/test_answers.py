@@ -169,7 +169,7 @@ ANSWERS: dict[str, tuple[str, int, Any, bool, str]] = {
     "a list of parts": (VLLM, 200, chat("stop", content=[{"type": "text", "text": "Done."}]), False, "reply/stop"),
     "a call in the text": (
         VLLM, 200, chat("stop", content='[{"name": "find", "arguments": {}}]'), False, "malformed_reply"),
-    "JSON without arguments": (VLLM, 200, chat("stop", content='{"name": "find", "state": "open"}'), False, "reply/stop"),
+    "JSON without arguments": (VLLM, 200, chat("stop", content='{"name": "find", "is": "open"}'), False, "reply/stop"),
     "an error inside a choice": (
         ROUTER, 200, {"choices": [{**chat("error")["choices"][0], "error": {"code": 502}}]}, False, "waited"),
     "Gemini's recitation": (GEMINI, 200, {**gemini_generate()[1], "candidates": [

@@ -137,6 +137,10 @@ class Journal:
         if role not in (JUDGE, PLANNER) and reply.provenance.model:
             self.snapshots[reply.provenance.model] = None
 
+    def add_cost(self, usage: Usage, cost_usd: float | None) -> None:
+        """Adds replies to the agent's model that are no part of the conversation."""
+        self._add(usage, cost_usd, (), "")
+
     def _add(self, usage: Usage, cost_usd: float | None, finishes: Iterable[FinishReason], role: str) -> None:
         self.cost_usd = added_cost(self.cost_usd, cost_usd)
         if role == JUDGE:

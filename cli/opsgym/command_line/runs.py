@@ -11,7 +11,9 @@ from click.core import ParameterSource
 from opsgym.command_line.group import EXIT_CODES, STORE, cli, format_option, store_option
 from opsgym_console.command import serve_command
 
-_WITH_FILE = frozenset({"name", "fresh", "dry_run", "form", "metrics_port", "metrics_file", "webhook"})
+_WITH_FILE = frozenset(
+    {"name", "fresh", "dry_run", "no_model_check", "form", "metrics_port", "metrics_file", "webhook"}
+)
 """Options of `opsgym run FILE` only."""
 _WITH_FROM = frozenset({"from_store", "trial", "cell", "step", "recorded"})
 """Options of `opsgym run --from RUN` only."""
@@ -22,6 +24,11 @@ _WITH_FROM = frozenset({"from_store", "trial", "cell", "step", "recorded"})
 @store_option
 @click.option("--name", metavar="NAME", help="Name of the run, instead of the EvalRun's name.")
 @click.option("--fresh", is_flag=True, help="Start another run of the same FILE, instead of resuming the last one.")
+@click.option(
+    "--no-model-check",
+    is_flag=True,
+    help="Play no tool turn with a model before the first of its trials; models with fewer than 20 get none.",
+)
 @click.option("--dry-run", is_flag=True, help="Print cells, trials and what bounds the cost; run and write nothing.")
 @click.option(
     "--concurrency",
@@ -94,8 +101,8 @@ def run(file: Path | None, store: str, source: str | None, **options: Any) -> in
         return _run_file(file, store, options)
     if given & _WITH_FILE:
         raise click.UsageError(
-            "--name, --fresh, --dry-run, --format, --metrics-port, --metrics-file and --webhook-env go with FILE, not"
-            " with --from"
+            "--name, --fresh, --dry-run, --no-model-check, --format, --metrics-port, --metrics-file and --webhook-env"
+            " go with FILE, not with --from"
         )
     if file is not None:
         raise click.UsageError("give FILE or --from, not both")
@@ -119,6 +126,7 @@ def _run_file(file: Path, store: str, options: dict[str, Any]) -> int:
         fresh=options["fresh"],
         webhook=options["webhook"],
         dry_run=options["dry_run"],
+        check_models=not options["no_model_check"],
     )
     return run(request)
 

@@ -88,6 +88,8 @@ class RunRequest:
     """Name of the environment variable that holds the URL of the webhook to notify."""
     dry_run: bool = False
     """Whether to print what would run instead of running it."""
+    check_models: bool = True
+    """Whether to play one tool turn with each model of many trials before its first one."""
 
     @property
     def store_option(self) -> str:
@@ -237,6 +239,7 @@ class _Invocation:
             note=note,
             rounds=rounds,
             lease=self.lease,
+            check_models=request.check_models,
         )
         display.open()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -46,6 +47,8 @@ from opsgym_runner.tracing.tracer import start_tracing
 
 FIRST_ANSWER_S = 20.0
 """Seconds for which a model is tried that has not answered yet: its address or its server is probably wrong."""
+CHECKED_FROM = 20
+"""Trials of a model from which on one tool turn is played with it first; in a smaller run a trial shows as much."""
 MAX_CONCURRENCY = 8
 """Episodes at the same time by default: about what the gym servers of one machine sustain."""
 
@@ -76,6 +79,7 @@ class LocalRun:
         monitor: Observes episodes step by step; None runs them unobserved.
         rounds: The rounds of the run; None if no further round can follow.
         lease: The term in which this process holds the run; None if no other process can play it.
+        check_models: Whether one tool turn is played with each model that has at least `CHECKED_FROM` trials to run.
         note: Adds a record to the ledger as an attempt starts, continues and ends; must not block. None for
             `ledger.record`.
     """
@@ -93,6 +97,7 @@ class LocalRun:
         note: Callable[[AttemptRecord], object] | None = None,
         rounds: Rounds | None = None,
         lease: Lease | None = None,
+        check_models: bool = False,
     ) -> None:
         self._inputs = inputs
         self._plan = plan
@@ -104,6 +109,10 @@ class LocalRun:
         self._note = note or ledger.record
         self._rounds = rounds
         self._lease = lease
+        trials = Counter(planned.cell.model for planned in plan.pending if check_models)
+        self._checked = frozenset(
+            name for name, count in trials.items() if count >= CHECKED_FROM and uses_litellm(inputs.models[name])
+        )
         self._keys = RunKeys(inputs.run_id)
         self._records: dict[TrialId, AttemptRecord] = {}
         self._used_up: list[str] = []
@@ -152,6 +161,7 @@ class LocalRun:
                 tracing=tracing,
                 retry=RetryPolicy(first_answer_s=FIRST_ANSWER_S),
                 admin_tokens=gyms.admin_tokens,
+                checked_models=self._checked,
             ) as runner:
                 self._display.show_limits(lambda: runner.limits)
 
