@@ -36,12 +36,12 @@ class ModelPreflight:
         self._clock = clock
         self._checks: dict[str, asyncio.Task[Probe | None]] = {}
 
-    async def check(self, model: ResolvedModel, book: Callable[[Usage, float | None], None]) -> None:
+    async def check(self, model: ResolvedModel, pay: Callable[[Usage, float | None], None]) -> None:
         """Checks a model, or waits for its check.
 
         Args:
             model: The model.
-            book: Takes usage and cost of the check, from the first caller.
+            pay: Takes usage and cost of the check, from the first caller.
 
         Raises:
             NotScored: Every attempt with the model would end in this way.
@@ -53,7 +53,7 @@ class ModelPreflight:
             self._checks[model.name] = asyncio.create_task(self._probe(model))
         shown = await asyncio.shield(self._checks[model.name])
         if shown is not None and first:
-            book(shown.usage, shown.cost_usd)
+            pay(shown.usage, shown.cost_usd)
         if shown is not None and shown.call_in_text:
             raise infra_error(InfraReason.MODEL_CALLS_IN_TEXT, f"model {model.name} {CALLS_IN_TEXT}")
 

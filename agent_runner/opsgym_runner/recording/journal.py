@@ -138,7 +138,7 @@ class Journal:
             self.snapshots[reply.provenance.model] = None
 
     def add_cost(self, usage: Usage, cost_usd: float | None) -> None:
-        """Adds replies to the agent's model that are no part of the conversation."""
+        """Adds replies of the agent's model outside the conversation."""
         self._add(usage, cost_usd, (), "")
 
     def _add(self, usage: Usage, cost_usd: float | None, finishes: Iterable[FinishReason], role: str) -> None:

@@ -49,4 +49,3 @@ class Provenance:
             f"run {self.run}: suite {self.suite}, digest {self.suite_digest[:_SHORT_DIGEST]}, "
             f"opsgym {self.opsgym}, started {self.created_at}, {trials} of each task"
         )
-
