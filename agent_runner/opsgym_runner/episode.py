@@ -17,7 +17,7 @@ import structlog
 
 from opsgym_api.kinds.evalrun import Agent, Mode
 from opsgym_api.records.attempt import VerifierResult
-from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome
+from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome, Verdict
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
@@ -46,9 +46,6 @@ from opsgym_runner.verification.verifiers import (
 
 log = structlog.get_logger()
 
-_JUDGED_BY_STATE = ("answer", FailReason.STEP_LIMIT)
-"""Values of `stopped_by` after which the final state alone decides."""
-
 
 @dataclass(frozen=True)
 class EpisodeResult:
@@ -72,7 +69,9 @@ class EpisodeResult:
     @property
     def passed(self) -> bool:
         """Whether every verifier passed and the agent ended in a way that is judged by state."""
-        return self.agent.stopped_by in _JUDGED_BY_STATE and all(result.passed for result in self.verifiers)
+        stopped_by = self.agent.stopped_by
+        judged = stopped_by == "answer" or stopped_by.verdict is Verdict.STATE
+        return judged and all(result.passed for result in self.verifiers)
 
     @property
     def outcome(self) -> Outcome:
@@ -93,10 +92,10 @@ class EpisodeResult:
         counterpart.
         """
         stopped_by = self.agent.stopped_by
-        if stopped_by == FailReason.TASK_TIMEOUT:
-            return None
-        judged = stopped_by in (*_JUDGED_BY_STATE, FailReason.CONTENT_FILTER, FailReason.MALFORMED_REPLY)
-        return published_score(self.verifiers) if judged else 0
+        verdict = Verdict.STATE if stopped_by == "answer" else stopped_by.verdict
+        if verdict in (Verdict.STATE, Verdict.STATE_IF_PUBLISHED):
+            return published_score(self.verifiers)
+        return None if verdict is Verdict.NONE_IF_PUBLISHED else 0
 
 
 @dataclass(frozen=True)

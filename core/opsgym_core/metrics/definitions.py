@@ -283,14 +283,9 @@ GATEWAY_DURATION = Metric(
     ("operation",),
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )
-GATEWAY_METRICS = (GATEWAY_REQUESTS, GATEWAY_DURATION)
-"""Metrics that the store gateway exposes, and no other process."""
 
-METRICS = (
-    TRIALS, ATTEMPTS, VERIFIERS, TOKENS, COST, STEPS, TOOL_CALLS, INTERNAL_ERRORS, MODEL_RETRIES, RATE_LIMITS,
-    MODEL_WAIT, TRIAL_DURATION, RUN_TRIALS, RUN_PROGRESS, RUN_SUCCESS, RUN_COST, RUN_BUDGET, RUN_PODS_PENDING,
-    RUN_STALLED, RUN_GATE, RUN_REGRESSION, RUN_FINISHED, SCHEDULE_LAST_RUN, SCHEDULE_LAST_SUCCESS, SCHEDULE_NEXT_RUN,
-    MODEL_IN_FLIGHT, MODEL_CEILING, RECONCILE_DURATION, RECONCILE_CPU, RECONCILE_ERRORS, RECONCILE_LAST_SUCCESS,
-    NAMESPACES_SKIPPED, NAMESPACES_OF_OTHERS, LEADING, NOTIFICATIONS, BUILD_INFO,
-)  # fmt: skip
-"""Metrics of the operator and of `opsgym run`, in the order of docs/metrics.md."""
+_DEFINED = [metric for metric in list(globals().values()) if isinstance(metric, Metric)]
+GATEWAY_METRICS = tuple(metric for metric in _DEFINED if metric.name.startswith("opsgym_store_gateway_"))
+"""Metrics that the store gateway exposes, and no other process."""
+METRICS = tuple(metric for metric in _DEFINED if metric not in GATEWAY_METRICS)
+"""Metrics of the operator and of `opsgym run`, in the order of their definitions and of docs/metrics.md."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
+from typing import assert_never
 
 
 class Outcome(StrEnum):
@@ -38,6 +39,39 @@ class FailReason(StrEnum):
     """The provider could not read what its model wrote, twice."""
     CONVERSATION_REFUSED = "conversation_refused"
     """The provider refused to continue a conversation of which it had answered a part, and answers others."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the final state decides after this end; a new reason must say so here."""
+        match self:
+            case FailReason.VERIFIERS | FailReason.STEP_LIMIT:
+                return Verdict.STATE
+            case FailReason.CONTENT_FILTER | FailReason.MALFORMED_REPLY:
+                return Verdict.STATE_IF_PUBLISHED
+            case FailReason.TASK_TIMEOUT:
+                return Verdict.NONE_IF_PUBLISHED
+            case (
+                FailReason.CONTEXT_OVERFLOW
+                | FailReason.REQUEST_FILTER
+                | FailReason.UNKNOWN_TOOL
+                | FailReason.CONVERSATION_REFUSED
+            ):
+                return Verdict.FAILED
+            case _:
+                assert_never(self)
+
+
+class Verdict(Enum):
+    """Who decides whether an attempt passed that did not end by an answer."""
+
+    STATE = "state"
+    """The verifiers."""
+    STATE_IF_PUBLISHED = "state if published"
+    """It failed; the published harness verifies the state all the same."""
+    NONE_IF_PUBLISHED = "none if published"
+    """It failed; the published harness has no such end, so no published score."""
+    FAILED = "failed"
+    """It failed, in the published harness too."""
 
 
 class FinishReason(StrEnum):
