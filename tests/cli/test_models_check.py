@@ -89,7 +89,7 @@ def test_a_sound_model_passes_and_every_property_is_shown(tmp_path: Path, capsys
 def test_calls_that_arrive_as_text_fail_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, stub = check(tmp_path, says('<tool_call>{"name": "get_status"}</tool_call>'))
 
-    assert (code, len(stub.requests)) == (2, 1)
+    assert (code, len(stub.requests)) == (2, 2)
     assert "switch on the server's parser of tool calls" in capsys.readouterr().out
 
 

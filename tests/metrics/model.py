@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from tests.runner.servers import serving
-from tests.runner.stub_model import refuses, says
+from tests.runner.stub_model import completion, refuses, says
 
 INPUT_USD = 1e6 / 2**16
 OUTPUT_USD = 1e6 / 2**20
@@ -23,7 +23,9 @@ OUTPUT_USD = 1e6 / 2**20
 
 @dataclass
 class NamedModel:
-    """Solves `good-…`, fails `bad-…`, refuses the first `busy-…` with 429 and `gone-…` with 404, blocks on `held-…`."""
+    """Solves `good-…`, fails `bad-…`, refuses the first `busy-…` with 429, answers `gone-…` without a reply, blocks on
+    `held-…`.
+    """
 
     url: str = ""
     requests: Counter[str] = field(default_factory=Counter)
@@ -42,7 +44,7 @@ class NamedModel:
             case "busy" if self.requests[task] == 1:
                 return refuses(429, headers={"Retry-After": "0.2"})
             case "gone" if not self.available:
-                return refuses(404)
+                return completion({}, choices=[])
             case "held":
                 while not self.released and not await request.is_disconnected():  # noqa: ASYNC110 - set by a thread
                     await asyncio.sleep(0.01)
@@ -52,7 +54,7 @@ class NamedModel:
     def inline(self) -> dict[str, Any]:
         """The model as an EvalRun has it."""
         prices = {"inputUsd": INPUT_USD, "outputUsd": OUTPUT_USD}
-        return {"model": "openai/stub", "endpoints": [{"url": self.url}], "prices": prices, "maxConcurrency": 2}
+        return {"model": "openai/stub", "endpoints": [{"url": self.url}], "prices": prices, "maxConcurrency": 8}
 
     @classmethod
     @contextmanager

@@ -90,8 +90,8 @@ def _same_as_records(world: World, text: str) -> None:
     values = from_text(text)
     assert values == from_records(trials, attempts)
     assert total(values, "opsgym_rate_limits_total") == 1
-    assert total(values, "opsgym_model_retries_total") == 1
-    gone = total(values, "opsgym_attempts_total", outcome="infra_error", reason="model_not_found")
+    assert total(values, "opsgym_model_retries_total") == 1 + 2
+    gone = total(values, "opsgym_attempts_total", outcome="infra_error", reason="model_unavailable")
     assert gone == 2 * total(values, "opsgym_trials_total", outcome="infra_error") == 2
     seconds = sum(attempt.timings.total_s for attempt in attempts if attempt.outcome and attempt.outcome.scored)
     sums = "opsgym_trial_duration_seconds_sum{"
@@ -137,7 +137,8 @@ def _same_as_row(text: str, labels: Mapping[str, str], cell: Mapping[str, Any]) 
     for kind in ("prompt", "completion", "cached", "cache_write", "reasoning"):
         assert total(values, "opsgym_tokens_total", **labels, kind=kind) == cell[f"{kind}_tokens"]
     assert total(values, "opsgym_cost_usd_total", **labels) == cell["cost_usd"]
-    assert total(values, "opsgym_steps_total", **labels) == cell["model_calls"]
+    unreadable = cell["finish_reasons"]["malformed"]
+    assert total(values, "opsgym_steps_total", **labels) == cell["model_calls"] - unreadable
     shown = gauges(text, "opsgym_run_trials")
     for outcome in ("passed", "failed"):
         series = frozenset({**labels, "namespace": "local", "run": "demo", "outcome": outcome}.items())

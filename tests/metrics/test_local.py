@@ -271,7 +271,7 @@ def test_a_resumed_run_counts_its_own_work_and_shows_all_trials(
     assert total(from_text(text), "opsgym_attempts_total") == 1
     assert total(from_text(text), "opsgym_verifiers_total") == 2
     [cost] = gauges(text, "opsgym_run_cost_usd").values()
-    assert cost == 3 * total(from_text(text), "opsgym_cost_usd_total") > 0
+    assert cost == 5 * total(from_text(text), "opsgym_cost_usd_total") > 0
     assert [dict(labels)["verdict"] for labels in gauges(text, "opsgym_run_gate")] == ["GO"]
 
     world.inline("run", "run.yaml", "--metrics-file", "third.prom")

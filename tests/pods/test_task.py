@@ -495,7 +495,7 @@ def test_a_provider_that_quotes_the_prompt_of_a_held_out_task_is_quoted_nowhere(
 ) -> None:
     sealed.freeze()
     quote = ROW["user_prompt"][:30]
-    refusal = refuses(403, f"the input was flagged: {quote}")
+    refusal = refuses(403, f"the key may not send this: {quote}")
     with serving(StubModel(refusal).app) as url:
         ended = sealed.task(job_spec(gym_url, model=hosted(url), held_out=True), KEY_0=KEY)
 
