@@ -11,6 +11,8 @@ from tests.cli.runs import CELL, put_run, put_trial
 from opsgym.main import invoke
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.run import PlannedCell
+from opsgym_console.report.data import PageContext, page_data
+from opsgym_core.results.load import load_rows
 from opsgym_core.results.published import TABLES, passed_of, published_results, published_table
 from opsgym_core.store.local import LocalStore
 
@@ -117,3 +119,13 @@ def test_a_built_in_suite_is_refused(store: LocalStore, capsys: pytest.CaptureFi
     put_run(store, "own.1", [PlannedCell(cell=CELL, task_ids=["itsm-qs-001"])])
     assert invoke(["leaderboard", "own", "--beside", "public-split"]) == 2
     assert "its suite has tasks such as itsm-qs-001, which are not published rows" in capsys.readouterr().err
+
+
+def test_the_page_of_a_run_of_the_published_rows_has_it_among_the_published_ones(store: LocalStore) -> None:
+    play(store, "mine.1", SIZES, passes=3)
+    data = page_data(load_rows(store, "mine.1"), PageContext(written_at="2026-01-01T00:00:00Z"))
+    assert data.beside is not None
+    assert [row.model for row in data.beside.rows if row.own] == ["ours"]
+    assert len(data.beside.tests) == 14
+    play(store, "other.1", {"itsm": 3}, passes=3)
+    assert page_data(load_rows(store, "other.1"), PageContext(written_at="2026-01-01T00:00:00Z")).beside is None

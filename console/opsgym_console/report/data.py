@@ -21,6 +21,7 @@ from opsgym_console.report.modes import Findings, mode_bits, modes_view
 from opsgym_console.report.suite import task_summaries
 from opsgym_console.report.texts import printable
 from opsgym_console.report.variants import other_variants, variants_view
+from opsgym_core.results.published import beside, published_table, refusal
 from opsgym_core.results.rows import RunRows
 from opsgym_core.results.score import Summary, summarise
 from opsgym_core.store.base import Store
@@ -58,6 +59,9 @@ class PageContext:
     """Texts that details share."""
 
 
+PUBLIC_SPLIT = published_table("public-split")
+
+
 def page_data(rows: RunRows, context: PageContext) -> PageData:
     """The data of the page about a run."""
     summary = summarise(rows)
@@ -73,6 +77,7 @@ def page_data(rows: RunRows, context: PageContext) -> PageData:
         failure_modes=modes,
         baseline=None if baseline is None else baseline_view(baseline, rows, positions),
         variants=variants_view(rows.run, summary, context.variants, positions),
+        beside=None if refusal(PUBLIC_SPLIT, rows.run) else beside(PUBLIC_SPLIT, [summary]),
         tasks=[TaskView(id=task_id, summary=context.summaries.get(task_id, "")) for task_id in positions.tasks],
         outcomes=outcomes_of(trials),
         reasons=reasons_of(trials),

@@ -17,6 +17,7 @@ from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_core.results.compare import Change
+from opsgym_core.results.published import Beside
 from opsgym_core.results.score import Ratio, Score, Success
 from opsgym_core.results.statistics import Interval
 from opsgym_core.results.variants import Spread
@@ -229,6 +230,8 @@ class PageData(Stored):
     baseline: BaselineView | None
     variants: VariantsView | None = None
     """None if the store has runs of one variant only."""
+    beside: Beside | None = None
+    """The run among the published results; None unless it is of the published rows."""
     tasks: list[TaskView]
     outcomes: list[str]
     reasons: list[str]

@@ -4,6 +4,7 @@
 const SECTIONS = [
   ["baseline", "Baseline", "Against the baseline", baseline],
   ["scores", "Scores", "Scores", scores],
+  ["beside", "Published", "Beside the published results", beside],
   ["variants", "Variants", "Success over the variants of the suite", variants],
   ["domains", "Domains", "Success by domain and model", heatMap],
   ["horizons", "Horizon", "Success by horizon", horizons],

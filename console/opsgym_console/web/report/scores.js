@@ -47,6 +47,24 @@ function tableOfCells(label, names, heads, rows) {
     tableOf(label, [...names, ...heads].filter(kept), rows.map((row) => row.filter(kept)))];
 }
 
+/** The run among the published rows; null unless it is of the same tasks. */
+function beside({ data }) {
+  if (data.beside == null) return null;
+  const { title, average, rows, tests, notes } = data.beside;
+  const domains = Object.keys(rows[0].domains);
+  const shown = rows.map((row) => [row.own ? h("b", {}, `${row.model} ${row.agent}`) : row.model,
+    rateCell({ rate: row.average, interval: average === "tasks" ? row.interval : null }),
+    row.stated == null ? NOTHING : percent(row.stated), ...domains.map((domain) => percent(row.domains[domain]))]);
+  const tested = tests.map(({ own, published, difference, interval: range, p_value: p }) =>
+    [own, published, points(difference), `${points(range.low)} to ${points(range.high)}`, p < 0.001 ? "< 0.001" : p.toFixed(3)]);
+  return [
+    h("p", { class: "quiet" }, title),
+    tableOf("Own and published rows", ["model", `mean over ${average}`, ["as stated", "n"], ...domains.map((one) => [one, "n"])], shown),
+    tableOf("Tests against published rows", ["own", "published", ["points", "n"], "95% interval", ["p", "n"]], tested),
+    notes.map((note) => h("p", { class: "quiet" }, note)),
+  ];
+}
+
 /** Success in each variant of the suite that the store has a run of; null if it has runs of one only. */
 function variants({ data }) {
   if (data.variants == null) return null;
