@@ -490,6 +490,20 @@ async def test_a_malformed_call_is_reported_to_the_model_and_the_episode_continu
     assert trial.tool_errors == 1
 
 
+async def test_line_breaks_and_tabs_may_stand_in_texts_of_arguments(
+    store: MemoryStore, gym: StubGym, gym_url: str
+) -> None:
+    """Models write long texts so, and the published harness reads them."""
+    raw = '{"id": 1, "text": "Dear all,\n\tit is done."}'
+    record = await attempt(store, gym_url, StubModel(calls(("rename_note", raw)), *SOLUTION))
+
+    assert record.outcome == "passed"
+    assert gym.calls[0] == ("rename_note", {"id": 1, "text": "Dear all,\n\tit is done."})
+    trial = store.trial()
+    assert trial is not None
+    assert trial.tool_errors == 0
+
+
 async def test_a_tool_call_without_id_and_arguments_is_executed(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
     bare = {"type": "function", "function": {"name": "idle_0", "arguments": None}}
     message = {"role": "assistant", "content": None, "tool_calls": [bare]}

@@ -330,7 +330,16 @@ async def test_an_agent_without_time_limit_may_take_longer(store: MemoryStore, g
         ("anthropic/claude-x", {}, {"temperature": 0.0, "max_tokens": 4096}),
         ("bedrock/claude-x", {"thinking": {"type": "enabled"}}, {"max_tokens": 4096}),
         ("hosted_vllm/m", {}, {"temperature": 0.0, "max_completion_tokens": 4096}),
-        ("deepseek/m", {}, {"temperature": 0.0, "max_tokens": 4096}),
+        (
+            "deepseek/m",
+            {},
+            {
+                "temperature": 0.0,
+                "max_tokens": 4096,
+                "extra_body": {"reasoning": {"enabled": True, "effort": "medium"}},
+            },
+        ),
+        ("deepseek/m", {"reasoning_effort": "low"}, {"temperature": 0.0, "max_tokens": 4096}),
     ],
 )
 def test_the_published_harness_sends_a_temperature_and_a_limit_of_tokens_unless_configured(

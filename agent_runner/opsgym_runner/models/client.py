@@ -517,7 +517,7 @@ def _tool_request(call: Mapping[str, Any], call_id: str) -> ToolRequest:
         return ToolRequest(call_id, name, {})
     if isinstance(raw, str):
         try:
-            raw = read_json(raw)
+            raw = read_json(raw, strict=False)
         except ValueError as error:
             return ToolRequest(call_id, name, {}, f"the arguments are not valid JSON: {error}", _written(function))
     if not isinstance(raw, dict):

@@ -20,6 +20,8 @@ MAX_TOKENS = 4096
 RESPONSES = "responses/"
 """Part of a litellm id, after the provider, that chooses OpenAI's Responses API."""
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_EFFORTS = ("extra_body", "reasoning_effort", "thinking")
+"""Parameters that may set the effort of a model."""
 _COMPLETION_TOKENS = frozenset({"openai", "azure", "hosted_vllm", "openrouter"})
 """Providers whose published client names the limit `max_completion_tokens`."""
 _FIXED_TEMPERATURE = re.compile(r"gpt-5(?!.*chat)|o\d")
@@ -42,7 +44,8 @@ def litellm_id(model: str, parameters: Mapping[str, Any], switches: Switches) ->
 
 
 def sampling_parameters(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that the published harness adds to those of a model: temperature and a limit of tokens.
+    """Parameters that the published harness adds to those of a model: temperature, a limit of tokens, and of DeepSeek's
+    models that have none an effort.
 
     Args:
         model: litellm id of the model.
@@ -54,6 +57,8 @@ def sampling_parameters(model: str, parameters: Mapping[str, Any]) -> dict[str, 
         added["temperature"] = 0.0
     if not any(name in parameters for name in _TOKEN_LIMITS):
         added["max_completion_tokens" if provider in _COMPLETION_TOKENS else "max_tokens"] = MAX_TOKENS
+    if provider == "deepseek" and not any(name in parameters for name in _EFFORTS):
+        added["extra_body"] = {"reasoning": {"enabled": True, "effort": "medium"}}
     return added
 
 

@@ -51,15 +51,15 @@ def _storable(value: Any, levels: int) -> Any:
     return [_storable(part, levels - 1) for part in value]
 
 
-def read_json(text: str | bytes) -> Any:
-    """The storable value of a JSON text.
+def read_json(text: str | bytes, *, strict: bool = True) -> Any:
+    """The storable value of a JSON text; without `strict`, line breaks and tabs may stand in its strings.
 
     Raises:
         TooDeepError: The text nests too deeply to be read.
         ValueError: The text is not JSON.
     """
     try:
-        value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str)
+        value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str, strict=strict)
     except RecursionError:
         raise TooDeepError("it nests too deeply to be read") from None
     return storable(value)
