@@ -157,7 +157,7 @@ def test_runs_of_other_variants_limits_and_versions_are_not_put_side_by_side_wit
         put_trial(store, run, "t000", Outcome.PASSED)
     text = output(capsys, "leaderboard", "first", "second", "--format", "markdown")
     assert "not alike, from first.1 to second.1: opsgym: 0.1.0 → 0.2.0; suite.variant: not set → 3" in text
-    assert "suite quickstart@3" in text
+    assert "suite quickstart, variant 3" in text
     assert "differs: suite.variant: not set → 3" in output(capsys, "compare", "first", "second")
 
 
@@ -192,3 +192,20 @@ def test_every_file_with_scores_says_of_what_they_are(
     text = output(capsys, command, "run", "--format", form)
     for part in ("run.1", "quickstart", "0.1.0", "2026-01-01T00:00:00Z"):
         assert part in text
+
+
+def test_items_of_a_run_name_what_is_conspicuous_and_of_which_scores(
+    store: LocalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play(store, "run.1", {"a": {"passed": 1, "failed": 2}, "b": {"passed": 2, "failed": 1}})
+    text = output(capsys, "items", "run")
+    assert "unanimous tasks: 1 passed and 1 failed by every trial, of 3" in text
+    assert row_of(text, "t002", "itsm")[-1] == "failed"
+    assert row_of(text, "run", "run.1:")
+    assert len(output(capsys, "items", "run", "--format", "csv").splitlines()) == 4
+    document = json.loads(output(capsys, "items", "run", "--format", "json"))
+    assert [(row["model"], row["tasks"], row["flips"]) for row in document["agents"]] == [
+        ("a", 3, None),
+        ("b", 3, None),
+    ]
+    assert output(capsys, "items", "run", "--by", "verifier", "--format", "markdown").startswith("| task | domain |")

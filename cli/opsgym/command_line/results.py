@@ -168,6 +168,27 @@ def leaderboard(
 
 
 @cli.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--by",
+    type=click.Choice(["agent", "task", "verifier"]),
+    help="Every row of one kind. Default: what is conspicuous.",
+)
+@format_option("table", "markdown", "csv", "json")
+@out_option
+@locates_run
+def items(runs: tuple[str, ...], by: str | None, form: str, out: Path | None, locator: RunLocator) -> int:
+    """Print which tasks and verifiers tell the agents of RUNs apart, and how far outcomes repeat.
+
+    Discrimination, flips between trials and intraclass correlation; tasks that every trial passed or failed; verifiers
+    that fail every agent, or alone decide the near-passes of a task. Runs are named as for `opsgym results`.
+    """
+    from opsgym.commands.items import items as command
+
+    return command(runs, by, form, out, locator)
+
+
+@cli.command()
 @click.argument("run")
 @locates_run
 def compact(run: str, locator: RunLocator) -> int:
