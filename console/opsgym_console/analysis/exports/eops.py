@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import PurePosixPath
 from statistics import fmean
 from typing import Any
@@ -23,6 +24,7 @@ from typing import Any
 from opsgym_api.records.attempt import Cell, VerifierResult
 from opsgym_api.records.transcript import TranscriptEvent
 from opsgym_console.analysis.exports.trials import ScoredTrial
+from opsgym_core.results.provenance import Provenance
 
 _ROLES = {"system": "system_message", "user": "user_message"}
 
@@ -45,6 +47,7 @@ def _config(trials: Sequence[ScoredTrial]) -> dict[str, Any]:
     return {
         "model": scored.litellm_id,
         "profile": scored.record.profile,
+        "provenance": asdict(Provenance.of(scored.run)),
         "number_of_runs": len(trials),
         "user_prompt": scored.task.user_prompt,
         "gym_servers": [

@@ -9,6 +9,7 @@ Source: https://inspect.aisi.org.uk/eval-logs.html
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
@@ -19,6 +20,7 @@ from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_console.analysis.exports.inspect_samples import SCORER, failed_sample, rates_of, scored_sample
 from opsgym_console.analysis.exports.trials import ScoredTrial
 from opsgym_core.common.extras import install_command
+from opsgym_core.results.provenance import Provenance
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalResults, EvalSample, EvalSpec, EvalStats
@@ -83,7 +85,7 @@ def _spec(cell: Cell, trials: Sequence[ScoredTrial]) -> EvalSpec:
         model=first.litellm_id,
         config=EvalConfig(epochs=first.run.trials, epochs_reducer=["mean"], fail_on_error=False),
         packages={"opsgym": first.record.versions.opsgym},
-        metadata=cell.model_dump(),
+        metadata={**cell.model_dump(), "provenance": asdict(Provenance.of(first.run))},
     )
 
 
