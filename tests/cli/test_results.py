@@ -320,11 +320,8 @@ def test_a_comparison_names_a_profile_with_each_of_its_switches(
     assert differences.pop("agents.react.profile") == ("opsgym", "published")
     assert differences.pop("agents.react.maxSteps") == ("50", "9")
     assert differences.pop("agents.react.strictTools", None) is None
-    switches = {
-        field.alias
-        for name, field in Switches.model_fields.items()
-        if name not in {"max_steps", "strict_tools", "refused_conversations"}
-    }
+    alike = {"max_steps", "strict_tools", "refused_conversations"}
+    switches = {field.alias for name, field in Switches.model_fields.items() if name not in alike}
     assert differences.keys() == {f"agents.react.{name}" for name in switches}
     assert [cell["profile"] for cell in document["cells"]] == ["published, maxSteps: 9"]
 
