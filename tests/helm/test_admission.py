@@ -209,6 +209,20 @@ def by(user: str, resource: str, document: Manifest, old: Manifest | None = None
 
 
 @either
+@pytest.mark.parametrize("old", [None, {"holderIdentity": "evals/opsgym-operator"}])
+def test_only_the_operator_writes_the_lease_of_a_namespace(values: Mapping[str, Any], old: Any) -> None:
+    policies = listing(values)
+
+    def lease(name: str) -> Manifest:
+        return {"kind": "Lease", "metadata": {"name": name}, "spec": {"holderIdentity": "x"}}
+
+    before = None if old is None else {**lease("opsgym-namespace"), "spec": old}
+    assert denials(policies, by("tenant", "leases", lease("opsgym-namespace"), before))
+    assert not denials(policies, by(OPERATOR, "leases", lease("opsgym-namespace"), before))
+    assert not denials(policies, by("tenant", "leases", lease("own"), before))
+
+
+@either
 def test_nobody_else_creates_objects_with_the_operators_labels(values: Mapping[str, Any]) -> None:
     manifests = rendered(values)
     for resource, document, bare in (
@@ -296,7 +310,7 @@ def test_a_release_for_one_namespace_has_policies_only_if_its_values_ask_for_the
 
     several = {"stores": [STORE], "namespaces": ["a", "b"]}
     assert policies({"stores": [STORE]}) == policies({"stores": [STORE], "namespaces": ["a"]}) == 0
-    assert policies(NAMESPACED) == policies(WIDE) == policies(several) == 6
+    assert policies(NAMESPACED) == policies(WIDE) == policies(several) == 8
     for shared in (WIDE, several):
         assert policies({**shared, "admissionPolicy": {"enabled": False}}) == 0
 

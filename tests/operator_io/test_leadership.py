@@ -84,7 +84,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServe
 
 @pytest.fixture
 def leases(server: ApiServer) -> LeaseServer:
-    return LeaseServer(server, LEADER, TEAM)
+    return LeaseServer(server, LEADER, TEAM, ("second", NAMESPACE_LEASE))
 
 
 async def keep(replica: Replica, until: Callable[[], bool] = lambda: False) -> None:
@@ -176,15 +176,59 @@ def test_a_leader_stops_writing_before_another_can_lead_and_goes_on_when_none_di
     with_client(work)
 
 
-@pytest.mark.parametrize("lease", [LEADER, TEAM])
-def test_a_leader_that_finds_another_holder_ends(leases: LeaseServer, lease: tuple[str, str]) -> None:
+def test_a_leader_that_finds_another_holder_ends(leases: LeaseServer) -> None:
     async def work(client: Client) -> None:
         leader = Replica(client, "pod-1", Time())
         await leader.leadership.elect()
         await leader.leadership.claim("team")
-        leases.take(lease, "pod-7")
+        leases.take(LEADER, "pod-7")
         with pytest.raises(LostLeaseError, match="its holder is pod-7"):
             await keep(leader)
+
+    with_client(work)
+
+
+@pytest.mark.parametrize("seen_by", ["renewal", "claim"])
+def test_a_tenant_who_takes_the_lease_of_its_namespace_stops_no_other(leases: LeaseServer, seen_by: str) -> None:
+    """Its namespace is dropped, which its reconciler learns from the next claim, and served again in time."""
+
+    async def work(client: Client) -> None:
+        time = Time()
+        leader = Replica(client, "pod-1", time)
+        await leader.leadership.elect()
+        for namespace in ("team", "second"):
+            assert await leader.leadership.claim(namespace) == SERVED
+        leases.take(TEAM, "mallory")
+        if seen_by == "renewal":
+            await keep(leader, lambda: time.now > 1000 + NAMESPACE_DURATION_S / 2)
+        else:
+            time.now += NAMESPACE_DURATION_S - 1
+            await leader.leadership.elect()
+        assert await leader.leadership.claim("team") == Claim(served=False, other="mallory")
+        assert leader.leadership.writable_s("team") == 0
+        assert await leader.leadership.claim("second") == SERVED
+        assert leader.shows("opsgym_namespaces_lost_total") == 1
+        assert await leader.leadership.claim("team") == Claim(served=False, other="mallory")
+        assert leader.shows("opsgym_namespaces_of_other_releases") == 1
+        await keep(leader, lambda: time.now > 1000 + 3 * NAMESPACE_DURATION_S)
+        assert await leader.leadership.claim("team") == SERVED
+        assert leader.leadership.writable_s("team") > 0
+
+    with_client(work)
+
+
+def test_a_lease_that_was_away_and_is_back_is_claimed_anew_after_the_namespace_was_dropped(leases: LeaseServer) -> None:
+    async def work(client: Client) -> None:
+        time = Time()
+        leader = Replica(client, "pod-1", time)
+        await leader.leadership.elect()
+        assert await leader.leadership.claim("team") == SERVED
+        own = leases.holder(TEAM)
+        leases.take(TEAM, "mallory")
+        leases.take(TEAM, own)
+        await keep(leader, lambda: time.now > 1000 + NAMESPACE_DURATION_S / 2)
+        assert not (await leader.leadership.claim("team")).served
+        assert await leader.leadership.claim("team") == SERVED
 
     with_client(work)
 

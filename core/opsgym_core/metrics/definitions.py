@@ -248,6 +248,13 @@ NAMESPACES_OF_OTHERS = Metric(
     "namespaces",
     local=False,
 )
+NAMESPACES_LOST = Metric(
+    "opsgym_namespaces_lost_total",
+    "counter",
+    "Losses of a namespace's Lease to another holder: what was in memory of the namespace was dropped.",
+    "losses",
+    local=False,
+)
 LEADING = Metric(
     "opsgym_operator_leading",
     "gauge",

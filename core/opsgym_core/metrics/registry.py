@@ -316,6 +316,10 @@ class Metrics:
         """Replaces the number of watched namespaces that other releases serve."""
         self._gauges[defined.NAMESPACES_OF_OTHERS.name].set(count)
 
+    def count_lost_namespace(self) -> None:
+        """Counts a namespace whose Lease another holder has got."""
+        self._counters[defined.NAMESPACES_LOST.name].inc()
+
     def show_leading(self, leading: bool) -> None:
         """Shows whether this replica is the leader."""
         self._gauges[defined.LEADING.name].set(leading)

@@ -155,11 +155,11 @@ class NamespaceReconciler:
 
     def _ends(self, claim: Claim) -> bool:
         """Whether the operator is done with a namespace that it does not serve."""
+        # Another release serves it, or may serve it before this one does again.
+        self._forget()
         if claim.other:
             log.warning("the namespace is skipped, because another release serves it", release=claim.other)
             return False
-        # Another release may serve it before this one does again.
-        self._forget()
         gone = self.name not in self._context.cache.namespaces()
         if gone:
             self._context.leave(self.name)

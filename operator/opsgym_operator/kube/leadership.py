@@ -2,9 +2,10 @@
 
 Invariant: an object of a namespace is written only by the leader of the one release that serves the namespace. Two
 Leases say so: one elects the leader among the replicas of a release, and one in each served namespace names the
-release. Writes end before another process can get either of them. A leader that has lost a Lease ends, since what it
-has in memory may be out of date; one that merely cannot renew it stops writing and goes on once the API server answers.
-A namespace whose Lease the API server refuses is skipped, because it was deleted or has lost the operator's Role.
+release. Writes end before another process can get either of them. A leader that has lost its own Lease ends, since what
+it has in memory may be out of date; one that merely cannot renew it stops writing and goes on once the API server
+answers. A namespace whose Lease is lost, which its editors can cause, is dropped from memory and claimed anew; one
+whose Lease the API server refuses is skipped, because it was deleted or has lost the operator's Role.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ NAMESPACE_LEASE = "opsgym-namespace"
 
 
 class LostLeaseError(Exception):
-    """Another process holds a Lease that this one held."""
+    """Another process leads the release that this one led."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Leadership:
         self._namespaces: dict[str, Lease] = {}
         self._refused: set[str] = set()
         """Namespaces whose Lease the API server refuses."""
+        self._lost: dict[str, Claim] = {}
+        """Namespaces whose Lease was lost, until the next claim says so to their reconcilers."""
         self.standing_by = False
         """Whether another process is known to lead."""
 
@@ -122,7 +125,7 @@ class Leadership:
         """Renews the Leases until it is cancelled.
 
         Raises:
-            LostLeaseError: Another process has got one of them.
+            LostLeaseError: Another process leads.
         """
         tasks = [asyncio.create_task(work) for work in (self._keep_leader(), self._keep_namespaces())]
         try:
@@ -139,15 +142,19 @@ class Leadership:
         while True:
             await self._sleep(NAMESPACE_RENEW_S)
             for namespace, lease in list(self._namespaces.items()):
-                if lease.view.entered and not await self._renewed(lease) and not lease.view.record.version:
+                if not lease.view.entered or await self._renewed(lease):
+                    continue
+                if not lease.view.record.version:
                     # Deleted, as a rule with its namespace; a reconcile of the namespace would claim it again.
                     del self._namespaces[namespace]
+                elif lease.view.lost:
+                    self._lost[namespace] = self._dropped(namespace, lease)
 
     async def _renewed(self, lease: Lease) -> bool:
         """Renews a Lease that this process has got; False if that failed and will be tried again.
 
         Raises:
-            LostLeaseError: Another process has got it.
+            LostLeaseError: It is the leader's, and another process has got it.
         """
         try:
             held = await lease.hold()
@@ -157,21 +164,31 @@ class Leadership:
             else:
                 log.warning("cannot renew a Lease", problem=str(error), writable_s=round(lease.writable_s, 1))
             return False
-        if lease.view.lost and (lease is self._leader or lease.view.other):
+        if lease.view.lost and lease is self._leader:
             holder = lease.view.other or "none: it was deleted"
             raise LostLeaseError(f"Lease {lease.name} is lost; its holder is {holder}")
         if held:
             self._refused.discard(lease.namespace)
         return held
 
+    def _dropped(self, namespace: str, lease: Lease) -> Claim:
+        """Leaves a namespace whose Lease another one has had; its reconciler drops it too, and then claims it anew."""
+        self._namespaces.pop(namespace, None)
+        self._metrics.count_lost_namespace()
+        log.warning("the Lease of a namespace is lost", namespace=namespace, holder=lease.view.record.holder)
+        self._show()
+        return Claim(served=False, other=lease.view.other)
+
     async def claim(self, namespace: str) -> Claim:
-        """Claims a namespace for the release.
+        """Claims a namespace for the release; after a loss its first result is that the namespace is not served.
 
         Raises:
             ApiError: Nothing may be written now, because the Leases cannot be renewed.
         """
         if not self._leader.writable_s:
             raise ApiError(f"reconcile {namespace}", 0, "the leader's Lease cannot be renewed")
+        if namespace in self._lost:
+            return self._lost.pop(namespace)
         lease = self._namespaces.get(namespace)
         if lease is None:
             lease = self._lease(namespace, NAMESPACE_LEASE, self._release, NAMESPACE_DURATION_S)
@@ -183,6 +200,8 @@ class Leadership:
                 raise
             self._skip(namespace, str(error))
             claim = SKIPPED
+        if lease.view.lost and lease.view.record.version:
+            return self._dropped(namespace, lease)
         if claim is SKIPPED:
             # What is in memory of it is dropped too, so that a later claim need not notice other holders in between.
             self._namespaces.pop(namespace, None)
@@ -200,6 +219,8 @@ class Leadership:
         if (held := await lease.hold()) or lease.view.other:
             self._refused.discard(lease.namespace)
             return SERVED if held else Claim(served=False, other=lease.view.other)
+        if lease.view.lost and lease.view.record.version:
+            return Claim(served=False)
         if lease.view.record.version:
             raise ApiError(f"claim {lease.namespace}", 0, "its Lease has changed at each attempt to hold it")
         self._skip(lease.namespace, "the namespace does not exist")
