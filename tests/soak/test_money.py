@@ -1,7 +1,8 @@
 """What a run cost, over random prices, faults, kills and processes that are started at the same time.
 
-Invariants proved here: what the endpoint charged is what `opsgym results` prints; of processes that start together one
-spends; the spend exceeds a budget by at most a step of each trial in flight. OPSGYM_SOAK=1 plays many rounds.
+Invariants proved here: what the endpoint charged is what `opsgym results` prints, but for steps that a kill cuts off;
+of processes that start together one spends; the spend exceeds a budget by at most a step of each trial in flight.
+OPSGYM_SOAK=1 plays many rounds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 import os
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,14 @@ class Till:
     most: dict[str, float] = field(default_factory=dict)
     """By key: after this number of requests, later ones wait."""
     waiting: Counter[str] = field(default_factory=Counter)
+    repeated: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """By key: dollars of answers that a step requests once more; they are written down with the step's last answer."""
+    lost: float = 0.0
+    """Dollars of such answers to processes that were killed before."""
+
+    def to_book(self, key: str) -> float:
+        """The least dollars that the store has once a process waits for answers."""
+        return self.charged - self.lost - self.repeated[key]
 
     @property
     def app(self) -> Starlette:
@@ -64,9 +73,9 @@ class Till:
             await asyncio.sleep(0.01)
         self.waiting[key] -= 1
         self.answers[key] += 1
-        return self._answer(sum(message["role"] == "tool" for message in body["messages"]))
+        return self._answer(key, sum(message["role"] == "tool" for message in body["messages"]))
 
-    def _answer(self, steps: int) -> Response:
+    def _answer(self, key: str, steps: int) -> Response:
         fault = self.chance.random()
         if fault < 0.06:
             return refuses(429, headers={"retry-after": "0"})
@@ -74,7 +83,9 @@ class Till:
             return refuses(500)
         if fault < 0.13:
             return CutConnection()
-        usage = self._charge()
+        before, usage = self.charged, self._charge()
+        if fault < 0.19:
+            self.repeated[key] += self.charged - before
         if fault < 0.16:
             return completion({}, choices=[], usage=usage)
         if fault < 0.19:
@@ -93,10 +104,11 @@ class Till:
         return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def open_attempts(world: World) -> set[tuple[str, int, int]]:
+def booked(world: World) -> float:
+    """Dollars of all attempts, as the store has them while they run."""
     if not (world.folder / "results" / "runs").exists():
-        return set()
-    return {(item.task_id, item.trial, item.attempt) for item in world.attempts() if item.outcome is None}
+        return 0.0
+    return sum(item.cost_usd or 0.0 for item in world.attempts())
 
 
 def results(world: World) -> dict[str, Any]:
@@ -104,11 +116,10 @@ def results(world: World) -> dict[str, Any]:
     return total
 
 
-def kill_while_all_wait(world: World, till: Till, key: str, after: int) -> None:
-    """Plays the run in two processes that start together and kills the one that holds it, while each of its trials
-    waits for an answer.
+def kill_while_answers_wait(world: World, till: Till, key: str, after: int) -> None:
+    """Plays the run in two processes that start together, and kills the one that holds it once it waits for answers and
+    has written down what it paid.
     """
-    earlier = open_attempts(world)
     keys = [f"{key}-one", f"{key}-two"]
     till.most |= dict.fromkeys(keys, after)
     with (
@@ -117,18 +128,17 @@ def kill_while_all_wait(world: World, till: Till, key: str, after: int) -> None:
     ):
         until(lambda: one.poll() is not None or two.poll() is not None, "one is refused or both have ended")
         refused, holder = (one, two) if one.poll() is not None else (two, one)
-        refused_key, held_key = (keys[0], keys[1]) if refused is one else (keys[1], keys[0])
+        refused_key, held_key = keys if refused is one else reversed(keys)
         assert (refused.returncode, till.answers[refused_key]) == (Exit.HELD, 0)
 
-        def all_wait() -> bool:
-            waiting = till.waiting[held_key]
-            return holder.poll() is not None or (
-                till.answers[held_key] >= after and waiting > 0 and waiting == len(open_attempts(world) - earlier)
-            )
+        def waits() -> bool:
+            held = till.answers[held_key] >= after and till.waiting[held_key] > 0
+            return holder.poll() is not None or (held and booked(world) >= till.to_book(held_key) - 1e-9)
 
-        until(all_wait, "every trial waits for an answer, or the run ends")
+        until(waits, "what was paid is written down, or the run ends")
         holder.kill()
         holder.wait(DEADLINE_S)
+    till.lost = till.charged - booked(world)
     till.waiting.clear()
 
 
@@ -148,12 +158,16 @@ def test_what_was_charged_is_what_results_print_and_the_cap_holds(
         stub = {**endpoint, "prices": prices, "credentials": {"env": "STUB_KEY"}}
         world.write_run({"stub": stub}, trials=TRIALS // 4, budget={"maxUsd": cap}, limits={"infraRetries": 1})
         for number in range(chance.randint(1, 3) if SOAK else 1):
-            kill_while_all_wait(world, till, f"round-{number}", after=chance.randint(0, 12))
-            assert (results(world)["cost_usd"] or 0.0) == pytest.approx(till.charged), f"after kill {number}"
+            kill_while_answers_wait(world, till, f"round-{number}", after=chance.randint(0, 12))
+            assert (results(world)["cost_usd"] or 0.0) == pytest.approx(till.charged - till.lost), (
+                f"after kill {number}"
+            )
         ended = world.inline("run", "run.yaml", STUB_KEY="last")
     assert ended.returncode in (Exit.OK, Exit.NOT_SCORED), ended.stderr
     total = results(world)
-    assert total["cost_usd"] == pytest.approx(till.charged)
+    assert total["cost_usd"] == pytest.approx(till.charged - till.lost)
+    assert till.lost + 1e-9 >= 0
+    assert till.lost <= sum(till.repeated.values()) + 1e-9
     assert total["total"] == TRIALS
     assert till.charged <= cap + CONCURRENCY * REPLIES_A_STEP * till.dearest
     unscored = TRIALS - total["passed"] - total["failed"]
