@@ -131,7 +131,9 @@ def test_a_server_on_this_machine_refuses_foreign_hosts_and_origins(
 ) -> None:
     client = toys[server].client
     assert client.get("/health", headers=headers).status_code == status
-    assert client.post("/mcp", json={"id": 1, "method": "ping"}, headers=headers).status_code == status
+    assert (
+        client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers).status_code == status
+    )
     body = {"database_id": "db", "sql_content": ""}
     assert client.post("/api/seed-database", json=body, headers=headers).status_code == status
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import version
 from tests.kit.conftest import ToyServer
 
 from opsgym_api.gym_http import INTERNAL_ERROR_HEADER
+from opsgym_domains.kit.rpc import HANDSHAKE_VERSIONS, MODERN_VERSIONS
 
 
 def code_of(result: dict[str, Any]) -> str:
@@ -133,6 +135,16 @@ def test_a_call_without_a_known_database_or_tool_is_refused_by_name(toy: ToyServ
         (b"{", 400, -32700),
         (b"[]", 400, -32600),
         (b'{"id": 1}', 400, -32600),
+        (b'{"id": 1, "method": "ping"}', 400, -32600),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', 400, -32600),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', 400, -32700),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', 400, -32600),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', 400, -32600),
+        (
+            b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_animals", "arguments": []}}',
+            200,
+            -32602,
+        ),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/fly"}', 200, -32601),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": []}', 200, -32602),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 5}}', 200, -32602),
@@ -141,6 +153,18 @@ def test_a_call_without_a_known_database_or_tool_is_refused_by_name(toy: ToyServ
 def test_broken_messages_get_json_rpc_errors(toy: ToyServer, body: bytes, status: int, code: int) -> None:
     answer = toy.client.post("/mcp", content=body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+def test_an_unknown_protocol_version_is_named(toy: ToyServer) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    answer = toy.client.post("/mcp", json=message, headers={"mcp-protocol-version": "1999-01-01"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("unsupported protocol version '1999-01-01'; supported: 2024")
+
+
+def test_protocol_versions_are_those_of_the_sdk() -> None:
+    assert tuple(version.HANDSHAKE_PROTOCOL_VERSIONS) == HANDSHAKE_VERSIONS
+    assert tuple(version.MODERN_PROTOCOL_VERSIONS) == MODERN_VERSIONS
 
 
 def test_the_published_harness_is_answered_as_it_expects(toy: ToyServer) -> None:

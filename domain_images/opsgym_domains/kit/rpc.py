@@ -25,6 +25,9 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that `initialize` agrees on, oldest first: `mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS`, whose
 package takes longer to import than a trial's calls."""
 
+MODERN_VERSIONS = ("2026-07-28",)
+"""Protocol versions without a handshake: `mcp_types.version.MODERN_PROTOCOL_VERSIONS`."""
+
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
 _JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
@@ -37,6 +40,16 @@ Call = Callable[[str, Mapping[str, Any], Mapping[str, str]], Awaitable[CallResul
 def is_plain(request: Request) -> bool:
     """Whether a request comes from a client that posts plain JSON-RPC."""
     return request.method == "POST" and VERSION_HEADER not in request.headers and not _names_modern_version(request)
+
+
+def unsupported_version(request: Request) -> Response | None:
+    """The refusal of a request whose header names a protocol version that no client has; None for any other."""
+    version = request.headers.get(VERSION_HEADER)
+    known = (*HANDSHAKE_VERSIONS, *MODERN_VERSIONS)
+    if version is None or version in known:
+        return None
+    message = f"unsupported protocol version {version[:40]!r}; supported: {', '.join(known)}"
+    return _error(None, INVALID_REQUEST, message, status=400)
 
 
 def _names_modern_version(request: Request) -> bool:
@@ -65,14 +78,18 @@ class PlainRpc:
         if refusal is not None:
             return refusal
         try:
-            message = json.loads(await request.body())
+            message = json.loads(await request.body(), parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             return _error(None, PARSE_ERROR, "the body is not JSON, or nested too deeply", status=400)
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             return _error(None, INVALID_REQUEST, "expected a JSON-RPC object with a method", status=400)
+        if message.get("jsonrpc") != "2.0":
+            return _error(None, INVALID_REQUEST, 'jsonrpc must be "2.0"', status=400)
+        if isinstance(message.get("id"), bool | float | dict | list):
+            return _error(None, INVALID_REQUEST, "id must be a string or an integer", status=400)
         if "id" not in message:
             return Response(status_code=202)
-        params = message.get("params") or {}
+        params = {} if message.get("params") is None else message["params"]
         if not isinstance(params, dict):
             return _error(message["id"], INVALID_PARAMS, "params must be an object")
         response = await self._dispatch(message["method"], params, request, message["id"])
@@ -92,7 +109,8 @@ class PlainRpc:
         return _error(request_id, METHOD_NOT_FOUND, f"unknown method {method!r}")
 
     async def _call_tool(self, params: dict[str, Any], request: Request, request_id: Any) -> Response:
-        name, arguments = params.get("name"), params.get("arguments") or {}
+        name, arguments = params.get("name"), params.get("arguments")
+        arguments = {} if arguments is None else arguments
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return _error(request_id, INVALID_PARAMS, "tools/call requires a name and an object of arguments")
         result = await self._call(name, arguments, request.headers)
@@ -127,6 +145,11 @@ def _refusal(request: Request) -> Response | None:
 
 def _media_type(text: str) -> str:
     return text.partition(";")[0].strip().lower()
+
+
+def _refuse_constant(name: str) -> None:
+    """JSON has no NaN and no Infinity, which Python's parser accepts."""
+    raise ValueError(name)
 
 
 class _Json(JSONResponse):

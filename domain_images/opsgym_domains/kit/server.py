@@ -35,7 +35,7 @@ from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.errors import DatabaseLost, QueryError, SeedError, ToolError, unfit_text
 from opsgym_domains.kit.fitting import parse_time
 from opsgym_domains.kit.gym import SYSTEM, Gym
-from opsgym_domains.kit.rpc import Call, PlainRpc, is_plain
+from opsgym_domains.kit.rpc import Call, PlainRpc, is_plain, unsupported_version
 from opsgym_domains.kit.sqlite import QueryResult
 from opsgym_domains.kit.standard_clients import StandardClients
 from opsgym_domains.kit.state_difference import BOUNDED, WHOLE
@@ -120,6 +120,9 @@ class GymServer:
     async def mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         """`/mcp`: tools, for plain JSON-RPC clients and standard MCP clients."""
         request = Request(scope, receive)
+        if (refusal := unsupported_version(request)) is not None:
+            await refusal(scope, receive, send)
+            return
         if not is_plain(request):
             await self._standard.handle(scope, receive, send)
             return
