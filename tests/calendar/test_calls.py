@@ -126,3 +126,11 @@ def test_a_deleted_calendar_takes_events_and_rules_along(ann: GymDatabase) -> No
     for table in ("events", "acls", "calendars"):
         assert ann.value(f"SELECT count(*) FROM {table} WHERE calendar_id = 'c-team'") == 0
     assert ann.value("SELECT count(*) FROM attendees") == 0
+
+
+@pytest.mark.parametrize("blank", ["", None])
+def test_a_blank_sync_token_is_none(ann: GymDatabase, blank: str | None) -> None:
+    whole = {"get_calendar_list": {}, "list_acl_rules": {"calendarId": "c-ann"}}
+    for tool, arguments in whole.items():
+        expected = ann.call_with(tool, arguments).data["items"]
+        assert ann.call_with(tool, {**arguments, "syncToken": blank}).data["items"] == expected

@@ -47,7 +47,7 @@ async def list_acl_rules(gym: Gym, calendar_id: str, query: RulesQuery) -> dict[
     calendar = await _own(gym, calendar_id)
     rules = [rule for rule in await _rules(gym, calendar) if query.show_deleted or rule.role != "none"]
     changed = [rule.updated_at for rule in rules if rule.updated_at]
-    if query.sync_token is not None:
+    if query.sync_token:
         since = rules_synced_at(query.sync_token, calendar_id, gym.now())
         rules = [rule for rule in rules if rule.updated_at and _is_later(gym, rule.updated_at, since)]
         changed = [since, *(rule.updated_at for rule in rules if rule.updated_at)]

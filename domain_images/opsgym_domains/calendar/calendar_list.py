@@ -133,7 +133,7 @@ async def _listed(gym: Gym, query: ListQuery) -> Sequence[Calendar]:
         Calendar.calendar_id.in_(await reached_ids(gym)) if gym.is_strict else Calendar.user_id == gym.actor.user_id
     )
     calendars = sorted(await gym.all(Calendar, reached), key=lambda row: row.calendar_id)
-    if query.sync_token is not None:
+    if query.sync_token:
         if query.min_access_role is not None:
             message = "minAccessRole query parameter cannot be specified together with syncToken"
             raise ToolError("INVALID_QUERY", message, "minAccessRole")
@@ -143,7 +143,7 @@ async def _listed(gym: Gym, query: ListQuery) -> Sequence[Calendar]:
 
 
 def _is_shown(item: Mapping[str, Any], query: ListQuery) -> bool:
-    if query.sync_token is None and item["hidden"] and not query.show_hidden:
+    if not query.sync_token and item["hidden"] and not query.show_hidden:
         return False
     return query.min_access_role is None or ROLES.index(item["accessRole"]) >= ROLES.index(query.min_access_role)
 
