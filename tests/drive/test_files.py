@@ -37,7 +37,11 @@ def test_a_new_file_has_its_owner_its_paths_its_text_and_a_change(drive: GymData
     key = file["id"]
     assert len(key) == 26
     assert (file["parents"], file["size"], file["fileExtension"]) == (["f-plans"], str(len(text.encode())), "txt")
-    assert (file["properties"], file["ownedByMe"], file["shared"]) == ({"phase": "one", "app": "x"}, True, False)
+    assert (file["properties"], file["ownedByMe"], file["shared"]) == ({"phase": "one"}, True, False)
+    assert file["appProperties"] == {"app": "x"}
+    listed = drive.call("list_files", q="appProperties has { key='app' and value='x' }").data["files"]
+    assert [one["id"] for one in listed] == [key]
+    assert drive.value(f"SELECT json_extract(app_properties, '$.app') FROM files WHERE id = '{key}'") == "x"
     assert file["md5Checksum"] == row(drive, key)["md5_checksum"]
     assert paths(drive, key) == [(key, 0), ("f-plans", 1)]
     owner = drive.rows(f"SELECT role, type, user_id FROM permissions WHERE file_id = '{key}'")
@@ -47,6 +51,19 @@ def test_a_new_file_has_its_owner_its_paths_its_text_and_a_change(drive: GymData
     change = drive.value("SELECT change_type FROM changes ORDER BY token DESC LIMIT 1")
     assert change == "file_created"
     assert drive.call("get_files", fileId=key, alt="media").data["content"] == text
+
+
+def test_the_end_of_a_permission_is_kept(drive: GymDatabase) -> None:
+    grant = {
+        "role": "reader",
+        "type": "user",
+        "emailAddress": "ben@acme.test",
+        "expirationTime": "2026-09-01T00:00:00Z",
+    }
+    made = drive.call("create_permission", fileId="f-plan", **grant).data
+    assert made["expirationTime"].startswith("2026-09-01T00:00:00")
+    stored = f"SELECT expiration_time FROM permissions WHERE id = '{made['id']}'"
+    assert drive.value(stored).startswith("2026-09-01 00:00:00")
 
 
 def test_a_folder_and_a_shortcut_have_no_content(drive: GymDatabase) -> None:

@@ -21,11 +21,16 @@ def published(path: str) -> Any:
     return json.loads((upstream() / path).read_text(encoding="utf-8"))
 
 
+OF_VERIFIERS = {("files", "app_properties"), ("permissions", "expiration_time")}
+"""Columns that the one public seed lacks and published verifiers read."""
+
+
 def test_tables_columns_and_keys_are_the_published_ones() -> None:
     tables = published("schema/drive.json")["tables"]
     assert list(METADATA.tables) == list(tables)
     for name, table in METADATA.tables.items():
-        assert list(table.columns.keys()) == list(tables[name]["columns"]), name
+        own = [column for column in table.columns.keys() if (name, column) not in OF_VERIFIERS]  # noqa: SIM118
+        assert own == list(tables[name]["columns"]), name
         assert [column.name for column in table.primary_key] == tables[name]["primary_key"], name
 
 

@@ -150,7 +150,7 @@ SEARCHES: dict[str, str] = {
     "properties has { key='phase' and value='two' }": "plan",
     "properties has {key = 'team' and value = 'harbour'}": "plan",
     "properties has { key='phase' and value='one' }": "",
-    "appProperties has { key='team' and value='harbour' }": "plan",
+    "appProperties has { key='team' and value='harbour' }": "",
     "not properties has { key='phase' and value='two' }": without("plan"),
     "'labels/l-sens' in labels": "plan secret doc",
     "'l-hold' in labels": "held",

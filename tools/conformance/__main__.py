@@ -1,4 +1,7 @@
-"""`python -m tools.conformance`: replays recorded calls on our server and reports per tool what came of them."""
+"""`python -m tools.conformance`: replays recorded calls on our server and reports per tool what came of them.
+
+`python -m tools.conformance verifiers` reports what the queries of public verifiers rely on, and which cannot run.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from tools.conformance.published import Published, published_tasks, render_verdi
 from tools.conformance.recordings import Recording
 from tools.conformance.report import render
 from tools.conformance.sessions import Session, read_sessions, render_sessions, replay_session
+from tools.conformance.verifiers import evidence_of, read_verifiers, render_evidence
 
 from opsgym_domains import registry
 
@@ -24,6 +28,9 @@ from opsgym_domains import registry
 def main() -> None:
     """Prints the report, or writes it into a file."""
     parser = argparse.ArgumentParser(prog="python -m tools.conformance", description=__doc__)
+    parser.add_argument(
+        "what", nargs="?", choices=("calls", "verifiers"), default="calls", help="recorded calls, or public verifiers"
+    )
     parser.add_argument("--domain", choices=registry.domains(), default="csm")
     parser.add_argument(
         "--upstream", type=Path, default=os.environ.get("OPSGYM_UPSTREAM"), help="facts of the benchmark"
@@ -33,6 +40,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.upstream is None:
         parser.error("say by --upstream or OPSGYM_UPSTREAM where the facts of the published benchmark are")
+    if options.what == "verifiers":
+        _write(render_evidence([evidence_of(one) for one in read_verifiers(Path(options.upstream))]), options.out)
+        return
     if sessions := read_sessions(Path(options.upstream), options.domain):
         _write(_replayed(options.domain, [s for s in sessions if re.fullmatch(options.only, s.name)]), options.out)
         return

@@ -59,7 +59,7 @@ FACTS = f"""
     UNION ALL SELECT id, 5, 'In the trash since', {_TIME.format("trashed_time")} FROM files WHERE trashed
     UNION ALL SELECT id, 6, 'Size', size_bytes || ' bytes' FROM files WHERE mime_type <> '{FOLDER}'
     UNION ALL SELECT id, 7, 'Description', description FROM files
-    UNION ALL SELECT id, 8, 'Properties', properties FROM files
+    UNION ALL SELECT id, 8, 'Properties', nullif(concat_ws(' ', properties, app_properties), '') FROM files
     UNION ALL SELECT f.id, 9, 'Shortcut to', coalesce(t.name, f.shortcut_target_id)
     FROM files f LEFT JOIN files t ON t.id = f.shortcut_target_id WHERE f.is_shortcut
     UNION ALL SELECT file_id, 10, 'Revisions', count(*)::text FROM revisions GROUP BY file_id

@@ -44,8 +44,10 @@ async def update_files(
     file = await reach(gym, file_id, "writer" if set(given) - _QUIET or properties or app_properties else "reader")
     if "name" in given and not given["name"].strip():
         raise ToolError("NAME_REQUIRED", "a file needs a name", "name")
-    if properties is not None or app_properties is not None:
-        given["properties"] = _properties(file, {**(properties or {}), **(app_properties or {})})
+    if properties is not None:
+        given["properties"] = _properties(file.properties, properties)
+    if app_properties is not None:
+        given["app_properties"] = _properties(file.app_properties, app_properties)
     if add_parents or remove_parents:
         await _move(gym, file, _ids(add_parents), _ids(remove_parents))
     if trashed is not None and trashed is not bool(file.trashed):
@@ -60,9 +62,9 @@ async def update_files(
 _FIELDS = frozenset({"name", "description", "mime_type", "starred"})
 
 
-def _properties(file: File, given: Mapping[str, Any]) -> str | None:
+def _properties(before: str | None, given: Mapping[str, Any]) -> str | None:
     """The properties after a change, in which null removes one."""
-    present = {**loaded(file.properties, {}), **properties_of({k: v for k, v in given.items() if v is not None})}
+    present = {**loaded(before, {}), **properties_of({k: v for k, v in given.items() if v is not None})}
     return dumped({key: value for key, value in present.items() if given.get(key, "") is not None})
 
 

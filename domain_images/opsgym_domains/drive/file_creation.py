@@ -82,7 +82,8 @@ async def copy_files(
         raise ToolError("NOT_COPYABLE", "a folder cannot be copied; create one and copy its files", "fileId")
     await refuse_download(gym, source)
     where = await (place(gym, parents) if parents else _beside(gym, source))
-    given = _given({"description": source.description, "properties": source.properties, **fields})
+    of_source = {name: getattr(source, name) for name in ("description", "properties", "app_properties")}
+    given = _given({**of_source, **fields})
     mime_type = given.pop("mime_type", source.mime_type)
     copied = ("size_bytes", "md5_checksum", "sha1_checksum", "quota_bytes_used")
     sizes = {column: getattr(source, column) for column in copied}
@@ -133,10 +134,9 @@ async def _beside(gym: Gym, file: File) -> Place:
 
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that are columns; properties of both kinds are kept as one."""
-    properties = {**_pairs(fields.get("properties")), **_pairs(fields.get("app_properties"))}
+    """Arguments that are columns."""
     columns = {name: value for name, value in fields.items() if name in _COLUMNS and value is not None}
-    return columns | {"properties": dumped(properties)}
+    return columns | {name: dumped(_pairs(fields.get(name))) for name in ("properties", "app_properties")}
 
 
 def _pairs(value: Any) -> Mapping[str, str]:

@@ -25,6 +25,7 @@ from opsgym_domains.drive.tables import DriveMembership, File, Group, Permission
 from opsgym_domains.drive.toolbox import tool
 from opsgym_domains.drive.tree import Place, relink
 from opsgym_domains.kit.errors import ToolError
+from opsgym_domains.kit.fitting import parse_time
 from opsgym_domains.kit.gym import Gym
 
 Held = Permission | DriveMembership
@@ -39,7 +40,7 @@ DRIVE_PAGE = 100
         **WORDS,
         "transferOwnership": "Must be true for the role owner: the present owner becomes a writer",
         "moveToNewOwnersRoot": "For the role owner: whether the file moves to the top level of the new owner",
-        "expirationTime": "Has no effect: permissions do not expire",
+        "expirationTime": "Kept with a permission on a file; permissions do not end by themselves",
         "pendingOwner": "Has no effect",
     },
 )
@@ -52,6 +53,7 @@ async def create_permission(
     domain: str | None = None,
     transfer_ownership: bool = False,
     use_domain_admin_access: bool = False,
+    expiration_time: str | None = None,
     **fields: Any,
 ) -> Resource:
     """Share a file, a folder or a shared drive: give a user, a group, a domain or everybody a role.
@@ -64,6 +66,7 @@ async def create_permission(
     settings = {name: fields[name] for name in ("allow_file_discovery", "view") if name in fields}
     if type in ("user", "group"):
         settings.pop("allow_file_discovery", None)
+    expires = {"expiration_time": parse_time(expiration_time, "expirationTime")} if expiration_time else {}
     if await gym.get(SharedDrive, file_id) is not None:
         drive = await share_drive(gym, file_id, admin=use_domain_admin_access)
         return await _shown(gym, await grant_on_drive(gym, drive, role, to, **settings), None)
@@ -75,7 +78,7 @@ async def create_permission(
             await relink(gym, file)
         return await _shown(gym, permission, file_id)
     file = await share_file(gym, file_id, role)
-    return await _shown(gym, await grant_on_file(gym, file, role, to, **settings), file_id)
+    return await _shown(gym, await grant_on_file(gym, file, role, to, **settings, **expires), file_id)
 
 
 @tool(removes=Permission, words=WORDS)

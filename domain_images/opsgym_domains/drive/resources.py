@@ -120,6 +120,7 @@ def _file(
         "trashedTime": stamp(file.trashed_time),
         "parents": parents_of(file) or None,
         "properties": loaded(file.properties, {}) or None,
+        "appProperties": loaded(file.app_properties, {}) or None,
         "spaces": [file.space or "drive"],
         "version": str(file.version or 1),
         "webContentLink": file.web_content_link,
@@ -266,6 +267,7 @@ def _permission(
         "allowFileDiscovery": row.allow_file_discovery if isinstance(row, Permission) else None,
         "deleted": bool(row.deleted) if isinstance(row, Permission) else False,
         "view": row.view if isinstance(row, Permission) else None,
+        "expirationTime": stamp(row.expiration_time) if isinstance(row, Permission) else None,
         "permissionDetails": [present(detail)],
     }
     return present(resource)

@@ -167,7 +167,7 @@ def _other(condition: Condition, user: Principal) -> Found:
     if term == "visibility":
         return _same(_visible_as(str(value)), condition, value=True)
     if isinstance(value, tuple):
-        return _has_property(*value)
+        return _has_property(_PROPERTIES[term], *value)
     if term.startswith(FIELDS):
         return _field(condition)
     return _in_root(user) if term == "parents" else _has_label(str(value))
@@ -312,8 +312,11 @@ _VALUES: Mapping[type, Any] = {
 """Value of a label by the type of what it is compared with."""
 
 
-def _has_property(key: str, value: str) -> Found:
-    return func.drive_property(File.properties, key) == value
+_PROPERTIES: Mapping[str, Any] = {"properties": File.properties, "appProperties": File.app_properties}
+
+
+def _has_property(properties: Any, key: str, value: str) -> Found:
+    return func.drive_property(properties, key) == value
 
 
 def _visible_as(name: str) -> Found:

@@ -282,6 +282,7 @@ class File(TimedRow):
     sha1_checksum: Mapped[str | None]
     quota_bytes_used: Mapped[int | None]
     description: Mapped[str | None] = says("Short description of the file")
+    app_properties: Mapped[Json | None] = says("Properties of the app: texts by key")
 
 
 class Revision(TimedRow):
@@ -356,6 +357,7 @@ class Permission(TimedRow):
     inherited_from: Mapped[str | None]
     created_time: Mapped[datetime | None]
     updated_time: Mapped[datetime | None]
+    expiration_time: Mapped[datetime | None] = says("When the permission ends")
 
 
 class Comment(TimedRow):

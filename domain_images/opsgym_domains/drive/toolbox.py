@@ -55,7 +55,7 @@ _FILES = {
     "parents": "Folder of the file: one folder id, the id of a shared drive, or root",
     "addParents": "Folder to which the file moves (folder id)",
     "removeParents": "Folders that the file leaves (folder ids, separated by commas)",
-    "appProperties": "Properties: texts by key; kept together with properties",
+    "appProperties": "Properties of the app: texts by key; null removes one",
     "mimeType": "MIME type",
     "properties": "Properties: texts by key; null removes one",
     "permissions": "Permissions of the new file besides the owner's, each with role, type and emailAddress or domain",
