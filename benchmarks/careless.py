@@ -23,7 +23,7 @@ from benchmarks.gym import Gym, serving
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains.kit.tools import Tool
 from opsgym_runner.verification.looked_up import ToolCallResult
-from opsgym_suites.__main__ import DOMAINS
+from opsgym_suites.__main__ import all_authored
 from opsgym_suites.kit.authoring_rules import AuthoredTask
 from opsgym_suites.kit.suite import Suite
 
@@ -262,7 +262,7 @@ def _rate(played: Counter[tuple[str, bool]], agent: str) -> str:
 
 def _play_suite(suite: str, part: tuple[int, int], outcomes: Path | None) -> Counter[tuple[str, bool]]:
     """Numbers of episodes by agent and by whether they passed."""
-    ((domain, written),) = ((domain, one) for domain in DOMAINS for one in domain.suites if one.name == suite)
+    ((domain, written),) = ((domain, one) for domain in all_authored() for one in domain.suites if one.name == suite)
     number, parts = part
     known = _read(outcomes)
     counts: Counter[tuple[str, bool]] = Counter()

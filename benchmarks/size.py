@@ -13,7 +13,7 @@ from pathlib import Path
 
 from opsgym_domains import registry
 from opsgym_domains.data_files import read_data
-from opsgym_suites.__main__ import DOMAINS as AUTHORED
+from opsgym_suites.__main__ import all_authored
 
 KINDS = {
     "tables and words": ("tables.py", "enums.py", "words.py"),
@@ -63,7 +63,7 @@ def _authoring(domain: str) -> dict[str, str]:
     )
     rows = [
         line
-        for authored in AUTHORED
+        for authored in all_authored()
         if authored.domain == domain
         for suite in authored.suites
         for line in read_data(f"opsgym_domains.{domain}", f"{suite.name}.jsonl").splitlines()

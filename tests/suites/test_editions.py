@@ -74,7 +74,7 @@ class Checkout:
 
     @property
     def problems(self) -> list[str]:
-        return list(self.files.problems(self.suites))
+        return [*self.files.problems(self.suites), *self.files.idle_lines(self.suites)]
 
 
 @pytest.fixture

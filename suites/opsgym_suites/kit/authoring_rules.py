@@ -31,14 +31,13 @@ _CITED_RULE = re.compile(r"(?<![\w-])(?:[A-Z]+-)?[A-Z]{2,3}-\d{1,2}\b")
 
 
 @dataclass(frozen=True)
-class AuthoredTask:
-    """A task of a suite with the draft that it was written as."""
+class SuiteTask:
+    """A task of a suite with the domains that it is of."""
 
     domains: Mapping[str, Domain]
     """Domains of its gym servers, by server."""
     task: Task
     """The row, with the policy's text in its system prompt."""
-    draft: Draft
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -79,10 +78,17 @@ class AuthoredTask:
         }
 
 
+@dataclass(frozen=True)
+class AuthoredTask(SuiteTask):
+    """A task of a suite with the draft that it was written as."""
+
+    draft: Draft
+
+
 def violations(tasks: Sequence[AuthoredTask]) -> list[str]:
     """Every violated rule, as `task id: problem`."""
     by_task = [f"{task.task.task_id}: {problem}" for task in tasks for rule in TASK_RULES for problem in rule(task)]
-    return [*by_task, *_duplicates(tasks)]
+    return [*by_task, *duplicates([facts(task) for task in tasks])]
 
 
 # --- rules of one task ---------------------------------------------------------------------------------------------
@@ -236,18 +242,25 @@ TASK_RULES: tuple[Callable[[AuthoredTask], Iterable[str]], ...] = (
 # --- rules of all tasks together -----------------------------------------------------------------------------------
 
 
-def _duplicates(tasks: Sequence[AuthoredTask]) -> Iterator[str]:
-    """Tasks that share an id, a prompt (in any order of words) or, if feasible, the writes of the solution."""
-    keys: tuple[tuple[str, Callable[[AuthoredTask], str | None]], ...] = (
-        ("id", lambda task: task.task.task_id),
-        ("user prompt", lambda task: " ".join(sorted(re.findall(r"[a-z]{4,}", task.draft.prompt.lower())))),
-        ("reference solution", _solution),
-    )
-    for name, key in keys:
-        counts = Counter(map(key, tasks))
-        for task in tasks:
-            if (value := key(task)) is not None and counts[value] > 1:
-                yield f"{task.task.task_id}: another task has the same {name}"
+FACTS = ("id", "user prompt", "reference solution")
+"""What no two tasks have in common."""
+
+
+def facts(authored: AuthoredTask) -> tuple[str | None, ...]:
+    """A task's `FACTS`: its id, the words of its prompt in any order, the writes of its solution if it is feasible."""
+    words = " ".join(sorted(re.findall(r"[a-z]{4,}", authored.draft.prompt.lower())))
+    return authored.task.task_id, words, _solution(authored)
+
+
+def duplicates(tasks: Sequence[Sequence[str | None]]) -> Iterator[str]:
+    """Tasks that share a fact with another one, from the `facts` of all."""
+    for place, name in enumerate(FACTS):
+        counts = Counter(task[place] for task in tasks)
+        yield from (
+            f"{task[0]}: another task has the same {name}"
+            for task in tasks
+            if task[place] is not None and counts[task[place]] > 1
+        )
 
 
 def _solution(authored: AuthoredTask) -> str | None:

@@ -18,7 +18,7 @@ from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains import registry
 from opsgym_domains.difficulty import Band
 from opsgym_domains.registry import WHOLE
-from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.authoring_rules import SuiteTask
 from opsgym_suites.kit.difficulty_table import band_of
 from opsgym_suites.kit.structure import structure_of
 
@@ -39,7 +39,7 @@ class Section:
     """Tasks that are counted together."""
 
     name: str
-    tasks: Sequence[AuthoredTask]
+    tasks: Sequence[SuiteTask]
 
     @property
     def row(self) -> dict[str, str]:
@@ -70,9 +70,7 @@ def conditions(verifier: Verifier) -> int:
     return len(required) + expected.nothing_else
 
 
-def with_card(
-    page: str, domains: Mapping[str, Sequence[AuthoredTask]], selections: Mapping[str, Collection[str]]
-) -> str:
+def with_card(page: str, domains: Mapping[str, Sequence[SuiteTask]], selections: Mapping[str, Collection[str]]) -> str:
     """A page with the card in the place that it marks.
 
     Args:
@@ -84,7 +82,7 @@ def with_card(
     return _PLACE.sub(lambda _place: card, page)
 
 
-def _lines(domains: Mapping[str, Sequence[AuthoredTask]], selections: Mapping[str, Collection[str]]) -> Iterator[str]:
+def _lines(domains: Mapping[str, Sequence[SuiteTask]], selections: Mapping[str, Collection[str]]) -> Iterator[str]:
     sections = [Section(name, domains[name]) for name in sorted(domains)]
     whole = Section("all", [task for section in sections for task in section.tasks])
     columns = list(whole.row)

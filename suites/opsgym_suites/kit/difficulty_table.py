@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from opsgym_domains.difficulty import UPPER_BOUNDS, Band, difficulty_of
-from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.authoring_rules import SuiteTask
 
 _PLACE = re.compile(r"(?<=<!-- difficulty -->\n).*(?=<!-- /difficulty -->)", re.DOTALL)
 
 
-def with_table(page: str, suites: Mapping[str, Sequence[AuthoredTask]]) -> str:
+def with_table(page: str, suites: Mapping[str, Sequence[SuiteTask]]) -> str:
     """A page with the table in the place that it marks.
 
     Args:
@@ -24,7 +24,7 @@ def with_table(page: str, suites: Mapping[str, Sequence[AuthoredTask]]) -> str:
     return _PLACE.sub(lambda _place: table, page)
 
 
-def _rows(suites: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
+def _rows(suites: Mapping[str, Sequence[SuiteTask]]) -> Iterator[str]:
     yield f"| band | points | {' | '.join(f'`{name}`' for name in suites)} |"
     yield f"| --- | --- |{' --- |' * len(suites)}"
     counts = [Counter(map(band_of, tasks)) for tasks in suites.values()]
@@ -32,7 +32,7 @@ def _rows(suites: Mapping[str, Sequence[AuthoredTask]]) -> Iterator[str]:
         yield f"| {band} | {points} | {' | '.join(str(count[band]) for count in counts)} |"
 
 
-def band_of(authored: AuthoredTask) -> Band | None:
+def band_of(authored: SuiteTask) -> Band | None:
     """The band of a task; None if its difficulty cannot be estimated."""
     difficulty = difficulty_of(authored.task, authored.tools)
     return None if difficulty is None else difficulty.band

@@ -67,10 +67,10 @@ class EditionFiles:
         return {suite: changes(self.listing(suite), self.rows(suite), rows) for suite, rows in now.items()}
 
     def problems(self, now: Mapping[str, SuiteRows]) -> Iterator[str]:
-        """What must not be as it is: damaged files, changes without a reason, reasons without a change.
+        """What must not be as it is in some suites: damaged files, changes without a reason.
 
         Args:
-            now: The suites as they are built.
+            now: Suites as they are built.
         """
         if not self.newest:
             return
@@ -82,6 +82,16 @@ class EditionFiles:
                 yield f"{suite}@{self.newest}: rows and list do not fit together; restore both from the history"
             else:
                 yield from refusals(self.newest, differing[suite], self.opened, reasons, pinned, rows)
+
+    def idle_lines(self, now: Mapping[str, SuiteRows]) -> Iterator[str]:
+        """Lines of the open edition's file that give no reason, or one for what did not change.
+
+        Args:
+            now: All suites.
+        """
+        if not self.newest:
+            return
+        reasons, differing = self.given(), self.changed(now)
         place = f"suites/editions/{self.opened}.txt"
         made = {(change.kind, change.task_id) for of_suite in differing.values() for change in of_suite}
         yield from (f"{place}: {line!r} is not `corrected TASK: WHY` or `removed TASK: WHY`" for line in reasons.faults)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from opsgym_domains.difficulty import Difficulty, difficulty_of
 from opsgym_domains.registry import SELECTIONS
-from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.authoring_rules import SuiteTask
 
 EVERY = 10
 """Of so many tasks, the mini suite has one."""
@@ -36,7 +36,7 @@ class Candidate:
         return hashlib.sha256(self.task_id.encode()).hexdigest()
 
 
-def selections(tasks: Sequence[AuthoredTask]) -> Mapping[str, Sequence[str]]:
+def selections(tasks: Sequence[SuiteTask]) -> Mapping[str, Sequence[str]]:
     """The ids of each selection in the order of the tasks, by the suite's name.
 
     Args:

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from opsgym_api.tasks.task import ToolCall
-from opsgym_suites.kit.authoring_rules import AuthoredTask
+from opsgym_suites.kit.authoring_rules import SuiteTask
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Structure:
     """Whether the task can be done."""
 
 
-def structure_of(authored: AuthoredTask) -> Structure:
+def structure_of(authored: SuiteTask) -> Structure:
     """The structure of a task; two tasks with the same one differ in names and figures, or in one argument."""
     task = authored.task
     calls = [*(task.gold_actions or [])]
