@@ -139,9 +139,8 @@ class Store:
     def build_tables(self) -> bool:
         """Builds selections and tables if a suite has changed; whether they are current now."""
         entries = {name: self.cache.fresh(name, self._sources(name)) for name in NAMES}
-        places = [PAGE, CARD, *SELECTED.glob("*.zst"), *(SELECTED / FOLDER).glob("*")]
-        pages = [text_digest(place) for place in sorted(places)]
-        sources = hashlib.sha256(repr([*(entry and entry.sources for entry in entries.values()), pages]).encode())
+        pinned = [text_digest(file) for file in sorted((SELECTED / FOLDER).glob("*"))]
+        sources = hashlib.sha256(repr([*(entry and entry.sources for entry in entries.values()), pinned]).encode())
         if self.cache.fresh(TABLES, sources.hexdigest()):
             return True
         broken = [*duplicates([fact for entry in entries.values() if entry for fact in entry.facts])]
