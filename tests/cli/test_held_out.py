@@ -100,7 +100,7 @@ def test_scores_are_read_without_the_seed_and_the_suite_is_named(world: World) -
     report = world.inline("report", "demo", "--out", "report", **SECRET)
     assert report.returncode == 0, report.stderr
     page = read_report(world.folder / "report")
-    assert page.page.run.suite == f"{SUITE}@held-out"
+    assert page.page.run.suite == f"{SUITE}@next, held out"
     details = [page.detail(row) for row in range(4)]
     assert all(not detail.transcript and not detail.texts for detail in details)
     texts = held_out_texts()

@@ -95,7 +95,7 @@ def text_digest(file: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Sources in a folder: what is generated is no source, except pinned editions."""
+    """Sources in a folder: generated data do not count, pinned editions do."""
     for file in folder.rglob("*"):
         if file.is_file() and "__pycache__" not in file.parts and (file.parent.name != "data"):
             yield file
