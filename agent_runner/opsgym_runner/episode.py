@@ -180,7 +180,7 @@ async def run_episode(
         result, message = await _run_agent(agent.orchestrator, session, models, job)
         _require_all_days(session, result, job)
         events.close()
-        trajectory = Trajectory(session.calls, result.answer, session.day_answers)
+        trajectory = Trajectory(session.calls, result.answer, session.day_answers, session.day_differences)
         if message:
             context.transcript.note(message)
         with context.journal.phase("verify_s"), span("verify") as verify_span:

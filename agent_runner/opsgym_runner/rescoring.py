@@ -36,7 +36,8 @@ from opsgym_runner.verification.looked_up import ToolCallResult
 from opsgym_runner.verification.verifiers import Trajectory, verify
 
 JUDGED = "response_check"
-"""Verifier type whose recorded verdict is reused: a judge model gave it on an answer that has not changed."""
+"""Verifier type whose recorded verdict is reused: a judge model gave it on an answer that has not changed. So is the
+verdict of a `state_difference` of a day before the last one, whose state was not saved."""
 
 
 @dataclass(frozen=True)
@@ -177,19 +178,21 @@ def _judged_differences(saved: SavedTrial, task: Task) -> dict[str, StateDiffere
 
 
 def _recorded_verdicts(saved: SavedTrial, task: Task) -> dict[int, VerifierResult]:
-    """Recorded results of judge verifiers, by the verifier's index in the new row.
+    """Recorded results of judge verifiers, and of those of earlier days, by the verifier's index in the new row.
 
     Raises:
-        NotScored: A judge verifier is not in the row that ran.
+        NotScored: Such a verifier is not in the row that ran.
     """
     recorded = [_question(verifier) for verifier in saved.task.verifiers]
     verdicts: dict[int, VerifierResult] = {}
     for index, verifier in enumerate(task.verifiers):
-        if verifier.verifier_type != JUDGED:
+        is_of_day = verifier.verifier_type == "state_difference" and task.day_of(verifier) is not None
+        if verifier.verifier_type != JUDGED and not is_of_day:
             continue
         if _question(verifier) not in recorded:
             name = verifier.name or "unnamed"
-            message = f"verifiers[{index}] ({name}): {JUDGED} differs from the run's, and rescoring calls no judge"
+            why = "the states of earlier days were not saved" if is_of_day else "rescoring calls no judge"
+            message = f"verifiers[{index}] ({name}): {verifier.verifier_type} differs from the run's, and {why}"
             raise config_error(ConfigReason.UNSUPPORTED, message)
         result = saved.record.verifiers[recorded.index(_question(verifier))]
         verdicts[index] = replace(result, index=index, name=verifier.name, category=verifier.category.value)

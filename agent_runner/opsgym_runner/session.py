@@ -13,6 +13,7 @@ from typing import Any
 
 from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_api.records.outcomes import ConfigReason, FailReason, FinishReason, InfraReason
+from opsgym_api.records.state_difference import StateDifference
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
@@ -33,6 +34,7 @@ from opsgym_runner.start_gate import require_open
 from opsgym_runner.tracing.spans import TOOL_ERROR, UNKNOWN_TOOL, tool_attributes, tool_content
 from opsgym_runner.tracing.tracer import span
 from opsgym_runner.verification.looked_up import ToolCallResult
+from opsgym_runner.verification.verifiers import whole_differences
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ class EpisodeSession:
         self._notices = Notices()
         self.day_answers: list[str] = []
         """The agent's answers on the days that it has ended."""
+        self.day_differences: list[Mapping[str, StateDifference]] = []
+        """Whole state differences at the ends of these days, by gym server."""
         limit = job.limits.task_timeout_seconds if job.agent.time_limit == "enforced" else None
         self.clock = AgentClock(limit)
         """Clock of the task's time limit; the agent's loop runs inside its timeout."""
@@ -184,8 +188,10 @@ class EpisodeSession:
         """
         if not self.days_left:
             return None
-        day = self._job.task.days[len(self.day_answers)]
+        task, number = self._job.task, len(self.day_answers) + 1
+        day = task.days[number - 1]
         with self.clock.stopped():
+            self.day_differences.append(await whole_differences(task, self._episode_tools.gyms, number))
             await self._events.begin_day(day.begins_at, self._context.journal.steps)
         self.day_answers.append(answer)
         self._context.transcript.day = len(self.day_answers) + 1

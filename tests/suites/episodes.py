@@ -24,7 +24,7 @@ from opsgym_runner.gyms.client import GymClient, http_client
 from opsgym_runner.recording.transcript import TranscriptRecorder
 from opsgym_runner.scenario.events import ScenarioEvents
 from opsgym_runner.verification.looked_up import ToolCallResult
-from opsgym_runner.verification.verifiers import Trajectory, verify
+from opsgym_runner.verification.verifiers import Trajectory, verify, whole_differences
 
 AT_ONCE = 6
 """Databases in use at the same time; the server's Postgres has connections for more."""
@@ -117,9 +117,9 @@ async def _play_all(urls: Mapping[str, str], task: Task, plays: Sequence[Play]) 
 
 async def _play(http: httpx.AsyncClient, urls: Mapping[str, str], task: Task, play: Play) -> Ending:
     async with databases(http, urls, task) as gyms:
-        calls, happened = await carry_out(gyms, task, play)
+        calls, happened, day_differences = await carry_out(gyms, task, play)
         differences = {name: await _difference(gym) for name, gym in gyms.items()}
-        trajectory = Trajectory(calls, play.answer, _day_answers(task, play))
+        trajectory = Trajectory(calls, play.answer, _day_answers(task, play), day_differences)
         results = await verify(task, gyms, trajectory, differences=differences)
         return Ending(play, results, calls, happened, differences)
 
@@ -132,15 +132,19 @@ async def _difference(gym: GymClient) -> StateDifference:
 
 async def carry_out(
     gyms: Mapping[str, GymClient], task: Task, play: Play
-) -> tuple[Sequence[ToolCallResult], Sequence[str]]:
-    """Plays days, calls and events on databases, by gym server; returns the calls with results, and notes of events."""
+) -> tuple[Sequence[ToolCallResult], Sequence[str], Sequence[Mapping[str, StateDifference]]]:
+    """Plays days, calls and events on databases, by gym server; returns the calls with results, notes of events, and
+    the differences at the ends of the days before the last one.
+    """
     results: list[ToolCallResult] = []
+    day_differences: list[Mapping[str, StateDifference]] = []
     notes = _Notes(task.task_id)
     events = ScenarioEvents(task, gyms, notes)
     step = 0
     for day in range(1, len(task.days) + 2):
         if day > 1:
             step += 1  # the answer of the day before
+            day_differences.append(await whole_differences(task, gyms, day - 1))
             await events.begin_day(task.days[day - 2].begins_at, step)
         await events.apply_due(step)
         for call in (call for call in play.calls if (call.day or 1) == day):
@@ -152,7 +156,7 @@ async def carry_out(
             await events.apply_due(step)
             results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name))
     events.close()
-    return results, notes.texts
+    return results, notes.texts, day_differences
 
 
 def _day_answers(task: Task, play: Play) -> list[str]:

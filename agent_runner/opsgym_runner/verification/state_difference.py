@@ -84,12 +84,17 @@ class _Solution:
         return [slot for slot in self.slots if slot not in self.met and not slot.row.optional]
 
 
-def judge_difference(expected: Mapping[int, ExpectedDifference], difference: StateDifference) -> dict[int, Findings]:
-    """Judges all `state_difference` verifiers of one gym together.
+def judge_difference(
+    expected: Mapping[int, ExpectedDifference],
+    difference: StateDifference,
+    others: Iterable[ExpectedDifference] = (),
+) -> dict[int, Findings]:
+    """Judges all `state_difference` verifiers of one gym and one day together.
 
     Args:
         expected: Their configurations, by the verifier's position in the task row.
         difference: The gym's whole difference.
+        others: Configurations of other days; what they ignore is ignored.
 
     Returns:
         What is wrong, by the verifier's position; empty findings mean that it passes.
@@ -97,13 +102,18 @@ def judge_difference(expected: Mapping[int, ExpectedDifference], difference: Sta
     Raises:
         TooManyAssignmentsError: There are too many combinations to find the best one.
     """
-    return _Judgement(expected, difference).findings()
+    return _Judgement(expected, difference, others).findings()
 
 
 class _Judgement:
-    def __init__(self, expected: Mapping[int, ExpectedDifference], difference: StateDifference) -> None:
+    def __init__(
+        self,
+        expected: Mapping[int, ExpectedDifference],
+        difference: StateDifference,
+        others: Iterable[ExpectedDifference],
+    ) -> None:
         self._expected = expected
-        self._ignored = _ignored_columns(expected.values())
+        self._ignored = _ignored_columns([*expected.values(), *others])
         judged = [table for table in difference.tables if "*" not in self._ignored.get(table.table, ())]
         self._rows = [_Actual(table.table, row) for table in judged for row in table.rows]
         self._by_kind: dict[tuple[str, str], list[_Actual]] = {}

@@ -6,6 +6,7 @@ states what the published harness would have decided.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from opsgym_api.records.attempt import VerifierResult
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_api.tasks.task import Task
-from opsgym_api.tasks.verifiers import Verifier
+from opsgym_api.tasks.verifiers import ForbiddenCall, Verifier
 from opsgym_runner.errors import NotScored, config_error
 from opsgym_runner.gyms.client import GymClient, QueryRefusedError
 from opsgym_runner.verification.comparison import holds, published_holds
@@ -38,6 +39,8 @@ class Trajectory:
     """The agent's final answer."""
     day_answers: Sequence[str] = ()
     """Its answers on the days before the last one that it reached."""
+    day_differences: Sequence[Mapping[str, StateDifference]] = ()
+    """Whole state differences at the ends of these days, by gym server; see `whole_differences`."""
 
     def answer_on(self, day: int | None) -> str:
         """The answer of a day, counted from 1; None for the last one. Empty if the agent did not reach it."""
@@ -79,29 +82,35 @@ async def verify(
     """
     if differences is None:
         differences = await whole_differences(task, gyms)
-    findings = {
-        index: judged for gym, whole in differences.items() for index, judged in _findings(task, gym, whole).items()
-    }
+    findings = {index: judged for gym in gyms for index, judged in _of_days_not_reached(task, gym).items()}
+    for day, by_gym in [*enumerate(trajectory.day_differences, start=1), (None, differences)]:
+        findings |= {
+            i: judged for gym, whole in by_gym.items() for i, judged in _findings(task, gym, whole, day).items()
+        }
     writing = await _writing_tools(task, gyms)
+    of_calls = {"looked_up": _looked_up, "never_called": _never_called}
     return [
         _state_difference(index, verifier, findings[index])
         if index in findings
-        else _looked_up(index, verifier, trajectory, writing)
-        if verifier.verifier_type == "looked_up"
+        else of_calls[verifier.verifier_type](index, verifier, trajectory, writing)
+        if verifier.verifier_type in of_calls
         else await _execute(index, verifier, gyms, trajectory, judge)
         for index, verifier in enumerate(task.verifiers)
     ]
 
 
-async def whole_differences(task: Task, gyms: Mapping[str, GymClient]) -> dict[str, StateDifference]:
-    """Whole state difference of each gym that has `state_difference` verifiers: one request for all of a gym's.
+async def whole_differences(
+    task: Task, gyms: Mapping[str, GymClient], day: int | None = None
+) -> dict[str, StateDifference]:
+    """Whole state difference of each gym that has `state_difference` verifiers of the day that ends, or of the end: one
+    request for all of a gym's.
 
     Raises:
         NotScored: A gym is lost, or cannot compute its whole difference.
     """
     differences: dict[str, StateDifference] = {}
     for name, gym in gyms.items():
-        verifiers = task.state_differences(name)
+        verifiers = task.state_differences(name, day)
         if not verifiers:
             continue
         difference = await gym.state_difference(whole=True)
@@ -117,31 +126,43 @@ async def whole_differences(task: Task, gyms: Mapping[str, GymClient]) -> dict[s
 
 
 async def _writing_tools(task: Task, gyms: Mapping[str, GymClient]) -> dict[str, Collection[str]]:
-    """Tools that write, by gym server, of the gym servers with a `looked_up` verifier of `writes`.
+    """Tools that write, by gym server, of the gym servers with a `looked_up` or `never_called` verifier of `writes`.
 
     Raises:
         NotScored: A gym is lost, or does not say what its tools do.
     """
     labels: dict[str, str] = {}
     for index, verifier in enumerate(task.verifiers):
-        if verifier.verifier_type == "looked_up" and verifier.looked_up.writes:
+        if (verifier.verifier_type == "looked_up" and verifier.looked_up.writes) or (
+            verifier.verifier_type == "never_called" and verifier.never_called.writes
+        ):
             labels |= dict.fromkeys([verifier.gym_name] if verifier.gym_name else gyms, _label(index, verifier))
     writing: dict[str, Collection[str]] = {}
     for name, label in labels.items():
         tools = await gyms[name].writing_tools()
         if tools is None:
-            advice = "name them in writing_tools instead of writes, or serve it with opsgym"
+            advice = "name them instead of writes, or serve it with opsgym"
             problem = f"gym {name} does not say which tools write, as published servers do not; {advice}"
             raise config_error(ConfigReason.UNSUPPORTED, f"{label}: {problem}")
         writing[name] = tools
     return writing
 
 
-def _findings(task: Task, gym: str, difference: StateDifference) -> dict[int, Findings]:
-    """What is wrong by each `state_difference` verifier of a gym, by the verifier's position."""
-    verifiers = task.state_differences(gym)
+def _of_days_not_reached(task: Task, gym: str) -> dict[int, Findings]:
+    """Findings of the verifiers of every day, as if the agent had ended none."""
+    return {
+        index: Findings([f"the agent did not end day {day}"], [])
+        for day in range(1, len(task.days) + 1)
+        for index, _verifier in task.state_differences(gym, day)
+    }
+
+
+def _findings(task: Task, gym: str, difference: StateDifference, day: int | None) -> dict[int, Findings]:
+    """What is wrong by each `state_difference` verifier of a gym and a day, by the verifier's position."""
+    verifiers = task.state_differences(gym, day)
     try:
-        return judge_difference({index: verifier.state_difference for index, verifier in verifiers}, difference)
+        others = [one.state_difference for _, one in task.state_differences(gym)]
+        return judge_difference({index: one.state_difference for index, one in verifiers}, difference, others)
     except TooManyAssignmentsError:
         problem = f"too many alternatives and named rows of gym {gym} could serve the same expectations"
         raise config_error(ConfigReason.INVALID_ROW, f"{_label(*verifiers[0])}: {problem}") from None
@@ -273,6 +294,33 @@ def _looked_up(
         expected={"looked_up": _first([f"{row.column} {row.value}" for row in check.rows])},
         actual={"not_looked_up": _first(missing)},
     )
+
+
+def _never_called(
+    index: int, verifier: Verifier, trajectory: Trajectory, writing: Mapping[str, Collection[str]]
+) -> VerifierResult:
+    check = verifier.never_called
+    calls = trajectory.calls_of(verifier.gym_name)
+    attempted = [
+        f"{call.tool} (call {place})"
+        for place, call in enumerate(calls, start=1)
+        if (check.writes and call.tool in writing.get(call.gym or "", ()))
+        or any(_is_forbidden(call, forbidden) for forbidden in check.calls)
+    ]
+    return VerifierResult(
+        **_common(index, verifier),
+        passed=not attempted,
+        published_passed=not attempted,
+        expected={"never_called": ["any tool that writes"] if check.writes else [str(one.tool) for one in check.calls]},
+        actual={"attempted": _first(attempted)},
+    )
+
+
+def _is_forbidden(call: ToolCallResult, forbidden: ForbiddenCall) -> bool:
+    if forbidden.tool not in (None, call.tool):
+        return False
+    pattern = forbidden.arguments
+    return pattern is None or matches(pattern, json.dumps(call.arguments, ensure_ascii=False), re.IGNORECASE)
 
 
 def _first(messages: Sequence[str]) -> list[str]:

@@ -138,6 +138,8 @@ def _tool_names(task: Task) -> Iterator[tuple[str, str]]:
             yield from ((f"{where}.selected_tools", name) for name in verifier.tool_execution.selected_tools)
         if verifier.verifier_type == "looked_up":
             yield from ((f"{where}.writing_tools", name) for name in verifier.looked_up.writing_tools)
+        if verifier.verifier_type == "never_called":
+            yield from ((f"{where}.calls", call.tool) for call in verifier.never_called.calls if call.tool)
     yield from ((f"gold_actions[{index}].name", call.name) for index, call in enumerate(task.gold_actions or []))
     yield from ((f"events[{index}].on_tool", event.on_tool) for index, event in enumerate(task.events) if event.on_tool)
 

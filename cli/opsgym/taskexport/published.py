@@ -31,6 +31,7 @@ HARNESS = {"mcp_endpoint": "/mcp", "number_of_runs": 1, "reset_database_between_
 _COPIED = ("database_state", "tool_execution", "response_check")
 _NOT_PUBLISHED = {
     "answer_match": "the published harness matches no patterns with the answer",
+    "never_called": "the published harness does not judge what a call attempts",
     "looked_up": "the published harness does not look into results of tools",
 }
 

@@ -160,14 +160,16 @@ def _row_or_either(value: object) -> object:
 class ExpectedDifference(_Strict):
     """Configuration of a `state_difference` verifier.
 
-    A task's verifiers of this type for a gym are judged together: an added row serves one of their expectations, and
-    `nothing_else` reports what none of them expects.
+    A task's verifiers of this type for a gym and a day are judged together: an added row serves one of their
+    expectations, and `nothing_else` reports what none of them expects.
     """
 
     rows: list[Annotated[ExpectedRow | Either, BeforeValidator(_row_or_either)]] = []
     """Expected rows, in any order."""
     nothing_else: bool = False
     """Whether rows, and columns of changed rows, that no verifier of the gym expects make this one fail."""
+    day: int | None = None
+    """Day at whose end the difference is judged, counted from 1; the end of the episode if absent."""
     ignored: dict[str, list[str]] = {}
     """Columns that are never judged, by table: those the server fills itself. `*` means a table that is not judged."""
 

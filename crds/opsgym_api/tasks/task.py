@@ -130,10 +130,11 @@ class Task(Row):
         problems = [
             problem
             for gym in self.gym_servers_config
+            for day in (None, *range(1, len(self.days) + 1))
             for problem in reference_problems(
                 {
                     f"verifiers[{index}].validation_config": verifier.state_difference
-                    for index, verifier in self.state_differences(gym.mcp_server_name)
+                    for index, verifier in self.state_differences(gym.mcp_server_name, day)
                 }
             )
         ]
@@ -147,19 +148,30 @@ class Task(Row):
         for index, verifier in enumerate(self.verifiers):
             if verifier.verifier_type == "answer_match":
                 named[f"verifiers[{index}].validation_config.day"] = verifier.answer_match.day
+            if verifier.verifier_type == "state_difference":
+                named[f"verifiers[{index}].validation_config.day"] = verifier.state_difference.day
         problems = [*day_problems(self.days, self.gold_answers, named), *event_problems(self.events)]
         if problems:
             raise ValueError("; ".join(problems))
         return self
 
-    def state_differences(self, gym: str) -> list[tuple[int, Verifier]]:
-        """Verifiers of type `state_difference` of a gym server, which are judged together, with their positions."""
+    def state_differences(self, gym: str, day: int | None = None) -> list[tuple[int, Verifier]]:
+        """Verifiers of type `state_difference` of a gym server, which are judged together, with their positions: those
+        of a day before the last one, or of the end.
+        """
         first = self.gym_servers_config[0].mcp_server_name
         return [
             (index, verifier)
             for index, verifier in enumerate(self.verifiers)
-            if verifier.verifier_type == "state_difference" and (verifier.gym_name or first) == gym
+            if verifier.verifier_type == "state_difference"
+            and (verifier.gym_name or first) == gym
+            and self.day_of(verifier) == day
         ]
+
+    def day_of(self, verifier: Verifier) -> int | None:
+        """Day at whose end a `state_difference` verifier judges; None for the last one."""
+        day = verifier.state_difference.day
+        return None if day == len(self.days) + 1 else day
 
     @property
     def needs_clock(self) -> bool:

@@ -68,6 +68,19 @@ class ResponseCheck(Row):
     """Lowest mark, of ten, that passes."""
 
 
+def compiled(pattern: str) -> str:
+    """The pattern, if it is a regular expression.
+
+    Raises:
+        ValueError: It is not.
+    """
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+    return pattern
+
+
 class AnswerMatch(Row):
     """Patterns of which the final answer must match at least one."""
 
@@ -79,12 +92,7 @@ class AnswerMatch(Row):
     @field_validator("patterns")
     @classmethod
     def _compiles(cls, patterns: list[str]) -> list[str]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
-        return patterns
+        return [compiled(pattern) for pattern in patterns]
 
 
 class LookedUpRow(BaseModel):
@@ -124,8 +132,53 @@ class LookedUp(BaseModel):
         return self
 
 
+class ForbiddenCall(BaseModel):
+    """Calls that the agent must not attempt."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: str | None = None
+    """Name of the tool; any tool if absent."""
+    arguments: str | None = None
+    """Regular expression, searched case-insensitively in the JSON of the arguments; any arguments if absent."""
+
+    @field_validator("arguments")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        return None if pattern is None else compiled(pattern)
+
+    @model_validator(mode="after")
+    def _names_something(self) -> ForbiddenCall:
+        if self.tool is None and self.arguments is None:
+            raise ValueError("tool, arguments: at least one is required")
+        return self
+
+
+class NeverCalled(BaseModel):
+    """Calls that the agent must not attempt, also where the gym server refuses them and nothing changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calls: list[ForbiddenCall] = []
+    """Forbidden calls."""
+    writes: bool = False
+    """Whether calls of every tool that writes are forbidden, as its gym server says when the verifier judges."""
+
+    @model_validator(mode="after")
+    def _forbids_something(self) -> NeverCalled:
+        if not self.calls and not self.writes:
+            raise ValueError("calls: at least one is required, or writes")
+        return self
+
+
 VerifierType = Literal[
-    "database_state", "tool_execution", "response_check", "answer_match", "state_difference", "looked_up"
+    "database_state",
+    "tool_execution",
+    "response_check",
+    "answer_match",
+    "state_difference",
+    "looked_up",
+    "never_called",
 ]
 CONFIG_OF: Mapping[VerifierType, type[BaseModel]] = {
     "database_state": DatabaseState,
@@ -134,6 +187,7 @@ CONFIG_OF: Mapping[VerifierType, type[BaseModel]] = {
     "answer_match": AnswerMatch,
     "state_difference": ExpectedDifference,
     "looked_up": LookedUp,
+    "never_called": NeverCalled,
 }
 
 
@@ -147,11 +201,11 @@ class Verifier(Row):
     description: str = ""
     """What it checks, for people."""
     gym_name: str | None = None
-    """Gym server whose database is judged; the task's first one if absent. Of a `looked_up` verifier the one
-    whose calls count; all if absent."""
+    """Gym server whose database is judged; the task's first one if absent. Of `looked_up` and `never_called`
+    verifiers the one whose calls count; all if absent."""
     validation_config: Annotated[dict[str, Any], BeforeValidator(decoded)]
     """Fields of the check, by type: see `DatabaseState`, `ToolExecution`, `ResponseCheck`, `AnswerMatch`,
-    `ExpectedDifference`, `LookedUp`."""
+    `ExpectedDifference`, `LookedUp`, `NeverCalled`."""
     category: Category = Category.TASK_COMPLETION
     """What it judges."""
     dialect: Literal["sqlite", "postgres"] = "sqlite"
@@ -196,3 +250,8 @@ class Verifier(Row):
     def looked_up(self) -> LookedUp:
         """The check's fields; only for `looked_up`."""
         return LookedUp.model_validate(self.validation_config)
+
+    @property
+    def never_called(self) -> NeverCalled:
+        """The check's fields; only for `never_called`."""
+        return NeverCalled.model_validate(self.validation_config)
