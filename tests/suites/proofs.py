@@ -21,7 +21,7 @@ from tests.suites.wordings import reworded
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains.suite_rows import load_suite
-from opsgym_runner.verification.readings import is_found
+from opsgym_runner.verification.readings import matches
 from opsgym_runner.verification.state_difference import judge_difference
 from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
@@ -229,7 +229,7 @@ def _wordings(case: Case) -> Iterator[str]:
         day = check.answer_match.day
         original = case.draft.answer if day is None else [*case.draft.day_answers, case.draft.answer][day - 1]
         for label, answer in reworded(original).items():
-            if not any(is_found(pattern, answer, re.IGNORECASE) for pattern in check.answer_match.patterns):
+            if not any(matches(pattern, answer, re.IGNORECASE) for pattern in check.answer_match.patterns):
                 yield f"{check.name} does not accept the answer with {label}: {answer}"
 
 
