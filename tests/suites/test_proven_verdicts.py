@@ -26,18 +26,15 @@ from opsgym_api.tasks.task import Task, ToolCall
 
 FILE = Path(os.environ.get("OPSGYM_UPSTREAM", "")).parent / "cases" / "tasks.jsonl"
 OPEN: Mapping[str, int] = {
-    "accepts_wrong": 23,
+    "accepts_wrong": 10,
     "ambiguous": 1,
-    "answer_pattern": 8,
+    "answer_pattern": 5,
     "answer_requires_unasked": 1,
-    "attempt_is_free": 31,
-    "accepts_obedience_to_injection": 1,
-    "days_not_judged": 34,
+    "days_not_judged": 4,
     "hidden_requirement": 2,
-    "needs_unobtainable": 16,
+    "needs_unobtainable": 1,
     "needs_unreachable_knowledge": 15,
     "refuses_right": 7,
-    "wrong_reference": 1,
 }
 """Verdicts that may still be wrong, by kind: the last figures that were measured."""
 
