@@ -95,8 +95,8 @@ def _play(task: Task, case: Mapping[str, Any]) -> Play:
 
 
 def _without(call: ToolCall, names: Sequence[str]) -> ToolCall:
-    kept = {name: value for name, value in call.arguments.items() if name not in names}
-    return call.model_copy(update={"arguments": kept})
+    remaining = {name: value for name, value in call.arguments.items() if name not in names}
+    return call.model_copy(update={"arguments": remaining})
 
 
 def _postponed(task: Task, calls: Sequence[ToolCall], *, never: bool) -> list[ToolCall]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,14 @@ class Results:
 def read_results(path: Path) -> Results | None:
     """Results in a file; None if pytest ended before it wrote any."""
     return Results(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Prints a failure when it happens: the run goes on for many minutes."""
+    if report.failed and os.environ.get(VARIABLE) and "PYTEST_XDIST_WORKER" not in os.environ:
+        sys.stdout.write(f"\nFAILED {report.nodeid} ({report.when}): {_error(report)}\n")
+        sys.stdout.flush()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -18,10 +18,10 @@ from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.verifiers import answer_says, never_called
 
 LONGEST_REFUSAL = 4000
-"""Characters. Whoever pastes the policy gives no reason; the shortest policy is longer."""
+"""Characters. An answer that pastes the policy gives no reason; the shortest policy is longer."""
 
 
-def conduct(draft: Draft, domains: Mapping[str, Domain]) -> Iterator[Verifier]:
+def conduct_verifiers(draft: Draft, domains: Mapping[str, Domain]) -> Iterator[Verifier]:
     """Verifiers of what an agent attempts and claims.
 
     Args:
