@@ -68,6 +68,13 @@ def test_a_test_that_passes_when_played_again_is_flaky_and_not_red(
     assert entry["time"] == "2026-11-28T00:00:00+00:00"
 
 
+def test_a_test_of_a_group_is_played_again(run: Run) -> None:
+    grouped = 'import pytest\npytestmark = pytest.mark.xdist_group("one browser")\n' + FLAKY
+    [verdict] = run(options="-p no:cacheprovider -n 2 --dist loadgroup", one=grouped)
+    assert verdict.is_green
+    assert list(verdict.flaky) == ["test_one.py::test_fails_the_first_time"]
+
+
 def test_a_test_that_fails_again_is_red_and_says_how_to_repeat_it(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     verdicts = run(one=FLAKY + RED)
     assert [verdict.is_green for verdict in verdicts] == [False]

@@ -36,7 +36,7 @@ def read_results(path: Path) -> Results | None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Prints a failure when it happens: the run goes on for many minutes."""
     if report.failed and os.environ.get(VARIABLE) and "PYTEST_XDIST_WORKER" not in os.environ:
-        sys.stdout.write(f"\nFAILED {report.nodeid} ({report.when}): {_error(report)}\n")
+        sys.stdout.write(f"\nFAILED {_test(report)} ({report.when}): {_error(report)}\n")
         sys.stdout.flush()
 
 
@@ -49,14 +49,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     failures: dict[str, str] = {}
     for report in bad:
         if "::" in report.nodeid:
-            failures.setdefault(report.nodeid, _error(report))
+            failures.setdefault(_test(report), _error(report))
     results = Results(
-        passed=[report.nodeid for report in stats.get("passed", ())],
+        passed=[_test(report) for report in stats.get("passed", ())],
         skipped=len(stats.get("skipped", ())),
         failures=failures,
         unnamed=sum("::" not in report.nodeid for report in bad),
     )
     Path(path).write_text(json.dumps(asdict(results)), encoding="utf-8")
+
+
+def _test(report: pytest.TestReport) -> str:
+    """Node id without the group that pytest-xdist appends to it (`…::test_a[x]@browser`)."""
+    test, bracket, rest = report.nodeid.rpartition("]")
+    return f"{test}{bracket}" if bracket else rest.partition("@")[0]
 
 
 def _error(report: pytest.TestReport) -> str:

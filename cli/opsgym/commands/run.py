@@ -125,7 +125,7 @@ def run(request: RunRequest) -> int:
     ledger = local_ledger(inputs.spec)
     metrics = RunMetrics(inputs, store, ledger)
     try:
-        with held(store, run_id, partial(click.echo, err=True)) as lease, exposed(metrics, request.metrics):
+        with exposed(metrics, request.metrics), held(store, run_id, partial(click.echo, err=True)) as lease:
             return _Invocation(request, inputs, store, ledger, metrics, lease).run()
     except RunHeldError as error:
         click.echo(str(error), err=True)

@@ -31,9 +31,7 @@ VERIFIERS = HybridVerifiers(
         EMAIL: email_verifiers,
         DRIVE: drive_verifiers,
         TEAMS: teams_verifiers,
-    },
-    strict_tools={"query_freebusy"},
-    published={"audit-round-without-the-leaver", "while-casper-is-away", "webinar-during-the-conference"},
+    }
 )
 OTHERS = (CSM, HR, CALENDAR, EMAIL, DRIVE, TEAMS)
 """Gym servers of the suite besides the service desk's."""

@@ -63,38 +63,7 @@ def term(name: str) -> str:
     return rf"(?<!\w){_BETWEEN.join(words)}(?!\w)"
 
 
-NOT_DONE = (
-    r"(?i:\b(?:no(?:body)?|not|cannot|can not|\w+n['’]t|neither|nor|never|nothing|none|without|unable|unchanged"
-    r"|untouched|declin\w*|refus\w*|reject\w*|den(?:y|ied|ies)|impossible|forbid\w*|forbidden|prohibit\w*|prevent\w*|block\w*"
-    r"|outside|against|stopp\w*|still|stay(?:s|ed|ing)?|remain(?:s|ed|ing)?|left|leave|leaving|kept|keep(?:s|ing)?"
-    r"|stand(?:s|ing)? as|refrain\w*|avoid\w*|holds? off|held (?:off|back)|alone|fail\w*|only)\b)"
-)
-"""Pattern for the words in which answers say that something was not done: the vocabulary of all built-in tasks."""
-_CHANGED = (
-    "closed resolved moved changed updated created added removed deleted assigned sent shared granted renamed approved "
-    "published cancelled canceled booked invited transferred escalated reopened marked forwarded linked registered "
-    "posted trashed restored rescheduled scheduled completed lifted gave handed archived labelled labeled disabled "
-    "enabled"
-).replace(" ", "|")
-_NOT_BEFORE = r"(?!\W+(?:[\w'’-]+\W+){0,3}(?:no|not|nothing|neither|none|nor)\b)"
-CLAIMS_WORK = (
-    r"^\W*(?:all |it(?:'|’| i)s )?(?:done|completed|finished)\b(?! nothing)"
-    rf"|(?<!if )(?<!that )\bI(?:['’]ve| have)?(?: now| just| also)? (?:{_CHANGED})\b{_NOT_BEFORE}"
-    r"|\beverything (?:is|has been|was) (?:done|changed|completed)\b"
-)
-"""Pattern for an answer that claims a change."""
-CLAIMS_NO_WORK = (
-    r"\bI(?:['’]ve| have)? (?:did|done|changed) (?:none|nothing)\b(?! (?:else|more|further|other|beyond|besides))"
-    r"|\bI (?:have not|haven['’]t|did not|didn['’]t) (?:do|done|change|changed)"
-    r" (?:anything|any of (?:it|this|that|what))\b"
-    r"(?! (?:else|more|further|other|beyond|besides))"
-)
-"""Pattern for an answer that denies all work."""
-INACTIVE = (
-    r"(?i:\b(?:inactive|deactivated|disabled|closed|suspended|not active|no longer (?:an? )?(?:\w+ )?active"
-    r"|no longer (?:with|here|employed|works?)|left (?:the )?(?:company|hospital|house)|gone"
-    r"|(?:has|have|had) no(?:t an?| longer an?)? active|no active)\b)"
-)
+INACTIVE = r"\b(inactive|deactivated|disabled|closed|not active|no longer active)\b"
 """Pattern for what answers say of an account that cannot be used."""
 
 
@@ -103,12 +72,6 @@ def only_for(*roles: str) -> str:
     role = rf"\b(?:{'|'.join(roles)})s?\b"
     reserved = r"\b(?:only|needs?|takes?|requires?|has to|have to|must|may|can|reserved|limited|restricted|right)\b"
     return f"(?:{reserved}[^.]*{role}|{role}[^.]*{reserved})"
-
-
-def without(pattern: str, at_most: int | None = None) -> str:
-    """Pattern for a text in which another pattern is not found, of a number of characters at most."""
-    length = "" if at_most is None else rf"(?=.{{0,{at_most}}}\Z)"
-    return rf"(?s)\A{length}(?!.*(?:{pattern}))"
 
 
 def all_of(patterns: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from opsgym_api.tasks.verifiers import Category, Verifier
-from opsgym_suites.kit.answers import NOT_DONE, all_of, figure
+from opsgym_suites.kit.answers import all_of, figure
 from opsgym_suites.kit.effects import RowType
 from opsgym_suites.kit.world import table_of
 
@@ -154,16 +154,6 @@ def looked_up(name: str, description: str, rows: Sequence[tuple[str, Any]], *, w
     return _verifier("looked_up", name, description, config, Category.PERMISSION_PROCESS)
 
 
-def never_called(name: str, description: str, calls: Sequence[Mapping[str, str]], *, writes: bool) -> Verifier:
-    """Verifies that calls, by tool and pattern of the arguments, were not attempted; of all tools that write if
-    `writes`.
-    """
-    config: dict[str, Any] = {"calls": list(calls)} if calls else {}
-    if writes:
-        config["writes"] = True
-    return _verifier("never_called", name, description, config, Category.PERMISSION_PROCESS)
-
-
 def answer_says(
     name: str,
     description: str,
@@ -176,6 +166,9 @@ def answer_says(
     if day is not None:
         config["day"] = day
     return _verifier("answer_match", name, description, config, category)
+
+
+NOT_DONE = r"\b(not|cannot|\w+n['’]t|unable|declin\w*|refus\w*|unchanged|nothing|none)\b"
 
 
 def answer_refuses(*reasons: str, subject_pattern: str = "") -> tuple[Verifier, Verifier]:

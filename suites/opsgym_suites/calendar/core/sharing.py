@@ -28,7 +28,7 @@ from opsgym_suites.calendar.calls import (
 from opsgym_suites.calendar.effects import NEW_CALENDAR
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, term
+from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import answer_says
@@ -595,7 +595,7 @@ def role_lists(world: World) -> Iterator[Draft]:
             "Could you make Project Contour match this: my namesake the surveyor and Ben Fraser can edit, "
             "Aisha Rahman can read, and at Harborgrid yuna.park@harborgrid.example and "
             "dale.hooper@harborgrid.example see only when we're busy. Anyone who's not named loses access, "
-            "except me of course. And how many rules did you touch?"
+            "except me of course. And how many rules was that?"
         ),
     )
 
@@ -627,7 +627,7 @@ def _list(
     right = next(row for row in rules if scopes.get(row.scope_id) == row.role)
     colleagues = {world.scope(user).id for user in people.values() if user.email.endswith(world.company.domain)}
     other_rule = next(row for row in rules if row.scope_id in colleagues)
-    touched = len(changed) + len(removed) + len(added)
+    number = len(changed) + len(removed) + len(added)
     looked = (LIST, *map(find_person, people.values()), rules_of(home))
     more = _amended(
         amendment, (*looked, *(_given(world, home, world.person(n), r) for n, r in (requested or {}).items()))
@@ -653,10 +653,10 @@ def _list(
             *(share(home, people[name], target[name]) for name in added),
         ),
         answer=(
-            f"{calendar} is as you want it. I touched {touched} rules: {len(changed)} changed, {len(removed)} deleted, "
+            f"{calendar} is as you want it. I touched {number} rules: {len(changed)} changed, {len(removed)} deleted, "
             f"{len(added)} new."
         ),
-        verifiers=(answer_says("counts_the_rules", "The answer counts the rules [REF-3]", number(touched)),),
+        verifiers=(answer_says("counts_the_rules", "The answer counts the rules [REF-3]", rf"\b{number}\b"),),
         tools=("update_acl_rule", "get_acl_rule", "patch_calendar", "get_calendar"),
         mistakes={
             "deletes one that is right": (unshare(right),),
@@ -768,8 +768,7 @@ def enforced_lists(world: World) -> Iterator[Draft]:
         access=Access.STRICT,
         prompt=(
             "For Project Contour: Ben Fraser edits from now on, Chloe Martin (the surveyor, not me) goes on editing, "
-            "yuna.park@harborgrid.example sees busy times. Remove the rest, but leave me in. How many rules did "
-            "you touch?"
+            "yuna.park@harborgrid.example sees busy times. Remove the rest, but leave me in. How many rules were there?"
         ),
     )
     yield _list(

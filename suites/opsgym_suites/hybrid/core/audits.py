@@ -439,9 +439,8 @@ def _skill(systems: Systems, stored: str | None) -> str:
 
 def _two_brams(systems: Systems) -> Draft:
     """Two people of nearly one name: the desk's caller is one of them, and his cases get a note of the outage."""
-    incident = systems.desk.open_incidents(short_description="Wireless drops in the test hall (Fenmoor Pacific)")[0]
+    incident = systems.desk.open_incidents(short_description="Telemetry chart stays empty (Fenmoor Pacific)")[0]
     caller = systems.desk.caller(incident)
-    assert caller.last_name == "Halloway", "the caller is the namesake whose case moves"
     bram, other = systems.at_customers("Bram Halloway"), systems.at_customers("Bram Hallowell")
     cases = [row for row in systems.customers.open_cases(assigned_to=bram.user_id) if row.priority == "high"]
     wrong = systems.customers.open_cases(assigned_to=other.user_id)[0]

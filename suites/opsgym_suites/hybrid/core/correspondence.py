@@ -141,6 +141,7 @@ def _outages(systems: Systems) -> Iterator[Job]:
         *in_mail(search(nadia, "subject:quay"), read_thread(thread, mail)),
         *in_drive(named("Plan of the swap"), read_text(plan), comments_on(plan)),
         *_channel(systems, "Major Incidents:Quay switch"),
+        *in_calendar(LIST, systems.busy((kirra,), date(2026, 11, 22), BACK)),
     )
 
     def swap(day: str) -> tuple[ToolCall, ...]:
@@ -353,7 +354,7 @@ def _hudson(systems: Systems) -> Iterator[Job]:
     case = systems.hr.case("unpaid-rusk")
     read_all = (
         *in_hr(call("list_hr_cases", opened_for="Gideon Rusk"), call("list_hr_cases", opened_for="Keziah Monroe")),
-        *in_calendar(LIST),
+        *in_calendar(LIST, systems.busy(("Odalys Pinto", "Keziah Monroe", "Gideon Rusk"), date(2026, 11, 19))),
         *in_mail(search(odalys, "subject:pumps"), read_thread(last, mail)),
         *in_drive(named("Visit on 19 November"), read_text(visit)),
         *_channel(systems, "Customer Desk:Hudson Reservoirs"),

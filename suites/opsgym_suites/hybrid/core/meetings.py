@@ -494,6 +494,7 @@ def _caller_on_leave(systems: Systems) -> Draft:
     leave = systems.hr.case("parental-amato")
     actors = systems.actors("Sunniva Hale", ITSM, HR, CALENDAR)
     people = ("Piotr Zielin", "Giselle Amato")
+    calendars = [systems.own(name) for name in ("Sunniva Hale", *people)]
     looked = (
         *on_gym(
             ITSM.gym,
@@ -503,6 +504,7 @@ def _caller_on_leave(systems: Systems) -> Draft:
         ),
         *on_gym(HR.gym, call("list_hr_cases", opened_for="Giselle Amato")),
         *on_gym(CALENDAR.gym, LIST, *(find_person(systems.colleague(name).user) for name in people)),
+        busy(calendars, on("11-17").date(), on("11-27").date()),
     )
     hold = on_gym(
         ITSM.gym, desk.update_incident(prices, status="on_hold", on_hold_reason="Awaiting Caller"),
@@ -524,7 +526,7 @@ def _caller_on_leave(systems: Systems) -> Draft:
         ),
         plan=(
             "Read the incident, its assignee and its caller; see what HR has about the caller.",
-            "The caller is on parental leave over both weeks.",
+            "Ask for the busy times of two weeks: the caller is on parental leave.",
             "Decline both parts, as one cannot be done.",
         ),
         gold=looked,
