@@ -113,11 +113,12 @@ def test_runs_are_listed_newest_first_with_unscored_trials(world: World, capsys:
     header, new, old = capsys.readouterr().out.splitlines()
     assert header.split()[0] == "run"
     assert new.split() == [
-        "new.1", "opsgym", "2026-01-02T00:00:00Z", "2", "1", "1", "100.0%", "50.0%", "100.0%", "1", "gym_lost", "2.0",
-        "unknown",
+        "new.1", "opsgym", "quickstart", "2026-01-02T00:00:00Z", "2", "1", "1", "100.0%", "50.0%", "100.0%", "1",
+        "gym_lost", "2.0", "unknown",
     ]  # fmt: skip
     assert old.split() == [
-        "old.1", "opsgym", "2026-01-01T00:00:00Z", "1", "0", "0", "–", "0.0%", "100.0%", "1", "pending", "–", "$0",
+        "old.1", "opsgym", "quickstart", "2026-01-01T00:00:00Z", "1", "0", "0", "–", "0.0%", "100.0%", "1", "pending",
+        "–", "$0",
     ]  # fmt: skip
 
 
@@ -129,7 +130,8 @@ def test_the_list_of_runs_is_written_for_programs(world: World, capsys: pytest.C
     assert listed == {
         "run": "old.1", "name": "old", "profiles": "opsgym", "started": "2026-01-01T00:00:00Z", "total": 1, "scored": 0,
         "passed": 0, "rate": None, "success_worst": 0.0, "success_best": 1.0, "not_scored": "1 pending",
-        "attempts_per_scored": None, "cost_usd": 0.0,
+        "attempts_per_scored": None, "cost_usd": 0.0, "suite": "quickstart", "edition": "", "suite_digest": "0",
+        "opsgym": "0.1.0", "trials": 1,
     }  # fmt: skip
 
 

@@ -45,8 +45,9 @@ def notification(tmp_path: Path, verdict: Verdict | None = None) -> Notification
 def test_a_notification_has_the_numbers_of_the_run(tmp_path: Path) -> None:
     sent = notification(tmp_path)
     assert (sent.event, sent.run, sent.name, sent.namespace) == ("finished", "demo.1", "demo", "")
-    assert (sent.progress, sent.success, sent.cost, sent.gate) == ("2/3", "50.0%", "$0.5000", "")
-    assert sent.text == "EvalRun demo has ended: 2/3 trials are scored, 50.0% success, spent $0.5000"
+    covered = "50.0% (33.3–66.7% with 1 of 3 not scored)"
+    assert (sent.progress, sent.success, sent.cost, sent.gate) == ("2/3", covered, "$0.5000", "")
+    assert sent.text == f"EvalRun demo has ended: 2/3 trials are scored, {covered} success, spent $0.5000"
 
 
 @pytest.mark.parametrize(
