@@ -1,4 +1,4 @@
-"""The version before this one: its charts, and its images of operator and runner, built from the repository's history.
+"""The version before this one: its charts, and its images, built from the repository's history.
 
 Invariant: nothing of this version is in them; a run of that version is what a user has who upgrades to this one.
 `make test-cluster` runs this module before the tests, which have no way to a package index.
@@ -16,15 +16,16 @@ from devcluster.places import ROOT
 REVISION = "2f08c924cd0e1ea074d13dd9904de8604a6458f5"
 """The commit of the version before this one; a release moves it to the release before."""
 TAG = "previous"
-IMAGES = ("operator", "runner")
-"""Those that read what the other version's operator writes; gym servers read nothing of it."""
+IMAGES = ("operator", "runner", "domains")
+"""Those of a release; its preflight and its runner read the rows of its own domains image."""
 TREE = ROOT / ".images" / "previous"
 """Its checkout, without history."""
 CHART = TREE / "helm" / "opsgym"
 KINDS = TREE / "helm" / "opsgym-crds"
 UNKNOWN = f"commit {REVISION} is not in this clone's history; get it with: git fetch --unshallow"
 _BUILT = TREE / ".built"
-"""Names the commit whose images are there."""
+"""Names the commit, and its images that are there."""
+_CONTENT = " ".join((REVISION, *IMAGES))
 
 
 def archive(image: str) -> Path:
@@ -34,7 +35,7 @@ def archive(image: str) -> Path:
 
 def is_built() -> bool:
     """Whether charts and images are there."""
-    return _BUILT.exists() and _BUILT.read_text(encoding="utf-8") == REVISION
+    return _BUILT.exists() and _BUILT.read_text(encoding="utf-8") == _CONTENT
 
 
 def is_known() -> bool:
@@ -59,7 +60,7 @@ def main() -> int:
     only = [part for image in IMAGES for part in ("--only", image)]
     build = [sys.executable, "-m", "tools.image.build", str(TREE / ".images"), "--tag", TAG, *only]
     if (code := subprocess.run(build, cwd=TREE, check=False).returncode) == 0:
-        _BUILT.write_text(REVISION, encoding="utf-8")
+        _BUILT.write_text(_CONTENT, encoding="utf-8")
     return code
 
 

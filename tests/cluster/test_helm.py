@@ -399,7 +399,7 @@ def version_before(cluster: Cluster) -> Iterator[None]:
 def releases(images: None, version_before: None) -> Iterator[str]:
     """Images of a release one, which the node knows by digest too, as from a registry, and of a release two.
 
-    Release one has operator and runner of the version before this one. Yields its runner, by digest.
+    Release one is of the version before this one. Yields its runner, by digest.
     """
     names = ("operator", "runner", "domains")
     two = {name: f"localhost/opsgym-{name}:dev" for name in names}
