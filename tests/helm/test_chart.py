@@ -223,7 +223,7 @@ def test_a_cluster_wide_release_has_these_objects_outside_its_namespace() -> Non
         *(
             (kind, None, f"evals-opsgym-{policy}")
             for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-            for policy in ("credentials", "operator", "labels")
+            for policy in ("credentials", "operator", "labels", "lease")
         ),
     }
 
