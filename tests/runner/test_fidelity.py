@@ -159,10 +159,10 @@ async def test_an_exception_of_the_published_harness_is_0_whatever_the_state(
 
 async def test_a_task_timeout_has_no_published_score(store: MemoryStore, gym_url: str) -> None:
     async def never() -> Response:
-        await asyncio.sleep(20)
+        await asyncio.sleep(60)
         return says("?")
 
-    record = await run(store, gym_url, SOLVED[0], never, task=make_task(), limits=Limits(task_timeout_seconds=1))
+    record = await run(store, gym_url, SOLVED[0], never, task=make_task(), limits=Limits(task_timeout_seconds=10))
 
     assert (record.outcome, record.reason) == (Outcome.FAILED, "task_timeout")
     assert (scored(store).score, scored(store).published_score) == (0, None)
