@@ -297,8 +297,8 @@ def test_a_bad_row_is_refused_with_every_field_at_fault(changes: dict[str, Any],
             verifier("database", COUNT),
             (
                 "verifiers[0].verifier_type: 'database' is not allowed; "
-                "allowed: 'database_state', 'tool_execution', 'response_check', 'answer_match', 'state_difference' "
-                "or 'looked_up'"
+                "allowed: 'database_state', 'tool_execution', 'response_check', 'answer_match', 'state_difference', "
+                "'looked_up' or 'never_called'"
             ),
         ),
         (verifier("database_state", None), "verifiers[0].validation_config: must be a map of fields, found None"),
