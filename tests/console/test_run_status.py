@@ -62,6 +62,13 @@ def test_a_run_whose_records_change_is_running_and_says_how_many_attempts_are(ru
     assert status.message == "1 trial running, 1 waiting"
 
 
+def test_a_trial_with_a_score_does_not_run_though_its_attempt_has_not_ended(run: Running) -> None:
+    run.end("a")
+    run.start("a")
+    run.start("b")
+    assert _status(run).message == "1 trial running, 1 waiting"
+
+
 def test_a_run_that_has_been_silent_for_long_has_been_stopped(run: Running) -> None:
     run.end("a")
     run.start("b")

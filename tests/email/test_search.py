@@ -171,6 +171,8 @@ SEARCHES = (
     ("after:yesterday", "", "no date either"),
     ("newer_than:1d", "sale dinner", "less than 24 hours old"),
     ("newer_than:2d", "news party sale dinner", "days"),
+    ("newer_than:1w", "budget answer draft news party sale dinner", "7 days"),
+    ("in:spam newer_than:1w", "spam", "a week is not its 5 working days"),
     ("newer_than:1m", "budget answer lunch draft news invoice paris osaka party sale dinner", "30 days"),
     ("older_than:1y", "social movie", "365 days"),
     ("older_than:2m", "merger social movie", "60 days"),

@@ -62,6 +62,16 @@ def new(table: str, **more: Any) -> dict[str, Any]:
     return {"table": table, "change": "added", **more}
 
 
+# Columns that an added row must not have
+
+
+@pytest.mark.parametrize("value", [0, "", False, "text"])
+def test_an_added_row_holds_nothing_that_is_not_expected_but_null(value: object) -> None:
+    expected = config(new("note", values={"text": "Done"}))
+    assert passes(expected, added("note", 1, text="Done", extra=None))
+    assert not passes(expected, added("note", 1, text="Done", extra=value))
+
+
 # Conditions
 
 
