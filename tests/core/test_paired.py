@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsgym_api.records.attempt import Cell
+from opsgym_core.results.compare import TaskRates
 from opsgym_core.results.paired import difference_interval, holm, paired_mean, sign_flip
+from opsgym_core.results.score import Ratio
 
 Z = NormalDist().inv_cdf(0.975)
 
@@ -95,3 +98,12 @@ def test_several_p_values_are_corrected_by_holms_method() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+@pytest.mark.parametrize(("before", "after", "pairs"), [(4, 4, 4), (1, 3, 1.5), (3, 1, 1.5), (1, 100, 200 / 101)])
+def test_unequal_trials_count_as_pairs_by_their_harmonic_mean(before: int, after: int, pairs: float) -> None:
+    """The noise of a difference is that of both means: 1/before + 1/after, which is 2/pairs."""
+    cell = Cell(model="m", agent="react", mode="oracle", domain="notes")
+    rates = TaskRates(cell, "t", Ratio(0, before), Ratio(0, after))
+    assert rates.pairs == pytest.approx(pairs)
+    assert 2 / rates.pairs == pytest.approx(1 / before + 1 / after)
