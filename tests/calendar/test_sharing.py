@@ -56,6 +56,17 @@ def test_a_free_busy_reader_gets_busy_times_and_no_events(shared: GymDatabase, a
         assert period == {"start": "2026-03-09T14:00:00+00:00", "end": "2026-03-09T15:00:00+00:00"}
 
 
+def test_busy_times_that_touch_or_overlap_are_one_period(shared: GymDatabase, access: str) -> None:
+    for start, end in ((9, 10), (10, 11), (10, 12), (13, 14)):
+        event = {"calendarId": "c-ann", "summary": "Work", **between("20", start, end)}
+        assert not shared.call_with("create_event", event, **ANN).is_error
+    zone = "Z" if access == "strict" else ""
+    day = {"timeMin": f"2026-03-20T00:00:00{zone}", "timeMax": f"2026-03-21T00:00:00{zone}"}
+    calendars = shared.call_with("query_freebusy", {**day, "items": [{"id": "c-ann"}]}, **ANN).data["calendars"]
+    hours = [(period["start"][11:13], period["end"][11:13]) for period in calendars["c-ann"]["busy"]]
+    assert hours == [("09", "12"), ("13", "14")]
+
+
 def test_shared_calendars_are_listed_only_in_strict(shared: GymDatabase, access: str) -> None:
     items = shared.call("get_calendar_list").data["items"]
     roles = {item["id"]: item["accessRole"] for item in items}
