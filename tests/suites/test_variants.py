@@ -58,13 +58,19 @@ def _rows() -> dict[str, dict[str, Any]]:
 def _unproved(servers: Servers, task: Task, change: RowRewriting) -> Iterator[str]:
     """Plays of the original that end otherwise in the variant."""
     case = case_of(task.task_id)
-    right, wrong = [gold(case), *right_plays(case)], failing_plays(case)
+    right = [gold(case), *filter(_is_rewritten_whole, right_plays(case))]
+    wrong = failing_plays(case)
     endings = play_all(servers, task, [_varied(play, change) for play in (*right, *wrong)])
     for number, ending in enumerate(endings):
         if number < len(right) and ending.failed:
             yield f"{task.task_id}: {ending.label}: {', '.join(ending.failed)}: {ending.refusals}"
         if number >= len(right) and not ending.failed:
             yield f"{task.task_id}: passes although the agent {ending.label}"
+
+
+def _is_rewritten_whole(play: Play) -> bool:
+    """Whether a rewriting reaches every text of a play: that of raw messages is encoded."""
+    return not any('"raw"' in call.model_dump_json() for call in play.calls)
 
 
 def _varied(play: Play, change: RowRewriting) -> Play:
