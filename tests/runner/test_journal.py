@@ -18,11 +18,11 @@ class SlowStore(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked, self.let_through = threading.Event(), threading.Event()
+        self.begun, self.let_through = threading.Event(), threading.Event()
 
     def put(self, key: str, content: bytes) -> None:
-        if not self.asked.is_set():
-            self.asked.set()
+        if not self.begun.is_set():
+            self.begun.set()
             assert self.let_through.wait(60)
         super().put(key, content)
 
@@ -32,7 +32,7 @@ def test_a_write_that_outlives_its_cancelled_step_never_lands_after_a_later_one(
         store = SlowStore()
         journal = Journal(store, make_job("http://gym"), Clock(), None)
         first = asyncio.create_task(journal.save(journal.record(message="first")))
-        await asyncio.to_thread(store.asked.wait, 60)
+        await asyncio.to_thread(store.begun.wait, 60)
         first.cancel()
         with suppress(asyncio.CancelledError):
             await first

@@ -1,0 +1,1 @@
+"""Faults put into lines that judge, count and pay, which tests must notice."""
