@@ -14,7 +14,7 @@ STORE := results
 PYTEST_ARGS :=
 IMAGES := operator runner domains console
 
-.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak mutants images clean
+.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants images clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -89,6 +89,9 @@ soak: .venv/.dev images ## Fuzz tests at length, the rules of the kit on every t
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak
 	@$(RUN) python -m devcluster.prepare
 	OPSGYM_SOAK=1 $(RUN) pytest -s tests/cluster/chaos
+
+flaky: .venv/.dev .tools/chromium ## Runs tests that were or may be flaky 100 times on a busy machine (hours); TESTS=… chooses
+	@$(RUN) python -m tools.test_run.repeat $(TESTS)
 
 mutants: .venv/.dev ## Puts 200 faults into lines that judge, count and pay; tests must notice nine of ten (hours)
 	@$(RUN) python -m tools.mutants

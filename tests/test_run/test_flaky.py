@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tools.test_run import repeat
 from tools.test_run.__main__ import MOST_REPEATED, Part, PartRunner, Verdict, counts, report
 
 FLAKY = """
@@ -123,3 +124,26 @@ def test_many_failures_are_not_played_again(run: Run) -> None:
 
 def test_a_run_without_results_is_red() -> None:
     assert not Verdict(Part("one", 0, None), frozenset()).is_green
+
+
+def test_repeated_rounds_count_how_often_a_test_fails(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    (run.folder / "test_it.py").write_text(FLAKY + GREEN)
+    (run.folder / "seen").unlink(missing_ok=True)
+    assert repeat.main(["--times", "3", "--load", "0", "test_it.py"]) == 1
+    shown = capsys.readouterr().out
+    assert "round 1 of 3: 1 passed, 1 failed" in shown
+    assert "AssertionError: the machine was busy" in shown
+    assert "round 3 of 3: 2 passed, 0 failed" in shown
+    assert "FAILED 1 of 3 times: test_it.py::test_fails_the_first_time" in shown
+
+
+def test_tests_of_the_ledger_are_repeated_once_each(tmp_path: Path) -> None:
+    ledger = tmp_path / "flaky.jsonl"
+    assert repeat.ledgered(ledger) == []
+    ledger.write_text("".join(json.dumps({"test": test, "error": "x"}) + "\n" for test in ("b", "a", "b")))
+    assert repeat.ledgered(ledger) == ["b", "a"]
+
+
+def test_a_file_that_is_missing_ends_the_repetition(run: Run) -> None:
+    with pytest.raises(SystemExit, match="cannot run test_missing"):
+        repeat.main(["--times", "2", "--load", "0", "test_missing.py"])
