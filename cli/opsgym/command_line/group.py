@@ -33,7 +33,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SECTIONS = {
     "Run": ("run", "serve"),
-    "Read results": ("results", "report", "failures", "compare", "leaderboard", "gate", "rescore", "export", "compact"),
+    "Read results": (
+        "results",
+        "report",
+        "failures",
+        "items",
+        "compare",
+        "leaderboard",
+        "gate",
+        "rescore",
+        "export",
+        "compact",
+    ),
     "Tasks, models and gym servers": ("tasks", "models", "gym"),
 }
 """Commands by section of the help, in this order."""
