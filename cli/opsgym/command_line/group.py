@@ -45,7 +45,7 @@ SECTIONS = {
         "export",
         "compact",
     ),
-    "Tasks, models and gym servers": ("tasks", "models", "gym"),
+    "Tasks, models and gym servers": ("tasks", "play", "models", "gym"),
 }
 """Commands by section of the help, in this order."""
 

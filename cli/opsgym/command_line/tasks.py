@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opsgym.command_line.group import cli, format_option
+from opsgym.command_line.group import cli, format_option, store_option
 
 if TYPE_CHECKING:
     from opsgym.commands.tasks_export import ExportFormat
@@ -155,6 +155,26 @@ def export_tasks(suite: str, form: ExportFormat, out: Path, seeds: Path | None) 
     from opsgym.commands.tasks_export import export_tasks as command
 
     return command(suite, form, out, seeds)
+
+
+@cli.command(name="play")
+@click.argument("task")
+@click.option("--suite", help="Built-in suite, file or folder that TASK is in. Default: all built-in suites.")
+@click.option("--all-tools", is_flag=True, help="Get all tools of the gym servers, not only those that the task needs.")
+@store_option
+def play_task(task: str, suite: str | None, all_tools: bool, store: str) -> int:
+    """Play TASK yourself: its request, policy and tools in the terminal, calls and an answer from you.
+
+    Prints what the verifiers say, and keeps the trial in the store as one of the model `person`. Reads lines from
+    standard input, so a session can be repeated from a file.
+
+    \b
+      opsgym play itsm-qs-002-escalate-tracking-outage
+      opsgym play itsm-qs-002-escalate-tracking-outage < session.txt
+    """
+    from opsgym.commands.play import play as command
+
+    return command(task, suite, store, "all_tools" if all_tools else "oracle")
 
 
 @cli.group()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opsgym.taskcheck.findings import unknown
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import Task
@@ -32,3 +33,26 @@ def suite_tasks(suite: str) -> list[Task]:
     if bad_rows:
         raise InputError(suite, [Problem("", row.message) for row in bad_rows])
     return tasks
+
+
+def find_task(name: str, suite: str | None) -> tuple[Task, str]:
+    """A task, and the built-in suite, file or folder that it is in.
+
+    Args:
+        name: Id of a task, or a file with one row.
+        suite: Built-in suite, file or folder that the task is in; None for all built-in suites.
+
+    Raises:
+        InputError: The task is not found, or a row is not valid.
+    """
+    if suite is None and Path(name).is_file():
+        tasks = suite_tasks(name)
+        if len(tasks) == 1:
+            return tasks[0], name
+        raise InputError(name, [Problem("", f"has {len(tasks)} rows; name one: TASK --suite {name}")])
+    suites = registry.suites() if suite is None else [suite]
+    by_id = {task.task_id: (task, one) for one in suites for task in suite_tasks(one)}
+    if name not in by_id:
+        where = "the built-in suites; --suite names a file or folder" if suite is None else suite
+        raise InputError("tasks", [Problem("TASK", unknown(f"task of {where}:", name, by_id, "see `tasks list`"))])
+    return by_id[name]

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from textwrap import indent
 
 import click
 
-from opsgym.commands.suite_tasks import suite_tasks
+from opsgym.commands.suite_tasks import find_task
 from opsgym.exits import Exit
-from opsgym.taskcheck.findings import unknown
-from opsgym_api.errors import InputError, Problem
 from opsgym_api.tasks.task import Task, ToolCall
-from opsgym_domains import registry
 
 
 def show_task(name: str, suite: str | None, *, as_json: bool, with_policy: bool) -> int:
@@ -29,27 +25,13 @@ def show_task(name: str, suite: str | None, *, as_json: bool, with_policy: bool)
     Raises:
         InputError: The task is not found, or a row is not valid.
     """
-    task = _task(name, suite)
+    task, _ = find_task(name, suite)
     if as_json:
         click.echo(json.dumps(task.model_dump(mode="json", exclude_defaults=True), indent=2, ensure_ascii=False))
     else:
         for line in _lines(task, with_policy=with_policy):
             click.echo(line)
     return Exit.OK
-
-
-def _task(name: str, suite: str | None) -> Task:
-    if suite is None and Path(name).is_file():
-        tasks = suite_tasks(name)
-        if len(tasks) == 1:
-            return tasks[0]
-        raise InputError(name, [Problem("", f"has {len(tasks)} rows; name one: tasks show TASK --suite {name}")])
-    suites = registry.suites() if suite is None else [suite]
-    by_id = {task.task_id: task for one in suites for task in suite_tasks(one)}
-    if name not in by_id:
-        where = "the built-in suites; --suite names a file or folder" if suite is None else suite
-        raise InputError("tasks show", [Problem("TASK", unknown(f"task of {where}:", name, by_id, "see `tasks list`"))])
-    return by_id[name]
 
 
 def _lines(task: Task, *, with_policy: bool) -> Iterator[str]:
