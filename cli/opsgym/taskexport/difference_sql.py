@@ -2,7 +2,8 @@
 
 Invariant: a query returns 1 exactly if the final tables differ from the seed as its verifier expects, whichever order
 the rows came in. What SQL cannot state exactly is refused with the reason, never weakened. Rows that no expectation
-mentions are compared by a checksum over all their columns, so a query holds no copy of the seed.
+mentions are compared by a checksum over all their columns, so a query holds no copy of the seed. Queries compare
+tables: rows that by a domain's `meaning` change nothing, such as an explicit default reminder, count like others.
 
 Several expectations may fit the same added rows. By Hall's theorem an assignment exists if every set of expectations
 fits enough rows, and no set of rows fits too few expectations; both are counts.
