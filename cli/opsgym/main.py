@@ -17,15 +17,18 @@ import click
 from opsgym.command_line import results, runs, tasks  # noqa: F401 - they add their commands to the group
 from opsgym.command_line.group import PLUGIN, cli
 from opsgym.exits import Exit
+from opsgym.streams import prepare_streams
 
 
 def main() -> None:
     """Entry point of the program `opsgym`."""
+    prepare_streams()
     sys.exit(invoke(sys.argv[1:]))
 
 
 def plugin() -> None:
     """Entry point of `kubectl opsgym`."""
+    prepare_streams()
     sys.exit(invoke(sys.argv[1:], PLUGIN))
 
 

@@ -121,7 +121,7 @@ def test_results_are_shown_without_their_envelope_and_without_control_characters
         }
     )
     _, shown = typed("answer x", messages=[*CONVERSATION, {"role": "tool", "content": result}])
-    assert 'Error: {\n  "name": "A"\n}\n\\x1b[2J gone' in shown
+    assert 'Error: {\n  "name": "A"\n}\n␛[2J gone' in shown
 
 
 def test_the_end_of_input_leaves() -> None:

@@ -81,6 +81,12 @@ def test_an_object_returned_by_a_cluster_is_read(tmp_path: Path) -> None:
     assert documents.run.status is not None
 
 
+def test_aliases_that_stand_for_billions_of_values_are_refused_at_once(tmp_path: Path) -> None:
+    levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    (problem,) = problems(tmp_path, "\n".join(["a0: &a0 [x, x, x]", *levels]))
+    assert "its aliases repeat 1e+11 values; at most 100000 are read" in problem
+
+
 def test_an_anchor_saves_repeating_a_model(tmp_path: Path) -> None:
     documents = load(
         tmp_path,

@@ -401,6 +401,37 @@ def test_a_file_that_is_not_json_is_an_unreadable_row(tmp_path: Path, text: str,
     assert bad.message == f"task.json: {message}"
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"user_prompt": "a", "user_prompt": "b"}',
+            "has the key 'user_prompt' twice in one object; remove one of them",
+        ),
+        (
+            '[{"verifiers": [{"validation_config": {"expected_value": 1, "query": "x", "expected_value": 2}}]}]',
+            "has the key 'expected_value' twice in one object; remove one of them",
+        ),
+        ('{"expected_value": NaN}', "has the number NaN, which JSON does not have"),
+        ('{"expected_value": -Infinity}', "has the number -Infinity, which JSON does not have"),
+    ],
+)
+def test_what_readers_of_json_take_differently_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    tasks, [bad] = read_tasks(write(tmp_path / "task.json", text))
+    assert tasks == []
+    assert bad.message == f"task.json: {message}"
+
+
+def test_files_are_read_as_editors_and_other_systems_leave_them(tmp_path: Path) -> None:
+    """With a byte order mark, and beside the hidden files of a folder that was copied from a Mac."""
+    for name, text in (("one.json", json.dumps(ROW)), ("more.jsonl", json.dumps({**ROW, "task_id": "two"}))):
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+    (tmp_path / "._one.json").write_bytes(b"\x00\x05\x16\x07")
+    tasks, bad = read_tasks(tmp_path)
+    assert bad == []
+    assert len(tasks) == 2
+
+
 # Refused suites
 
 

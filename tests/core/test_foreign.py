@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from opsgym_core.common.foreign import MAX_DEPTH, TooDeepError, read_json, storable, storable_text
+from opsgym_core.common.foreign import MAX_DEPTH, TooDeepError, one_line, read_json, storable, storable_text, visible
 
 TEXT = st.text(st.characters(categories=["Cs", "Cc", "L", "N"]))
 JSON = st.recursive(
@@ -67,3 +67,27 @@ def test_bytes_that_are_not_utf8_are_no_json() -> None:
 
 def test_half_a_pair_is_shown_as_its_escape() -> None:
     assert storable_text("a\ud83d\u20ac") == "a\\ud83d\u20ac"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, Zoë, 事件 🐘", "plain, Zoë, 事件 🐘"),
+        ("a\tb\nc\r\nd", "a\tb\nc\r\nd"),
+        ("\x1b[2J\x1b]0;title\x07", "␛[2J␛]0;title␇"),
+        ("over\rwritten\b\x7f", "over␍written␈␡"),
+        ("\x9b2J\u202egnp.exe", "\ufffd2J\ufffdgnp.exe"),
+    ],
+)
+def test_control_characters_are_shown_and_not_obeyed(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_no_text_keeps_a_control_character_but_tabs_and_line_breaks(text: str) -> None:
+    left = {one for one in visible(text).replace("\r\n", "\n") if ord(one) < 32 or 127 <= ord(one) < 160}
+    assert left <= {"\t", "\n"}
+
+
+def test_a_message_of_several_lines_is_shown_on_one() -> None:
+    assert one_line("refused\n[1/1] passed  \x1b[31mred") == "refused [1/1] passed ␛[31mred"

@@ -17,6 +17,7 @@ import pytest
 
 from opsgym_domains.kit import embedded
 from opsgym_domains.kit.embedded import EmbeddedPostgres, PostgresError
+from opsgym_domains.kit.postgres_server import PostgresServer
 
 OWNER = """
 import asyncio, json
@@ -50,6 +51,19 @@ async def test_a_stopped_server_leaves_neither_processes_nor_data() -> None:
     await server.stop()
     assert not alive(server.pid)
     assert not server.folder.exists()
+
+
+@pytest.mark.anyio
+async def test_variables_of_a_users_own_postgres_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"PGPORT": "6543", "PGDATA": "/nowhere", "PGOPTIONS": "-c x", "PGHOST": "db"}.items():
+        monkeypatch.setenv(name, value)
+    server = await EmbeddedPostgres.start()
+    try:
+        connection = await PostgresServer(str(server.socket_folder)).connect("postgres")
+        assert await connection.fetchval("SHOW port") == "5432"
+        await connection.close()
+    finally:
+        await server.stop()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's own")

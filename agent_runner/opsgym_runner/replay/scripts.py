@@ -132,7 +132,7 @@ def read_recording(path: Path, role: str = "") -> Mapping[str, Script]:
     try:
         content = path.read_bytes()
         if path.suffix == ".jsonl":
-            return _from_lines(content.decode(), role)
+            return _from_lines(content.decode("utf-8-sig"), role)
         compressed = path.suffix == ".zst"
         transcript = decode_record(content, Transcript) if compressed else Transcript.model_validate_json(content)
         return _from_transcript(transcript, role)

@@ -14,12 +14,13 @@ import yaml
 
 from opsgym.commands.suite_tasks import find_task
 from opsgym.exits import Exit
-from opsgym.play.person import Person, visible
+from opsgym.play.person import Person
 from opsgym.play.server import endpoint_of
 from opsgym_api.kinds.evalrun import Mode
 from opsgym_api.records.attempt import Cell, TrialRecord
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.task import Task
+from opsgym_core.common.foreign import visible
 from opsgym_core.results.load import find_run
 from opsgym_core.store.location import open_store
 from opsgym_core.store.objects import read_object

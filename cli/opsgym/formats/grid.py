@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from opsgym_core.common.foreign import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -62,7 +64,7 @@ class Grid:
 
     def add_row(self, *values: str) -> None:
         """Adds a row with a value for each column."""
-        self.rows.append(values)
+        self.rows.append([visible(" ".join(value.splitlines())) for value in values])
 
     def fit(self, width: int) -> Fit:
         """Chooses the columns to show at a width."""

@@ -60,10 +60,10 @@ class Table:
     def for_console(self) -> Grid:
         """The table for the terminal."""
         columns = [GridColumn(column.label, right=column.kind is not Kind.TEXT) for column in self._text_columns]
-        rows: list[Sequence[str]] = [
-            [value_text(column.kind, row[column.key]) for column in self._text_columns] for row in self.rows
-        ]
-        return Grid(columns, rows)
+        shown = Grid(columns)
+        for row in self.rows:
+            shown.add_row(*(value_text(column.kind, row[column.key]) for column in self._text_columns))
+        return shown
 
     def markdown(self) -> str:
         """The table as Markdown."""

@@ -14,6 +14,7 @@ from opsgym.local.output import write_line
 from opsgym.local.progress import Progress
 from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_api.records.outcomes import Outcome
+from opsgym_core.common.foreign import one_line, visible
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_runner.models.limiter import LimitState
 
@@ -132,7 +133,7 @@ class TableDisplay:
 
     def note(self, text: str) -> None:
         """Writes a message above the table."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(visible(text), markup=False, soft_wrap=True)
 
     def started(self, planned: PlannedTrial) -> None:
         """Counts the attempt."""
@@ -210,14 +211,14 @@ def trial_line(planned: PlannedTrial, record: AttemptRecord) -> str:
     if record.outcome is not None and record.outcome.scored:
         parts += [f"{record.steps} {'step' if record.steps == 1 else 'steps'}", seconds(record.timings.total_s)]
     else:
-        parts.append(f"{record.reason}: {record.message}" if record.message else record.reason)
+        parts.append(f"{record.reason}: {one_line(record.message)}" if record.message else record.reason)
     if record.cost_usd:
         parts.append(dollars(record.cost_usd))
     return "  ".join(parts)
 
 
 def _retry_line(planned: PlannedTrial, record: AttemptRecord, delay: float) -> str:
-    cause = f"{record.reason}: {record.message}"
+    cause = f"{record.reason}: {one_line(record.message)}"
     return f"retry in {seconds(delay)}  {cell_name(planned.cell)}  {_task_name(planned)}  {cause}"
 
 

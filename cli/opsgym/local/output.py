@@ -9,11 +9,13 @@ import os
 import signal
 from typing import TextIO
 
+from opsgym_core.common.foreign import visible
+
 
 def write_line(out: TextIO, text: str) -> None:
     """Writes a line at once."""
     try:
-        out.write(f"{text}\n")
+        out.write(f"{visible(text)}\n")
         out.flush()
     except BrokenPipeError:
         # Python flushes the stream again when it exits, which would fail again.

@@ -55,7 +55,7 @@ def read_published(path: Path, environment: Mapping[str, str] = os.environ) -> l
         InputError: The file cannot be read or is not valid.
     """
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(str(path), [Problem("", f"cannot be read: {error.strerror}")]) from None
     except ValueError as error:

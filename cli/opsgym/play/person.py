@@ -11,6 +11,8 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from opsgym_core.common.foreign import visible
+
 HELP = """\
   TOOL name=value …     call a tool; a value that is JSON is read as JSON: limit=5 active=true tags='["a"]'
   TOOL {"name": "…"}    the same, with all arguments as JSON
@@ -170,8 +172,3 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
         values = f", one of {', '.join(map(str, field['enum']))}" if "enum" in field else ""
         needed = "required" if name in required else "optional"
         yield f"  {name}  ({kind}{values}, {needed})  {visible(field.get('description', ''))}"
-
-
-def visible(text: str) -> str:
-    """A text whose control characters are written as escapes: what a gym answers never drives a terminal."""
-    return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text)

@@ -32,7 +32,7 @@ def _from_files(folder: Path) -> Mapping[str, frozenset[str]]:
 
 def _names(file: Path) -> frozenset[str]:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
         listed = content["tools"] if isinstance(content, dict) else content
         return frozenset(str(tool["name"]) for tool in listed)
     except (OSError, ValueError, KeyError, TypeError):

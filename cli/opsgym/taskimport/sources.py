@@ -75,7 +75,9 @@ def _files(source: Path) -> list[Path]:
     try:
         if source.is_file():
             return [source]
-        files = sorted(file for file in source.rglob("*") if file.suffix in SUFFIXES and not file.name.startswith("_"))
+        files = sorted(
+            file for file in source.rglob("*") if file.suffix in SUFFIXES and not file.name.startswith(("_", "."))
+        )
     except OSError as error:
         raise InputError(str(source), [Problem("", f"cannot be read: {error.strerror}")]) from None
     if not files:
@@ -98,7 +100,7 @@ def _rows(file: Path) -> Iterator[tuple[str, Any]]:
         yield from _parquet_rows(file)
         return
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(str(file), [Problem("", f"cannot be read: {error.strerror}")]) from None
     except UnicodeDecodeError as error:

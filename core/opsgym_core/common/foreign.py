@@ -16,6 +16,12 @@ MAX_DIGITS = 1000
 """Digits of an integer that is kept as a number; Python converts about four times as many."""
 
 
+_CONTROLS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"}
+_CONTROLS |= {0x7F: "\u2421"} | dict.fromkeys(
+    (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"
+)
+
+
 class TooDeepError(ValueError):
     """A JSON text nests too deeply to be read."""
 
@@ -23,6 +29,21 @@ class TooDeepError(ValueError):
 def storable_text(text: str) -> str:
     r"""The text with each half of a surrogate pair as its escape, for instance `\ud83d`."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def visible(text: str) -> str:
+    """The text with a picture of each control character but tabs and line breaks, so that it never drives a terminal.
+
+    Characters that turn the direction of writing count as control characters.
+    """
+    if text.isprintable():
+        return text
+    return "\r\n".join(part.translate(_CONTROLS) for part in text.split("\r\n"))
+
+
+def one_line(text: str) -> str:
+    """The visible text on one line, so that no part of it looks like a line of its own."""
+    return visible(" ".join(text.split()))
 
 
 def storable(value: Any) -> Any:

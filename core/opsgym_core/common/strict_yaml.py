@@ -21,6 +21,8 @@ from opsgym_api.validation import Location, message_of, path_of
 
 M = TypeVar("M", bound=BaseModel)
 
+MAX_VALUES = 100_000
+"""Values of a document, each alias counted as what it repeats: a few lines of aliases may stand for billions."""
 _CORE = "tag:yaml.org,2002:"
 
 
@@ -47,6 +49,8 @@ def value_of(source: str, node: yaml.Node) -> Any:
     Raises:
         InputError: A value does not fit its tag or is too large.
     """
+    if (size := _size(node, {})) > MAX_VALUES:
+        raise InputError(source, [Problem("", f"its aliases repeat {size:.0e} values; at most {MAX_VALUES} are read")])
     loader = _Loader("")
     try:
         return loader.construct_document(node)
@@ -85,6 +89,15 @@ def line_of(node: yaml.Node, loc: Location) -> int:
             break
         line, node = child
     return int(line) + 1
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """Number of values of a node, those that its aliases repeat included."""
+    if id(node) not in known:
+        known[id(node)] = 1  # of a node inside itself, which the loader refuses
+        parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+        known[id(node)] = 1 + (0 if isinstance(node, yaml.ScalarNode) else sum(_size(part, known) for part in parts))
+    return known[id(node)]
 
 
 def _child(node: yaml.Node, step: int | str) -> tuple[int, yaml.Node] | None:

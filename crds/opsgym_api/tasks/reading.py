@@ -129,13 +129,13 @@ _EXPECTED = "expected a task file, or a folder of them"
 
 
 def _holds_rows(path: Path) -> bool:
-    return path.suffix in (".json", ".jsonl") and not path.name.startswith("_") and path.is_file()
+    return path.suffix in (".json", ".jsonl") and not path.name.startswith(("_", ".")) and path.is_file()
 
 
 def _row_texts(file: Path) -> Iterator[tuple[str, str]]:
     """Each JSON text of a file, with where it stands."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # editors on Windows begin a file with a byte order mark
     except OSError as error:
         raise InputError(str(file), [Problem("", f"cannot be read: {error.strerror}")]) from None
     except UnicodeDecodeError as error:
@@ -152,7 +152,10 @@ def _row_texts(file: Path) -> Iterator[tuple[str, str]]:
 def _parse(text: str, *, default_id: str, where: str, folder: Path) -> Iterator[tuple[str, Task | BadRow]]:
     """The rows in a JSON text with their places; text that is not JSON is a row that is not valid."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+    except _NotARowError as error:
+        yield where, BadRow(task_id=default_id, source=where, message=f"{where}: {error}")
+        return
     except json.JSONDecodeError as error:
         message = f"{where}: line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
         yield where, BadRow(task_id=default_id, source=where, message=message)
@@ -170,6 +173,23 @@ def _parse(text: str, *, default_id: str, where: str, folder: Path) -> Iterator[
     for number, row in enumerate(content, start=1):
         place = f"{where} row {number}"
         yield place, parse_row(row, default_id=default_id, where=place, folder=folder)
+
+
+class _NotARowError(ValueError):
+    """JSON that no row may have; the text says why."""
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that stands twice, JSON's readers silently keep the last value."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise _NotARowError(f"has the key {twice!r} twice in one object; remove one of them")
+    return content
+
+
+def _refused(constant: str) -> None:
+    raise _NotARowError(f"has the number {constant}, which JSON does not have")
 
 
 def _is_encodable(content: Any) -> bool:

@@ -245,7 +245,7 @@ def _initdb(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -
         "--no-sync", "--no-instructions", "--encoding", "UTF8", "--locale", "C", "--wal-segsize", "1",
     ]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, check=False, cwd=folder, **_as(account))
+        done = subprocess.run(command, env=_environment(), capture_output=True, check=False, cwd=folder, **_as(account))
     except OSError as error:
         raise PostgresError(f"{command[0]} cannot be run: {error.strerror}; see OPSGYM_POSTGRES_BIN") from None
     if done.returncode != 0:
@@ -256,7 +256,7 @@ def _launch(bin_folder: Path, folder: Path, account: pwd.struct_passwd | None) -
     command = server_command(bin_folder, folder / "data", folder, SETTINGS)
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder,
+            command, env=_environment(), stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=folder,
             preexec_fn=_die_with_parent(),  # noqa: PLW1509 - two system calls, no Python state is touched
             **_as(account),
         )  # fmt: skip
@@ -266,6 +266,11 @@ def server_command(bin_folder: Path, data: Path, socket_folder: Path, settings: 
     """Command line of a server that listens only on a Unix socket."""
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     return [str(bin_folder / "postgres"), "-D", str(data), "-k", str(socket_folder), *options]
+
+
+def _environment() -> dict[str, str]:
+    """This process's variables without those by which users set up a Postgres of their own, such as PGPORT."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
 def _as(account: pwd.struct_passwd | None) -> dict[str, Any]:
