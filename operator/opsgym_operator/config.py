@@ -220,6 +220,28 @@ class CredentialsConfig(Document):
         return listed or not self.is_list
 
 
+class Quota(Document):
+    """What the runs of a namespace that have not finished may be together. A run that is more by itself is refused; one
+    that does not fit beside others waits until they have finished.
+    """
+
+    cells: Annotated[int, Field(ge=1)] = 2_000
+    """Cells: models × agents × modes × domains."""
+    trials: Annotated[int, Field(ge=1)] = 250_000
+    """Trials of all cells; the operator keeps about 500 bytes of each in memory."""
+    pods: Annotated[int, Field(ge=1)] | None = None
+    """Pods with trials at the same time, of all models; not bounded if None."""
+
+
+class Quotas(Document):
+    """What each namespace may take of the installation."""
+
+    default: Quota = Quota()
+    """For every namespace that is not named."""
+    namespaces: dict[Name, Quota] = {}
+    """For single namespaces, in place of `default` as a whole."""
+
+
 class OperatorConfig(Document):
     """The configuration, usually of `CONFIG`."""
 
@@ -247,6 +269,8 @@ class OperatorConfig(Document):
     """Webhook notifications of run events."""
     credentials: CredentialsConfig = CredentialsConfig()
     """Secrets that models may use."""
+    quotas: Quotas = Quotas()
+    """What each namespace may take of the installation."""
     held_out_secret: Name | None = None
     """Secret in each EvalRun's namespace whose key `seed` is that of held-out suites; none if absent, and then EvalRuns
     cannot run them."""
@@ -275,6 +299,10 @@ class OperatorConfig(Document):
     def stores_of(self, namespace: str) -> Mapping[str, StoreConfig]:
         """Stores that EvalRuns of a namespace may use, by name."""
         return {store.name: store for store in self.stores if not store.namespaces or namespace in store.namespaces}
+
+    def quota_of(self, namespace: str) -> Quota:
+        """What the runs of a namespace may be together."""
+        return self.quotas.namespaces.get(namespace, self.quotas.default)
 
     def profiles_of(self, namespace: str) -> Mapping[str, PodProfile]:
         """Pod profiles that EvalRuns of a namespace may choose, by name."""

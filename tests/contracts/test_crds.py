@@ -250,7 +250,7 @@ def test_runs_and_schedules_have_a_status_subresource() -> None:
     ("document", "cells"),
     [
         (
-            EVERYTHING,
+            changed(EVERYTHING, {"status.conditions": [ACCEPTED | {"type": "Progressing", "reason": "Running"}]}),
             {
                 "Models": "best,own",
                 "Progress": "1/12",
@@ -259,6 +259,7 @@ def test_runs_and_schedules_have_a_status_subresource() -> None:
                 "Cost": "$0.10",
                 "Gate": "INCONCLUSIVE",
                 "Phase": "Running",
+                "Reason": "Running",
                 "Age": "2026-01-01T00:00:00Z",
             },
         ),
@@ -283,8 +284,9 @@ def test_kubectl_get_shows_the_columns(document: Mapping[str, Any], cells: Mappi
     shown: dict[str, Any] = {}
     for column in CRDS[document["kind"]]["spec"]["versions"][0]["additionalPrinterColumns"]:
         value: Any = created
-        for step in column["jsonPath"].strip(".").split("."):
-            value = value[step]
+        for step in re.findall(r"\.?(\w+)(?:\[\?\(@\.type==\"(\w+)\"\)\])?", column["jsonPath"]):
+            name, kind = step
+            value = next(item for item in value[name] if item["type"] == kind) if kind else value[name]
         shown[column["name"]] = value
         assert type(value) is {"integer": int, "boolean": bool}.get(column["type"], str)
     assert shown == cells
@@ -460,9 +462,22 @@ GOOD = {
     "an evaluated judge": {"judge": "gold"},
     "a judge that is not evaluated": {"judge": "j", "supportingModels": [{"name": "j", "ref": "gpt"}]},
     "credentials in both places": {"models.0.inline.credentials": {"secret": "s", "env": "E"}},
+    "as many combinations as a run may have": {
+        "suite.modes": ["oracle", "all_tools"],
+        "models": [{"name": f"m{number}", "ref": "gpt"} for number in range(64)],
+        "agents": [{"name": f"a{number}"} for number in range(8)],
+    },
     "64 models": {"models": [{"name": f"m{number}", "ref": "gpt"} for number in range(64)]},
 })  # fmt: skip
 BAD = {
+    "too many combinations": changed(
+        RUN,
+        {
+            "spec.suite.modes": ["oracle", "all_tools"],
+            "spec.models": [{"name": f"m{number}", "ref": "gpt"} for number in range(64)],
+            "spec.agents": [{"name": f"a{number}"} for number in range(9)],
+        },
+    ),
     "no spec": changed(RUN, {"spec": ABSENT}),
     "a name in upper case": changed(RUN, {"metadata.name": "Nightly"}),
     "a name too long": changed(RUN, {"metadata.name": "n" * 64}),

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from opsgym_api.described import DescribedSchema
 from opsgym_api.kinds.evalmodel import GROUP, VERSION, EvalModel
-from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec
+from opsgym_api.kinds.evalrun import MOST_COMBINATIONS, EvalRun, EvalRunSpec
 from opsgym_api.kinds.evalschedule import EvalSchedule
 from opsgym_api.kinds.profiles import Switches
 
@@ -121,6 +121,10 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "!has(self.gate) || !has(self.gate.minTrials) || self.gate.minTrials <= self.trials",
             "gate.minTrials is more than trials, which is the most; lower it, or raise trials",
             fieldPath=".gate",
+        ),
+        _rule(
+            f"size(self.models) * size(self.agents) * size(self.suite.modes) <= {MOST_COMBINATIONS}",
+            f"models × agents × suite.modes are more than {MOST_COMBINATIONS}; split them into several runs",
         ),
         _rule(
             "!has(self.queuePriorityClass) || has(self.queueName)",
@@ -308,6 +312,7 @@ def definitions() -> list[Schema]:
             _column("Cost", ".status.cost"),
             _column("Gate", ".status.gate"),
             _column("Phase", ".status.phase"),
+            _column("Reason", '.status.conditions[?(@.type=="Progressing")].reason'),
             _AGE,
         ],
     )

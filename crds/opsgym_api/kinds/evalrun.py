@@ -192,6 +192,9 @@ class Agent(Switches):
 DEFAULT_AGENT = Agent(name="react")
 """The agent of a run that names none."""
 
+MOST_COMBINATIONS = 1024
+"""Models × agents × modes of a run. Each has a cell for every domain, and a cell costs the operator memory and time."""
+
 
 class Limits(Document):
     """What an episode may take before something is wrong."""
@@ -342,6 +345,15 @@ class EvalRunSpec(Document):
         return self
 
     @model_validator(mode="after")
+    def _combinations_bounded(self) -> EvalRunSpec:
+        if self.combinations > MOST_COMBINATIONS:
+            raise ValueError(
+                f"models × agents × suite.modes are {self.combinations}, more than {MOST_COMBINATIONS}; "
+                "split them into several runs"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _priority_in_queue(self) -> EvalRunSpec:
         if self.queue_priority_class is not None and self.queue_name is None:
             raise ValueError("queuePriorityClass goes with queueName")
@@ -362,6 +374,11 @@ class EvalRunSpec(Document):
             if name not in models:
                 raise ValueError(f"{what} is not one of the run's models: {', '.join(models)}")
         return self
+
+    @property
+    def combinations(self) -> int:
+        """Models × agents × modes: cells for each domain."""
+        return len(self.models) * len(self.agents) * len(self.suite.modes)
 
     @property
     def all_models(self) -> list[ModelEntry]:

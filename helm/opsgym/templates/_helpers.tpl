@@ -181,6 +181,7 @@ notifications: {{ .Values.notifications | toJson }}
 {{- end }}
 storeGateway: {url: "{{ ternary "https" "http" (not (empty .Values.storeGateway.tls.secret)) }}://{{ include "opsgym.fullname" . }}-store-gateway.{{ .Release.Namespace }}.svc:8080"}
 {{- end }}
+quotas: {{ .Values.quotas | toJson }}
 {{- with .Values.heldOut.secret }}
 heldOutSecret: {{ . | quote }}
 {{- end }}

@@ -91,6 +91,7 @@ def _conclude_frozen(
         now,
         done=done,
         busy=bool(changes.create or changes.patches),
+        quota=next((allocation.quota for allocation in allocations), None),
     )
     if summary.ended and (step := judge_gate(progress, now)) is not None:
         return step

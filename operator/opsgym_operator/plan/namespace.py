@@ -8,7 +8,8 @@ One call plans the whole namespace because its runs share models: two plans made
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from opsgym_operator.config import OperatorConfig
@@ -19,6 +20,7 @@ from opsgym_operator.plan.desired import Desired
 from opsgym_operator.plan.jobs.cleanup import Stop, stop
 from opsgym_operator.plan.jobs.queues import withdrawals
 from opsgym_operator.plan.jobs.slots import SlotAllocation, allocate
+from opsgym_operator.plan.run.quota import Size, exceeded, size_in_use, size_of
 from opsgym_operator.plan.status.status import Reason, RunSummary
 
 FAULT_RETRY_S = 60.0
@@ -36,8 +38,10 @@ def plan(namespace: ObservedNamespace, config: OperatorConfig, now: datetime, ve
     """
     runs = sorted((run for run in namespace.runs if not run.deleting), key=lambda run: (run.created_at, run.uid))
     assessed = {run.uid: _assess(run, namespace, config, now, version) for run in runs}
+    assessed = _within_quota(assessed, namespace, config)
     demands = {uid: item.frozen.demands for uid, item in assessed.items() if item.frozen is not None}
-    allocations = allocate(demands, namespace)
+    most = config.quota_of(runs[0].namespace).pods if runs else None
+    allocations = allocate(demands, namespace, most)
     leaving = withdrawals(allocations, now)
     return {
         uid: _conclude(item, allocations.get(uid, ()), leaving.get(uid, ()), namespace, config, now)
@@ -52,6 +56,24 @@ def _assess(
         return assess(run, namespace, config, now, version)
     except Exception as error:  # noqa: BLE001 - a fault in the plan of one run must not stop the others
         return _faulty(run, namespace, error)
+
+
+def _within_quota(
+    assessed: Mapping[str, Assessed], namespace: ObservedNamespace, config: OperatorConfig
+) -> dict[str, Assessed]:
+    """The runs, of which none is frozen that the quota has no room for; the oldest that fits goes first."""
+    used = sum((size_in_use(run) for run in namespace.runs), Size())
+    admitted = dict(assessed)
+    for uid, item in assessed.items():
+        if item.desired.freeze is None:
+            continue
+        size = size_of(item.desired.freeze)
+        if excess := exceeded(size, used, config.quota_of(item.run.namespace)):
+            desired = replace(item.desired, freeze=None, requeue_after_s=None)
+            admitted[uid] = Assessed(item.run, desired, RunSummary(Reason.QUOTA_EXCEEDED, excess))
+        else:
+            used += size
+    return admitted
 
 
 def _conclude(

@@ -35,7 +35,14 @@ STORE_RETRY_S = 10.0
 
 
 def summarize(
-    progress: RunProgress, demands: Sequence[SlotDemand], service_account: str, now: datetime, *, done: bool, busy: bool
+    progress: RunProgress,
+    demands: Sequence[SlotDemand],
+    service_account: str,
+    now: datetime,
+    *,
+    done: bool,
+    busy: bool,
+    quota: int | None,
 ) -> RunSummary:
     """Summary state of a frozen run.
 
@@ -46,6 +53,7 @@ def summarize(
         now: The time.
         done: Whether every trial is accounted for.
         busy: Whether the run gets further slots now.
+        quota: Pods that the namespace may have, if that keeps slots from its runs.
     """
     spec, pods = progress.resolved.spec, progress.pods
     return (
@@ -62,7 +70,7 @@ def summarize(
         or lost(pods, now)
         or not_starting(pods, spec.limits.pending_seconds, progress.run.pod_refusals, now)
         or unschedulable(pods, spec.limits.pending_seconds, now)
-        or (None if busy else _waiting(progress, demands))
+        or (None if busy else _waiting(progress, demands, quota))
         or RunSummary(Reason.RUNNING if progress.jobs else Reason.STARTING, _last_fault(progress, now))
     )
 
@@ -150,7 +158,7 @@ def _quota_used_up(progress: RunProgress, now: datetime) -> RunSummary | None:
     return RunSummary(Reason.QUOTA_EXHAUSTED, message, progressing=going_on)
 
 
-def _waiting(progress: RunProgress, demands: Sequence[SlotDemand]) -> RunSummary | None:
+def _waiting(progress: RunProgress, demands: Sequence[SlotDemand], quota: int | None) -> RunSummary | None:
     if progress.live_jobs and all(job.queued and job.suspended for job in progress.live_jobs):
         queue = progress.resolved.spec.queue_name
         return RunSummary(Reason.WAITING_FOR_QUEUE, f"LocalQueue {queue} has not admitted the run's Jobs")
@@ -160,5 +168,8 @@ def _waiting(progress: RunProgress, demands: Sequence[SlotDemand]) -> RunSummary
         message = f"LocalQueue {queue} did not admit the run's Jobs in time; other runs use the slots of {names}"
         return RunSummary(Reason.WAITING_FOR_QUEUE, message)
     if models and not progress.pods and not any(progress.slots_by_job.values()):
+        if quota is not None:
+            message = f"other runs use all {quota:,} pods that the namespace may have at the same time"
+            return RunSummary(Reason.QUOTA_EXCEEDED, message)
         return RunSummary(Reason.WAITING_FOR_MODEL, f"other runs use all slots of {', '.join(models)}")
     return None

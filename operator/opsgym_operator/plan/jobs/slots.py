@@ -113,16 +113,19 @@ class SlotAllocation:
     """Slots besides those that the group holds."""
     fair_share: int
     """Slots that the group would hold if all slots of its pool were shared out anew."""
+    quota: int | None = None
+    """Pods that the namespace may have, if that keeps slots from its groups; None if only models do."""
 
 
 def allocate(
-    demands: Mapping[str, Sequence[SlotDemand]], namespace: ObservedNamespace
+    demands: Mapping[str, Sequence[SlotDemand]], namespace: ObservedNamespace, most: int | None = None
 ) -> dict[str, tuple[SlotAllocation, ...]]:
     """Slots that each pod group gets now, by the uid of its run.
 
     Args:
         demands: Demands by the uid of their run; runs that hold as many slots are served in this order.
         namespace: Jobs and pods, which hold slots also if their run is gone.
+        most: Pods of the namespace at the same time; None if only models bound them.
     """
     taken = _taken(namespace)
     by_pool: defaultdict[SlotPool, list[tuple[str, SlotDemand]]] = defaultdict(list)
@@ -131,20 +134,26 @@ def allocate(
             by_pool[demand.pool].append((uid, demand))
     number = {uid: number for number, uid in enumerate(demands)}
     allocations: dict[str, list[SlotAllocation]] = {uid: [] for uid in demands}
+    free = {pool: max(0, demanding[-1][1].ceiling - taken[pool]) for pool, demanding in by_pool.items()}
+    useful = {pool: min(free[pool], sum(demand.wants for _, demand in by_pool[pool])) for pool in by_pool}
+    limited = most is not None and sum(useful.values()) > most - taken.total()
+    if most is not None and limited:
+        of_pools = [SlotRequest(useful[pool], used=taken[pool]) for pool in by_pool]
+        free = dict(zip(by_pool, share_slots(most - taken.total(), of_pools), strict=True))
     for pool, demanding in by_pool.items():
         ceiling = demanding[-1][1].ceiling
         requests = [
             SlotRequest(demand.wants, used=demand.held, begun=demand.begun, run=number[uid], unit=demand.unit)
             for uid, demand in demanding
         ]
-        granted = _share(ceiling - taken[pool], [demand for _, demand in demanding], requests)
+        granted = _share(free[pool], [demand for _, demand in demanding], requests)
         anew = [
             SlotRequest(request.used + request.demand, begun=request.begun, run=request.run, unit=request.unit)
             for request in requests
         ]
         fair = share_slots(ceiling, anew)
         for (uid, demand), slots, fair_share in zip(demanding, granted, fair, strict=True):
-            allocations[uid].append(SlotAllocation(demand, slots, fair_share))
+            allocations[uid].append(SlotAllocation(demand, slots, fair_share, most if limited else None))
     return {uid: tuple(of_run) for uid, of_run in allocations.items()}
 
 

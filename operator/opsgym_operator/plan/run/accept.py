@@ -21,6 +21,7 @@ from opsgym_api.validation import problems_of
 from opsgym_operator.config import CredentialsConfig, OperatorConfig
 from opsgym_operator.observe.objects import ObservedNamespace, ObservedRun
 from opsgym_operator.plan.desired import ResolvedSpec
+from opsgym_operator.plan.run.quota import Size, too_large
 from opsgym_operator.plan.status.status import Reason, RunSummary
 from opsgym_operator.pod_template import OWN_METADATA
 
@@ -53,6 +54,8 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     refusals = [*_stores(run.namespace, spec, config, frozen=frozen)]
     refusals += [*_pods(run.namespace, spec.pods or PodOptions(), config), *_held_out(spec, config)]
     if not frozen:
+        if excess := too_large(Size(spec.combinations), config.quota_of(run.namespace)):
+            refusals.append(_Refusal(Reason.TOO_LARGE, excess))
         refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
     models = frozen_models
     if not frozen:

@@ -29,6 +29,7 @@ from opsgym_operator.plan.desired import Desired, Load, ObjectRef, PreflightJob,
 from opsgym_operator.plan.run.accept import model_origins
 from opsgym_operator.plan.run.frozen_pods import freeze_pods, versions_of
 from opsgym_operator.plan.run.pod_options import config_for
+from opsgym_operator.plan.run.quota import size_of, too_large
 from opsgym_operator.plan.status.pod_states import (
     FIRST_PODS_S,
     any_running,
@@ -185,6 +186,8 @@ def _finished(
     except InputError as error:
         message = "; ".join(str(problem) for problem in error.problems)
         return RunSummary(Reason.SUITE_FILTER, message), _retry(run, current, now, Load.SUITE_INDEX)
+    if excess := too_large(size_of(record), config.quota_of(run.namespace)):
+        return RunSummary(Reason.TOO_LARGE, excess), Desired()
     return RunSummary(Reason.STARTING), Desired(freeze=record, requeue_after_s=0.0)
 
 

@@ -54,6 +54,10 @@ class Reason(StrEnum):
     """The spec names an unknown WorkloadPriorityClass of Kueue."""
     WEBHOOK_NOT_FOUND = "WebhookNotFound"
     """The spec names an unknown webhook, which is not notified; the run goes on."""
+    TOO_LARGE = "TooLarge"
+    """The run has more cells or trials than the installation allows its namespace."""
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """Other runs of the namespace leave too little of its quota; the run goes on when they have finished."""
     STORE_UNREACHABLE = "StoreUnreachable"
     """The operator cannot read or write the run's store."""
     BASELINE_NOT_FOUND = "BaselineNotFound"
@@ -145,7 +149,7 @@ class Phase(StrEnum):
 REFUSED = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_IN_CLUSTER, Reason.MODEL_NOT_FOUND, Reason.MODEL_INVALID, Reason.STORE_NOT_FOUND,
     Reason.QUEUE_NOT_FOUND, Reason.PRIORITY_CLASS_NOT_FOUND, Reason.SUITE_NOT_ALLOWED, Reason.CREDENTIALS_NOT_ALLOWED,
-    Reason.POD_PROFILE_NOT_FOUND, Reason.PODS_NOT_ALLOWED,
+    Reason.POD_PROFILE_NOT_FOUND, Reason.PODS_NOT_ALLOWED, Reason.TOO_LARGE,
 })  # fmt: skip
 """The spec cannot run in this cluster: not accepted, and stalled until it is fixed."""
 
@@ -153,7 +157,7 @@ STALLED = REFUSED | {
     Reason.STORE_UNREACHABLE, Reason.BASELINE_NOT_FOUND, Reason.PREFLIGHT_FAILED, Reason.PREFLIGHT_ERROR,
     Reason.SUITE_FILTER, Reason.SECRET_MISSING, Reason.IMAGE_UNAVAILABLE, Reason.POD_NOT_STARTING, Reason.PODS_REFUSED,
     Reason.JOB_SPEC_MISSING, Reason.UNSCHEDULABLE, Reason.POD_LOST, Reason.BREAKER_OPEN, Reason.QUOTA_EXHAUSTED,
-    Reason.OBJECT_REFUSED, Reason.INTERNAL_ERROR,
+    Reason.OBJECT_REFUSED, Reason.INTERNAL_ERROR, Reason.QUOTA_EXCEEDED,
 }  # fmt: skip
 """The run, or one of its models, makes no progress until a user fixes the cause, or until the breaker closes."""
 
