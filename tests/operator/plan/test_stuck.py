@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ STILL: dict[str, Stuck] = {
     "no room": Stuck(unplaced("Unschedulable", "0/3 nodes: memory"), "WaitingForCapacity", "0/3 nodes: memory", 0),
     "scheduling gate": Stuck(unplaced("SchedulingGated", "held"), "WaitingForCapacity", "SchedulingGated: held", 0),
     "scheduler fails": Stuck(unplaced("SchedulerError", "no PVC"), "WaitingForCapacity", "SchedulerError: no PVC", 0),
-    "accepted by no kubelet": Stuck({"conditions": SCHEDULED}, "WaitingForPods", "pod p0 waits for"),
+    "accepted by no kubelet": Stuck({"conditions": SCHEDULED}, "WaitingForPods", f"pod p0 waits since {AT}"),
     "sandbox without event": Stuck(
         {"conditions": NO_SANDBOX, "containerStatuses": waiting("ContainerCreating")}, "PodNotStarting", "no network"
     ),
@@ -216,6 +217,23 @@ def test_a_stuck_pod_is_named_with_its_cause(name: str) -> None:
 def test_a_stuck_pod_is_never_shown_as_running_after_a_minute() -> None:
     plain = [name for name, stuck in STILL.items() if shown(stuck, 61).startswith("Running")]
     assert plain == []
+
+
+@pytest.mark.parametrize("name", STILL)
+def test_time_alone_writes_the_status_of_a_stuck_run_at_most_once_a_minute(name: str) -> None:
+    fleet, run = _run()
+    metadata = {"name": "p0", "uid": "u", "creationTimestamp": AT, "labels": _labels(fleet, run)}
+    stuck = STILL[name]
+    status = {"phase": "Pending", **stuck.status}
+    pod = read_pod({"metadata": metadata | dict(stuck.metadata), "spec": {}, "status": status})
+    written: list[float] = []
+    for second in range(0, 900, 7):
+        fleet.now = START + timedelta(seconds=second)
+        [desired] = plan(_with(fleet.observed(), pod, stuck.causes), fleet.config, fleet.now, "1.0").values()
+        if desired.status is not None:
+            run.status = desired.status
+            written.append(second)
+    assert all(later - earlier >= 60 for earlier, later in pairwise(written[1:])), written
 
 
 HEALTHY: dict[str, Mapping[str, Any]] = {

@@ -134,9 +134,10 @@ def not_starting(
         return None
     pod = min(late, key=lambda item: (not _unplaced(item), item.starting_since or now, item.name))
     cause = causes.get(pod.name) or _waits_for(pod)
+    since = utc_text(pod.starting_since or now, "seconds")
     waited = _since(pod.starting_since or now, now)
     message = (
-        f"{len(late)} of {len(pods)} pods do not start; pod {pod.name} waits for {waited:.0f} s: {cause}; "
+        f"{len(late)} of {len(pods)} pods do not start; pod {pod.name} waits since {since}: {cause}; "
         f"`kubectl describe pod {pod.name}` shows the events of its node"
     )
     if any_running(pods) or not (_unplaced(pod) or waited >= pending_seconds):
