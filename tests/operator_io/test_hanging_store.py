@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 
@@ -16,7 +16,7 @@ from tests.operator_io.test_isolation import SPEC, Namespace, preflights
 
 from opsgym_core.store import mounted as mounted_module
 from opsgym_core.store.base import Store, StoreError
-from opsgym_core.store.mounted import BATCH, THREADS, NoAnswerError, StoreConfig, Stores
+from opsgym_core.store.mounted import BATCH, TENANT, THREADS, NoAnswerError, StoreConfig, Stores
 from opsgym_core.store.s3 import S3Store
 from opsgym_core.store.silence import Answers
 from opsgym_operator.config import OperatorConfig
@@ -149,6 +149,79 @@ def released() -> Iterator[Event]:
         yield event
     finally:
         event.set()
+
+
+def test_a_call_that_waits_for_a_thread_is_not_the_silence_of_the_store(
+    stores: Stores, released: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounted_module, "PROMPT_S", 1.0)
+
+    async def calls() -> None:
+        busy = [asyncio.create_task(stores.call("results", lambda _: released.wait())) for _ in range(THREADS)]
+        call = asyncio.create_task(stores.call_promptly("results", lambda _: "answer"))
+        assert not (await asyncio.wait({call}, timeout=1.5))[0]
+        released.set()
+        assert await call == "answer"
+        await asyncio.gather(*busy)
+
+    asyncio.run(calls())
+
+
+def test_threads_that_are_given_up_take_their_queue_with_them(
+    stores: Stores, released: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounted_module, "PROMPT_S", 0.5)
+    begun: list[int] = []
+
+    def hang(_: Store, number: int) -> None:
+        begun.append(number)
+        released.wait()
+
+    async def calls() -> None:
+        hanging = [stores.call_promptly("results", hang, number) for number in range(3 * THREADS)]
+        results = await asyncio.gather(*hanging, return_exceptions=True)
+        assert {type(result) for result in results} == {NoAnswerError}
+        assert await stores.call("results", lambda _: "answer") == "answer"
+
+    asyncio.run(calls())
+    assert len(begun) == THREADS
+
+
+def test_tenants_whose_calls_wait_for_a_thread_take_turns(stores: Stores, released: Event) -> None:
+    begun: list[str] = []
+
+    async def call(tenant: str, operation: Callable[[Store], object]) -> None:
+        TENANT.set(tenant)
+        await stores.call("results", operation)
+
+    async def calls() -> None:
+        hold = [asyncio.create_task(call("large", lambda _: released.wait())) for _ in range(THREADS)]
+        await asyncio.sleep(0)
+        many = [asyncio.create_task(call("large", lambda _: begun.append("large"))) for _ in range(500)]
+        await asyncio.sleep(0)
+        few = [asyncio.create_task(call("small", lambda _: begun.append("small"))) for _ in range(3)]
+        await asyncio.sleep(0)
+        released.set()
+        await asyncio.gather(*hold, *many, *few)
+
+    asyncio.run(calls())
+    assert begun.count("small") == 3
+    assert "small" not in begun[3 * THREADS :], "they wait for about as many calls of the other tenant as there are"
+
+
+def test_a_call_that_is_cancelled_while_it_waits_leaves_its_thread_to_others(stores: Stores, released: Event) -> None:
+    async def calls() -> None:
+        hold = [asyncio.create_task(stores.call("results", lambda _: released.wait())) for _ in range(THREADS)]
+        await asyncio.sleep(0)
+        gone = [asyncio.create_task(stores.call("results", lambda _: "gone")) for _ in range(THREADS)]
+        await asyncio.sleep(0)
+        for call in gone:
+            call.cancel()
+        released.set()
+        await asyncio.gather(*hold)
+        assert await stores.call_each("results", lambda _, number: number, range(2 * THREADS)) == [*range(2 * THREADS)]
+
+    asyncio.run(calls())
 
 
 def test_a_store_that_hangs_in_the_middle_of_a_read_costs_other_stores_one_turn(

@@ -2,15 +2,17 @@
 
 Invariant: credentials come from files that the kubelet mounts and never appear in a message. A store that fails is
 opened again with the credentials then mounted, so a rotated Secret needs no restart. A store that hangs uses up its own
-threads and no others.
+threads and no others. Silence is counted from when a thread has begun a call, so a store that is slow under many calls
+does not count as hung.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Concatenate, ParamSpec, TypeVar
@@ -42,8 +44,86 @@ SILENT_S = 15.0
 """Seconds after which a long read is given up if the store owes it answers and gives none."""
 
 
+TENANT: ContextVar[str] = ContextVar("tenant", default="")
+"""For whom a store is called, usually a namespace: tenants whose calls wait for a thread take turns."""
+
+
 class NoAnswerError(StoreError):
     """The store hangs: it keeps a request for longer than it may."""
+
+
+class _Pool:
+    """Threads of a store. Calls that wait for one get it by tenants in turn, so that no tenant's many delay another's.
+
+    Args:
+        name: Name of the store.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"store {name}")
+        self._free = THREADS
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """Turns by tenant; the first tenant is the next one."""
+        self._given_up: NoAnswerError | None = None
+
+    async def run(self, operation: Callable[[], T]) -> T:
+        """Runs a blocking operation in a thread, once one is free.
+
+        Raises:
+            NoAnswerError: The pool was given up before the operation began.
+        """
+        loop = asyncio.get_running_loop()
+        await self._turn(loop)
+        if self._given_up is not None:
+            raise self._given_up
+        call = self._threads.submit(operation)
+        call.add_done_callback(lambda _: self._leave_soon(loop))
+        return await asyncio.wrap_future(call)
+
+    async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = loop.create_future()
+        self._waiting.setdefault(TENANT.get(), deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self._leave()  # the turn came when the call was cancelled
+            raise
+
+    def _leave_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            loop.call_soon_threadsafe(self._leave)
+        except RuntimeError:  # the loop has ended, and with it whatever waited
+            self._free += 1
+
+    def _leave(self) -> None:
+        """Gives a thread to the next call."""
+        while self._waiting:
+            tenant = next(iter(self._waiting))
+            turns = self._waiting.pop(tenant)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[tenant] = turns
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    def give_up(self, error: NoAnswerError) -> None:
+        """Fails the calls that wait. The threads end when their connections do."""
+        self._given_up = error
+        self._threads.shutdown(wait=False)
+        turns = [turn for of_tenant in self._waiting.values() for turn in of_tenant if not turn.done()]
+        self._waiting.clear()
+        for turn in turns:
+            turn.set_exception(error)
+
+    def close(self) -> None:
+        """Cancels calls that have not begun, without waiting for those that have."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class StoreConfig(Document):
@@ -85,7 +165,7 @@ class Stores:
         self._open: dict[str, Store] = {}
         self._opening: defaultdict[str, Lock] = defaultdict(Lock)
         """By store: held while it is opened, so that concurrent calls open it once."""
-        self._threads: dict[str, ThreadPoolExecutor] = {}
+        self._pools: dict[str, _Pool] = {}
 
     def get(self, name: str) -> Store:
         """The store of that name. Blocks for half a second when the process opens its first S3 store.
@@ -113,11 +193,8 @@ class Stores:
         Raises:
             StoreError: The store cannot be read or written.
         """
-        loop = asyncio.get_running_loop()
-        if name not in self._threads:
-            self._threads[name] = ThreadPoolExecutor(THREADS, thread_name_prefix=f"store {name}")
         try:
-            return await loop.run_in_executor(self._threads[name], lambda: operation(self.get(name), *args, **kwargs))
+            return await self._pool(name).run(lambda: operation(self.get(name), *args, **kwargs))
         except StoreError as error:
             if not isinstance(error, UnreadableObjectError):
                 self._open.pop(name, None)
@@ -126,17 +203,19 @@ class Stores:
     async def call_promptly(
         self, name: str, operation: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `call`, for an operation on few objects, which is given up after `PROMPT_S`.
+        """As `call`, for an operation on few objects, which is given up `PROMPT_S` after a thread has begun it.
 
         Raises:
             StoreError: The store cannot be read or written.
             NoAnswerError: It does not answer.
         """
-        try:
-            async with asyncio.timeout(PROMPT_S):
-                return await self.call(name, operation, *args, **kwargs)
-        except TimeoutError:
-            raise self._given_up(name, PROMPT_S) from None
+        answers = Answers()
+
+        def followed(store: Store) -> T:
+            with answers.owed(f"store {name}", self._configs[name].url):
+                return operation(store, *args, **kwargs)
+
+        return await self._until_silent(name, answers, PROMPT_S, followed)
 
     async def call_while_answering(
         self, name: str, operation: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs
@@ -152,23 +231,34 @@ class Stores:
         def followed(store: Store) -> T:
             return operation(FollowedStore(store, answers), *args, **kwargs)
 
-        call = asyncio.ensure_future(self.call(name, followed))
+        return await self._until_silent(name, answers, SILENT_S, followed)
+
+    async def _until_silent(self, name: str, answers: Answers, most_s: float, operation: Callable[[Store], T]) -> T:
+        """Runs an operation; gives it up, with the store's threads and whatever waits for one, once it is silent."""
+        pool = self._pool(name)
+        call = asyncio.ensure_future(self.call(name, operation))
         try:
-            while not (await asyncio.wait({call}, timeout=max(SILENT_S - answers.silent_s, 0.01)))[0]:
-                if answers.silent_s >= SILENT_S:
-                    raise self._given_up(name, SILENT_S)
+            while not (await asyncio.wait({call}, timeout=max(most_s - answers.silent_s, 0.01)))[0]:
+                if answers.silent_s >= most_s:
+                    raise self._given_up(name, pool, most_s)
             return call.result()
         finally:
             call.cancel()
             answers.give_up()
 
-    def _given_up(self, name: str, seconds: float) -> NoAnswerError:
-        """Lets further calls of a store open it anew; why the call is given up."""
-        self._open.pop(name, None)
-        # Its threads end when their connections do; until then, further calls of the store need new ones.
-        if (threads := self._threads.pop(name, None)) is not None:
-            threads.shutdown(wait=False)
-        return NoAnswerError(f"store {name}", self._configs[name].url, f"no answer within {seconds:g} s")
+    def _pool(self, name: str) -> _Pool:
+        if name not in self._pools:
+            self._pools[name] = _Pool(name)
+        return self._pools[name]
+
+    def _given_up(self, name: str, pool: _Pool, seconds: float) -> NoAnswerError:
+        """Lets further calls of a store open it anew, with new threads; why the call is given up."""
+        error = NoAnswerError(f"store {name}", self._configs[name].url, f"no answer within {seconds:g} s")
+        if self._pools.get(name) is pool:
+            self._open.pop(name, None)
+            del self._pools[name]
+            pool.give_up(error)
+        return error
 
     async def call_each(self, name: str, operation: Callable[[Store, A], T], arguments: Sequence[A]) -> list[T]:
         """Runs an operation promptly for each argument; after the first failure those that have not begun never do.
@@ -194,8 +284,8 @@ class Stores:
 
     def close(self) -> None:
         """Cancels calls that have not begun, without waiting for those that have."""
-        for threads in self._threads.values():
-            threads.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.close()
 
     def _access(self, config: StoreConfig) -> S3Access:
         folder = self._mounted / config.name

@@ -22,6 +22,7 @@ import structlog
 
 from opsgym_core.common.backoff import Backoff
 from opsgym_core.kube.client import EVALRUNS, ApiError
+from opsgym_core.store.mounted import TENANT
 from opsgym_operator.controller import run_metrics
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.observation import (
@@ -122,6 +123,7 @@ class NamespaceReconciler:
     async def run(self) -> None:
         """Reconciles until nothing is left of a namespace that the operator cannot serve, or until it is cancelled."""
         structlog.contextvars.bind_contextvars(namespace=self.name)
+        TENANT.set(self.name)
         failures = 0
         delay: float | None = None
         while True:

@@ -20,7 +20,7 @@ from opsgym_api.records.attempt import AttemptRecord
 from opsgym_api.records.store_gateway import MOST_BYTES, Code
 from opsgym_core.kube.client import ApiError
 from opsgym_core.store.base import Store, StoreError
-from opsgym_core.store.mounted import Stores
+from opsgym_core.store.mounted import TENANT, Stores
 from opsgym_core.store.sealed import as_stored
 from opsgym_operator.gateway.access import Denied, Operation, Permission, listed, permission_for
 from opsgym_operator.gateway.identity import Unauthenticated
@@ -107,6 +107,7 @@ class Gateway:
         session = await self._sessions.of(token)
         store = request.match_info["store"]
         permission = permission_for(session.access, operation, store, key)
+        TENANT.set(session.access.run.partition(".")[0])
         async with session.slots, self._requests:
             await self._require(permission, store, session)
             yield session

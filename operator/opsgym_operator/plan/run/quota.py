@@ -51,9 +51,9 @@ def too_large(size: Size, quota: Quota) -> str:
 
 def exceeded(size: Size, used: Size, quota: Quota) -> str:
     """Why a run does not fit into what others leave of a quota; empty if it does."""
-    wanted = {"cells": size.cells, "trials": size.trials}
+    own = {"cells": size.cells, "trials": size.trials}
     excess = [
-        f"{wanted[what]:,} {what} beside {count - wanted[what]:,} of other runs, limit {most:,}"
+        f"{own[what]:,} {what} beside {count - own[what]:,} of other runs, limit {most:,}"
         for what, count, most in _compared(size + used, quota)
     ]
     advice = "the run starts by itself when other runs of the namespace have finished or are deleted"
