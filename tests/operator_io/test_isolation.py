@@ -147,6 +147,36 @@ def test_a_refused_object_stalls_its_run_in_the_words_of_the_api_server_and_no_o
     assert reconciler.synced
 
 
+@pytest.mark.parametrize("status", [429, 503, 504])
+def test_a_refusal_that_looks_like_an_unavailable_api_server_concerns_one_run_if_reads_are_answered(
+    namespace: Namespace, status: int
+) -> None:
+    runs = [f"run-{number:02}" for number in range(24)]
+    refuse(namespace, runs[0], status)
+    for name in runs:
+        namespace.apply(name)
+        namespace.server.answer("GET", f"{API}/evalruns/{name}", 200, {"kind": "EvalRun"})
+    namespace.reconcile(
+        lambda: (
+            all(preflights(namespace, name) for name in runs[1:]) and namespace.condition(runs[0])[1] == "ObjectRefused"
+        )
+    )
+    message = namespace.condition(runs[0])[2]
+    assert QUOTA in message
+    assert "an admission webhook of the cluster may be slow or away" in message
+
+
+def test_an_api_server_that_answers_no_read_either_ends_the_reconcile_and_delays_no_run(namespace: Namespace) -> None:
+    refuse(namespace, "one", 503)
+    namespace.apply("one")
+    namespace.server.answer("GET", f"{API}/evalruns/one", 503, {"kind": "Status", "message": "overloaded"})
+    with pytest.raises(ApiError, match="exceeded quota"):
+        namespace.reconcile(lambda: False)
+    assert namespace.condition("one")[1] != "ObjectRefused"
+    assert namespace.reconciler is not None
+    assert not namespace.reconciler._backoffs["uid-one"].refusal
+
+
 def test_a_refused_object_is_tried_again_only_after_a_delay(namespace: Namespace) -> None:
     refuse(namespace, "first")
     namespace.apply("first")
@@ -165,8 +195,6 @@ def test_a_job_that_was_created_without_an_answer_is_not_created_again(namespace
 
     namespace.server.refusals[jobs] = lose_the_answer
     namespace.apply("first")
-    with pytest.raises(ApiError, match="the API server ends"):
-        namespace.reconcile(lambda: namespace.condition("first")[1] == "PreflightRunning")
     namespace.reconcile(lambda: namespace.condition("first")[1] == "PreflightRunning", further=2)
     tries = [path for method, path, *_ in namespace.server.received if (method, path) == ("POST", jobs)]
     assert len(tries) == 1

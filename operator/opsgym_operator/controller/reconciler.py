@@ -3,8 +3,8 @@
 Invariant: a reconcile starts from one snapshot and ends with everything of it applied, so reconciles of a namespace
 never overlap. It does not wait for a store that hangs. Whatever fails in a reconcile, there is a next one: errors are
 logged, counted and retried later. Each run is harvested, planned and applied by itself: what goes wrong with one run,
-the API server's refusal of its objects included, concerns that run alone. Only an API server that is unavailable ends a
-reconcile.
+the API server's refusal of its objects included, concerns that run alone. Only an API server that is unavailable to two
+runs, or to a plain read, ends a reconcile.
 """
 
 from __future__ import annotations
@@ -200,8 +200,10 @@ class NamespaceReconciler:
                     self._harvest(run, self._state(run), snapshot)
         observed, plans = await self._plan(snapshot)
         left = await self._write_stores(plans, observed, snapshot)
+        unanswered: set[str] = set()
         applying = (
-            partial(self._carry_out, snapshot.runs[uid], desired, observed, delays) for uid, desired in left.items()
+            partial(self._carry_out_alone, snapshot.runs[uid], desired, observed, delays, unanswered)
+            for uid, desired in left.items()
         )
         if (unavailable := await write_each(applying, RUNS_AT_ONCE)) is not None:
             raise unavailable
@@ -229,6 +231,41 @@ class NamespaceReconciler:
                 self.name, snapshot, self._states, queues, refusals, self._context, pod_refusals, self._memos
             )
             return observed, plan(observed, self._context.config, self._context.now(), VERSION)
+
+    async def _carry_out_alone(
+        self,
+        run: RunSnapshot,
+        desired: Desired,
+        observed: ObservedNamespace,
+        delays: list[float],
+        unanswered: set[str],
+    ) -> None:
+        """As `_carry_out`; a failure that no other run has had is the run's, if the API server answers otherwise.
+
+        An admission webhook chooses the code of its refusal, and one that is slow makes the API server not answer.
+
+        Args:
+            run: The run.
+            desired: Its plan.
+            observed: What the plan was made of.
+            delays: Seconds until runs need the next reconcile.
+            unanswered: Uids of runs that failed so in this reconcile.
+
+        Raises:
+            ApiError: The API server is unavailable.
+        """
+        try:
+            await self._carry_out(run, desired, observed, delays)
+        except ApiError as error:
+            try:
+                await self._context.client.get(EVALRUNS, self.name, run.name)
+            except ApiError:
+                raise error from None
+            unanswered.add(run.uid)
+            cause = "the API server answers other requests, so an admission webhook of the cluster may be slow or away"
+            self._record_refusal(run, f"{error}; {cause}")
+            if len(unanswered) > 1:
+                raise
 
     async def _carry_out(
         self, run: RunSnapshot, desired: Desired, observed: ObservedNamespace, delays: list[float]
@@ -259,16 +296,16 @@ class NamespaceReconciler:
             except ApiError as error:
                 if not error.refused:
                     raise
-                self._record_refusal(run, error)
+                self._record_refusal(run, str(error))
             except Exception as error:  # noqa: BLE001 - outermost for one run, which must not stop the others
                 self._count_fault(error)
                 if self._backoffs[run.uid].record(f"the operator failed: {type(error).__name__}"):
                     self.enqueue()
 
-    def _record_refusal(self, run: RunSnapshot, error: ApiError) -> None:
+    def _record_refusal(self, run: RunSnapshot, problem: str) -> None:
         """Reports a refusal with the next reconcile, and delays the run's next attempt to create objects."""
-        if self._backoffs[run.uid].record(str(error)):
-            log.warning("the API server refuses an object", problem=str(error))
+        if self._backoffs[run.uid].record(problem):
+            log.warning("the API server refuses an object", problem=problem)
             self.enqueue()
 
     def _log_fault(self, desired: Desired) -> None:
@@ -399,7 +436,7 @@ class NamespaceReconciler:
         if desired.withdrawn:
             self._states[run.uid].withdrawn_at = context.now()
         if error is not None:
-            self._record_refusal(run, error)
+            self._record_refusal(run, str(error))
         elif jobs or desired.patches or desired.delete or (not delayed and backoff.refusal):
             self.enqueue()
         if error is None and not delayed:
