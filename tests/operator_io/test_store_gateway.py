@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,9 @@ from opsgym_core.store.mounted import Stores
 from opsgym_core.store.sealed import SealedStore, as_stored
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.gateway.metrics import GatewayMetrics
-from opsgym_operator.gateway.sessions import RECHECK_S
+from opsgym_operator.gateway.server import REQUESTS
+from opsgym_operator.gateway.sessions import RECHECK_S, REFUSED_S
+from opsgym_operator.gateway.sessions import REQUESTS as POD_REQUESTS
 from opsgym_runner.pod.gateway_store import GatewayStore
 from opsgym_runner.recording.seal import AesSeal
 
@@ -328,6 +333,37 @@ def test_a_token_is_reviewed_once_a_minute_and_the_file_is_read_for_each_request
     file.unlink()
     with pytest.raises(StoreError, match=r"token .* cannot be read: No such file"):
         pod.get(OWN.record)
+
+
+def test_pods_that_send_slowly_hold_no_slot_of_others(world: World) -> None:
+    host, _, port = world.url.removeprefix("http://").partition(":")
+    with ExitStack() as sending:
+        for number in range(2 * REQUESTS // POD_REQUESTS):
+            given = world.pods.add(JOB, f"slow-{number}")
+            for index in range(POD_REQUESTS):
+                head = (
+                    f"PUT /stores/results/object?key={OWN.attempt(index)} HTTP/1.1\r\nHost: {host}\r\n"
+                    f"Authorization: Bearer {given}\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+                )
+                connection = sending.enter_context(socket.create_connection((host, int(port)), timeout=30))
+                connection.sendall(head.encode())
+                assert connection.recv(100).startswith(b"HTTP/1.1 100")
+        file = world.folder / "token"
+        file.write_text(world.pods.add(JOB, "quick"))
+        assert world.open(store_url(world.url, "results"), file).get(OWN.record) is None
+
+
+def test_a_token_that_is_not_known_costs_one_review_in_a_while(world: World) -> None:
+    def reviews() -> int:
+        return sum("tokenreviews" in path for _, path, *_ in world.pods.api.received)
+
+    with httpx.Client(headers={"Authorization": "Bearer nonsense"}) as client, ThreadPoolExecutor(8) as threads:
+        answers = threads.map(lambda _: client.get(f"{world.url}/stores/results/keys?prefix=x").status_code, range(40))
+        assert set(answers) == {401}
+        assert reviews() == 1
+        world.time.monotonic += REFUSED_S
+        assert client.get(f"{world.url}/stores/results/keys?prefix=x").status_code == 401
+    assert reviews() == 2
 
 
 def test_an_object_that_is_too_large_is_refused_before_it_is_sent(world: World) -> None:

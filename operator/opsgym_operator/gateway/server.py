@@ -1,13 +1,15 @@
 """The gateway's HTTP interface, `opsgym_api.records.store_gateway`.
 
 Invariant: a request's body is read only after its pod is known and allowed to write it, and is written only if it still
-is; what is in memory at the same time is bounded: `REQUESTS` requests, of which `LARGE` have a body beyond
-`SMALL_BYTES`. No answer and no log line contains a token or the content of an object.
+is; a slot is held while a store is asked, never while a body arrives. What is in memory at the same time is bounded:
+`SHARE` bodies of a namespace, of which one is beyond `SMALL_BYTES`, and `LARGE` of those. No answer and no log line
+contains a token or the content of an object.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -32,10 +34,21 @@ REQUESTS = 64
 LARGE = 4
 """Bodies beyond `SMALL_BYTES` at the same time, one of each pod."""
 SMALL_BYTES = 1024 * 1024
+SHARE = 32
+"""Requests of one namespace at the same time, and bodies of it that arrive at the same time: others have the rest."""
 BODY_S = 60.0
 """Seconds within which a body must have arrived."""
 
 log = structlog.get_logger(__name__)
+
+
+class _Share:
+    """What one namespace may use of the gateway at the same time."""
+
+    def __init__(self) -> None:
+        self.requests = asyncio.Semaphore(SHARE)
+        self.bodies = asyncio.Semaphore(SHARE)
+        self.large = asyncio.Lock()
 
 
 class Gateway:
@@ -53,6 +66,8 @@ class Gateway:
         self._metrics = metrics
         self._requests = asyncio.Semaphore(REQUESTS)
         self._large = asyncio.Semaphore(LARGE)
+        self._shares: defaultdict[str, _Share] = defaultdict(_Share)
+        """By namespace."""
 
     def app(self) -> web.Application:
         """The application that answers the requests."""
@@ -84,13 +99,18 @@ class Gateway:
         store, key = request.match_info["store"], _parameter(request, "key")
         once = request.headers.get("If-None-Match") == "*"
         operation = Operation.CREATE if once else Operation.REPLACE
-        async with self._allowed(request, operation, key) as session, self._body(request, session) as content:
-            # A body takes up to a minute, in which a score or a frozen run may have been written.
-            await self._require(permission_for(session.access, operation, store, key), store, session)
-            if not once:
-                await self._stores.call_promptly(store, lambda opened: opened.put(key, content))
-                return web.Response(status=204)
-            written = await self._stores.call_promptly(store, lambda opened: opened.put_once(key, content))
+        session, permission = await self._session(request, operation, key)
+        async with session.slots:
+            async with self._slot(session):
+                await self._require(permission, store, session)
+            # A body that arrives slowly holds no slot of the gateway.
+            async with self._body(request, session) as content, self._slot(session):
+                # A body takes up to a minute, in which a score or a frozen run may have been written.
+                await self._require(permission, store, session)
+                if not once:
+                    await self._stores.call_promptly(store, lambda opened: opened.put(key, content))
+                    return web.Response(status=204)
+                written = await self._stores.call_promptly(store, lambda opened: opened.put_once(key, content))
         return web.Response(status=204) if written else _refusal(412, Code.PRECONDITION_FAILED, f"{key} exists")
 
     @asynccontextmanager
@@ -101,16 +121,30 @@ class Gateway:
             Unauthenticated: The request has no token of a run's pod.
             Denied: The pod may not do this.
         """
+        session, permission = await self._session(request, operation, key)
+        async with session.slots, self._slot(session):
+            await self._require(permission, request.match_info["store"], session)
+            yield session
+
+    async def _session(self, request: web.Request, operation: Operation, key: str) -> tuple[Session, Permission]:
+        """The session of a request, and what its pod may do if the store allows it, too.
+
+        Raises:
+            Unauthenticated: The request has no token of a run's pod.
+            Denied: The pod may not do this.
+        """
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
         if kind != "Bearer" or not token:
             raise Unauthenticated("the request has no token; send it as `Authorization: Bearer`")
-        session = await self._sessions.of(token)
-        store = request.match_info["store"]
-        permission = permission_for(session.access, operation, store, key)
-        TENANT.set(session.access.run.partition(".")[0])
-        async with session.slots, self._requests:
-            await self._require(permission, store, session)
-            yield session
+        session = await self._sessions.of(token, request.remote or "")
+        TENANT.set(session.namespace)
+        return session, permission_for(session.access, operation, request.match_info["store"], key)
+
+    @asynccontextmanager
+    async def _slot(self, session: Session) -> AsyncIterator[None]:
+        """Holds a slot of the gateway, of which a namespace has at most `SHARE`."""
+        async with self._shares[session.namespace].requests, self._requests:
+            yield
 
     async def _require(self, permission: Permission, store: str, session: Session) -> None:
         """Checks that what is in the store allows an operation.
@@ -140,9 +174,12 @@ class Gateway:
         length = request.content_length
         if length is not None and length > MOST_BYTES:
             raise web.HTTPRequestEntityTooLarge(MOST_BYTES, length)
+        share = self._shares[session.namespace]
         async with AsyncExitStack() as slots:
+            await slots.enter_async_context(share.bodies)
             if length is None or length > SMALL_BYTES:
                 await slots.enter_async_context(session.large)
+                await slots.enter_async_context(share.large)
                 await slots.enter_async_context(self._large)
             async with asyncio.timeout(BODY_S):
                 content = await request.read()

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from opsgym_operator.config import OperatorConfig
 from opsgym_operator.gateway.access import Denied, PodAccess
 from opsgym_operator.gateway.identity import (
     TokenPod,
+    Unauthenticated,
     access_of,
     job_of,
     require_running,
@@ -31,6 +33,10 @@ RECHECK_S = 60.0
 server is away."""
 FORGET_S = 3600.0
 """Seconds after its last check for which a token is remembered, and how often the memory is cleared."""
+REFUSED_S = 10.0
+"""Seconds for which a token that is not one of a run's pod is refused without another look."""
+MOST_REFUSED = 10_000
+"""Such tokens that are remembered."""
 REQUESTS = 4
 """Requests of one pod at the same time; further ones wait."""
 
@@ -42,6 +48,8 @@ class Session:
     access: PodAccess
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(REQUESTS))
     """Held by each of the pod's requests."""
+    namespace: str = ""
+    """Its namespace."""
     large: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by a request with a large body, so that one pod cannot take all the memory for them."""
     attempts: set[str] = field(default_factory=set)
@@ -86,10 +94,19 @@ class Sessions:
         """By the token's digest."""
         self._sessions: dict[str, Session] = {}
         """By the pod's uid."""
+        self._refused: dict[bytes, tuple[float, str]] = {}
+        """Until when a token is refused, and why, by its digest."""
+        self._unknown: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By address of a caller: held while a token of it that is not known is looked at, so that each caller has one
+        request to the API server at a time."""
         self._cleared = monotonic()
 
-    async def of(self, token: str) -> Session:
+    async def of(self, token: str, caller: str = "") -> Session:
         """The session of a token's pod.
+
+        Args:
+            token: The token.
+            caller: Address that it comes from.
 
         Raises:
             Unauthenticated: The token is not one of a run's pod.
@@ -100,12 +117,34 @@ class Sessions:
         checked = self._checked.get(digest)
         if checked is not None and now - checked.at < RECHECK_S:
             return self._sessions[checked.pod]
+        if checked is None:
+            async with self._unknown[caller]:
+                return await self._first(digest, token)
         try:
             pod = await self._check(token)
         except ApiError as error:
-            if checked is None or error.refused or self._now() >= checked.expires:
+            if error.refused or self._now() >= checked.expires:
                 raise
             return self._sessions[checked.pod]
+        self._checked[digest] = _Checked(pod, now, _expiry(token))
+        self._clear(now)
+        return self._sessions[pod]
+
+    async def _first(self, digest: bytes, token: str) -> Session:
+        """The session of a token that was not known when the caller's turn came; see `of`."""
+        now = self._monotonic()
+        if digest in self._checked:
+            return self._sessions[self._checked[digest].pod]
+        until, problem = self._refused.get(digest, (now, ""))
+        if now < until:
+            raise Unauthenticated(problem)
+        try:
+            pod = await self._check(token)
+        except Unauthenticated as error:
+            if len(self._refused) >= MOST_REFUSED:
+                self._refused.clear()
+            self._refused[digest] = (now + REFUSED_S, str(error))
+            raise
         self._checked[digest] = _Checked(pod, now, _expiry(token))
         self._clear(now)
         return self._sessions[pod]
@@ -119,7 +158,7 @@ class Sessions:
         pod = require_running(await self._client.get(PODS, identity.namespace, identity.name), identity)
         if identity.uid not in self._sessions:
             access = await self._access(pod, identity)
-            self._sessions.setdefault(identity.uid, Session(access))
+            self._sessions.setdefault(identity.uid, Session(access, namespace=identity.namespace))
         return identity.uid
 
     async def _access(self, pod: dict[str, object], identity: TokenPod) -> PodAccess:
@@ -134,6 +173,9 @@ class Sessions:
             return
         self._cleared = now
         self._checked = {digest: one for digest, one in self._checked.items() if now - one.at < FORGET_S}
+        self._refused.clear()
+        for caller in [caller for caller, lock in self._unknown.items() if not lock.locked()]:
+            del self._unknown[caller]
         pods = {one.pod for one in self._checked.values()}
         self._sessions = {pod: session for pod, session in self._sessions.items() if pod in pods}
 
