@@ -215,7 +215,7 @@ def test_a_cluster_wide_release_has_these_objects_outside_its_namespace() -> Non
         ("ClusterRoleBinding", None, "evals-opsgym-store-gateway"),
         *(
             (kind, "evals", "opsgym-store-gateway")
-            for kind in ("Deployment", "NetworkPolicy", "Service", "ServiceAccount")
+            for kind in ("PodDisruptionBudget", "Deployment", "NetworkPolicy", "Service", "ServiceAccount")
         ),
         ("ClusterRole", None, "evals-opsgym-viewer"),
         ("ClusterRole", None, "evals-opsgym-user-editor"),
@@ -265,11 +265,13 @@ def test_a_replica_is_told_its_own_name() -> None:
     assert own in container["env"]
 
 
-def test_several_replicas_are_spread_and_not_evicted_together() -> None:
-    budgets = [item for item in rendered(SETTINGS["least"]) if item["kind"] == "PodDisruptionBudget"]
+@pytest.mark.parametrize("name", ["opsgym-operator", "opsgym-store-gateway"])
+def test_several_replicas_are_spread_and_not_evicted_together(name: str) -> None:
+    single = {**SETTINGS["least"], "storeGateway": {"enabled": True, "replicas": 1}}
+    budgets = [item for item in rendered(single) if item["kind"] == "PodDisruptionBudget"]
     assert budgets == []
-    manifests = rendered({**SETTINGS["least"], "operator": {"replicas": 2}})
-    deployment, budget = (one(manifests, kind, "opsgym-operator") for kind in ("Deployment", "PodDisruptionBudget"))
+    manifests = rendered({**single, "operator": {"replicas": 2}, "storeGateway": {"enabled": True}})
+    deployment, budget = (one(manifests, kind, name) for kind in ("Deployment", "PodDisruptionBudget"))
     assert deployment["spec"]["replicas"] == 2
     selector = deployment["spec"]["selector"]
     assert budget["spec"]["selector"] == selector

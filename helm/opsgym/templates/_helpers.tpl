@@ -189,6 +189,40 @@ lease: {namespace: {{ .Release.Namespace }}, name: {{ include "opsgym.fullname" 
 watchNamespaces: {{ ternary (list) (include "opsgym.namespaces" . | fromJson).list .Values.clusterWide | toJson }}
 {{- end }}
 
+{{/* Values of a Deployment's pods, which are spread over nodes if there are several: (dict "root" $ "pod" VALUES
+"component" NAME). */}}
+{{- define "opsgym.spread" -}}
+{{- $pod := .pod }}
+{{- if and (gt (int $pod.replicas) 1) (not $pod.topologySpreadConstraints) }}
+{{- $selector := include "opsgym.selector" (dict "root" .root "component" .component) | fromYaml }}
+{{- $spread := dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway" }}
+{{- $_ := set $spread "labelSelector" (dict "matchLabels" $selector) }}
+{{- $pod = set (deepCopy $pod) "topologySpreadConstraints" (list $spread) }}
+{{- end }}
+{{- $pod | toYaml }}
+{{- end }}
+
+{{/* PodDisruptionBudget of a Deployment with several pods: (dict "root" $ "pod" VALUES "component" NAME "name" NAME). */}}
+{{- define "opsgym.disruptionBudget" -}}
+{{- if gt (int .pod.replicas) 1 }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "opsgym.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+spec:
+  maxUnavailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "opsgym.selector" (dict "root" .root "component" .component) | nindent 6 }}
+{{- end }}
+{{- end }}
+
 {{/* Fields of a pod's spec that every pod of the chart has: (dict "root" $ "pod" VALUES). */}}
 {{- define "opsgym.podFields" -}}
 {{- $root := .root }}
