@@ -5,19 +5,23 @@ Invariant: all episodes of a runner that use a model share its endpoints, their 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+import httpx
 from pydantic import SecretStr
 
 from opsgym_api.jobs.job_spec import JobModel
+from opsgym_api.kinds.evalrun import EXTERNAL
 from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Target
 from opsgym_runner.models.endpoints import EndpointPool
+from opsgym_runner.models.forwarder import Forwarder
 from opsgym_runner.models.limiter import ConcurrencyLimiter, LimitLogger, LimitState
 from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
 from opsgym_runner.models.prices import REPLAY
@@ -25,7 +29,7 @@ from opsgym_runner.models.published import litellm_id, reasons_on_openai, sampli
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
 from opsgym_runner.models.seeds import request_seed
 from opsgym_runner.models.streaming import is_streamed
-from opsgym_runner.replay.client import ScriptedClient
+from opsgym_runner.replay.client import ScriptedClient, ScriptedForwarder
 from opsgym_runner.replay.scripts import FLAKY, script_for
 
 if TYPE_CHECKING:
@@ -48,6 +52,9 @@ class EpisodeModels:
     """The agent's own client unless the agent's plan source or orchestrator calls a planner."""
     judge: ModelClient | None = None
     """None unless the run names a judge and the task has a `response_check`."""
+
+    forwarder: Callable[[], Forwarder] | None = None
+    """Makes what sends one request of an agent with a command to the agent's model; None for other agents."""
 
     @property
     def pending_failure(self) -> ModelFailure | None:
@@ -94,6 +101,8 @@ class ModelRegistry:
         self._policy = policy
         self._clock = clock
         self._replay: ReplayServer | None = None
+        self._http: httpx.AsyncClient | None = None
+        """Connections of agents with a command to their models; None before the first."""
         self._shared: dict[tuple[str, str, tuple[ModelEndpoint, ...]], _Shared] = {}
 
     @asynccontextmanager
@@ -103,7 +112,7 @@ class ModelRegistry:
         Raises:
             NotScored: A replay model has no script for the task.
         """
-        plans = job.agent.plan == "model" or job.agent.orchestrator != "react"
+        plans = job.agent.plan == "model" or job.agent.orchestrator not in ("react", EXTERNAL)
         judged = any(verifier.verifier_type == "response_check" for verifier in job.task.verifiers)
         async with AsyncExitStack() as stack:
             planner = agent = await stack.enter_async_context(self.client_of(job.model, job))
@@ -112,7 +121,16 @@ class ModelRegistry:
                 planner = await stack.enter_async_context(self.client_of(job.planner or job.model, job, PLANNER))
             if job.judge is not None and judged:
                 judge = await stack.enter_async_context(self.client_of(job.judge, job, JUDGE))
-            yield EpisodeModels(agent, planner, judge)
+            forwarder = partial(self._forwarder_of, agent) if job.agent.command else None
+            yield EpisodeModels(agent, planner, judge, forwarder)
+
+    def _forwarder_of(self, client: ModelClient) -> Forwarder:
+        if self._http is None:
+            # Without a limit of its own: the model's bounds the requests in flight.
+            self._http = httpx.AsyncClient(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
+        if isinstance(client, ScriptedClient):
+            return ScriptedForwarder(client, self._http, self._clock)
+        return Forwarder(client, self._http, self._clock)
 
     @asynccontextmanager
     async def client_of(self, model: ResolvedModel, job: Job, role: str = "") -> AsyncIterator[ModelClient]:
@@ -173,5 +191,7 @@ class ModelRegistry:
             litellm = load_litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out the closed clients again
+        if self._http is not None:
+            await self._http.aclose()
         if self._replay is not None:
             await self._replay.stop()

@@ -19,6 +19,9 @@ from opsgym_api.kinds.evalrun import Agent, Mode
 from opsgym_api.records.attempt import VerifierResult
 from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome, Verdict
 from opsgym_api.records.state_difference import StateDifference
+from opsgym_api.tasks.task import Task
+from opsgym_core.common.scrub import known_secrets, mask
+from opsgym_runner.bridge.external import External
 from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
 from opsgym_runner.errors import AgentFailed, NotScored, config_error, infra_error
@@ -120,6 +123,12 @@ def require_runnable(job: Job) -> ResolvedAgent:
             f" tools; run it with modes: [{job.task.only_mode}], or take the rows of mode {job.mode}"
         )
         raise config_error(ConfigReason.UNSUPPORTED, message)
+    if job.agent.command and not job.agent.days and _speaks_in_mid_task(job.task):
+        message = (
+            f"task {job.task.task_id} has days, or messages in mid-task; agent {job.agent.name} reads none. Let its "
+            "command go on with the `next` that POST answer returns, then set days: true"
+        )
+        raise config_error(ConfigReason.UNSUPPORTED, message)
     for server in job.task.gym_servers_config:
         if server.domain not in job.gyms:
             known = ", ".join(sorted(job.gyms)) or "none"
@@ -132,13 +141,22 @@ def require_runnable(job: Job) -> ResolvedAgent:
     return resolve_agent(job.agent)
 
 
+def _speaks_in_mid_task(task: Task) -> bool:
+    """Whether an agent has to read something after its first prompt."""
+    messages = any(event.tell is not None or event.amend is not None for event in task.events)
+    return bool(task.days) or messages or (task.needs_clock and task.clock.shown)
+
+
 def resolve_agent(agent: Agent) -> ResolvedAgent:
     """Finds an agent's orchestrator and fills in its prompts.
 
     Raises:
         NotScored: The orchestrator, or a prompt that the agent replaces, does not exist.
     """
-    orchestrator = find_orchestrator(agent.orchestrator, agent.algorithm)
+    if agent.command:
+        orchestrator: Orchestrator = External(agent)
+    else:
+        orchestrator = find_orchestrator(agent.orchestrator, agent.algorithm)
     defaults = {**prompts_of_source(agent), **prompts_of(orchestrator)}
     return ResolvedAgent(orchestrator, Prompts(agent.name, defaults, agent.prompts))
 
@@ -177,7 +195,7 @@ async def run_episode(
         plan = await plans.plan_for(job, models.planner, _plannable(servers, job), agent.prompts, context)
         tools = EpisodeTools(catalogue, gyms, job.agent)
         session = EpisodeSession(job, models, tools, events, context, agent.prompts, plan)
-        result, message = await _run_agent(agent.orchestrator, session, models, job)
+        result, message = await _run_agent(agent.orchestrator, session, job)
         _require_all_days(session, result, job)
         events.close()
         trajectory = Trajectory(session.calls, result.answer, session.day_answers, session.day_differences)
@@ -196,9 +214,7 @@ async def run_episode(
         )
 
 
-async def _run_agent(
-    orchestrator: Orchestrator, session: EpisodeSession, models: EpisodeModels, job: Job
-) -> tuple[AgentResult, str]:
+async def _run_agent(orchestrator: Orchestrator, session: EpisodeSession, job: Job) -> tuple[AgentResult, str]:
     """Runs the agent's loop to its end; the message says why it was stopped, and is empty if it ended by itself."""
     limit = job.limits.task_timeout_seconds
     try:
@@ -207,22 +223,26 @@ async def _run_agent(
     except TimeoutError:
         if not session.clock.timeout.expired():
             raise
-        _require_responsive_model(models, session, limit)
+        if session.is_silent:
+            message = f"the agent asked nothing of its model within the task's time of {limit} s"
+            return AgentResult("", FailReason.NO_MODEL_CALLS), message
+        _require_responsive_model(session, limit)
         return AgentResult(session.last_reply, FailReason.TASK_TIMEOUT), f"the task's time of {limit} s was over"
     except ModelFailure as failure:
         raise failure.final() from None
     except AgentFailed as failure:
-        return AgentResult(session.last_reply, failure.reason), str(failure)
+        message = mask(str(failure), known_secrets(job.secrets))  # it may quote what the agent's program wrote
+        return AgentResult(session.last_reply, failure.reason), message
 
 
-def _require_responsive_model(models: EpisodeModels, session: EpisodeSession, limit: int) -> None:
+def _require_responsive_model(session: EpisodeSession, limit: int) -> None:
     """Checks that a task timeout is the agent's failure and not that of a model which does not answer.
 
     Raises:
         NotScored: A model request was failing, or the model never answered.
     """
-    if models.pending_failure is not None:
-        raise models.pending_failure.final()
+    if session.pending_failure is not None:
+        raise session.pending_failure.final()
     if not session.has_reply:
         message = f"the model answered nothing within the task's time of {limit} s"
         raise infra_error(InfraReason.MODEL_UNAVAILABLE, message)

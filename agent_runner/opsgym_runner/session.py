@@ -6,6 +6,7 @@ in the transcript. Limits hold over all days of a task.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from typing import Any
 from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_api.records.outcomes import ConfigReason, FailReason, FinishReason, InfraReason
 from opsgym_api.records.state_difference import StateDifference
+from opsgym_core.common.foreign import storable_text
+from opsgym_core.common.scrub import known_secrets, mask
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clients import EpisodeModels
 from opsgym_runner.context import AttemptContext
@@ -24,14 +27,18 @@ from opsgym_runner.gyms.client import GymClient, ToolResult, error_result
 from opsgym_runner.job import PLANNER, Job
 from opsgym_runner.models.calls_in_text import CALLS_IN_TEXT
 from opsgym_runner.models.client import Message, Reply, ToolRequest
+from opsgym_runner.models.forward import AgentRequest, AnswerSink
+from opsgym_runner.models.forwarder import Forwarder
 from opsgym_runner.models.published import first_text, without_malformed_calls
 from opsgym_runner.models.replies import PROVIDERS_FAULT
+from opsgym_runner.models.retry import ModelFailure
+from opsgym_runner.orchestrators.base import TaskFacts
 from opsgym_runner.plans import request_with_plan
 from opsgym_runner.prompting import Prompts
-from opsgym_runner.scenario.events import ScenarioEvents
+from opsgym_runner.scenario.events import Notice, ScenarioEvents
 from opsgym_runner.scenario.notices import Notices
 from opsgym_runner.start_gate import require_open
-from opsgym_runner.tracing.spans import TOOL_ERROR, UNKNOWN_TOOL, tool_attributes, tool_content
+from opsgym_runner.tracing.spans import TOOL_ERROR, UNKNOWN_TOOL, chat_attributes, tool_attributes, tool_content
 from opsgym_runner.tracing.tracer import span
 from opsgym_runner.verification.looked_up import ToolCallResult
 from opsgym_runner.verification.verifiers import whole_differences
@@ -138,6 +145,16 @@ class EpisodeSession:
         """Number of model calls by conversation."""
         self._transcribed: dict[str, int] = {}
         """Number of messages in the transcript, by conversation."""
+        self.requests = 0
+        """Requests that an agent with a command has made to its model, refused ones included."""
+        self._forwarding = 0
+        """Those in progress."""
+        self._refused = 0
+        """Those that the provider refused."""
+        self._pending_failure: ModelFailure | None = None
+        self._unread: list[Notice] = []
+        """Notices for an agent with a command, which reads them when it answers."""
+        self._applying = asyncio.Lock()
         context.transcript.catalogue = tools.catalogue
         for name in tools.catalogue.missing:
             context.transcript.note(f"selected tool {name!r} is offered by no gym server of the task")
@@ -209,8 +226,117 @@ class EpisodeSession:
 
     @property
     def has_reply(self) -> bool:
-        """Whether the model has answered at least once."""
-        return self._context.journal.steps > 0
+        """Whether the model's provider has answered at least once."""
+        return self._context.journal.steps + self._refused > 0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the agent is a command that has asked nothing of its model."""
+        return bool(self._job.agent.command) and self.requests == 0
+
+    @property
+    def pending_failure(self) -> ModelFailure | None:
+        """Why the model call in progress has no answer yet; see `Retrier.pending_failure`."""
+        return self._models.pending_failure or self._pending_failure
+
+    @property
+    def definitions_by_gym(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """`tool_definitions` by the name of their gym server, in the row's order."""
+        catalogue = self._episode_tools.catalogue
+        return {
+            gym: [tool for tool in catalogue.definitions if catalogue.refs[tool["name"]].gym == gym]
+            for gym in self._episode_tools.gyms
+        }
+
+    @property
+    def task(self) -> TaskFacts:
+        """What an agent with a command may know of its attempt."""
+        job = self._job
+        limit = job.limits.task_timeout_seconds if job.agent.time_limit == "enforced" else None
+        return TaskFacts(job.task.task_id, job.model.name, limit)
+
+    def note(self, text: str) -> None:
+        """Adds a note to the transcript; no model sees it."""
+        masked = mask(storable_text(text), known_secrets(self._job.secrets))
+        self._context.transcript.note(masked, self._context.journal.steps)
+
+    async def next_message(self, answer: str) -> str | None:
+        """Ends the turn of an agent with a command; see `orchestrators.Session.next_message`.
+
+        Raises:
+            NotScored: An event cannot happen, or a gym is lost.
+        """
+        async with self._applying:
+            if any(notice.origin != "clock" for notice in self._unread):
+                unread, self._unread = self._unread, []
+                for notice in unread:
+                    self._context.transcript.message(
+                        "user", notice.text, self._context.journal.steps, origin=notice.origin
+                    )
+                return "\n\n".join(notice.text for notice in unread)
+            return await self.end_day(answer)
+
+    async def forward(self, request: AgentRequest, sink: AnswerSink) -> None:
+        """Sends a request of an agent with a command to its model. Scenario events that are due happen before.
+
+        Raises:
+            NotScored: The gate is closed, a scenario event cannot happen, or no agent can reach the model so.
+            StoreError: The gate cannot be read, or the attempt record not written.
+            ModelFailure: The model cannot be reached.
+            AgentFailed: No step is left.
+            RefusedRequestError: The request cannot be sent on.
+        """
+        journal, agent = self._context.journal, self._job.agent
+        assert self._models.forwarder is not None, "only agents with a command forward requests"
+        self.requests += 1
+        if journal.steps + self._forwarding >= agent.max_steps:
+            raise AgentFailed(FailReason.STEP_LIMIT, f"all {agent.max_steps} steps are used up")
+        forwarder = self._models.forwarder()
+        self._forwarding += 1
+        try:
+            async with self._applying:
+                with self.clock.stopped():
+                    control = await self._context.gate.control()
+                require_open(control, starting=False)
+                await self._events.apply_due(journal.steps)
+                self._unread += self._events.take_notices()
+            self._transcribe_request(request)
+            await self._forwarded(request, forwarder, sink)
+        finally:
+            self._forwarding -= 1
+            self._pending_failure = forwarder.pending_failure
+
+    async def _forwarded(self, request: AgentRequest, forwarder: Forwarder, sink: AnswerSink) -> None:
+        context, journal = self._context, self._context.journal
+        started = context.clock.monotonic()
+        with (
+            journal.phase("model_s"),
+            journal.count_requests(forwarder),
+            span(f"chat {self._job.model.name}", client=True) as chat,
+        ):
+            if chat.recording:
+                chat.set(chat_attributes(self._job.model, ""))
+            reply = await forwarder.send(request, sink, self.clock)
+        if reply is None:
+            self._refused += 1
+            context.transcript.note("the provider refused a request of the agent, or its answer broke off")
+        else:
+            journal.add_reply(reply)
+            journal.steps += 1
+            self.last_reply = reply.text or self.last_reply
+            requests = tuple(self._episode_tools.with_own_name(call) for call in reply.requests)
+            refused = [call for call in reply.requests if call.problem]
+            seconds, sent = context.clock.monotonic() - started, forwarder.statistics
+            reply = replace(reply, requests=requests)
+            context.transcript.reply(journal.steps, reply, seconds, refused=refused, requests=sent)
+        with self.clock.stopped():
+            await journal.step()
+
+    def _transcribe_request(self, request: AgentRequest) -> None:
+        """Records what is new in a request. An agent may have several conversations, which begin differently."""
+        messages = request.messages
+        first = next((message["content"] for message in messages if message["role"] == "user"), "")
+        self._transcribe(messages, by="", conversation=first)
 
     async def ask(
         self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]] | None = None, by: str = ""
@@ -291,17 +417,23 @@ class EpisodeSession:
                 self._context.transcript.note(f"malformed call of {request.name} dropped: {request.problem}")
         return without_malformed_calls(reply)
 
-    def _transcribe(self, messages: Sequence[Message], by: str) -> None:
+    def _transcribe(self, messages: Sequence[Message], by: str, conversation: str | None = None) -> None:
         """Appends the messages added since the conversation's previous call to the transcript.
 
         A shorter message list starts a new conversation. Replies and tool results are recorded when they arrive.
+
+        Args:
+            messages: The conversation so far.
+            by: Its name in the transcript.
+            conversation: What tells it from others; None for its name.
         """
-        done = self._transcribed.get(by, 0)
+        key = by if conversation is None else conversation
+        done = self._transcribed.get(key, 0)
         for message in messages[done if done <= len(messages) else 0 :]:
             if (kind := message.get("role")) in ("system", "user"):
                 content = str(message.get("content") or "")
                 self._context.transcript.message(kind, content, self._context.journal.steps, by)
-        self._transcribed[by] = len(messages)
+        self._transcribed[key] = len(messages)
 
     async def call(self, request: ToolRequest, *, by: str = "") -> str:
         """Executes a tool call and returns its result as the model reads it.

@@ -354,3 +354,38 @@ def test_an_attempt_that_raises_ends_the_run_and_leaves_nothing_running() -> Non
 
 def test_retry_delays_are_bounded() -> None:
     assert [RETRY.delay(retry) for retry in (1, 2, 5, 6, 10)] == [1, 2, 16, 30, 30]
+
+
+def silent(planned: PlannedTrial, attempt: int) -> AttemptRecord:
+    return make_attempt(planned, attempt, Outcome.FAILED, reason="no_model_calls")
+
+
+def test_a_cell_whose_first_five_trials_ask_nothing_of_their_model_stops_and_others_go_on() -> None:
+    def end(planned: PlannedTrial, attempt: int) -> AttemptRecord:
+        return silent(planned, attempt) if planned.cell.model == "gold" else passing(planned, attempt)
+
+    async def scenario() -> None:
+        harness = Harness(end, total=1)
+        planned = trials(8, "gold", "other")
+        unstarted = await harness.scheduler.run(planned)
+        started = Counter(harness.observer.starts)
+        assert sorted(trial.cell.model for trial in unstarted) == ["gold"] * 3
+        assert not keys(unstarted) & started.keys()
+        assert [record.cell.model for record in harness.scheduler.silent.values()] == ["gold"]
+
+    asyncio.run(scenario())
+
+
+def test_a_cell_of_which_one_of_the_first_trials_asked_its_model_goes_on() -> None:
+    async def scenario() -> None:
+        ended: list[TrialId] = []
+
+        def end(planned: PlannedTrial, attempt: int) -> AttemptRecord:
+            ended.append(planned.key)
+            return passing(planned, attempt) if len(ended) == 4 else silent(planned, attempt)
+
+        harness = Harness(end, total=1)
+        assert await harness.scheduler.run(trials(12, "gold")) == []
+        assert harness.scheduler.silent == {}
+
+    asyncio.run(scenario())

@@ -199,6 +199,15 @@ class ModelClient:
         self._lost = LostReplies()
 
     @property
+    def target(self) -> Target:
+        """Target of its requests."""
+        return self._target
+
+    def fresh_retrier(self) -> Retrier:
+        """A retrier for a request beside the client's own."""
+        return self._retrier.fresh()
+
+    @property
     def statistics(self) -> RequestStatistics:
         """Retries, rate limits and waits of its calls so far."""
         return self._retrier.statistics
@@ -412,7 +421,7 @@ class ModelClient:
         reported, model = getattr(response, "usage", None), self._target.model
         usage = usage_of(reported)
         message = history_message(choice.message)
-        requests = _tool_requests(message.get("tool_calls") or [])
+        requests = tool_requests(message.get("tool_calls") or [])
         if requests:
             message["tool_calls"] = [_history_call(request) for request in requests]
         text = text_of(message["content"])
@@ -490,7 +499,7 @@ def _replacing(first: Reply, second: Reply) -> Reply:
     return replace(second, usage=first.usage + second.usage, cost_usd=cost, replaced=first.finish)
 
 
-def _tool_requests(calls: Sequence[Mapping[str, Any]]) -> tuple[ToolRequest, ...]:
+def tool_requests(calls: Sequence[Mapping[str, Any]]) -> tuple[ToolRequest, ...]:
     """The tool calls of a reply, each with an id of its own.
 
     Args:

@@ -122,6 +122,10 @@ class Retrier:
         self.pending_failure: ModelFailure | None = None
         """Why the call in progress has no answer yet, if its last request failed; otherwise None."""
 
+    def fresh(self) -> Retrier:
+        """A retrier of the same endpoints and limit with statistics of its own, for a call beside others."""
+        return Retrier(self._pool, self._limiter, self._policy, self._clock)
+
     @property
     def has_called(self) -> bool:
         """Whether the model has called a tool, in any episode."""

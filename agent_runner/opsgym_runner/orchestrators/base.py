@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from opsgym_api.records.outcomes import FailReason
 from opsgym_runner.models.client import Message, Reply, ToolRequest
+from opsgym_runner.models.forward import AgentRequest, AnswerSink
 
 
 class Session(Protocol):
@@ -86,6 +87,61 @@ class Session(Protocol):
             by: Name of the conversation in the transcript.
         """
         ...
+
+    @property
+    def definitions_by_gym(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """`tool_definitions` by the name of their gym server, in the row's order."""
+        ...
+
+    @property
+    def task(self) -> TaskFacts:
+        """What an agent with a command may know of its attempt."""
+        ...
+
+    @property
+    def last_reply(self) -> str:
+        """Text of the agent's latest reply; empty before the first."""
+        ...
+
+    @property
+    def requests(self) -> int:
+        """Requests that an agent with a command has made to its model, refused ones included."""
+        ...
+
+    async def forward(self, request: AgentRequest, sink: AnswerSink) -> None:
+        """Sends a request of an agent with a command to its model, which is one step if it is answered.
+
+        Args:
+            request: The request.
+            sink: Takes the answer.
+        """
+        ...
+
+    async def next_message(self, answer: str) -> str | None:
+        """Ends the agent's turn with an answer, as `end_day`; messages that arrived in mid-task come first.
+
+        Args:
+            answer: The agent's answer.
+
+        Returns:
+            What the agent has to read and go on with; None if the task is over.
+        """
+        ...
+
+    def note(self, text: str) -> None:
+        """Adds a note to the transcript; no model sees it."""
+        ...
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What an agent with a command may know of its attempt."""
+
+    task_id: str
+    model: str
+    """Name of the model in the run."""
+    seconds: int | None
+    """Time limit of the task; None for none."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from opsgym_core.store.base import Store
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job
 from opsgym_runner.models.client import ModelClient, Reply
+from opsgym_runner.models.forwarder import Forwarder
 from opsgym_runner.models.prices import added_cost
 
 SAVE_EVERY_S = 1.0
@@ -106,7 +107,9 @@ class Journal:
             self._seconds[phase] = self._seconds.get(phase, 0.0) + self._clock.monotonic() - began
 
     @contextmanager
-    def count_requests(self, client: ModelClient, role: str = "", *, support: bool = False) -> Iterator[None]:
+    def count_requests(
+        self, client: ModelClient | Forwarder, role: str = "", *, support: bool = False
+    ) -> Iterator[None]:
         """Adds the retries, rate limits, waits and lost replies that a client's calls inside the block meet.
 
         Args:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from opsgym.local.commands import commands_of, located_agents
 from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalmodel import ObjectMeta
-from opsgym_api.kinds.evalrun import EvalRun, EvalRunSpec, Suite
+from opsgym_api.kinds.evalrun import Agent, EvalRun, EvalRunSpec, Suite
 from opsgym_api.records.outcomes import ConfigReason
 from opsgym_api.tasks.digest import digest_of
 from opsgym_api.tasks.reading import BadRow, read_tasks
@@ -40,6 +41,7 @@ from opsgym_runner.gyms.tool_counts import tool_problems
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.models.checks import KnownPrices, MissingKey, unbounded_cost
 from opsgym_runner.models.endpoints import shown_url
+from opsgym_runner.models.forward import keys_of, unforwardable
 from opsgym_runner.models.prices import REPLAY, reports_cost
 from opsgym_runner.orchestrators.code_version import code_version
 
@@ -67,6 +69,8 @@ class RunInputs:
     """Problems of the selected tasks that cannot run, by task id."""
     models: Mapping[str, ResolvedModel]
     """By name."""
+    agents: Mapping[str, Agent]
+    """By name; the files that a command names are absolute paths."""
     seeds: Mapping[str, Mapping[str, Seed]]
     """By task id, then by name of the gym server."""
     suite_digest: str
@@ -107,6 +111,8 @@ def read_inputs(
     unreadable = problems_by_id(bad_rows, {task.task_id for task in rows}, suite.ids)
     tasks = select_tasks(suite, rows, unreadable=unreadable.keys())
     models = ModelResolver(documents.folder, environment, known_prices, missing_key).resolve(str(file), documents)
+    agents = located_agents(str(file), documents.run.spec, documents.folder, environment)
+    _require_usable_models(str(file), documents.run.spec, models, environment)
     _require_takeable_tools(str(file), documents.run.spec, models, tasks)
     _require_bounded_costs(str(file), documents.run.spec, models.values())
     seeds, unrunnable = resolve_seeds(tasks, seed_finder(suite, documents.folder))
@@ -117,7 +123,7 @@ def read_inputs(
     spec = inline_models(documents.run, documents.models)
     digest = planned_suite_digest(tasks)
     name = documents.run.metadata.name
-    versions = _versions(spec, seeds, models.values())
+    versions = _versions(spec, seeds, models.values()) | commands_of(agents.values())
     return RunInputs(
         name=name,
         spec=spec,
@@ -125,6 +131,7 @@ def read_inputs(
         unreadable=unreadable,
         unrunnable=unrunnable,
         models=models,
+        agents=agents,
         seeds=seeds,
         suite_digest=digest,
         edition=resolved(suite.builtin).partition("@")[2] if suite.builtin else "",
@@ -151,6 +158,29 @@ def _require_resolvable_agents(source: str, spec: EvalRunSpec) -> None:
             resolve_agent(agent)
         except NotScored as error:
             problems.append(Problem(f"spec.agents[{index}]", str(error)))
+    if problems:
+        raise InputError(source, problems)
+
+
+def _require_usable_models(
+    source: str, spec: EvalRunSpec, models: Mapping[str, ResolvedModel], environment: Mapping[str, str]
+) -> None:
+    """Refuses models that no agent with a command can use, and variables that would show it a key."""
+    problems: list[Problem] = []
+    for index, agent in enumerate(spec.agents):
+        if not agent.command:
+            continue
+        called = [models[entry.name] for entry in spec.models]
+        messages = (unforwardable(model.model, environment) for model in called if not model.model.startswith(REPLAY))
+        problems += [Problem(f"spec.agents[{index}].command", message) for message in messages if message]
+        keys = {key for model in models.values() for key in keys_of(model, environment)}
+        problems += [
+            Problem(
+                f"spec.agents[{index}].passEnv", f"{name} holds a key of a model, which no agent gets; leave it out"
+            )
+            for name in agent.pass_env
+            if environment.get(name, "").strip() in keys
+        ]
     if problems:
         raise InputError(source, problems)
 

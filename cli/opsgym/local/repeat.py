@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from opsgym.local.commands import located_agents
 from opsgym.local.inputs import RunInputs
 from opsgym.local.models import ModelResolver
 from opsgym_api.errors import InputError, Problem
@@ -139,6 +140,7 @@ def repeat_inputs(
         unreadable={},
         unrunnable={},
         models=resolver.resolve(run.run, documents),
+        agents=located_agents(run.run, spec, Path(), local.environment),
         seeds={task.task_id: seeds},
         suite_digest=suite_digest([task]),
         edition=run.edition,

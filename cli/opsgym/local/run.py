@@ -24,7 +24,7 @@ from opsgym.local.lease import HeldGate, Lease
 from opsgym.local.monitor import EpisodeMonitor, MonitoredGate
 from opsgym.local.plan import LocalPlan, PriorState, UnrunnableTrial
 from opsgym.local.rounds import Rounds
-from opsgym.local.scheduler import Concurrency, Scheduler
+from opsgym.local.scheduler import SILENT_TRIALS, Concurrency, Scheduler
 from opsgym_api.kinds.evalrun import Mode
 from opsgym_api.records.attempt import AttemptRecord, Timings, TrialId
 from opsgym_api.records.outcomes import InfraReason, Outcome
@@ -190,7 +190,17 @@ class LocalRun:
                 self._used_up.append(model)
             waiting = sum(planned.cell.model == model for planned in unstarted)
             self._display.note(f"model {model} stops, {waiting} of its trials have not started: {cause.message}")
-        skipped = [planned for planned in unstarted if planned.cell.model not in scheduler.stopped]
+        for cell, last in scheduler.silent.items():
+            waiting = sum(planned.cell.key == cell for planned in unstarted)
+            self._display.note(
+                f"AgentSilent: cell {cell} stops, {waiting} of its trials have not started: none of its first "
+                f"{SILENT_TRIALS} trials asked anything of its model; {last.message}"
+            )
+        skipped = [
+            planned
+            for planned in unstarted
+            if planned.cell.model not in scheduler.stopped and planned.cell.key not in scheduler.silent
+        ]
         await self._record_unrunnable([self._budget_skipped(planned) for planned in skipped])
 
     async def _playable(self, plan: LocalPlan | None) -> LocalPlan | None:
@@ -220,7 +230,7 @@ class LocalRun:
 
     def _job(self, planned: PlannedTrial, number: int, gyms: GymServers) -> Job:
         spec, cell, models = self._inputs.spec, planned.cell, self._inputs.models
-        agent = next(agent for agent in spec.agents if agent.name == cell.agent)
+        agent = self._inputs.agents[cell.agent]
         return Job(
             run=self._inputs.run_id,
             cell=cell,

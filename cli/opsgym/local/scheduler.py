@@ -8,6 +8,7 @@ A trial is settled once. Every attempt that was started has ended when `run` ret
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 
 from opsgym.local.budget_gate import BudgetGate
 from opsgym_api.records.attempt import AttemptRecord
-from opsgym_api.records.outcomes import InfraReason, Outcome
+from opsgym_api.records.outcomes import FailReason, InfraReason, Outcome
 from opsgym_api.records.run import Control
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.backoff import Backoff
@@ -31,6 +32,9 @@ STOPS_MODEL = frozenset(
     }
 )
 """Errors that every attempt with the model would end with."""
+
+SILENT_TRIALS = 5
+"""Trials of a cell after which it stops if none of them asked anything of its model: its agent does not work."""
 
 RunAttempt = Callable[[PlannedTrial, int], Coroutine[Any, Any, AttemptRecord]]
 """Runs one attempt, by its number, to its final record, and adds that to the ledger; raises only `CancelledError`."""
@@ -104,17 +108,25 @@ class Scheduler:
         self._sharing = sharing
         self.stopped: dict[str, AttemptRecord] = {}
         """By model: the attempt whose error no other attempt with the model can escape; none starts after it."""
+        self._asking: set[str] = set()
+        """Cells of which a trial asked something of its model."""
+        self._mute: Counter[str] = Counter()
+        """Scored trials of the other cells."""
+        self.silent: dict[str, AttemptRecord] = {}
+        """Last trial of each cell that stops, by the cell's key: its first trials asked nothing of their model."""
+        self._dropped: list[PlannedTrial] = []
 
     async def run(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """Runs trials, of one round, until each is settled, the budget is spent or an error stops the run.
 
         Returns:
-            The trials that did not start, because of the budget or because their model is in `stopped`.
+            The trials that did not start: because of the budget, or since their model is in `stopped` or their cell in
+            `silent`.
 
         Raises:
             asyncio.CancelledError: The scheduler was cancelled, and with it every running attempt.
         """
-        self._pending, self._closing = TrialQueue(trials), False
+        self._pending, self._closing, self._dropped = TrialQueue(trials), False, []
         try:
             await self._start_trials()
             while self._running or self._waiting:
@@ -124,7 +136,7 @@ class Scheduler:
         finally:
             self._closing = True
             await self._end_all()
-        return list(self._pending)
+        return [*self._pending, *self._dropped]
 
     async def _start_trials(self) -> None:
         """Starts the trials that ceilings and budget allow."""
@@ -155,6 +167,7 @@ class Scheduler:
             of_account = record.reason == InfraReason.MODEL_QUOTA
             for name in self._sharing.get(model, [model]) if of_account else [model]:
                 self.stopped.setdefault(name, record)
+        self._listen(planned.cell.key, record)
         ended = self._closing or model in self.stopped
         if record.outcome is not Outcome.INFRA_ERROR or self._ledger.is_settled(planned.key) or ended:
             self._observer.settled(planned, record)
@@ -163,6 +176,17 @@ class Scheduler:
         delay = RETRY.delay(state.infra_errors + state.store_losses)
         self._observer.retrying(planned, record, delay)
         self._waiting[asyncio.create_task(self._sleep(delay))] = planned
+
+    def _listen(self, cell: str, record: AttemptRecord) -> None:
+        """Stops a cell whose first trials asked nothing of their model."""
+        if record.outcome is None or not record.outcome.scored:
+            return
+        if record.reason != FailReason.NO_MODEL_CALLS:
+            self._asking.add(cell)
+        self._mute[cell] += 1
+        if cell not in self._asking and self._mute[cell] >= SILENT_TRIALS:
+            self.silent[cell] = record
+            self._dropped += self._pending.drop(cell)
 
     async def _end_all(self) -> None:
         """Cancels running attempts, and settles those that ended by themselves meanwhile."""

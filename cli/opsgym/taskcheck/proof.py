@@ -152,6 +152,7 @@ def _inputs(rows: Sequence[Task], seeds: Mapping[str, Mapping[str, Seed]]) -> Ru
         unreadable={},
         unrunnable={},
         models={"gold": models[GOLD], _JUDGE: models[_JUDGE]},
+        agents={agent.name: agent for agent in spec.agents},
         seeds=seeds,
         suite_digest="",
         edition="",

@@ -121,6 +121,10 @@ class TrialQueue(Generic[R]):
         del self._cells[planned.cell.key][planned.key]
         self._begun[planned.cell.key] += 1
 
+    def drop(self, cell: str) -> list[PlannedTrial[R]]:
+        """Removes the pending trials of a cell, by its key, and returns them."""
+        return list(self._cells.pop(cell, {}).values())
+
     def put_back(self, planned: PlannedTrial[R]) -> None:
         """Puts back a trial that must be tried again, ahead of its cell's others, since money was spent on it."""
         cell = planned.cell.key

@@ -76,8 +76,18 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
     "Agent": [
         _rule("self.plan != 'model' || has(self.planner)", "plan: model requires a planner"),
         _rule(
-            "!has(self.planner) || self.plan == 'model' || self.orchestrator != 'react'",
+            "!has(self.planner) || self.plan == 'model' || !(self.orchestrator in ['react', 'external'])",
             "a planner goes with plan: model, or with an orchestrator that plans",
+        ),
+        _rule(
+            "has(self.command) && size(self.command) > 0 ? self.orchestrator in ['react', 'external']"
+            " : self.orchestrator != 'external'",
+            "command goes with orchestrator: external, which may be left out, and with no other",
+        ),
+        _rule(
+            "has(self.command) && size(self.command) > 0 || !(has(self.env) && size(self.env) > 0"
+            " || has(self.passEnv) && size(self.passEnv) > 0 || has(self.days) && self.days)",
+            "env, passEnv and days go with command",
         ),
     ],
     "Gate": [

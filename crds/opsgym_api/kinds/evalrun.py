@@ -6,6 +6,7 @@ part of it, so the same file gives the same numbers on a laptop and in a cluster
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
@@ -141,6 +142,19 @@ class ModelEntry(Document):
         return self
 
 
+EXTERNAL = "external"
+"""Orchestrator of agents with a `command`."""
+CONTRACT_VARIABLES = frozenset(
+    {
+        *("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "HOME"),
+        *("OPSGYM_URL", "OPSGYM_KEY", "OPSGYM_MODEL", "OPSGYM_TASK", "OPSGYM_DEADLINE"),
+    }
+)
+"""Variables of a `command` that opsgym sets."""
+_ENV_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+EnvName = Annotated[str, Field(pattern=_ENV_NAME, max_length=128)]
+
+
 class Agent(Switches):
     """A named way to act."""
 
@@ -156,6 +170,16 @@ class Agent(Switches):
     planner: Name | None = None
     """Model that plans, of `models` or `supportingModels`; required by `plan: model`. An orchestrator that plans uses
     the evaluated model if absent."""
+    command: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=64)] = []
+    """Program that is the agent, with its arguments: it asks the model and calls the tools over HTTP; see
+    docs/own-agents.md. Parts that begin with `./` or `../` are paths relative to the document. On one machine only."""
+    env: Annotated[dict[str, Annotated[str, Field(max_length=4096)]], Field(max_length=64)] = {}
+    """Variables of `command` with their values, which are stored with the run: no secrets."""
+    pass_env: Annotated[list[EnvName], Field(max_length=64)] = []
+    """Names of your own variables that `command` gets; it gets no others but `PATH`."""
+    days: bool = False
+    """Whether `command` goes on with the message that the answer to `POST answer` may contain, as tasks of several days
+    and tasks with messages in mid-task require; without it such a task is a `config_error`."""
     prompts: Annotated[dict[str, Annotated[str, Field(max_length=20_000)]], Field(max_length=16)] = {}
     """Prompts of the orchestrator to replace, by name; see docs/agents.md for names and placeholders."""
     tool_names: Literal["published", "qualified"] = "published"
@@ -165,7 +189,12 @@ class Agent(Switches):
     @model_validator(mode="before")
     @classmethod
     def _with_profile(cls, values: Any) -> Any:
-        return with_defaults(values) if isinstance(values, dict) else values
+        if not isinstance(values, dict):
+            return values
+        # An API server has filled in `react` where the author wrote no orchestrator.
+        if values.get("command") and values.get("orchestrator", "react") == "react":
+            values = {**values, "orchestrator": EXTERNAL}
+        return with_defaults(values)
 
     @property
     def profile_label(self) -> str:
@@ -184,8 +213,23 @@ class Agent(Switches):
     def _planner_has_work(self) -> Agent:
         if self.plan == "model" and self.planner is None:
             raise ValueError("plan: model requires a planner")
-        if self.planner is not None and self.plan != "model" and self.orchestrator == "react":
+        if self.planner is not None and self.plan != "model" and self.orchestrator in ("react", EXTERNAL):
             raise ValueError("a planner goes with plan: model, or with an orchestrator that plans")
+        return self
+
+    @model_validator(mode="after")
+    def _command_alone(self) -> Agent:
+        if bool(self.command) != (self.orchestrator == EXTERNAL):
+            raise ValueError(f"command goes with orchestrator: {EXTERNAL}, which may be left out, and with no other")
+        if not self.command and (self.env or self.pass_env or self.days):
+            raise ValueError("env, passEnv and days go with command")
+        if self.command and self.profile != "opsgym":
+            raise ValueError("command goes with profile: opsgym; the published harness runs no programs")
+        if invalid := sorted(name for name in self.env if not re.fullmatch(_ENV_NAME, name)):
+            raise ValueError(f"env: {', '.join(invalid)}: not the name of a variable")
+        taken = sorted(name for name in (*self.env, *self.pass_env) if name in CONTRACT_VARIABLES)
+        if taken:
+            raise ValueError(f"env and passEnv: {', '.join(taken)}: opsgym sets this for the command; leave it out")
         return self
 
 

@@ -39,12 +39,16 @@ class FailReason(StrEnum):
     """The provider could not read what its model wrote, twice."""
     CONVERSATION_REFUSED = "conversation_refused"
     """The provider refused to continue a conversation of which it had answered a part, and answers others."""
+    AGENT_ERROR = "agent_error"
+    """The agent's program ended with an error and without an answer."""
+    NO_MODEL_CALLS = "no_model_calls"
+    """The agent's program asked nothing of its model."""
 
     @property
     def verdict(self) -> Verdict:
         """What the final state decides after this end; a new reason must say so here."""
         match self:
-            case FailReason.VERIFIERS | FailReason.STEP_LIMIT:
+            case FailReason.VERIFIERS | FailReason.STEP_LIMIT | FailReason.AGENT_ERROR:
                 return Verdict.STATE
             case FailReason.CONTENT_FILTER | FailReason.MALFORMED_REPLY:
                 return Verdict.STATE_IF_PUBLISHED
@@ -55,6 +59,7 @@ class FailReason(StrEnum):
                 | FailReason.REQUEST_FILTER
                 | FailReason.UNKNOWN_TOOL
                 | FailReason.CONVERSATION_REFUSED
+                | FailReason.NO_MODEL_CALLS
             ):
                 return Verdict.FAILED
             case _:
@@ -135,6 +140,8 @@ class ConfigReason(StrEnum):
     """The provider refuses a conversation and answers others: its first request, or with `refusedConversations:
     unscored` a later one."""
     UNSUPPORTED = "unsupported"
+    AGENT_NOT_STARTED = "agent_not_started"
+    """The agent's program cannot be started."""
     UNREADABLE_RECORD = "unreadable_record"
     HELD_OUT_SEED = "held_out_seed"
     """The run's objects are sealed with another held-out seed than the one that is given."""

@@ -80,8 +80,8 @@ class RunRecord(Stored):
     opsgym: str
     versions: dict[str, str] = {}
     """What affects scores besides spec and rows, by name: the version of opsgym, digests of seeds and recordings,
-    `orchestrator:NAME` for code of installed packages, `image:NAME` for images of pods, `address:MODEL` where a
-    variable (`OPENAI_BASE_URL`) gives a model its address."""
+    `orchestrator:NAME` for code of installed packages, `command:NAME` for the files of an agent's command, `image:NAME`
+    for images of pods, `address:MODEL` where a variable (`OPENAI_BASE_URL`) gives a model its address."""
     pods: RunPods | None = None
     """What its pods are made of; None for a run on one machine."""
     created_at: str

@@ -93,6 +93,12 @@ def inline(**fields: Any) -> list[dict[str, Any]]:
             "spec.suite.path: a cluster cannot read local files; use builtin, configMap or objectStore",
         ),
         (
+            {"agents": [{"name": "react"}, {"name": "mine", "command": ["./agent.sh"]}]},
+            Reason.NOT_IN_CLUSTER,
+            ("spec.agents[1].command: a cluster runs no programs as agents; "
+            "play the run on one machine (opsgym run), or name an orchestrator"),
+        ),
+        (
             {"suite": {"builtin": "q", "seedPath": "seeds"}},
             Reason.NOT_IN_CLUSTER,
             ("spec.suite.seedPath: a cluster cannot read local files; "

@@ -56,7 +56,7 @@ def accept(run: ObservedRun, namespace: ObservedNamespace, config: OperatorConfi
     if not frozen:
         if excess := too_large(Size(spec.combinations), config.quota_of(run.namespace)):
             refusals.append(_Refusal(Reason.TOO_LARGE, excess))
-        refusals += [*_queue(spec, namespace), *_suite(spec), *_models(run.name, spec, namespace)]
+        refusals += [*_queue(spec, namespace), *_suite(spec), *_agents(spec), *_models(run.name, spec, namespace)]
     models = frozen_models
     if not frozen:
         models = {entry.name: _resolve(entry, namespace) for entry in spec.all_models if _is_known(entry, namespace)}
@@ -192,6 +192,16 @@ def _suite(spec: EvalRunSpec) -> Iterator[_Refusal]:
             "as further keys of the ConfigMap or of the store"
         )
         yield _Refusal(Reason.NOT_IN_CLUSTER, message)
+
+
+def _agents(spec: EvalRunSpec) -> Iterator[_Refusal]:
+    for index, agent in enumerate(spec.agents):
+        if agent.command:
+            message = (
+                f"spec.agents[{index}].command: a cluster runs no programs as agents; play the run on one machine "
+                "(opsgym run), or name an orchestrator"
+            )
+            yield _Refusal(Reason.NOT_IN_CLUSTER, message)
 
 
 def _models(run: str, spec: EvalRunSpec, namespace: ObservedNamespace) -> Iterator[_Refusal]:

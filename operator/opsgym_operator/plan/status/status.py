@@ -33,7 +33,7 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     """The spec is invalid."""
     NOT_IN_CLUSTER = "NotInCluster"
-    """The spec names a local file or environment variable, which only local mode supports."""
+    """The spec names a local file, command or environment variable, which only local mode supports."""
     MODEL_NOT_FOUND = "ModelNotFound"
     """A ref names an unknown EvalModel."""
     MODEL_INVALID = "ModelInvalid"

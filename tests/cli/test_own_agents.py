@@ -1,0 +1,86 @@
+"""Runs with programs as agents: what is checked before they start, and how a run of them goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.world import World, row
+
+from opsgym.local.inputs import RunInputs, read_inputs
+from opsgym_api.errors import InputError
+
+GOLD = {"gold": {"model": "replay/gold"}}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.write_suite([row("a")])
+    file = tmp_path / "agent.sh"
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    return world
+
+
+def read(world: World, agent: dict[str, Any], models: dict[str, Any] = GOLD, **environment: str) -> RunInputs:
+    world.write_run(models, agents=[{"name": "mine", **agent}])
+    return read_inputs(world.folder / "run.yaml", {"PATH": "/bin", **environment}, lambda _: None, lambda _: None)
+
+
+def test_a_command_is_relative_to_its_document_and_programs_are_found_on_the_path(world: World) -> None:
+    inputs = read(world, {"command": ["./agent.sh", "--fast", "./rules.md"]})
+    folder = world.folder.resolve()
+    assert inputs.agents["mine"].command == [str(folder / "agent.sh"), "--fast", str(folder / "rules.md")]
+    assert inputs.spec.agents[0].command == ["./agent.sh", "--fast", "./rules.md"]
+    assert inputs.spec.agents[0].orchestrator == "external"
+    assert read(world, {"command": ["sh", "./agent.sh"]}).agents["mine"].command[0] == "sh"
+
+
+def test_another_content_of_a_command_is_another_run(world: World) -> None:
+    first = read(world, {"command": ["sh", "./agent.sh"]})
+    assert read(world, {"command": ["sh", "./agent.sh"]}).run_id == first.run_id
+    (world.folder / "agent.sh").write_text("#!/bin/sh\nexit 1\n")
+    assert read(world, {"command": ["sh", "./agent.sh"]}).run_id != first.run_id
+    assert "command:mine" in first.versions
+
+
+@pytest.mark.parametrize(
+    ("agent", "problem"),
+    [
+        ({"command": ["./nowhere.sh"]}, "agents[0].command: there is no file"),
+        ({"command": ["./run.yaml"]}, "is not executable; run: chmod +x"),
+        (
+            {"command": ["agent.sh"]},
+            "a file beside this document is named ./agent.sh",
+        ),
+        ({"command": ["sh"], "passEnv": ["NOT_SET"]}, "agents[0].passEnv: variable NOT_SET is not set"),
+        ({"command": ["sh"], "orchestrator": "decomposing"}, "command goes with orchestrator: external"),
+        ({"orchestrator": "external"}, "command goes with orchestrator: external"),
+        ({"env": {"A": "b"}}, "env, passEnv and days go with command"),
+        ({"command": ["sh"], "profile": "published"}, "command goes with profile: opsgym"),
+        ({"command": ["sh"], "env": {"OPENAI_API_KEY": "k"}}, "OPENAI_API_KEY: opsgym sets this for the command"),
+        ({"command": ["sh"], "passEnv": ["HOME"]}, "HOME: opsgym sets this for the command"),
+        ({"command": ["sh"], "env": {"A-B": "k"}}, "env: A-B: not the name of a variable"),
+        ({"command": [""]}, "command"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_named_before_the_run(
+    world: World, agent: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read(world, agent)
+    assert problem in str(caught.value)
+
+
+def test_no_agent_gets_a_key_of_a_model(world: World) -> None:
+    models = {"m": {"model": "openai/stub", "allowUnpriced": True}}
+    with pytest.raises(InputError, match="passEnv: MINE holds a key of a model, which no agent gets"):
+        read(world, {"command": ["sh"], "passEnv": ["MINE"]}, models, OPENAI_API_KEY="sk-1", MINE="sk-1")
+
+
+def test_a_model_that_no_program_can_ask_is_refused(world: World) -> None:
+    models = {"m": {"model": "bedrock/some.model", "allowUnpriced": True}}
+    with pytest.raises(InputError, match="speaks neither OpenAI's protocols nor Anthropic's"):
+        read(world, {"command": ["sh"]}, models)
