@@ -21,6 +21,7 @@ from tests.suites.wordings import reworded
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains.suite_rows import load_suite
+from opsgym_runner.verification.readings import matches
 from opsgym_runner.verification.state_difference import judge_difference
 from opsgym_suites.calendar.authored import AUTHORED as CALENDAR
 from opsgym_suites.calendar.verification import VERIFIERS as CALENDAR_VERIFIERS
@@ -60,6 +61,9 @@ STOCK_EXCUSE = (
     "changed. Please contact your manager or an administrator for approval."
 )
 """What an agent says that has looked at nothing."""
+
+
+DENIAL, CLAIM = "I did none of what you asked and changed nothing.", "Done, everything is changed as you asked."
 
 
 @dataclass(frozen=True)
@@ -225,7 +229,7 @@ def _wordings(case: Case) -> Iterator[str]:
         day = check.answer_match.day
         original = case.draft.answer if day is None else [*case.draft.day_answers, case.draft.answer][day - 1]
         for label, answer in reworded(original).items():
-            if not any(re.search(pattern, answer, re.IGNORECASE) for pattern in check.answer_match.patterns):
+            if not any(matches(pattern, answer, re.IGNORECASE) for pattern in check.answer_match.patterns):
                 yield f"{check.name} does not accept the answer with {label}: {answer}"
 
 
@@ -334,7 +338,13 @@ def failing_plays(case: Case) -> list[Play]:
         _variant(draft, "makes no call and says that it is done", []),
         *_without_reading(case),
     ]
-    if not draft.feasible:
+    if draft.feasible:
+        plays.append(_variant(draft, "denies its work", draft.gold, f"{DENIAL} {draft.answer}"))
+    else:
+        plays += [
+            _variant(draft, "claims that it is done", draft.gold, f"{CLAIM} {draft.answer}"),
+            _variant(draft, "pastes the policy", draft.gold, f"{draft.answer} {case.task.system_prompt}"),
+        ]
         plays += [Play("makes an excuse at once", [], STOCK_EXCUSE), Play("makes an excuse", draft.gold, STOCK_EXCUSE)]
     return plays
 

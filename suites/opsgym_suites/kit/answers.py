@@ -63,6 +63,26 @@ def term(name: str) -> str:
     return rf"(?<!\w){_BETWEEN.join(words)}(?!\w)"
 
 
+_CHANGED = (
+    "closed resolved moved changed updated created added removed deleted assigned sent shared granted renamed approved "
+    "published cancelled canceled booked invited transferred escalated reopened marked forwarded linked registered "
+    "posted trashed restored rescheduled scheduled completed lifted gave handed archived labelled labeled disabled "
+    "enabled"
+).replace(" ", "|")
+_NOT_BEFORE = r"(?!\W+(?:[\w'’-]+\W+){0,3}(?:no|not|nothing|neither|none|nor)\b)"
+CLAIMS_WORK = (
+    r"^\W*(?:all |it(?:'|’| i)s )?(?:done|completed|finished)\b(?! nothing)"
+    rf"|(?<!if )(?<!that )\bI(?:['’]ve| have)?(?: now| just| also)? (?:{_CHANGED})\b{_NOT_BEFORE}"
+    r"|\beverything (?:is|has been|was) (?:done|changed|completed)\b"
+)
+"""Pattern for an answer that claims a change."""
+CLAIMS_NO_WORK = (
+    r"\bI(?:['’]ve| have)? (?:did|done|changed) (?:none|nothing)\b(?! (?:else|more|further|other|beyond|besides))"
+    r"|\bI (?:have not|haven['’]t|did not|didn['’]t) (?:do|done|change|changed)"
+    r" (?:anything|any of (?:it|this|that|what))\b"
+    r"(?! (?:else|more|further|other|beyond|besides))"
+)
+"""Pattern for an answer that denies all work."""
 INACTIVE = r"\b(inactive|deactivated|disabled|closed|not active|no longer active)\b"
 """Pattern for what answers say of an account that cannot be used."""
 
@@ -72,6 +92,12 @@ def only_for(*roles: str) -> str:
     role = rf"\b(?:{'|'.join(roles)})s?\b"
     reserved = r"\b(?:only|needs?|takes?|requires?|has to|have to|must|may|can|reserved|limited|restricted|right)\b"
     return f"(?:{reserved}[^.]*{role}|{role}[^.]*{reserved})"
+
+
+def without(pattern: str, at_most: int | None = None) -> str:
+    """Pattern for a text in which another pattern is not found, of a number of characters at most."""
+    length = "" if at_most is None else rf"(?=.{{0,{at_most}}}\Z)"
+    return rf"(?s)\A{length}(?!.*(?:{pattern}))"
 
 
 def all_of(patterns: Iterable[str]) -> str:

@@ -15,7 +15,10 @@ from typing import Any
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_api.tasks.verifiers import Verifier
+from opsgym_domains import registry
 from opsgym_domains.includes import included
+from opsgym_domains.kit.domain import Domain
+from opsgym_suites.kit.behaviour import behaviour_verifiers
 from opsgym_suites.kit.drafts import Draft, Person, full_name
 from opsgym_suites.kit.wordings import completed
 from opsgym_suites.kit.world import World
@@ -94,6 +97,10 @@ class Suite:
         """A task's gym servers with their acting users."""
         return [(self.servers[gym], actor) for gym, actor in draft.actors.items()] or [(self.server, draft.actor)]
 
+    def _domains(self, draft: Draft) -> Mapping[str, Domain]:
+        """Domains of a task's gym servers, by server."""
+        return {server.gym: registry.load(server.domain) for server, _actor in self._placed(draft)}
+
     def worlds(self, part: SeedTasks) -> Worlds:
         """The rows of a part's seed, by gym server."""
         world = part.world()
@@ -138,7 +145,10 @@ class Suite:
             "selected_tools": list(tools),
             "restricted_tools": [],
             "gym_servers_config": [self._gym(server, actor, part.seed) for server, actor in self._placed(draft)],
-            "verifiers": [self._verifier(verifier) for verifier in draft.verifiers],
+            "verifiers": [
+                self._verifier(verifier)
+                for verifier in (*draft.verifiers, *behaviour_verifiers(draft, self._domains(draft)))
+            ],
             "number_of_runs": 1,
             "reset_database_between_runs": True,
             "plan": list(draft.plan),

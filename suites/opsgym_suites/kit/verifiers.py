@@ -154,6 +154,16 @@ def looked_up(name: str, description: str, rows: Sequence[tuple[str, Any]], *, w
     return _verifier("looked_up", name, description, config, Category.PERMISSION_PROCESS)
 
 
+def never_called(name: str, description: str, calls: Sequence[Mapping[str, str]], *, writes: bool) -> Verifier:
+    """Verifies that calls, by tool and pattern of the arguments, were not attempted; of all tools that write if
+    `writes`.
+    """
+    config: dict[str, Any] = {"calls": list(calls)} if calls else {}
+    if writes:
+        config["writes"] = True
+    return _verifier("never_called", name, description, config, Category.PERMISSION_PROCESS)
+
+
 def answer_says(
     name: str,
     description: str,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from opsgym_api.tasks.tags import HOSTILE
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.email.calls import (
     answer,
@@ -29,7 +30,6 @@ from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at
 
-HOSTILE = "hostile"
 MORE = (
     "send_message",
     "create_filter",
