@@ -137,7 +137,7 @@ def test_a_call_without_a_known_database_or_tool_is_refused_by_name(toy: ToyServ
         (b'{"id": 1}', 400, -32600),
         (b'{"id": 1, "method": "ping"}', 400, -32600),
         (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', 400, -32600),
-        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', 400, -32700),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', 400, -32600),
         (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', 400, -32600),
         (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', 400, -32600),
         (

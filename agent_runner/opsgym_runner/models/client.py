@@ -252,7 +252,7 @@ class ModelClient:
         model = self._target.model
         with span(f"chat {model.name}", client=True) as chat:
             if chat.recording:
-                chat.set(chat_attributes(model, self._target.role))
+                chat.set(chat_attributes(model, self._target.role, self._target.seed))
             if chat.content:
                 chat.set(chat_content(messages))
             call = Call(self._arguments(messages, tools), chat, self._target.seed)

@@ -90,14 +90,16 @@ def outcome_attributes(record: AttemptRecord) -> Attributes:
     }
 
 
-def chat_attributes(model: ResolvedModel, role: str) -> Attributes:
+def chat_attributes(model: ResolvedModel, role: str, seed: int | None = None) -> Attributes:
     """Attributes of a model call, known at its start.
 
     Args:
         model: The model.
         role: `planner`, `judge`, or empty for the agent.
+        seed: Seed of the trial's requests; None for none, or one that the model's parameters set.
     """
-    parameters = {_PARAMETERS[name]: model.parameters[name] for name in _PARAMETERS if name in model.parameters}
+    sent = {**({} if seed is None else {"seed": seed}), **model.parameters}
+    parameters = {_PARAMETERS[name]: sent[name] for name in _PARAMETERS if name in sent}
     return {
         "gen_ai.operation.name": "chat",
         **_model(model),
