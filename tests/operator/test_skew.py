@@ -58,7 +58,7 @@ SPEC: dict[str, Any] = {
 
 MAPS = {
     "prompts", "gyms", "parameters", "resources", "domain_resources", "counters", "admin_token_files", "images",
-    "image_ids", "versions",
+    "image_ids", "versions", "env",
 }  # fmt: skip
 """Fields whose objects are maps: names in them are values, not fields."""
 
