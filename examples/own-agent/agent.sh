@@ -1,5 +1,5 @@
 #!/bin/sh
-# An agent in twenty lines of curl and jq: asks the model, calls the tools that it asks for, answers.
+# An agent in curl and jq: asks the model, calls the tools that it asks for, answers.
 set -eu
 ask() {
   curl -sS --fail-with-body "$1" -d @- -H "Authorization: Bearer $OPSGYM_KEY" \
