@@ -21,7 +21,7 @@ def test_a_task_without_reference_solution_has_none(tmp_path: Path) -> None:
     made = row("plain")
     made.pop("gold_actions", None)
     world.write_suite([made])
-    done = world.inline("tasks", "list", "suite")
+    done = world.inline("tasks", "list", "suite", "--format", "markdown")
     assert done.returncode == 0, done.stderr
     header, _, line = done.stdout.splitlines()
     assert "difficulty" in header

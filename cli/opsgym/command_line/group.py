@@ -46,6 +46,7 @@ SECTIONS = {
         "compact",
     ),
     "Tasks, models and gym servers": ("tasks", "play", "models", "gym"),
+    "This installation": ("init", "list", "doctor", "version"),
 }
 """Commands by section of the help, in this order."""
 

@@ -81,7 +81,7 @@ def show_task(task: str, suite: str | None, with_policy: bool, form: str) -> int
 
 @tasks.command(name="list")
 @click.argument("suite")
-@format_option("markdown", "json", help="json: one line.")
+@format_option("table", "markdown", "json", help="json: one line.")
 def list_tasks(suite: str, form: str) -> int:
     """List the tasks of SUITE, a built-in suite or a path, with the estimated difficulty of each.
 
@@ -90,7 +90,7 @@ def list_tasks(suite: str, form: str) -> int:
     """
     from opsgym.commands.tasks_list import list_tasks as command
 
-    return command(suite, as_json=form == "json")
+    return command(suite, form)
 
 
 @tasks.command(name="import")

@@ -9,6 +9,7 @@ import click
 
 from opsgym.commands.suite_tasks import suite_tasks
 from opsgym.exits import Exit
+from opsgym.formats.score_table import console
 from opsgym.formats.tabular import Column, Kind, Table
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
@@ -30,14 +31,21 @@ COLUMNS = (
 _COUNTS = ("points", "writes", "writing_tools", "look_ups", "branches", "unused_tools")
 
 
-def list_tasks(suite: str, *, as_json: bool) -> int:
+def list_tasks(suite: str, form: str) -> int:
     """Prints the tasks of a suite with their difficulty.
+
+    Args:
+        suite: A built-in suite, or a file or folder of rows.
+        form: `table`, `markdown` or `json`.
 
     Raises:
         InputError: There is no such suite, or a row is not valid.
     """
     table = Table(COLUMNS, [_row(task) for task in suite_tasks(suite)])
-    click.echo(json.dumps(table.records()) if as_json else table.markdown(), nl=as_json)
+    if form == "table":
+        table.for_console().print(console())
+    else:
+        click.echo(json.dumps(table.records()) if form == "json" else table.markdown(), nl=form == "json")
     return Exit.OK
 
 
