@@ -5,7 +5,7 @@ Invariant: all episodes of a runner that use a model share its endpoints, their 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +20,7 @@ from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Target
-from opsgym_runner.models.endpoints import EndpointPool
+from opsgym_runner.models.endpoints import Delay, EndpointPool
 from opsgym_runner.models.forwarder import Forwarder
 from opsgym_runner.models.limiter import ConcurrencyLimiter, LimitLogger, LimitState
 from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
@@ -175,6 +175,11 @@ class ModelRegistry:
     def limits(self) -> Mapping[str, LimitState]:
         """Concurrency limit of each model that has had a client, by the model's name."""
         return {name: shared.limiter.state for (name, _, _), shared in self._shared.items()}
+
+    @property
+    def delays(self) -> Mapping[str, Sequence[Delay]]:
+        """What requests of each model wait for, by the model's name."""
+        return {name: shared.pool.delays for (name, _, _), shared in self._shared.items()}
 
     def _retrier_of(self, model: ResolvedModel, endpoints: tuple[ModelEndpoint, ...]) -> Retrier:
         key = (model.name, model.model, endpoints)

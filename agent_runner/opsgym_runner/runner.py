@@ -8,7 +8,7 @@ so no attempt is recorded as cancelled whose trial is scored.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import MappingProxyType, TracebackType
@@ -28,6 +28,7 @@ from opsgym_runner.episode import require_runnable, run_episode
 from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.client import http_client
 from opsgym_runner.job import Job, ResolvedModel
+from opsgym_runner.models.endpoints import Delay
 from opsgym_runner.models.limiter import LimitState
 from opsgym_runner.models.preflight import ModelPreflight
 from opsgym_runner.models.prices import FREE, REPLAY
@@ -105,6 +106,11 @@ class Runner:
     def limits(self) -> Mapping[str, LimitState]:
         """Concurrency limit of each model called so far, by the model's name."""
         return self._models.limits
+
+    @property
+    def delays(self) -> Mapping[str, Sequence[Delay]]:
+        """What requests of each model called so far wait for, by the model's name."""
+        return self._models.delays
 
     async def run(self, job: Job) -> AttemptRecord:
         """Runs one attempt to its end.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from tests.cli.plans import make_attempt, make_cells
+from tests.cli.world import HeldModel, World, row
 
 from opsgym.formats.numbers import dollars, percent, seconds
 from opsgym.local.display import Display, LineDisplay, TableDisplay, requests_line
@@ -13,6 +15,7 @@ from opsgym.local.progress import Progress
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.planning.trials import PlannedTrial, plan_trials
+from opsgym_runner.models.endpoints import Delay
 from opsgym_runner.models.limiter import LimitState
 
 
@@ -153,9 +156,54 @@ def test_the_live_table_shows_requests_in_flight_and_reduced_limits(run: Run) ->
         lambda: {
             "gpt": LimitState(in_flight=5, allowed=8, ceiling=8, waiting=0),
             "claude": LimitState(in_flight=2, allowed=2, ceiling=8, waiting=3),
-        }
+        },
+        dict,
     )
     assert display.table().caption == "requests: claude 2/2 of 8, gpt 5/8"
+
+
+DELAYS = {
+    "gpt": [Delay("http://a", 12, 8.0, 3.0), Delay("http://b", 0, 0.0, 0.0)],
+    "slow": [Delay("http://c", 0, 0.0, 95.0)],
+    "well": [Delay("http://d", 3, 0.0, 29.0)],
+}
+WAITING = (
+    "waiting: gpt: http://a, 12 requests refused (HTTP 429), next one in 8.0 s; "
+    "slow: http://c, oldest request without an answer for 1 min 35 s"
+)
+
+
+def test_paused_and_hanging_addresses_are_named_while_they_are(run: Run) -> None:
+    table, lines = TableDisplay(run.progress, run.out), LineDisplay(run.progress, run.out)
+    for display in (table, lines):
+        display.show_limits(dict, lambda: DELAYS)
+    assert table.table().caption == WAITING
+    lines.tick()
+    assert run.out.getvalue() == f"{WAITING}\n"
+    lines.show_limits(dict, lambda: {"well": DELAYS["well"]})
+    lines.tick()
+    assert run.out.getvalue() == f"{WAITING}\n"
+
+
+def test_a_run_says_that_a_request_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opsgym.local.run.TICK_S", 0.01)
+    monkeypatch.setattr("opsgym.local.display.SLOW_S", 0.01)
+    world = World(tmp_path)
+    world.write_suite([row("one")])
+    with HeldModel.serving() as model:
+        model.hold()
+        note = LineDisplay.note
+
+        def noted(display: LineDisplay, text: str) -> None:
+            note(display, text)
+            if text.startswith("waiting: held: "):
+                model.release()
+
+        monkeypatch.setattr(LineDisplay, "note", noted)
+        world.write_run({"held": {"model": "openai/stub", "endpoints": [{"url": model.url}], "allowUnpriced": True}})
+        done = world.inline("run", "run.yaml", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert f"waiting: held: {model.url}, oldest request without an answer for " in done.stderr
 
 
 def test_a_run_without_model_calls_shows_no_requests() -> None:

@@ -163,12 +163,26 @@ async def test_every_endpoint_is_tried_once_before_a_call_waits() -> None:
     assert request.sent[3][0] > 0
 
 
+async def test_what_requests_wait_for_is_known_by_address() -> None:
+    time = FakeTime()
+    shared = pool(time, "a", "b")
+    request = Scripted(time, a=[failure(90)], b=[])
+
+    await retrier(shared, time).call(request, FAR)
+    time.seconds += 10
+    with shared.pick().busy(time.seconds - 45):
+        assert [(one.url, one.rate_limits, round(one.paused_s), one.oldest_s) for one in shared.delays] == [
+            ("a", 1, 80, 0), ("b", 0, 0, 45),
+        ]  # fmt: skip
+    assert [one.oldest_s for one in shared.delays] == [0, 0]
+
+
 async def test_the_endpoint_with_the_fewest_requests_in_flight_gets_the_next_one() -> None:
     shared = pool(FakeTime(), "a", "b")
 
-    with shared.pick().busy() as first, shared.pick().busy() as second:
+    with shared.pick().busy(0) as first, shared.pick().busy(0) as second:
         assert (first.url, second.url) == ("a", "b")
-        with shared.pick().busy() as third:
+        with shared.pick().busy(0) as third:
             assert third.url == "a"
         assert shared.pick().address.url == "a"
 

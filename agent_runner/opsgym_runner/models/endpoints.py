@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -16,12 +16,28 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.job import ModelEndpoint
 
 
+@dataclass(frozen=True)
+class Delay:
+    """What requests to one address wait for at one moment."""
+
+    url: str
+    rate_limits: int
+    """Requests that were answered with HTTP 429 so far."""
+    paused_s: float
+    """Seconds before which no request is sent there; 0 if it may be called."""
+    oldest_s: float
+    """Seconds for which the oldest request there has no answer; 0 if none is in flight."""
+
+
 @dataclass
 class Endpoint:
     """One address and its state."""
 
     address: ModelEndpoint
-    in_flight: int = 0
+    begun: list[float] = field(default_factory=list[float])
+    """Monotonic times at which the requests in flight were sent, oldest first."""
+    rate_limits: int = 0
+    """Requests that were answered with HTTP 429."""
     avoid_until: float = 0.0
     """Monotonic time until which other endpoints are preferred."""
     closed_until: float = 0.0
@@ -30,13 +46,13 @@ class Endpoint:
     """Whether it has answered a request with a reply."""
 
     @contextmanager
-    def busy(self) -> Iterator[ModelEndpoint]:
-        """Counts a request as in flight inside the block."""
-        self.in_flight += 1
+    def busy(self, now: float) -> Iterator[ModelEndpoint]:
+        """Counts a request as in flight inside the block, which begins at a monotonic time."""
+        self.begun.append(now)
         try:
             yield self.address
         finally:
-            self.in_flight -= 1
+            self.begun.remove(now)
 
 
 def shown_url(address: ModelEndpoint) -> str:
@@ -85,10 +101,24 @@ class EndpointPool:
             return 0.0
         return self._clock.monotonic() - self._silent_since
 
+    @property
+    def delays(self) -> list[Delay]:
+        """What requests to each endpoint wait for now."""
+        now = self._clock.monotonic()
+        return [
+            Delay(
+                shown_url(one.address),
+                one.rate_limits,
+                max(0.0, one.closed_until - now, one.avoid_until - now),
+                now - one.begun[0] if one.begun else 0.0,
+            )
+            for one in self._endpoints
+        ]
+
     def pick(self) -> Endpoint:
         """The endpoint for the next request."""
         now = self._clock.monotonic()
-        return min(self._endpoints, key=lambda e: (max(e.closed_until - now, 0), e.avoid_until > now, e.in_flight))
+        return min(self._endpoints, key=lambda e: (max(e.closed_until - now, 0), e.avoid_until > now, len(e.begun)))
 
     def failed(self, endpoint: Endpoint, pause_s: float, *, retry_after: bool) -> None:
         """Records a failed request.

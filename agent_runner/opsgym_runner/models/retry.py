@@ -175,7 +175,7 @@ class Retrier:
                     endpoint = self._pool.pick()
                     sent = agent.now
                     try:
-                        with endpoint.busy() as address, idle.interrupted():
+                        with endpoint.busy(self._clock.monotonic()) as address, idle.interrupted():
                             answer = await request(address)
                     except ModelFailure as failure:
                         agent.turn_back(sent)
@@ -214,6 +214,7 @@ class Retrier:
         rate_limited = failure.reason is InfraReason.MODEL_RATE_LIMITED
         self.pending_failure = failure
         self._count(rate_limits=int(rate_limited))
+        endpoint.rate_limits += rate_limited
         if not failure.transient:
             raise failure
         wait = self._policy.wait_s(failure, failures)

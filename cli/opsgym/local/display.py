@@ -6,7 +6,7 @@ Invariant: progress goes to stdout only if that is a terminal, so that output ca
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from opsgym.formats.numbers import cell_name, dollars, seconds
@@ -16,6 +16,7 @@ from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.common.foreign import one_line, visible
 from opsgym_core.planning.trials import PlannedTrial
+from opsgym_runner.models.endpoints import Delay
 from opsgym_runner.models.limiter import LimitState
 
 if TYPE_CHECKING:
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 
 REFRESH_PER_SECOND = 4
 
+TICK_S = 30.0
+"""Seconds between two lines about the same delay."""
+SLOW_S = 30.0
+"""Age of a request from which on it is shown as one that is waited for."""
 Limits = Callable[[], Mapping[str, LimitState]]
 """Request limits of each model, by name, as they are now."""
+Delays = Callable[[], Mapping[str, Sequence[Delay]]]
+"""What requests of each model, by name, wait for now."""
 
 
 class Display(Protocol):
@@ -38,8 +45,12 @@ class Display(Protocol):
         """Shows the last state and restores the terminal."""
         ...
 
-    def show_limits(self, limits: Limits) -> None:
-        """Sets the source of the models' request limits."""
+    def show_limits(self, limits: Limits, delays: Delays) -> None:
+        """Sets the sources of the models' request limits and delays."""
+        ...
+
+    def tick(self) -> None:
+        """Shows what requests wait for, unless the display redraws it by itself; called every `TICK_S`."""
         ...
 
     def note(self, text: str) -> None:
@@ -70,6 +81,7 @@ class LineDisplay:
     def __init__(self, progress: Progress, out: TextIO) -> None:
         self._progress = progress
         self._out = out
+        self._delays: Delays = dict
 
     def open(self) -> None:
         """Does nothing."""
@@ -77,8 +89,14 @@ class LineDisplay:
     def close(self) -> None:
         """Does nothing."""
 
-    def show_limits(self, limits: Limits) -> None:
-        """Does nothing: reduced limits are logged as warnings, which become lines."""
+    def show_limits(self, limits: Limits, delays: Delays) -> None:  # noqa: ARG002 - the protocol's
+        """Sets the source of delays; reduced limits are logged as warnings, which become lines."""
+        self._delays = delays
+
+    def tick(self) -> None:
+        """Writes what requests wait for, while they do."""
+        if (line := delays_line(self._delays())) is not None:
+            self.note(line)
 
     def note(self, text: str) -> None:
         """Writes a message."""
@@ -114,6 +132,7 @@ class TableDisplay:
 
         self._progress = progress
         self._limits: Limits = dict
+        self._delays: Delays = dict
         self._console = Console(file=out, highlight=False)
         self._live = Live(
             get_renderable=self.table, console=self._console, refresh_per_second=REFRESH_PER_SECOND, transient=True
@@ -127,9 +146,12 @@ class TableDisplay:
         """Removes the table; the score table follows."""
         self._live.stop()
 
-    def show_limits(self, limits: Limits) -> None:
-        """Shows request limits below the table."""
-        self._limits = limits
+    def show_limits(self, limits: Limits, delays: Delays) -> None:
+        """Shows request limits and delays below the table."""
+        self._limits, self._delays = limits, delays
+
+    def tick(self) -> None:
+        """Does nothing: the table is redrawn."""
 
     def note(self, text: str) -> None:
         """Writes a message above the table."""
@@ -161,7 +183,8 @@ class TableDisplay:
         table = Table(
             title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
         )
-        table.caption, table.caption_justify = requests_line(self._limits()), "left"
+        lines = (requests_line(self._limits()), delays_line(self._delays()))
+        table.caption, table.caption_justify = "\n".join(line for line in lines if line) or None, "left"
         for name in ("model", "agent", "mode", "domain"):
             table.add_column(name, no_wrap=True, overflow="ellipsis")
         for name in ("done", "running", "passed", "failed", "not scored", "cost"):
@@ -176,6 +199,23 @@ def display_for(progress: Progress, *, as_json: bool) -> Display:
     if sys.stdout.isatty() and not as_json:
         return TableDisplay(progress, sys.stdout)
     return LineDisplay(progress, sys.stderr)
+
+
+def delays_line(delays: Mapping[str, Sequence[Delay]]) -> str | None:
+    """What requests wait for, by model: addresses that are paused or have not answered for long; None if none is."""
+    parts = [
+        f"{name}: {part}" for name in sorted(delays) for delay in delays[name] if (part := _delay(delay)) is not None
+    ]
+    return f"waiting: {'; '.join(parts)}" if parts else None
+
+
+def _delay(delay: Delay) -> str | None:
+    refused = f"{delay.rate_limits} requests refused (HTTP 429)" if delay.rate_limits else ""
+    paused = f"next one in {seconds(delay.paused_s)}" if delay.paused_s > 0 else ""
+    hanging = f"oldest request without an answer for {seconds(delay.oldest_s)}" if delay.oldest_s >= SLOW_S else ""
+    if not paused and not hanging:
+        return None
+    return f"{delay.url}, " + ", ".join(part for part in (refused, paused, hanging) if part)
 
 
 def requests_line(limits: Mapping[str, LimitState]) -> str | None:

@@ -10,14 +10,14 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from opsgym.formats.numbers import dollars
 from opsgym.local.budget_gate import BudgetGate
-from opsgym.local.display import Display
+from opsgym.local.display import TICK_S, Display
 from opsgym.local.gym_servers import GymLostError, GymServers
 from opsgym.local.inputs import RunInputs
 from opsgym.local.lease import HeldGate, Lease
@@ -63,6 +63,22 @@ class LocalResult:
     """Number of the signal that ended the invocation; None if it ended by itself."""
     used_up: Sequence[str] = ()
     """Models that stopped because the quota of their account is used up."""
+
+
+@asynccontextmanager
+async def ticking(display: Display) -> AsyncIterator[None]:
+    """Lets a display say, every `TICK_S` inside the block, what requests wait for."""
+
+    async def tick() -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            display.tick()
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 class LocalRun:
@@ -163,7 +179,7 @@ class LocalRun:
                 admin_tokens=gyms.admin_tokens,
                 checked_models=self._checked,
             ) as runner:
-                self._display.show_limits(lambda: runner.limits)
+                self._display.show_limits(lambda: runner.limits, lambda: runner.delays)
 
                 async def attempt(planned: PlannedTrial, number: int) -> AttemptRecord:
                     try:
@@ -182,9 +198,11 @@ class LocalRun:
                     sharing=sharing({entry.name: entry.inline for entry in self._inputs.spec.models if entry.inline}),
                 )
                 unstarted: list[PlannedTrial] = []
-                while plan is not None:
-                    unstarted = await scheduler.run(plan.pending)
-                    plan = None if unstarted or scheduler.stopped else await self._playable(await self._next_round())
+                async with ticking(self._display):
+                    while plan is not None:
+                        unstarted = await scheduler.run(plan.pending)
+                        stopped = unstarted or scheduler.stopped
+                        plan = None if stopped else await self._playable(await self._next_round())
         for model, cause in scheduler.stopped.items():
             if cause.reason == InfraReason.MODEL_QUOTA:
                 self._used_up.append(model)
