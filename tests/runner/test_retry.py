@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import selectors
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -235,20 +236,45 @@ async def test_a_permanent_failure_leaves_the_limit_unchanged() -> None:
     assert (limiter.state.allowed, limiter.state.in_flight) == (8, 0)
 
 
-async def test_waits_and_failed_requests_are_taken_off_the_agents_clock() -> None:
-    time, limiter, agent = FakeTime(), ConcurrencyLimiter(1), AgentClock(0.05)
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time jumps to the next timer instead of passing."""
 
-    async def slow(endpoint: ModelEndpoint) -> str:
-        await asyncio.sleep(0.04)
-        if time.slept:
-            return "answer"
-        raise failure()
+    def __init__(self) -> None:
+        selector = selectors.SelectSelector()
+        super().__init__(selector)
+        self._jumped = 0.0
+        select = selector.select
 
-    async with agent.timeout:
-        async with limiter.slot():
-            waiting = asyncio.create_task(retrier(pool(time, "a"), time, limiter=limiter).call(slow, agent=agent))
-            await asyncio.sleep(0.1)
-        assert await waiting == "answer"
+        def jump(timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            self._jumped += timeout or 0.0
+            return select(0)
+
+        selector.select = jump  # type: ignore[method-assign]
+
+    def time(self) -> float:
+        return self._jumped
+
+
+def test_waits_and_failed_requests_are_taken_off_the_agents_clock() -> None:
+    async def played() -> tuple[str, float]:
+        time, limiter, agent = FakeTime(), ConcurrencyLimiter(1), AgentClock(50)
+
+        async def slow(endpoint: ModelEndpoint) -> str:
+            await asyncio.sleep(40)
+            if time.slept:
+                return "answer"
+            raise failure()
+
+        async with agent.timeout:
+            async with limiter.slot():
+                waiting = asyncio.create_task(retrier(pool(time, "a"), time, limiter=limiter).call(slow, agent=agent))
+                await asyncio.sleep(100)
+            return await waiting, agent.now
+
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        answer, ended = runner.run(played())
+    assert answer == "answer"
+    assert ended == pytest.approx(180, abs=0.1)
 
 
 async def test_a_call_checks_again_for_pauses_after_it_waited_for_a_slot() -> None:
