@@ -181,7 +181,7 @@ class Player:
         metadata = pod["metadata"]
         change = {"metadata": {"annotations": {END: message.decode()}}}
         try:
-            self._kube.patch("Pod", metadata["name"], metadata["namespace"], change)
+            _repeated(lambda: self._kube.patch("Pod", metadata["name"], metadata["namespace"], change))
         except KubeError as error:
             self._note_refusal(error)
         else:
@@ -211,7 +211,8 @@ class Player:
     def _text(self, pod: Manifest) -> str:
         volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
         name = volumes[SPEC_VOLUME]["configMap"]["name"]
-        return str(self._kube.get("ConfigMap", name, pod["metadata"]["namespace"])["data"]["job.json"])
+        content = _repeated(lambda: self._kube.get("ConfigMap", name, pod["metadata"]["namespace"]))
+        return str(content["data"]["job.json"])
 
 
 @contextmanager
@@ -250,6 +251,14 @@ def playing(store: Store, entries: Sequence[SuiteEntry], trial_s: float) -> Iter
             watcher.close()
             for thread in threads:
                 thread.join(5)
+
+
+def _repeated(request: Callable[[], Manifest]) -> Manifest:
+    """What a request gives that may be sent twice; a node repeats one whose connection breaks, too."""
+    try:
+        return request()
+    except httpx.TransportError:
+        return request()
 
 
 def _is_new(pod: Manifest) -> bool:
