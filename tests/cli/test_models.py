@@ -13,7 +13,7 @@ from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_core.planning.documents import Documents
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
-from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.checks import missing_key, unknown_price
 from opsgym_runner.models.credentials import unusable_because
 
 LISTED = Prices(input_usd=1, output_usd=2)
@@ -57,6 +57,23 @@ def test_an_unpriced_model_is_refused_with_the_two_remedies(tmp_path: Path) -> N
     assert problem.startswith("models[m]: no price is known for openai/mine")
     assert "prices: {inputUsd, outputUsd}" in problem
     assert "allowUnpriced: true" in problem
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            "openia/gpt-5",
+            "openia/gpt-5 names no provider that litellm knows (PROVIDER/MODEL); did you mean openai/gpt-5?",
+        ),
+        (
+            "Qwen3-8B",
+            "Qwen3-8B names no provider that litellm knows (PROVIDER/MODEL); a server of your own is openai/NAME",
+        ),
+    ],
+)
+def test_an_unknown_provider_is_named(model: str, message: str) -> None:
+    assert unknown_price(model).startswith(message)
 
 
 def test_an_unpriced_model_that_is_allowed_has_no_prices(tmp_path: Path) -> None:

@@ -412,8 +412,12 @@ def test_a_file_that_is_not_json_is_an_unreadable_row(tmp_path: Path, text: str,
             '[{"verifiers": [{"validation_config": {"expected_value": 1, "query": "x", "expected_value": 2}}]}]',
             "has the key 'expected_value' twice in one object; remove one of them",
         ),
-        ('{"expected_value": NaN}', "has the number NaN, which JSON does not have"),
-        ('{"expected_value": -Infinity}', "has the number -Infinity, which JSON does not have"),
+        ('{"expected_value": NaN}', "has the number NaN, which JSON does not have or no database can hold"),
+        (
+            '{"expected_value": -Infinity}',
+            "has the number -Infinity, which JSON does not have or no database can hold",
+        ),
+        ('{"expected_value": 1e999}', "has the number 1e999, which JSON does not have or no database can hold"),
     ],
 )
 def test_what_readers_of_json_take_differently_is_refused(tmp_path: Path, text: str, message: str) -> None:

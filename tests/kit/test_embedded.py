@@ -53,9 +53,15 @@ async def test_a_stopped_server_leaves_neither_processes_nor_data() -> None:
     assert not server.folder.exists()
 
 
+OF_USERS = {
+    "PGPORT": "6543", "PGDATA": "/nowhere", "PGOPTIONS": "-c x", "PGHOST": "db", "PGSSLMODE": "verify-full",
+    "PGTARGETSESSIONATTRS": "standby", "PGPASSFILE": "/nowhere", "PGSERVICE": "mine", "PGUSER": "me",
+}  # fmt: skip
+
+
 @pytest.mark.anyio
 async def test_variables_of_a_users_own_postgres_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"PGPORT": "6543", "PGDATA": "/nowhere", "PGOPTIONS": "-c x", "PGHOST": "db"}.items():
+    for name, value in OF_USERS.items():
         monkeypatch.setenv(name, value)
     server = await EmbeddedPostgres.start()
     try:

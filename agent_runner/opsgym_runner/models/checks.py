@@ -5,6 +5,7 @@ Invariant: no check sends a request to a provider; a check that a replay model's
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
@@ -55,12 +56,35 @@ def required_key(model: str, endpoints: Iterable[ModelEndpoint], missing_key: Mi
     return missing_key(model)
 
 
+def unknown_provider(model: str) -> str | None:
+    """Message for an id that names no provider, with a similar one if there is one; None for any other.
+
+    Args:
+        model: litellm id.
+    """
+    litellm = load_litellm()
+    try:
+        litellm.get_llm_provider(model)
+    except litellm.BadRequestError:
+        provider, slash, name = model.partition("/")
+        near = difflib.get_close_matches(provider, [str(one.value) for one in litellm.LlmProviders], n=1)
+        advice = (
+            f"did you mean {near[0]}/{name}?"
+            if slash and near
+            else "a server of your own is openai/NAME with endpoints"
+        )
+        return f"{model} names no provider that litellm knows (PROVIDER/MODEL); {advice}"
+    return None
+
+
 def unknown_price(model: str) -> str:
     """Message for a model with unknown prices, with the ways to continue.
 
     Args:
         model: litellm id.
     """
+    if (unknown := unknown_provider(model)) is not None:
+        return unknown
     ways = "give prices: {inputUsd, outputUsd} per million tokens, or set allowUnpriced: true"
     return f"no price is known for {model}; {ways}"
 

@@ -7,9 +7,10 @@ reported with its file, its number and the field; the others are read all the sa
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -152,7 +153,7 @@ def _row_texts(file: Path) -> Iterator[tuple[str, str]]:
 def _parse(text: str, *, default_id: str, where: str, folder: Path) -> Iterator[tuple[str, Task | BadRow]]:
     """The rows in a JSON text with their places; text that is not JSON is a row that is not valid."""
     try:
-        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused, parse_float=_number)
     except _NotARowError as error:
         yield where, BadRow(task_id=default_id, source=where, message=f"{where}: {error}")
         return
@@ -188,8 +189,14 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _refused(constant: str) -> None:
-    raise _NotARowError(f"has the number {constant}, which JSON does not have")
+def _refused(number: str) -> NoReturn:
+    raise _NotARowError(f"has the number {number}, which JSON does not have or no database can hold")
+
+
+def _number(text: str) -> float:
+    """A number with a fraction or an exponent."""
+    number = float(text)
+    return number if math.isfinite(number) else _refused(text)
 
 
 def _is_encodable(content: Any) -> bool:

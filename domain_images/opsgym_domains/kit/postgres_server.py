@@ -55,7 +55,14 @@ class PostgresServer:
         """
         try:
             return await asyncpg.connect(
-                host=self.host, port=self.port, user=self.user, password=self.password, database=database
+                host=self.host,
+                port=self.port,
+                user=self.user,
+                password=self.password,
+                database=database,
+                # Stated, since variables such as PGSSLMODE, which are for servers of the user's, would decide else.
+                ssl=False,
+                target_session_attrs="any",
             )
         except (OSError, asyncpg.PostgresError) as error:
             raise DatabaseLost(f"Postgres cannot be reached: {error}") from None
