@@ -18,7 +18,7 @@ import pytest
 import zstandard
 from tests.suites.conftest import Gyms
 from tests.suites.proofs import case_of, cases_of, tasks, unproved, unsolved
-from tests.suites.rotation import PARTS, changed, in_full, is_turn
+from tests.suites.rotation import MOST_CHANGED, PARTS, changed, in_full, is_turn
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
@@ -53,10 +53,13 @@ def test_each_task_is_proved_in_full_in_one_turn_of_the_rotation() -> None:
     assert max(map(len, turns)) < 2 * len(tasks()) / PARTS
 
 
-def test_every_task_of_a_suite_counts_as_changed_where_no_revision_has_its_file(tmp_path: Path) -> None:
-    row = {"task_id": "one"}
-    (tmp_path / "new.jsonl.zst").write_bytes(zstandard.compress(json.dumps(row).encode()))
-    assert changed(str(tmp_path / "new.jsonl.zst")) == {"one"}
+@pytest.mark.parametrize(("rows", "proved"), [(1, 1), (MOST_CHANGED, MOST_CHANGED), (MOST_CHANGED + 1, 0)])
+def test_changed_rows_are_proved_in_full_unless_they_are_most_of_a_suite(
+    tmp_path: Path, rows: int, proved: int
+) -> None:
+    lines = "\n".join(json.dumps({"task_id": str(number)}) for number in range(rows))
+    (tmp_path / "new.jsonl.zst").write_bytes(zstandard.compress(lines.encode()))
+    assert len(changed(str(tmp_path / "new.jsonl.zst"))) == proved
 
 
 @pytest.mark.parametrize("suite", SUITES)
