@@ -112,6 +112,7 @@ def test_kubectl_and_opsgym_show_a_run_alike(
         "COST": f"${COST:.4f}",
         "GATE": "GO",
         "PHASE": "Complete",
+        "REASON": "Complete",
     }
     story = cluster.kubectl("describe", "er", "r", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
     steps = ["Accepted", "PreflightRunning", "JobsCreated", "Complete"]
