@@ -13,13 +13,15 @@ call_tool() { # $1: a call of the model; prints the result as the model reads it
 }
 
 for url in $(jq -r '.mcpServers[].url' task.json); do
-  echo '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' | ask "$url"
-done | jq -s '[.[].result.tools[] | {type: "function", function: {name, description, parameters: .inputSchema}}]' >tools.json
+  echo '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' | ask "$url" >>lists.json
+done
+jq -s '[.[].result.tools[] | {type: "function", function: {name, description, parameters: .inputSchema}}]' lists.json >tools.json
 jq '[{role: "system", content: .systemPrompt}, {role: "user", content: .userPrompt}]' task.json >messages.json
 
 while :; do
   jq --slurpfile tools tools.json --arg model "$OPSGYM_MODEL" '{model: $model, messages: ., tools: $tools[0]}' messages.json |
-    ask "$OPENAI_BASE_URL/chat/completions" | jq '.choices[0].message' >reply.json
+    ask "$OPENAI_BASE_URL/chat/completions" >completion.json
+  jq '.choices[0].message' completion.json >reply.json
   jq --slurpfile reply reply.json '. + $reply' messages.json >new.json && mv new.json messages.json
   jq -c '.tool_calls[]?' reply.json >calls.json
   [ -s calls.json ] || break

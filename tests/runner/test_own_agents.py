@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -21,8 +24,10 @@ from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import Agent, Limits
 from opsgym_api.records.attempt import AttemptRecord
 from opsgym_api.records.outcomes import Outcome
+from opsgym_runner.bridge.server import Bridge
 from opsgym_runner.bridge.supervisor import GRACE_S
 from opsgym_runner.job import ResolvedModel
+from opsgym_runner.orchestrators.base import Session
 from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
@@ -299,3 +304,11 @@ async def test_a_secret_of_the_runner_is_in_no_record_whatever_an_agent_prints(
     outputs = [content for key, content in store.objects.items() if "transcript" not in key]
     assert KEY.encode() not in b"".join(outputs)
     assert KEY not in entries(store, "note")[0]
+
+
+async def test_a_program_that_is_faster_than_the_bridge_is_not_refused() -> None:
+    bridge = Bridge(cast("Session", SimpleNamespace(definitions_by_gym={})))
+    async with bridge.running():
+        address = urlsplit(bridge.url)
+        # Without a turn of the event loop in between, so that the server has not started yet.
+        socket.create_connection((address.hostname, address.port), timeout=10).close()

@@ -70,6 +70,7 @@ class Bridge:
         """Serves inside the block."""
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # a program that is faster than the server's start waits instead of being refused
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         async with contextlib.AsyncExitStack() as stack:
             gyms: dict[str, ASGIApp] = {}
