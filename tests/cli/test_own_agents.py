@@ -49,7 +49,7 @@ def test_another_content_of_a_command_is_another_run(world: World) -> None:
 @pytest.mark.parametrize(
     ("agent", "problem"),
     [
-        ({"command": ["./nowhere.sh"]}, "agents[0].command: there is no file"),
+        ({"command": ["./nowhere.sh"]}, "agents[0].command: names a file that does not exist"),
         ({"command": ["./run.yaml"]}, "is not executable; run: chmod +x"),
         (
             {"command": ["agent.sh"]},

@@ -53,7 +53,7 @@ def _not_found(program: str, path: str | None) -> str | None:
     if os.sep not in program:
         return f"no program {program!r} is on PATH; a file beside this document is named ./{program}"
     if not Path(program).is_file():
-        return f"there is no file {program}"
+        return f"names a file that does not exist: {program}"
     return f"{program} is not executable; run: chmod +x {program}"
 
 
