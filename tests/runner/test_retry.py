@@ -172,7 +172,7 @@ async def test_what_requests_wait_for_is_known_by_address() -> None:
     await retrier(shared, time).call(request, FAR)
     time.seconds += 10
     with shared.pick().busy(time.seconds - 45):
-        assert [(one.url, one.rate_limits, round(one.paused_s), one.oldest_s) for one in shared.delays] == [
+        assert [(one.url, one.throttled, round(one.paused_s), one.oldest_s) for one in shared.delays] == [
             ("a", 1, 80, 0), ("b", 0, 0, 45),
         ]  # fmt: skip
     assert [one.oldest_s for one in shared.delays] == [0, 0]

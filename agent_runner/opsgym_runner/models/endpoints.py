@@ -21,7 +21,7 @@ class Delay:
     """What requests to one address wait for at one moment."""
 
     url: str
-    rate_limits: int
+    throttled: int
     """Requests that were answered with HTTP 429 so far."""
     paused_s: float
     """Seconds before which no request is sent there; 0 if it may be called."""
@@ -36,7 +36,7 @@ class Endpoint:
     address: ModelEndpoint
     begun: list[float] = field(default_factory=list[float])
     """Monotonic times at which the requests in flight were sent, oldest first."""
-    rate_limits: int = 0
+    throttled: int = 0
     """Requests that were answered with HTTP 429."""
     avoid_until: float = 0.0
     """Monotonic time until which other endpoints are preferred."""
@@ -108,7 +108,7 @@ class EndpointPool:
         return [
             Delay(
                 shown_url(one.address),
-                one.rate_limits,
+                one.throttled,
                 max(0.0, one.closed_until - now, one.avoid_until - now),
                 now - one.begun[0] if one.begun else 0.0,
             )

@@ -214,7 +214,7 @@ class Retrier:
         rate_limited = failure.reason is InfraReason.MODEL_RATE_LIMITED
         self.pending_failure = failure
         self._count(rate_limits=int(rate_limited))
-        endpoint.rate_limits += rate_limited
+        endpoint.throttled += rate_limited
         if not failure.transient:
             raise failure
         wait = self._policy.wait_s(failure, failures)

@@ -210,7 +210,7 @@ def delays_line(delays: Mapping[str, Sequence[Delay]]) -> str | None:
 
 
 def _delay(delay: Delay) -> str | None:
-    refused = f"{delay.rate_limits} requests refused (HTTP 429)" if delay.rate_limits else ""
+    refused = f"{delay.throttled} requests refused (HTTP 429)" if delay.throttled else ""
     paused = f"next one in {seconds(delay.paused_s)}" if delay.paused_s > 0 else ""
     hanging = f"oldest request without an answer for {seconds(delay.oldest_s)}" if delay.oldest_s >= SLOW_S else ""
     if not paused and not hanging:
