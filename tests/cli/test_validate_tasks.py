@@ -216,7 +216,7 @@ def test_a_proof_names_wrong_solutions_idle_passes_and_verifiers_that_cannot_fai
     assert done.returncode == 2
     lines = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith("tasks.json")]
     assert lines == [
-        "wrong: verifiers[1] (check): fails after the gold actions: expected 1, got 0",
+        "wrong: verifiers[1] (check): fails after the gold actions: expected 1 (equals), got 0",
         "idle: verifiers: an agent that does nothing and answers nothing passes",
         "guarded: warning: verifiers[2] (check): passes with the gold actions, without any, and in every state tried",
         "unsolved: gold_actions: is required for a proof: give the tool calls that solve the task",

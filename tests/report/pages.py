@@ -29,12 +29,16 @@ from opsgym_console.report.model import (
     BaselineView,
     CellChangeView,
     CellView,
+    CheckView,
+    DeviationView,
     Evidence,
     FailureModesView,
     FailureModeView,
     FindingView,
     FlipView,
     PageData,
+    ReferenceCall,
+    ReferenceView,
     RunView,
     TaskView,
     ToolEntry,
@@ -106,7 +110,7 @@ def _models(many: int) -> list[str]:
 
 
 def _trial(dice: random.Random, cells: Sequence[Cell], cell: int, task: int, trial: int) -> Trial:
-    horizon = 2 + task * 7 % 20
+    horizon = _horizon(task)
     rank = _models(len(cells)).index(cells[cell].model)
     chance = max(0.08, 0.85 - 0.13 * (rank % 5) - 0.02 * horizon - 0.08 * MODES.index(cells[cell].mode))
     thrown = dice.random()
@@ -161,7 +165,7 @@ def page_of(
         failure_modes=_failure_modes(cells, rows),
         baseline=_baseline(cells, rows, flipped),
         variants=_variants(cells),
-        tasks=[TaskView(id=f"task-{n:04}", summary=f"{_WORK[n % 4]} of customer {n}, politely.") for n in range(tasks)],
+        tasks=[_task(n) for n in range(tasks)],
         outcomes=OUTCOMES,
         reasons=REASONS,
         trials=columns(rows, flipped),
@@ -169,6 +173,21 @@ def page_of(
         details=details,
         details_per_file=2 if details == "beside" else 0,
     )
+
+
+def _task(number: int) -> TaskView:
+    work = f"{_WORK[number % 4]} of customer {number}, politely."
+    return TaskView(
+        id=f"task-{number:04}",
+        summary=work,
+        feasible=number % 5 > 0,
+        horizon=_horizon(number),
+        tags=["hostile"] if number == 0 else [],
+    )
+
+
+def _horizon(task: int) -> int:
+    return 2 + task * 7 % 20
 
 
 def _variants(cells: Sequence[Cell]) -> VariantsView:
@@ -432,6 +451,9 @@ def detail_of(page: PageData, row: int, words: str = "", *, shared: bool = True)
         ],
         differences={words or "gym-itsm-mcp": _difference(words)},
         findings=_findings(words) if outcome is Outcome.FAILED else [],
+        checks=_checks(words) if outcome is Outcome.FAILED else [],
+        rules={"SLA-2": words or "Pause the SLA of an incident on hold."},
+        reference=_reference(words) if outcome is Outcome.FAILED else None,
         tools=["get_incident", "update_incident", words or "list_users"],
         catalogue=[ToolEntry(name=words or "list_users", definition=_definition(words))],
         transcript=_transcript(words),
@@ -490,6 +512,36 @@ def _findings(words: str) -> list[FindingView]:
         Evidence(detail=words or "INC_9999 does not exist", step=2, call=1, tool="update_incident"),
     ]
     return [FindingView(mode="missed_follow_up", primary=True, basis="verifiers", evidence=evidence)]
+
+
+def _checks(words: str) -> list[CheckView]:
+    return [
+        CheckView(
+            index=1,
+            sentence=words or "The SLA is paused",
+            rules=["SLA-2"],
+            shortfalls=[words or "incident_sla SLA_3: column stage is 'running', expected 'paused'"],
+        ),
+        CheckView(index=2, sentence="", rules=["SLA-2"], shortfalls=[words or "the answer was “Done.”"]),
+    ]
+
+
+def _reference(words: str) -> ReferenceView:
+    """A solution of three calls: one that reads, one made for another incident, one not made."""
+    common: dict[str, Any] = {"gym": words or None, "day": None}
+    other = DeviationView(argument=words or "incident_id", due=words or "INC_007", given=words or "INC_9999")
+    return ReferenceView(
+        calls=[
+            ReferenceCall(name="get_incident", arguments={}, state="read", call=None, deviations=[], **common),
+            ReferenceCall(
+                name=words or "update_incident", arguments={"incident_id": words or "INC_007"}, state="different",
+                call=1, deviations=[other], **common,
+            ),
+            ReferenceCall(name="pause_sla", arguments={}, state="missing", call=None, deviations=[], **common),
+        ],
+        parting=1,
+        answer=words or "The incident is on hold.",
+    )  # fmt: skip
 
 
 def _definition(words: str) -> str:

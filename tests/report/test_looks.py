@@ -110,13 +110,14 @@ def test_sections_without_data_are_left_out(browser: Browser, tmp_path: Path) ->
     with reading(browser, written(tmp_path, bare)) as reader:
         assert reader.page.locator("#overview > section > h2:visible").all_inner_texts() == [
             "Scores",
+            "Tasks by model",
             "Success by domain and model",
             "Success by horizon",
             "Verifiers by category",
             "Trials",
         ]
         assert reader.page.locator("#sections a").all_inner_texts() == [
-            "Summary", "Scores", "Domains", "Horizon", "Verifiers", "Trials",
+            "Summary", "Scores", "Tasks", "Domains", "Horizon", "Verifiers", "Trials",
         ]  # fmt: skip
         assert_no_detail(reader, bare)
 

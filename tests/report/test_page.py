@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -28,15 +29,26 @@ def total(run: PageData) -> str:
 # --- overview --------------------------------------------------------------------------------------------------------
 
 
-def test_the_headline_tells_success_interval_outcomes_and_cost(reader: Reader, run: PageData) -> None:
+def test_the_first_screen_ranks_agents_by_their_worst_case_with_intervals(reader: Reader, run: PageData) -> None:
+    ranking = reader.page.get_by_role("region", name="Ranking").locator("tbody tr")
+    agents = sorted(run.agents, key=lambda one: (-(one.score.worst_rate or 0), -(one.score.success.rate or 0)))
+    shown = [row.inner_text() for row in ranking.all()]
+    assert [row.split("\t")[0] for row in shown] == [f"{one.model} / {one.mode}" for one in agents]
+    for row, agent in zip(shown, agents, strict=True):
+        success = agent.score.success
+        assert success.interval is not None
+        assert f"{100 * (success.rate or 0):.1f}%" in row
+        assert f"{100 * success.interval.low:.1f}–{100 * success.interval.high:.1f}%" in row
+        assert f"{agent.score.passed} passed, {agent.score.failed} failed" in row
+
+
+def test_no_rate_is_shown_that_pools_several_agents(reader: Reader) -> None:
+    assert reader.page.locator(".cards h2").all_inner_texts() == ["Trials", "Verifiers", "Cost"]
+
+
+def test_cards_tell_outcomes_and_cost(reader: Reader, run: PageData) -> None:
     cards = reader.page.locator(".cards")
-    rate, interval = run.total.success.rate, run.total.success.interval
-    assert rate is not None
-    assert interval is not None
-    for text in (
-        f"{100 * rate:.1f}%", f"{100 * interval.low:.1f}–{100 * interval.high:.1f}%", f"{run.total.failed}",
-        f"${run.total.cost_usd:.2f}", "of a budget of $25.00",
-    ):  # fmt: skip
+    for text in (f"{run.total.failed}", f"${run.total.cost_usd:.2f}", "of a budget of $25.00"):
         expect(cards).to_contain_text(text)
 
 
@@ -132,6 +144,81 @@ def bar_of(reader: Reader, name: str) -> tuple[float, float]:
     assert label is not None
     assert box is not None
     return box["x"] + 0.4 * box["width"], label["y"] + label["height"] / 2
+
+
+# --- tasks by model --------------------------------------------------------------------------------------------------
+
+
+def marks(run: PageData, task: int) -> list[str]:
+    """What a task's line shows: a sign for each agent, over all domains."""
+    signs = []
+    for agent in run.agents:
+        outcomes = [
+            OUTCOMES[outcome]
+            for at, cell, outcome in zip(run.trials.task, run.trials.cell, run.trials.outcome, strict=True)
+            if at == task and run.cells[cell].cell.model == agent.model and run.cells[cell].cell.mode == agent.mode
+        ]
+        passed, failed = outcomes.count("passed"), outcomes.count("failed")
+        sign = "!" if not passed + failed else "✓" if not failed else f"{passed}/{passed + failed}" if passed else "✕"
+        signs.append(sign + ("!" if 0 < passed + failed < len(outcomes) else ""))
+    return signs
+
+
+def lines_of(reader: Reader) -> dict[str, list[str]]:
+    """Marks by task id, in the order shown."""
+    rows = reader.page.locator("#at-tasks tbody tr").all()
+    return {
+        row.locator(".id").inner_text(): row.locator("td").all_inner_texts() for row in rows
+    }  # fmt: skip
+
+
+def test_every_task_has_a_mark_for_every_agent(reader: Reader, run: PageData) -> None:
+    reader.page.get_by_label("Order", exact=True).select_option("id")
+    assert lines_of(reader) == {task.id: marks(run, n) for n, task in enumerate(run.tasks)}
+
+
+def test_a_mark_leads_to_a_failed_trial_of_its_task_and_agent(reader: Reader, run: PageData) -> None:
+    mark = reader.page.locator("#at-tasks .spot.bad").first
+    label = mark.get_attribute("aria-label") or ""
+    task = mark.locator("xpath=ancestor::tr").locator(".id").inner_text()
+    mark.click()
+    trial = reader.trial()
+    expect(trial.locator("h1")).to_have_text(task)
+    expect(trial.locator(".facts")).to_contain_text("failed")
+    model, mode = label.split(":")[0].split(" / ")
+    expect(trial).to_contain_text(f"{model}/react/{mode}/")
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "belongs"),
+    [
+        ("Tasks", "differ", lambda run, n: len({one.strip("!") for one in marks(run, n)}) > 1),
+        ("Kind of task", "infeasible", lambda run, n: not run.tasks[n].feasible),
+        ("Kind of task", "hostile", lambda run, n: "hostile" in run.tasks[n].tags),
+        ("Reference solution", "8", lambda run, n: 5 <= run.tasks[n].horizon <= 8),
+    ],
+)
+def test_a_choice_keeps_the_tasks_that_fit(
+    reader: Reader, run: PageData, label: str, value: str, belongs: Callable[[PageData, int], bool]
+) -> None:
+    reader.page.locator("#at-tasks").get_by_label(label, exact=True).select_option(value)
+    expected = {task.id for n, task in enumerate(run.tasks) if belongs(run, n)}
+    assert expected
+    assert set(lines_of(reader)) == expected
+    expect(reader.page.locator("#clear")).to_be_hidden()
+
+
+def test_a_trial_leads_to_the_same_task_of_other_agents(reader: Reader, run: PageData) -> None:
+    row = rows_with(run, "failed")[0]
+    reader.open(place_of(run, row))
+    others = reader.trial().locator(".same a")
+    task = run.trials.task[row]
+    assert others.count() == sum(at == task for at in run.trials.task) - 1
+    name = others.first.inner_text()
+    others.first.click()
+    trial = reader.trial()
+    expect(trial.locator("h1")).to_have_text(run.tasks[task].id)
+    expect(trial.locator(".same [aria-current]")).to_have_text(name)
 
 
 # --- trials ----------------------------------------------------------------------------------------------------------
@@ -331,9 +418,35 @@ def test_long_results_are_folded_and_shown_when_asked_for(reader: Reader, run: P
 def test_findings_lead_to_the_verifier_and_the_call_they_rest_on(reader: Reader, run: PageData) -> None:
     reader.open(place_of(run, rows_with(run, "failed")[0]))
     trial = reader.trial()
-    trial.get_by_role("button", name="verifier 1").click()
+    trial.get_by_role("button", name="verifier 1").last.click()
     expect(trial.locator(".verifiers > li").first).to_be_focused()
     trial.get_by_role("button", name="call of update_incident").click()
+    expect(trial.locator(".story > li").nth(6)).to_be_focused()
+
+
+def test_a_failed_trial_says_what_was_required_what_was_found_and_by_which_rule(reader: Reader, run: PageData) -> None:
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
+    reasons = reader.trial().locator(".findings > li").all_inner_texts()
+    assert [re.sub(r"\s+", " ", one) for one in reasons[:2]] == [
+        (
+            "The SLA is paused verifier 1 incident_sla SLA_3: column stage is 'running', expected 'paused' "
+            "SLA-2 Pause the SLA of an incident on hold."
+        ),
+        "caller_told verifier 2 the answer was “Done.”",  # a rule is quoted once
+    ]
+
+
+def test_the_reference_solution_stands_beside_the_transcript_with_the_first_other_write(
+    reader: Reader, run: PageData
+) -> None:
+    reader.open(place_of(run, rows_with(run, "failed")[0]))
+    trial = reader.trial()
+    calls = trial.locator(".reference > li")
+    assert calls.locator("code.tool").all_inner_texts() == ["get_incident", "update_incident", "pause_sla"]
+    assert calls.locator(".verdict .unseen").all_inner_texts() == ["reads", "made otherwise", "not made"]
+    expect(calls.nth(1)).to_contain_text("incident_id INC_9999 instead of INC_007")
+    expect(trial.locator(".story > li").nth(6)).to_contain_text("first write that the reference solution")
+    calls.nth(1).get_by_role("button", name="call 2").click()
     expect(trial.locator(".story > li").nth(6)).to_be_focused()
 
 

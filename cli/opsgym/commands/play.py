@@ -14,6 +14,7 @@ import yaml
 
 from opsgym.commands.suite_tasks import find_task
 from opsgym.exits import Exit
+from opsgym.formats.verdict import verifier_lines
 from opsgym.play.person import Person
 from opsgym.play.server import endpoint_of
 from opsgym_api.kinds.evalrun import Mode
@@ -63,7 +64,7 @@ def play(name: str, suite: str | None, store: str, mode: str) -> int:
         if record is None:
             click.echo(log.read_text(errors="replace"), err=True)
             return code or Exit.NOT_SCORED
-    click.echo("\n".join(_verdict(record)))
+    click.echo("\n".join(_verdict(record, task)))
     return Exit.OK
 
 
@@ -111,14 +112,10 @@ def _record(store: str, task: Task, mode: str) -> TrialRecord | None:
     return read_object(opened, RunKeys(run).trial(cell, task.task_id, 0).record, TrialRecord)
 
 
-def _verdict(record: TrialRecord) -> Iterator[str]:
+def _verdict(record: TrialRecord, task: Task) -> Iterator[str]:
     """Lines: whether the task is passed, then each verifier, those that failed with what they expected."""
-    failed = [verifier for verifier in record.verifiers if not verifier.passed]
     yield f"\n{'PASSED' if record.score else 'FAILED'}  {record.task_id}, {record.tool_calls} calls"
-    for verifier in record.verifiers:
-        yield f"  {'passed' if verifier.passed else 'FAILED'}  {verifier.name or verifier.verifier_type}"
-        if verifier in failed:
-            yield visible(f"          {verifier.error or f'expected {verifier.expected!r}, found {verifier.actual!r}'}")
-    if not failed and not record.score:
+    yield from map(visible, verifier_lines(record, task))
+    if all(verifier.passed for verifier in record.verifiers) and not record.score:
         yield f"  no verifier failed, but the trial ended by {record.stopped_by}"
     yield f"results in run {record.run}"

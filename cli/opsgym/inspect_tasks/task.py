@@ -25,6 +25,7 @@ from opsgym.local.inputs import read_suite, resolve_seeds, seed_finder
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Access, Mode, Suite
 from opsgym_api.tasks.task import Task
+from opsgym_core.results.explanation import shortfalls
 from opsgym_domains.editions import is_builtin
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ def verifiers() -> Scorer:
         return Score(
             value=INCORRECT if failed else CORRECT,
             answer=answer,
-            explanation="; ".join(f"{r.name}: expected {r.expected!r}, actual {r.actual!r}" for r in failed),
+            explanation="; ".join(f"{r.name}: {', '.join(shortfalls(r))}" for r in failed),
             metadata={"verifiers": [result.to_dict() for result in results]},
         )
 

@@ -31,6 +31,7 @@ from opsgym_api.records.attempt import AttemptRecord, TrialRecord, VerifierResul
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_api.tasks.verifiers import Verifier
+from opsgym_core.results.explanation import shortfalls
 from opsgym_core.results.frozen_suite import Seed
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.objects import read_object
@@ -208,7 +209,7 @@ def _failures(task: Task, gold: Played) -> Iterator[Finding]:
     for result in gold.verifiers:
         if not result.passed:
             where = f"verifiers[{result.index}] ({result.name or 'unnamed'})"
-            yield Finding(where, f"fails after the gold actions: expected {result.expected!r}, got {result.actual!r}")
+            yield Finding(where, f"fails after the gold actions: {'; '.join(shortfalls(result))}")
     if all(result.passed for result in gold.verifiers):
         yield Finding("gold_actions", f"all verifiers pass, but the trial failed: {gold.attempt.reason}")
     if gold.record is not None and gold.record.tool_errors:

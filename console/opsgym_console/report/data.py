@@ -78,7 +78,7 @@ def page_data(rows: RunRows, context: PageContext) -> PageData:
         baseline=None if baseline is None else baseline_view(baseline, rows, positions),
         variants=variants_view(rows.run, summary, context.variants, positions),
         beside=None if refusal(PUBLIC_SPLIT, rows.run) else beside(PUBLIC_SPLIT, [summary]),
-        tasks=[TaskView(id=task_id, summary=context.summaries.get(task_id, "")) for task_id in positions.tasks],
+        tasks=_task_views(rows, positions, context.summaries),
         outcomes=outcomes_of(trials),
         reasons=reasons_of(trials),
         trials=columns_of(
@@ -91,6 +91,17 @@ def page_data(rows: RunRows, context: PageContext) -> PageData:
         details=context.details,
         details_per_file=context.details_per_file,
     )
+
+
+def _task_views(rows: RunRows, positions: Positions, summaries: Mapping[str, str]) -> list[TaskView]:
+    scored = {trial.task_id: trial for cell in rows.cells for trial in cell.trials}
+    views = [TaskView(id=task_id, summary=summaries.get(task_id, "")) for task_id in positions.tasks]
+    return [
+        view.model_copy(update={"feasible": one.feasible, "horizon": one.horizon, "tags": list(one.tags)})
+        if (one := scored.get(view.id)) is not None
+        else view
+        for view in views
+    ]
 
 
 def load_context(store: Store, rows: RunRows, *, written_at: str, baseline: str | RunRows | None = None) -> PageContext:

@@ -19,6 +19,7 @@ from opsgym_api.records.store_layout import RunKeys, TrialKeys, is_attempt_recor
 from opsgym_api.records.transcript import CatalogueRecord, StepReasoning, Transcript
 from opsgym_console.analysis.failures.findings import Finding
 from opsgym_console.analysis.failures.stored import analyse_trial, stored_row
+from opsgym_console.report.explanation import check_views, cited_rules, reference_view
 from opsgym_console.report.model import ToolEntry, TranscriptEntry, TrialDetail
 from opsgym_console.report.modes import finding_views
 from opsgym_console.report.texts import shown
@@ -59,9 +60,12 @@ def load_detail(
         return None
     origin = RunKeys(record.rescored_from or record.run)  # rescoring does not copy transcripts and states
     transcript, reasoning = _transcript(store, origin.trial(cell, task_id, trial), scored, attempts, problems)
+    failed = scored if scored is not None and scored.outcome is Outcome.FAILED else None
+    task = None if failed is None else stored_row(store, record.run, task_id)
     analysed: Sequence[Finding] | None = None
-    if findings and scored is not None and scored.outcome is Outcome.FAILED:
-        analysed = analyse_trial(store, origin, scored, transcript, stored_row(store, record.run, task_id)).findings
+    if findings and failed is not None:
+        analysed = analyse_trial(store, origin, failed, transcript, task).findings
+    checks = [] if failed is None else check_views(failed.verifiers, task)
     return _readable(
         TrialDetail(
             cell=cell,
@@ -71,6 +75,9 @@ def load_detail(
             attempts=attempts,
             differences={} if scored is None else scored.state_differences,
             findings=finding_views(analysed or ()),
+            checks=checks,
+            rules=cited_rules(checks, task),
+            reference=reference_view(task, transcript),
             tools=[] if transcript is None else transcript.tools,
             catalogue=[] if transcript is None else _catalogue(store, origin, transcript, problems),
             transcript=[] if transcript is None else list(_entries(transcript, reasoning)),

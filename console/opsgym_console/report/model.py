@@ -156,6 +156,11 @@ class TaskView(Stored):
     id: str
     summary: str = ""
     """The beginning of the user prompt; empty if the store does not have the suite."""
+    feasible: bool = True
+    """False if the right answer is to refuse it."""
+    horizon: int | None = None
+    """Steps of its reference solution; None if unknown, or if none of its trials has a score."""
+    tags: list[str] = []
 
 
 class TrialColumns(Stored):
@@ -287,6 +292,46 @@ class FindingView(Stored):
     evidence: list[Evidence]
 
 
+class CheckView(Stored):
+    """A verifier in words; see `opsgym_core.results.explanation`."""
+
+    index: int
+    sentence: str
+    rules: list[str]
+    shortfalls: list[str]
+
+
+class DeviationView(Stored):
+    """An argument of a write that differs from the reference solution's."""
+
+    argument: str
+    due: Any
+    given: Any
+
+
+class ReferenceCall(Stored):
+    """A call of the reference solution, and what became of it."""
+
+    name: str
+    gym: str | None
+    day: int | None
+    arguments: dict[str, Any]
+    state: Literal["read", "made", "different", "missing"]
+    """Of a write, whether the agent made it; `read` for a call that only reads, which is not compared."""
+    call: int | None
+    """Position among the agent's calls of the one that differs from it."""
+    deviations: list[DeviationView]
+
+
+class ReferenceView(Stored):
+    """The reference solution of a task."""
+
+    calls: list[ReferenceCall]
+    parting: int | None
+    """Position of the agent's first write that is none of the solution's; None if there is no such write."""
+    answer: str
+
+
 class TrialDetail(Stored):
     """Everything about a trial that is not in the table."""
 
@@ -300,6 +345,12 @@ class TrialDetail(Stored):
     differences: dict[str, StateDifference]
     """By gym server."""
     findings: list[FindingView]
+    checks: list[CheckView] = []
+    """Verifiers of a failed trial in words."""
+    rules: dict[str, str] = {}
+    """Rules of the policy that these cite, by id."""
+    reference: ReferenceView | None = None
+    """Of a failed trial; None if the store has no reference solution or no transcript."""
     tools: list[str]
     """Names of the tools shown to the agent."""
     catalogue: list[ToolEntry] = []

@@ -28,7 +28,7 @@ SHARED = ("theme.js", "dom.js", "format.js")
 """Scripts of `opsgym_core.web`."""
 SCRIPTS = (
     "address.js", "source.js", "run.js", "figures.js", "headline.js", "baseline.js", "scores.js", "charts.js",
-    "trials.js", "transcript.js", "differences.js", "trial.js", "keys.js", "main.js",
+    "grid.js", "trials.js", "transcript.js", "differences.js", "trial.js", "keys.js", "main.js",
 )  # fmt: skip
 """Scripts of the page after the shared ones, in order; all share one scope."""
 LIBRARY = "vendor/echarts.min.js"

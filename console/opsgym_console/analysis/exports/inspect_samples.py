@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opsgym_api.records.attempt import AttemptRecord, Usage
 from opsgym_api.records.transcript import StepReasoning, TranscriptEvent
 from opsgym_console.analysis.exports.trials import ScoredTrial
+from opsgym_core.results.explanation import shortfalls
 from opsgym_core.results.transcripts import result_text
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def scored_sample(scored: ScoredTrial) -> EvalSample:
     score = Score(
         value=CORRECT if record.score else INCORRECT,
         answer=record.answer,
-        explanation="; ".join(_explained(result.name, result.expected, result.actual) for result in failed),
+        explanation="; ".join(f"{result.name or 'unnamed'}: {', '.join(shortfalls(result))}" for result in failed),
         metadata={"verifiers": [result.to_dict() for result in record.verifiers]},
     )
     story = _Story(scored)
@@ -120,10 +121,6 @@ def inspect_usage(usage: Usage, cost: float | None) -> ModelUsage:
 def role_of(by: str) -> str:
     """Inspect's role of a conversation's model; empty for the agent's own."""
     return _ROLES.get(by, "")
-
-
-def _explained(name: str, expected: Any, actual: Any) -> str:
-    return f"{name or 'unnamed'}: expected {expected!r}, actual {actual!r}"
 
 
 @dataclass

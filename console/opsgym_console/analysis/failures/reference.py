@@ -19,6 +19,8 @@ from opsgym_console.analysis.failures.values import is_prose, is_reference, same
 class Deviation:
     """An argument of a write that differs from the solution's."""
 
+    action: ToolCall
+    """The write of the solution."""
     call: Call
     argument: str
     due: Any
@@ -109,14 +111,16 @@ def _in_common(action: ToolCall, call: Call) -> int:
 
 def _differing(action: ToolCall, call: Call) -> list[Deviation]:
     deviations = [
-        Deviation(call, name, value, call.arguments.get(name))
+        Deviation(action, call, name, value, call.arguments.get(name))
         for name, value in action.arguments.items()
         if not _fits(value, call.arguments.get(name))
     ]
     added = {name: value for name, value in call.arguments.items() if name not in action.arguments}
     # An additional argument of a creation is mostly a default; one of an update is a change.
     if call.tool.startswith("update"):
-        deviations += [Deviation(call, name, None, value) for name, value in added.items() if not is_prose(value)]
+        deviations += [
+            Deviation(action, call, name, None, value) for name, value in added.items() if not is_prose(value)
+        ]
     return deviations
 
 

@@ -7,8 +7,33 @@ function headline(run, live) {
     h("p", { class: "quiet" }, facts(data.run).flatMap((fact, i) => i ? [" · ", fact] : [fact])),
     live && liveState(run, live),
     gateBox(data.run.gate),
-    h("div", { class: "cards" }, successCard(data), outcomesCard(data), verifiersCard(data), costCard(data)),
+    run.agents.length > 1 && ranking(run),
+    h("div", { class: "cards" }, run.agents.length === 1 && successCard(data), outcomesCard(data), verifiersCard(data), costCard(data)),
   ];
+}
+
+/** Agents from the best to the worst; by the worst case, so that a trial without a score raises no one. */
+function ranking(run) {
+  const ranked = [...run.agents].sort((a, b) => worstOf(b) - worstOf(a) || (b.score.success.rate ?? -1) - (a.score.success.rate ?? -1));
+  const several = distinct(run.data.cells.map(({ cell }) => cell.domain)).length > 1;
+  const rows = ranked.map((agent) => {
+    const { score } = agent;
+    return [agent.name, rateCell(score.success), several && rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval,
+      coverage: { ...score.success.coverage, worst: agent.worst_over_domains, best: agent.best_over_domains } }),
+    outcomesCell(score), ...effortOf(score)].filter((cell) => cell !== false);
+  });
+  const heads = [run.agents.some(({ agent, mode }) => run.agents[0].agent !== agent || run.agents[0].mode !== mode) ? "model, agent, mode" : "model",
+    several ? "mean over tasks (95% interval)" : "success (95% interval)", several && "mean over domains", "trials", ...EFFORT].filter(Boolean);
+  return h("section", { class: "ranking", "aria-label": "Ranking" }, tableOf("Models from the best to the worst", heads, rows));
+}
+
+const worstOf = ({ score }) => score.worst_rate ?? -1;
+
+/** Outcomes of an agent's trials: a bar of parts, and the counts in words. */
+function outcomesCell({ passed, failed, not_scored: lost }) {
+  const parts = [["passed", passed, "good"], ["failed", failed, "bad"], ["not scored", sum(lost), "other"]];
+  const text = parts.filter(([, value]) => value > 0).map(([name, value]) => `${count(value)} ${name}`).join(", ");
+  return h("span", { class: "outcomes" }, partsBar(parts), h("span", { class: "quiet" }, text));
 }
 
 function facts(run) {

@@ -4,6 +4,7 @@
 const SECTIONS = [
   ["baseline", "Baseline", "Against the baseline", baseline],
   ["scores", "Scores", "Scores", scores],
+  ["tasks", "Tasks", "Tasks by model", taskGrid],
   ["beside", "Published", "Beside the published results", beside],
   ["variants", "Variants", "Success over the variants of the suite", variants],
   ["domains", "Domains", "Success by domain and model", heatMap],
@@ -80,6 +81,7 @@ async function show({ first = false, scroll = true } = {}) {
   const wasOpen = !byId("trial").hidden;
   if (opens && !wasOpen) leaveTable();
   updateTrials(run, query);
+  if (!opens && !byId("at-tasks").hidden) replaceContent(byId("at-tasks").lastElementChild, taskGrid(run));
   byId("overview").hidden = opens;
   byId("trial").hidden = !opens;
   byId("main").setAttribute("aria-busy", "false");

@@ -1,17 +1,15 @@
 // Score tables and figures. Invariant: a figure's numbers are also in a table, and a section without data is not shown.
 
-const HEADS = [
-  "success (95% interval)", ["passed", "n"], ["failed", "n"], "not scored", ["verifiers", "n"], ["steps", "n"], ["time", "n"],
-  ["cost", "n"], ["per task", "n"], ["per success", "n"],
-];
+const EFFORT = [["verifiers", "n"], ["steps", "n"], ["time", "n"], ["cost", "n"], ["per task", "n"], ["per success", "n"]];
+const HEADS = ["success (95% interval)", ["passed", "n"], ["failed", "n"], "not scored", ...EFFORT];
 
-function numbersOf(score) {
+const numbersOf = (score) => [rateCell(score.success), count(score.passed), count(score.failed), unscored(score), ...effortOf(score)];
+
+function effortOf(score) {
   const { verifiers } = score;
   return [
-    rateCell(score.success), count(score.passed), count(score.failed),
-    unscored(score),
-    verifiers.total ? percent(verifiers.passed / verifiers.total) : NOTHING, number(score.mean_steps),
-    seconds(score.mean_seconds), dollars(score.cost_usd), score.cost_per_task == null ? NOTHING : dollars(score.cost_per_task),
+    verifiers.total ? percent(verifiers.passed / verifiers.total) : NOTHING, number(score.mean_steps), seconds(score.mean_seconds),
+    dollars(score.cost_usd), score.cost_per_task == null ? NOTHING : dollars(score.cost_per_task),
     score.cost_per_success == null ? NOTHING : dollars(score.cost_per_success),
   ];
 }
@@ -22,20 +20,13 @@ const unscored = ({ not_scored: reasons, attempts_per_scored: attempts }) => Obj
 
 const NAMES = ["model", "agent", "profile", "mode", "domain"];
 
+/** Every cell; null if each agent has one cell, which the ranking shows. */
 function scores({ data }) {
+  if (data.agents.length > 1 && data.cells.length === data.agents.length) return null;
   const profiles = new Map(data.agents.map(({ agent, profile }) => [agent, profile]));
   const names = ({ model, agent, mode, domain }) => [model, agent, profiles.get(agent), mode, domain];
   const cells = data.cells.map(({ cell, score }) => [...names(cell), ...numbersOf(score)]);
-  const averages = data.agents.map((agent) => [agent.model, agent.agent, agent.profile, agent.mode,
-    rateCell(agent.score.success), rateCell({ rate: agent.success_over_domains, interval: agent.domains_interval,
-      coverage: { ...agent.score.success.coverage, worst: agent.worst_over_domains, best: agent.best_over_domains } }),
-    unscored(agent.score), dollars(agent.score.cost_usd)]);
-  return [
-    tableOfCells("Scores by cell", NAMES, HEADS, cells),
-    distinct(data.cells.map(({ cell }) => cell.domain)).length > 1 && [h("h3", {}, "Averages"),
-      tableOfCells("Averages by model, agent and mode", NAMES.slice(0, -1),
-        ["mean over tasks", "mean over domains", "not scored", ["cost", "n"]], averages)],
-  ];
+  return tableOfCells("Scores by cell", NAMES, HEADS, cells);
 }
 
 /** A table whose rows begin with names; names that all rows share, but for the model's, stand above it instead. */

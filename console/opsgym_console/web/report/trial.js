@@ -41,6 +41,7 @@ function trialTop(run, row, key, task, trial, query) {
     h("p", { class: "quiet" }, cellTitle(run, key), run.data.run.trials > 1 ? ` · trial ${trial} of 0–${run.data.run.trials - 1}` : ""),
     row !== -1 && run.data.tasks[run.data.trials.task[row]].summary && h("p", { class: "request" }, run.data.tasks[run.data.trials.task[row]].summary),
     row !== -1 && trialFacts(run, row),
+    row !== -1 && sameTask(run, row, query),
     row !== -1 && h("p", { class: "command" }, h("code", {}, repeatCommand(run, key, task, trial)), copyButton("Copy", repeatCommand(run, key, task, trial))),
   ].filter(Boolean);
 }
@@ -80,19 +81,54 @@ function detailContent(run, detail) {
   const { scored, attempts } = detail;
   const log = transcript(run, detail);
   const last = attempts.at(-1);
-  const checks = (scored?.verifiers ?? []).map((one) => [one, verifierItem(one)]);
+  const checks = (scored?.verifiers ?? []).map((one) => [one, verifierItem(one, detail.checks?.find(({ index: at }) => at === one.index))]);
   const timings = (scored ?? last)?.timings;
   return [
     !scored && last?.message && h("p", { class: "warning" }, last.message),
-    detail.findings.length > 0 && part("Why it failed", findings(run, detail, log, checks)),
+    (detail.findings.length > 0 || detail.checks?.length > 0) && part("Why it failed", [shortfalls(detail, checks), findings(run, detail, log, checks)]),
     checks.length > 0 && part("Verifiers", h("ul", { class: "verifiers" }, [...checks].sort(([a], [b]) => rank(a) - rank(b)).map(([, item]) => item))),
     ...(scored?.day_answers ?? []).map((answer, index) => part(`Answer of day ${index + 1}`, longText(answer))),
     scored?.answer && part("Answer", longText(scored.answer)),
-    part("Transcript", [detail.tools.length > 0 && folded(`${plural(detail.tools.length, "tool")} shown to the agent`, toolsShown(run, detail)), log.list]),
+    h("div", { class: detail.reference ? "beside" : null },
+      part("Transcript", [detail.tools.length > 0 && folded(`${plural(detail.tools.length, "tool")} shown to the agent`, toolsShown(run, detail)), log.list]),
+      detail.reference && part("Reference solution", reference(detail.reference, log))),
     Object.keys(detail.differences).length > 0 && part("Changes of the database", differences(detail.differences)),
     timings && part("Time", timeFigure(timings)),
     attempts.length > 0 && part(attempts.length > 1 ? "Attempts" : "Attempt", attemptsTable(attempts)),
     scored && part("Tokens and versions", tokens(scored)),
+  ];
+}
+
+/** What failed verifiers require, what they found instead, and the rules they rest on. */
+function shortfalls(detail, checks) {
+  const failed = (detail.checks ?? []).filter(({ shortfalls: found }) => found.length > 0);
+  const first = new Map(failed.toReversed().flatMap((check) => check.rules.map((name) => [name, check])));
+  return failed.length > 0 && h("ul", { class: "findings" }, failed.map((check) => h("li", {},
+    h("p", {}, h("b", {}, check.sentence || checkName(detail, check.index)), " ", jump(`verifier ${check.index}`, checks.find(([one]) => one.index === check.index)[1])),
+    h("ul", {}, check.shortfalls.map((text) => h("li", {}, text))),
+    check.rules.filter((name) => detail.rules[name] && first.get(name) === check).map((name) => h("blockquote", {}, h("b", {}, name), ` ${detail.rules[name]}`)))));
+}
+
+const checkName = ({ scored }, index) => scored?.verifiers.find((one) => one.index === index)?.name || `verifier ${index}`;
+
+const STATES = { read: ["quiet", "\u00b7", "reads"], made: ["good", "\u2713", "made"], different: ["other", "\u00b1", "made otherwise"], missing: ["bad", "\u2715", "not made"] };
+
+/** The reference solution's calls, and what became of its writes; marks the agent's first other write in the transcript. */
+function reference({ calls, parting, answer }, log) {
+  const parted = parting != null && log.calls[parting];
+  if (parted) parted.querySelector("summary").append(" ", h("span", { class: "tag bad" }, "first write that the reference solution does not make"));
+  return [
+    h("p", { class: "quiet" }, "One right way; reads and their order are free. ",
+      parted && ["The agent first wrote something else in its ", jump(`call ${parting + 1}`, parted), "."]),
+    h("ol", { class: "reference" }, calls.map((call) => {
+      const [style, sign, text] = STATES[call.state];
+      const made = call.call != null && log.calls[call.call];
+      return h("li", {}, folded([h("span", { class: `verdict ${style}` }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "unseen" }, ` ${text} `)), " ", h("code", { class: "tool" }, call.name), " ",
+        call.day > 1 && h("span", { class: "tag" }, `day ${call.day}`), call.gym && h("span", { class: "quiet" }, `${call.gym} `), h("span", { class: "quiet gist" }, gist(JSON.stringify(call.arguments)))], longText(pretty(call.arguments))),
+      call.deviations.length > 0 && h("ul", {}, call.deviations.map(({ argument, due, given }) => h("li", {}, h("code", {}, argument), " ",
+        h("del", {}, value(given)), " instead of ", h("ins", {}, value(due)))), made && h("li", {}, jump(`call ${call.call + 1}`, made))));
+    })),
+    answer && folded([h("b", {}, "Answer"), " ", h("span", { class: "quiet gist" }, gist(answer))], longText(answer)),
   ];
 }
 
@@ -113,9 +149,12 @@ function part(title, content) {
 const EMPTY = "(empty text)";
 const rank = (one) => one.executed ? Number(one.passed) * 2 : 1;
 
-function verifierItem(one) {
+/** Types whose results are sentences; others are shown by their values. */
+const IN_WORDS = ["state_difference", "looked_up", "never_called"];
+
+function verifierItem(one, check) {
   const outcome = !one.executed ? "not_executed" : one.passed ? "passed" : "failed";
-  const facts = [
+  const facts = check && IN_WORDS.includes(one.verifier_type) && !one.error ? [["Requires", check.sentence], ["But", check.shortfalls.join("\n")]].filter(([, text]) => text) : [
     [one.comparison ? `Expected (${words(one.comparison)})` : "Expected", pretty(one.expected) || EMPTY],
     ["Actual", pretty(one.actual) || EMPTY], ["Query", one.query], ["Error", one.error],
     ["Published harness", one.passed !== one.published_passed && (one.published_passed ? "passed" : "failed")],

@@ -14,6 +14,8 @@ const CHOICES = [
   ["failure", "Failure mode", ({ modes }) => modes.map(({ mode }) => mode)],
   ["flip", "Against baseline", ({ data }) => data.baseline ? ["lost", "won"] : []],
 ];
+/** Parameters of the address that only the tasks by model read. */
+const OF_GRID = ["tasks", "kind", "length", "order", "lines"];
 const SINGLE = ["model", "agent", "tools", "domain"];
 const FLIPS = { lost: -1, won: 1 };
 const LABELS = { [NOT_SCORED]: "not scored" };
@@ -180,7 +182,7 @@ function updateTrials(run, query) {
   const search = byId("search");
   if (search.value !== (query.get("q") ?? "")) search.value = query.get("q") ?? "";
   for (const select of byId("choices").querySelectorAll("select")) select.value = query.get(select.name) ?? "";
-  byId("clear").hidden = ![...query].some(([name, value]) => value && !["sort", "page"].includes(name));
+  byId("clear").hidden = ![...query].some(([name, value]) => value && !["sort", "page", ...OF_GRID].includes(name));
   byId("counted").textContent = table.rows.length === run.size ? plural(run.size, "trial") : `${count(table.rows.length)} of ${plural(run.size, "trial")}`;
   const pages = Math.max(1, Math.ceil(table.rows.length / PAGE));
   const page = Math.min(pages, Math.max(1, Number(query.get("page")) || 1));
