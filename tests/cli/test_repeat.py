@@ -60,7 +60,27 @@ def test_a_recorded_trial_is_replayed_without_its_model_and_failed_verifiers_are
     done = world.inline("run", "--from", "demo", "--trial", "first", "--cell", "noop", "--recorded")
     assert done.returncode == 0, done.stderr
     assert "then failed (verifiers), now failed (verifiers)" in done.stdout
-    assert "  FAILED  task_completion  answers\n          expected ['done']" in done.stdout
+    assert "  FAILED  task_completion  answers\n          the answer was “I took no action.”" in done.stdout
+
+
+def test_a_trial_of_a_recording_is_repeated_from_any_folder_when_the_file_is_gone(
+    tmp_path: Path, desk_url: dict[str, str]
+) -> None:
+    world = World(tmp_path, desk_url)
+    world.write_suite([row("first")])
+    world.write_run({"taped": {"model": "replay/tapes/one.jsonl"}})
+    tape = tmp_path / "tapes" / "one.jsonl"
+    tape.parent.mkdir()
+    tape.write_text('{"task_id": "first", "answer": "Done: taped."}\n')
+    assert world.inline("run", "run.yaml").returncode == 0
+    tape.unlink()
+    elsewhere = World(tmp_path / "elsewhere", desk_url)
+    elsewhere.folder.mkdir()
+    done = elsewhere.inline("run", "--from", "demo", "--trial", "first", "--from-store", str(tmp_path / "results"))
+    assert done.returncode == 0, done.stderr
+    assert "Done: taped." in done.stdout
+    again = elsewhere.inline("run", "--from", f"{world.run}.again-1", "--trial", "first")
+    assert again.returncode == 0, again.stderr
 
 
 @shares_a_run
@@ -145,7 +165,7 @@ NO_KEY = LocalEnvironment({}, lambda _: None, lambda _: "OPENAI_API_KEY")
 def test_a_run_of_a_cluster_is_repeated_with_keys_of_the_environment(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store, endpoints=[{"url": "http://x/v1", "credentials": {"secret": "two"}}])
-    inputs = repeat_inputs(store, run, select_trial(run, "first/2", None), None, NO_KEY)
+    inputs = repeat_inputs(store, run, select_trial(run, "first/2", None), {}, NO_KEY)
     assert list(inputs.models) == ["m"]
     assert inputs.models["m"].endpoints[0].api_key is None, "the provider's usual variable says"
     assert (inputs.spec.trials, inputs.spec.budget, inputs.spec.agents[0].max_steps) == (1, None, 7)
@@ -157,7 +177,7 @@ def test_a_missing_api_key_is_named(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store)
     with pytest.raises(InputError, match="set the environment variable OPENAI_API_KEY"):
-        repeat_inputs(store, run, select_trial(run, "first", "m"), None, NO_KEY)
+        repeat_inputs(store, run, select_trial(run, "first", "m"), {}, NO_KEY)
 
 
 def test_a_deleted_row_is_named(tmp_path: Path) -> None:
@@ -165,16 +185,16 @@ def test_a_deleted_row_is_named(tmp_path: Path) -> None:
     run = cluster_run(store)
     (tmp_path / RunKeys(run.run).suite_task("first")).unlink()
     with pytest.raises(InputError, match=r"suite/tasks/first\.json"):
-        repeat_inputs(store, run, select_trial(run, "first", None), None, NO_KEY)
+        repeat_inputs(store, run, select_trial(run, "first", None), {}, NO_KEY)
 
 
 def test_every_repetition_is_a_separate_run(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     run = cluster_run(store)
     surroundings = LocalEnvironment({}, lambda _: None, lambda _: None)
-    first = repeat_inputs(store, run, select_trial(run, "first", None), None, surroundings)
+    first = repeat_inputs(store, run, select_trial(run, "first", None), {}, surroundings)
     store.put(RunKeys(first.run_id).run_json, b"{}")
-    second = repeat_inputs(store, run, select_trial(run, "first", None), None, surroundings)
+    second = repeat_inputs(store, run, select_trial(run, "first", None), {}, surroundings)
     assert (first.run_id, second.run_id) == ("team.nightly.1234.again-1", "team.nightly.1234.again-2")
 
 

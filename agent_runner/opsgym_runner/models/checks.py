@@ -8,12 +8,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.credentials import drop_empty_keys
 from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.prices import REPLAY
 
 SCRIPTED_REPLAYS = frozenset({"replay/gold", "replay/noop", "replay/flaky"})
 """Replay models that need no recording."""
@@ -27,6 +29,12 @@ KnownPrices = Callable[[str], Prices | None]
 """Function from a litellm id to its prices; None if they are unknown."""
 MissingKey = Callable[[str], str | None]
 """Function from a litellm id to the unset variable that its provider requires; None if no variable is missing."""
+
+
+def recording_of(model: str) -> Path | None:
+    """The file that a model replays; None for models that are called, and for those that need no recording."""
+    is_recording = model.startswith(REPLAY) and model not in SCRIPTED_REPLAYS
+    return Path(model.removeprefix(REPLAY)) if is_recording else None
 
 
 def missing_key(model: str) -> str | None:

@@ -18,6 +18,7 @@ import click
 from opsgym.commands.held_out import sealing_store
 from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
+from opsgym.formats.verdict import verifier_lines
 from opsgym.local.display import LineDisplay
 from opsgym.local.inputs import RunInputs
 from opsgym.local.logs import logging_to
@@ -26,13 +27,15 @@ from opsgym.local.output import write_line
 from opsgym.local.plan import PriorState, plan_local
 from opsgym.local.progress import Progress
 from opsgym.local.record import frozen_suite, local_ledger, run_record
-from opsgym.local.repeat import LocalEnvironment, TrialSelection, repeat_inputs, select_trial
+from opsgym.local.repeat import LocalEnvironment, TrialSelection, copy_recordings, repeat_inputs, select_trial
 from opsgym.local.run import LocalResult, LocalRun
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.records.attempt import TrialRecord, VerifierResult
+from opsgym_api.records.attempt import TrialRecord
 from opsgym_api.records.run import RunRecord, is_held_out
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.clock import now_text
+from opsgym_core.common.foreign import visible
+from opsgym_core.results.frozen_suite import read_frozen
 from opsgym_core.store.base import Store
 from opsgym_core.store.location import open_store
 from opsgym_core.store.objects import read_object
@@ -74,16 +77,18 @@ def repeat(request: RepeatRequest, locator: RunLocator) -> int:
         target = sealing_store(target, os.environ)
     local = LocalEnvironment(os.environ, known_prices, missing_key)
     with ExitStack() as stack:
-        recording = None
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="opsgym-")))
+        recordings = copy_recordings(source, results.run, folder)
         if request.recorded:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="opsgym-"))
-            recording = _copy_recording(source, results.run, trial, Path(folder))
-        inputs = repeat_inputs(source, results.run, trial, recording, local)
+            recordings[trial.cell.model] = _copy_transcript(source, results.run, trial, folder)
+        inputs = repeat_inputs(source, results.run, trial, recordings, local)
         result = _run_trial(inputs, target, request)
     before = _trial_record(source, results.run.run, trial)
     after = _trial_record(target, inputs.run_id, TrialSelection(trial.cell, trial.task_id, 0))
-    for verifier in after.verifiers if after else []:
-        click.echo(_verifier_line(verifier))
+    if after is not None:
+        task, _seeds = read_frozen(target, inputs.run_id, trial.task_id)
+        for line in verifier_lines(after, task):
+            click.echo(visible(line))
     attempts = [f"{record.outcome} {record.reason} {record.message}".strip() for record in result.records.values()]
     now = _outcome_text(after) if after else "; ".join(attempts) or "not run"
     click.echo(f"\n{trial.label}: then {_outcome_text(before) if before else 'not scored'}, now {now}")
@@ -93,7 +98,7 @@ def repeat(request: RepeatRequest, locator: RunLocator) -> int:
     return Exit.OK if after else Exit.NOT_SCORED
 
 
-def _copy_recording(store: Store, run: RunRecord, trial: TrialSelection, folder: Path) -> Path:
+def _copy_transcript(store: Store, run: RunRecord, trial: TrialSelection, folder: Path) -> Path:
     """Copies the transcript of the scored attempt into a folder, for a replay model."""
     keys = RunKeys(run.rescored_from or run.run).trial(trial.cell, trial.task_id, trial.trial)
     content = store.get(keys.transcript)
@@ -132,12 +137,3 @@ def _trial_record(store: Store, run: str, trial: TrialSelection) -> TrialRecord 
 
 def _outcome_text(record: TrialRecord) -> str:
     return f"{record.outcome} ({record.reason})" if record.reason else str(record.outcome)
-
-
-def _verifier_line(result: VerifierResult) -> str:
-    """Result of a verifier; with expected and actual value if it failed."""
-    name = result.name or f"verifier {result.index}"
-    if result.passed:
-        return f"  passed  {result.category}  {name}"
-    query = f"\n          {result.query}" if result.query else ""
-    return f"  FAILED  {result.category}  {name}\n          expected {result.expected!r}, got {result.actual!r}{query}"

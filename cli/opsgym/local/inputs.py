@@ -39,7 +39,7 @@ from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.seeds import SeedFinder, SeedNotFoundError
 from opsgym_runner.gyms.tool_counts import tool_problems
 from opsgym_runner.job import ResolvedModel
-from opsgym_runner.models.checks import KnownPrices, MissingKey, unbounded_cost
+from opsgym_runner.models.checks import KnownPrices, MissingKey, recording_of, unbounded_cost
 from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.forward import keys_of, unforwardable
 from opsgym_runner.models.prices import REPLAY, reports_cost
@@ -274,7 +274,7 @@ def _versions(
     """
     models = list(models)
     texts = {seed.sql for by_server in seeds.values() for seed in by_server.values() if seed.sql is not None}
-    recordings = {Path(model.model.removeprefix(REPLAY)) for model in models if model.model.startswith(REPLAY)}
+    recordings = {file for model in models if (file := recording_of(model.model)) is not None}
     code = {agent.orchestrator: code_version(agent.orchestrator) for agent in spec.agents}
     entries = (*spec.models, *spec.supporting_models)
     named = {entry.name for entry in entries if entry.inline is not None and entry.inline.endpoints}
@@ -289,7 +289,7 @@ def _versions(
         **{f"orchestrator:{name}": text for name, text in code.items() if text is not None},
         "seeds": digest_of(sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)),
         "recordings": digest_of(
-            sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in recordings if file.is_file())
+            sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in recordings)
         ),
     }
 

@@ -21,6 +21,8 @@ from opsgym_core.results.frozen_suite import FrozenSuite
 from opsgym_core.results.rows import RowCollection, RunRows, rows_of_records, without_score
 from opsgym_core.results.score import last_attempts
 from opsgym_core.store.base import Store
+from opsgym_runner.job import ResolvedModel
+from opsgym_runner.models.checks import recording_of
 
 COMPACT_FROM = 1000
 """Trials from which on the records of a run are compacted; those of a smaller run are read in less than a second."""
@@ -46,13 +48,19 @@ def run_record(inputs: RunInputs, plan: LocalPlan, created_at: str) -> RunRecord
 
 def frozen_suite(inputs: RunInputs) -> FrozenSuite:
     """The rows that can run with their seeds, as they are stored beside the results."""
-    suite = FrozenSuite(edition=inputs.edition)
+    suite = FrozenSuite(edition=inputs.edition, recordings=_recordings(inputs.models.values()))
     for task in inputs.tasks:
         if task.task_id in inputs.unrunnable:
             suite.add_entry(task, inputs.unrunnable[task.task_id].message)
         else:
             suite.add(task, inputs.seeds[task.task_id])
     return suite
+
+
+def _recordings(models: Iterable[ResolvedModel]) -> dict[str, bytes]:
+    """Files that models replay, by the model's name: a trial can be repeated wherever its store can be read."""
+    files = {model.name: recording_of(model.model) for model in models}
+    return {name: file.read_bytes() for name, file in files.items() if file is not None}
 
 
 def prior_state(rows: RunRows) -> PriorState:

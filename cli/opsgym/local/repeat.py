@@ -28,7 +28,7 @@ from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.results.frozen_suite import FrozenSuiteError, read_frozen
 from opsgym_core.store.base import Store
 from opsgym_domains import registry
-from opsgym_runner.models.checks import KnownPrices, MissingKey
+from opsgym_runner.models.checks import KnownPrices, MissingKey, recording_of
 from opsgym_runner.models.prices import REPLAY
 
 
@@ -106,8 +106,29 @@ class LocalEnvironment:
     missing_key: MissingKey
 
 
+def copy_recordings(store: Store, run: RunRecord, folder: Path) -> dict[str, Path]:
+    """Copies the recordings that a local run stored into a folder.
+
+    Returns:
+        The copies, by the model's name; of a run that stored none, its recordings are looked for where they were.
+
+    Raises:
+        InputError: The run's spec is not valid.
+        StoreError: The store cannot be read.
+    """
+    keys = RunKeys(run.rescored_from or run.run)
+    copies: dict[str, Path] = {}
+    for model in _spec_of(run).all_models:
+        original = None if model.inline is None else recording_of(model.inline.model)
+        content = None if original is None else store.get(keys.recording(model.name))
+        if original is not None and content is not None:
+            copies[model.name] = folder / f"{model.name}{original.suffix}"
+            copies[model.name].write_bytes(content)
+    return copies
+
+
 def repeat_inputs(
-    store: Store, run: RunRecord, trial: TrialSelection, recording: Path | None, local: LocalEnvironment
+    store: Store, run: RunRecord, trial: TrialSelection, recordings: Mapping[str, Path], local: LocalEnvironment
 ) -> RunInputs:
     """Inputs of a run that consists of one trial of another run.
 
@@ -115,7 +136,7 @@ def repeat_inputs(
         store: Store of the run.
         run: The run.
         trial: The trial to repeat.
-        recording: Recording that is replayed in place of the agent's model; None to call the model.
+        recordings: Files that models replay, by the model's name; the other models are called.
         local: Credentials and prices of this machine.
 
     Raises:
@@ -127,7 +148,7 @@ def repeat_inputs(
     except FrozenSuiteError as error:
         raise InputError(run.run, [Problem(trial.task_id, str(error))]) from None
     _require_servers(run.run, domains_of(task))
-    spec = _narrowed(_spec_of(run), trial.cell, recording)
+    spec = _narrowed(_spec_of(run), trial.cell, recordings)
     name = f"{run.name}-again"
     documents = Documents(
         EvalRun(api_version=API_VERSION, kind="EvalRun", metadata=ObjectMeta(name=name), spec=spec), {}, Path()
@@ -165,18 +186,16 @@ def _spec_of(run: RunRecord) -> EvalRunSpec:
         raise InputError(f"{run.run}: spec", problems_of(error, model=EvalRunSpec)) from None
 
 
-def _narrowed(spec: EvalRunSpec, cell: Cell, recording: Path | None) -> EvalRunSpec:
+def _narrowed(spec: EvalRunSpec, cell: Cell, recordings: Mapping[str, Path]) -> EvalRunSpec:
     """The spec reduced to one cell and one trial, without gate and budget."""
     agent = next(agent for agent in spec.agents if agent.name == cell.agent)
     needed = {name for name in (agent.planner, spec.judge) if name is not None and name != cell.model}
     model = next(entry for entry in spec.models if entry.name == cell.model)
-    if recording is not None:
-        model = ModelEntry(name=cell.model, inline=ModelSpec(model=f"{REPLAY}{recording}"))
     return spec.model_copy(
         update={
             "suite": spec.suite.model_copy(update={"modes": [Mode(cell.mode)], "limit": None}),
-            "models": [_without_secrets(model)],
-            "supporting_models": [_without_secrets(entry) for entry in spec.all_models if entry.name in needed],
+            "models": [_here(model, recordings)],
+            "supporting_models": [_here(entry, recordings) for entry in spec.all_models if entry.name in needed],
             "agents": [agent],
             "trials": 1,
             "budget": None,
@@ -184,6 +203,13 @@ def _narrowed(spec: EvalRunSpec, cell: Cell, recording: Path | None) -> EvalRunS
             "suspend": False,
         }
     )
+
+
+def _here(entry: ModelEntry, recordings: Mapping[str, Path]) -> ModelEntry:
+    """A model as it runs on this machine."""
+    if entry.name in recordings:
+        return ModelEntry(name=entry.name, inline=ModelSpec(model=f"{REPLAY}{recordings[entry.name]}"))
+    return _without_secrets(entry)
 
 
 def _without_secrets(entry: ModelEntry) -> ModelEntry:

@@ -56,6 +56,8 @@ class FrozenSuite:
     seeds: dict[str, str] = field(default_factory=dict)
     """SQL text of seeds, by SHA-256."""
     entries: list[SuiteEntry] = field(default_factory=list)
+    recordings: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that models replay, by the model's name."""
     edition: str = ""
     """See `SuiteIndex.edition`."""
 
@@ -97,6 +99,7 @@ class FrozenSuite:
         keys = RunKeys(run)
         objects: Mapping[str, bytes] = {
             **{keys.suite_seed(digest): sql.encode() for digest, sql in self.seeds.items()},
+            **{keys.recording(model): content for model, content in self.recordings.items()},
             **{keys.suite_task(task_id): task.model_dump_json().encode() for task_id, task in self.tasks.items()},
         }
         for_each(lambda key: store.put(key, objects[key]), list(objects))

@@ -78,6 +78,10 @@ class RunKeys:
         """A seed file of the frozen suite, by the digest of its text."""
         return f"{self.root}suite/seeds/{sha256}.sql"
 
+    def recording(self, model: str) -> str:
+        """The recording that a model of a local run replays, by the model's name."""
+        return f"{self.root}suite/recordings/{model}"
+
     @property
     def probe(self) -> str:
         """What preflight writes to see that the store takes writes, and takes each key once."""
