@@ -126,5 +126,7 @@ def _print_address(options: ServeOptions, port: int) -> None:
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     if options.labelling is None:
         click.echo(f"Serving runs of {stores} at {address} (Ctrl-C to stop)")
+        if options.config is None and "://" not in options.store and not Path(options.store).exists():
+            click.echo(f"{options.store} does not exist yet: runs are shown when one is written there", err=True)
     else:
         click.echo(f"Label failed trials of {options.labelling.run} at {address}label/ (Ctrl-C to stop)")

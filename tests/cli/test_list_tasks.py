@@ -16,6 +16,13 @@ def test_built_in_tasks_have_a_difficulty(tmp_path: Path) -> None:
     assert {task["difficulty"] for task in tasks.values()} == {"easy", "medium", "hard"}
 
 
+def test_without_a_suite_the_suites_are_named(tmp_path: Path) -> None:
+    done = World(tmp_path).inline("tasks", "list")
+    assert done.returncode == 2
+    assert "name a SUITE: " in done.stderr
+    assert "quickstart" in done.stderr
+
+
 def test_a_task_without_reference_solution_has_none(tmp_path: Path) -> None:
     world = World(tmp_path)
     made = row("plain")

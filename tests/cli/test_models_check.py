@@ -122,6 +122,11 @@ def test_a_missing_key_is_reported_without_a_request(
     assert "the environment variable STUB_KEY is not set" in capsys.readouterr().out
 
 
+def test_a_file_that_is_not_there_is_not_taken_for_a_model() -> None:
+    with pytest.raises(InputError, match=r"nope\.yaml: does not exist; give a file"):
+        check_models("nope.yaml")
+
+
 def test_a_file_without_models_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "empty.yaml"
     file.write_text("")

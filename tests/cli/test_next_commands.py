@@ -73,6 +73,31 @@ def test_a_dry_run_counts_only_trials_without_a_score(world: World) -> None:
     assert "0 of 1 trials would run" in done.stdout
 
 
+def test_a_dry_run_expects_the_cost_of_the_last_run_for_every_trial(world: World) -> None:
+    world.write_suite([row("a"), row("b")])
+    model = {"model": "replay/tape.jsonl", "prices": {"inputUsd": 1000, "outputUsd": 1000}}
+    (world.folder / "tape.jsonl").write_text('{"task_id": "a", "answer": "no"}\n{"task_id": "b", "answer": "no"}\n')
+    world.write_run({"taped": model})
+    assert "expected" not in world.inline("run", "run.yaml", "--dry-run").stdout
+    assert world.inline("run", "run.yaml").returncode == 0
+    spent = sum(trial.cost_usd or 0 for trial in world.trials())
+    assert spent > 0
+    world.write_run({"taped": model}, trials=3)
+    done = world.inline("run", "run.yaml", "--dry-run", "--format", "json")
+    assert json.loads(done.stdout)["expected_usd"] == pytest.approx(3 * spent)
+    shown = world.inline("run", "run.yaml", "--dry-run").stdout.splitlines()[-1]
+    assert shown.startswith("expected: about $")
+    assert shown.endswith(f"by the cost per trial of run {world.run}")
+
+
+def test_a_dry_run_misses_a_baseline_as_the_run_would(world: World) -> None:
+    world.write_suite([row("a")])
+    world.write_run({"gold": {"model": "replay/gold"}}, gate={"baseline": "last-week", "maxRegression": 0.1})
+    for done in (world.inline("run", "run.yaml", "--dry-run"), world.inline("run", "run.yaml")):
+        assert done.returncode == 2
+        assert "results: holds no run 'last-week'" in done.stderr
+
+
 def test_help_lists_every_command_in_a_section_and_the_domains(capsys: pytest.CaptureFixture[str]) -> None:
     from opsgym.command_line.group import SECTIONS, cli
 

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from tests.cli.plans import make_attempt, make_cells
 from tests.cli.world import HeldModel, World, row
 
@@ -84,9 +85,38 @@ def test_the_table_counts_each_cell_with_unscored_trials_by_reason(run: Run) -> 
     run.end(display, third, Outcome.INFRA_ERROR, reason="gym_lost")
     display.started(fourth)
     title, _, gold, other = run.table_lines()
-    assert title == ["3/4", "trials,", "6.0", "s,", "about", "2.0", "s", "left,", "$1.50"]
-    assert gold == ["gold", "react", "oracle", "itsm", "2/2", "0", "1", "0", "1", "gym_lost", "$1.50"]
-    assert other == ["other", "react", "oracle", "itsm", "1/2", "1", "0", "1", "unknown"]
+    assert title == ["running", "━" * 24, "3/4", "trials,", "6.0", "s,", "about", "2.0", "s", "left,", "$1.50"]
+    success = ["100.0%", "(20.7%–100.0%)"]
+    assert gold == ["gold", "react", "oracle", "itsm", "2/2", "0", "1", "0", "1", "gym_lost", *success, "$1.50"]
+    success = ["0.0%", "(0.0%–79.3%)"]
+    assert other == ["other", "react", "oracle", "itsm", "1/2", "1", "0", "1", *success, "unknown"]
+
+
+def test_the_table_says_from_the_first_moment_that_the_run_is_prepared(run: Run) -> None:
+    assert run.table_lines()[0][:3] == ["preparing", "━" * 24, "0/4"]
+
+
+def test_the_bar_is_filled_as_far_as_trials_have_ended(run: Run) -> None:
+    display = TableDisplay(run.progress, run.out)
+    run.end(display, run.trials[0], Outcome.PASSED)
+    title = display.table().title
+    assert isinstance(title, Text)
+    assert [(title.plain[span.start : span.end], span.style) for span in title.spans[1:3]] == [
+        ("━" * 6, "green"), ("━" * 18, "dim"),
+    ]  # fmt: skip
+
+
+def test_several_trials_of_a_task_have_no_interval_while_they_run(run: Run) -> None:
+    run.end(LineDisplay(run.progress, run.out), run.trials[0], Outcome.PASSED)
+    repeated = Progress(run.progress.cells, run.ledger, run.clock, trials=3)
+    assert repeated.success_in(run.trials[0].cell) == (1.0, None)
+
+
+def test_the_table_names_the_last_trial_that_failed(run: Run) -> None:
+    display = TableDisplay(run.progress, run.out)
+    run.end(display, run.trials[0], Outcome.FAILED, reason="step_limit", steps=9)
+    run.end(display, run.trials[1], Outcome.PASSED)
+    assert display.table().caption == "last failure: gold/react/oracle/itsm  t0  step_limit  9 steps  1.0 s"
 
 
 def test_a_trial_that_is_retried_is_not_done_until_its_last_attempt(run: Run) -> None:

@@ -104,6 +104,14 @@ def test_invalid_options_are_refused_by_name(tmp_path: Path, arguments: list[str
     assert "Traceback" not in done.stderr
 
 
+def test_a_folder_that_is_not_there_yet_is_named(tmp_path: Path) -> None:
+    with command("--store", str(tmp_path / "nowhere")) as serve, client(serve.url) as console:
+        assert console.get("/api/runs").json()["runs"] == []
+        until(
+            lambda: "nowhere does not exist yet: runs are shown when one is written there" in serve.log(), "it says so"
+        )
+
+
 def test_a_taken_port_is_reported(store: LocalStore, tmp_path: Path) -> None:
     with command("--store", str(store.root)) as serve:
         port = serve.url.rpartition(":")[2]

@@ -80,16 +80,19 @@ def show_task(task: str, suite: str | None, with_policy: bool, form: str) -> int
 
 
 @tasks.command(name="list")
-@click.argument("suite")
+@click.argument("suite", required=False)
 @format_option("table", "markdown", "json", help="json: one line.")
-def list_tasks(suite: str, form: str) -> int:
+def list_tasks(suite: str | None, form: str) -> int:
     """List the tasks of SUITE, a built-in suite or a path, with the estimated difficulty of each.
 
     The estimate counts, in the reference solution, calls that write, writing tools, and values that must be looked up,
     and adds for events, days, unused tools and infeasible tasks. A row without reference solution has none.
     """
     from opsgym.commands.tasks_list import list_tasks as command
+    from opsgym_domains import registry
 
+    if suite is None:
+        raise click.UsageError(f"name a SUITE: {', '.join(registry.suites())}, or a path")
     return command(suite, form)
 
 

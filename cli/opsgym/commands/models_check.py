@@ -18,7 +18,7 @@ from opsgym.formats.grid import Grid, GridColumn
 from opsgym.formats.numbers import dollars
 from opsgym.formats.score_table import console
 from opsgym.local.models import ModelResolver
-from opsgym_api.errors import InputError
+from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalmodel import ModelSpec, Prices
 from opsgym_api.records.outcomes import InfraReason
 from opsgym_core.planning.documents import load_models
@@ -59,6 +59,9 @@ def check_models(target: str) -> int:
         InputError: The file is not valid.
     """
     is_file = Path(target).is_file()
+    if not is_file and Path(target).suffix in (".yaml", ".yml", ".json"):
+        message = "does not exist; give a file with EvalModels or an EvalRun, or a litellm id"
+        raise InputError(target, [Problem("", message)])
     specs = load_models(Path(target)) if is_file else {target: ModelSpec(model=target, allow_unpriced=True)}
     codes = [_check(target, name, spec, Path(target).parent if is_file else Path()) for name, spec in specs.items()]
     return max(codes, default=Exit.OK)

@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -41,12 +41,13 @@ from opsgym.local.run import LocalResult, LocalRun
 from opsgym.local.webhook import notification_of, notify, webhook_of
 from opsgym.program import program
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.records.attempt import Cell
+from opsgym_api.records.attempt import AttemptRecord, Cell
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.outcomes import Outcome
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.common.clock import now_text, utc_now, utc_text
+from opsgym_core.common.foreign import one_line
 from opsgym_core.gates.baseline import baseline_of, find_baseline
 from opsgym_core.gates.judge import Baseline
 from opsgym_core.gates.stored_run import judge_stored_run
@@ -219,7 +220,7 @@ class _Invocation:
         if inputs.spec.suspend:
             click.echo(f"{inputs.name} is suspended, nothing starts; set spec.suspend to false to run it", err=True)
             return LocalResult({})
-        progress = Progress(plan.trials_by_cell, self.ledger, time.monotonic)
+        progress = Progress(plan.trials_by_cell, self.ledger, time.monotonic, inputs.spec.trials)
         display = display_for(progress, as_json=request.as_json)
 
         def grow(cells: Mapping[Cell, int]) -> None:
@@ -266,10 +267,13 @@ class _Invocation:
         if request.as_json:
             click.echo(summary_json(summary))
             return
-        out = console()
-        out.print()
-        print_summary(summary, out)
-        out.print()
+        if summary.total.scored or not summary.total.total:
+            out = console()
+            out.print()
+            print_summary(summary, out)
+            out.print()
+        else:
+            click.echo(f"\n{_nothing_scored(summary, result.records.values())}")
         click.echo(f"results in {request.store}, run {summary.run}")
         click.echo(f"  {program()} results {name}{request.store_option}")
         click.echo(f"  {program()} report {name} --out report{request.store_option}")
@@ -299,3 +303,11 @@ def _announce(inputs: RunInputs, plan: LocalPlan, display: Display) -> None:
         return
     scored = f", {plan.scored} already have a score" if plan.scored else ""
     display.note(f"run {inputs.run_id}: {len(plan.pending)} of {plan.total} trials to run{scored}")
+
+
+def _nothing_scored(summary: Summary, records: Iterable[AttemptRecord]) -> str:
+    """Why no trial has a score, in one sentence: the reasons, and the first message."""
+    reasons = ", ".join(f"{n} {reason.rpartition('/')[2]}" for reason, n in sorted(summary.total.not_scored.items()))
+    messages = list(dict.fromkeys(one_line(record.message) for record in records if record.message))
+    first = f": {messages[0]}" if messages else ""
+    return f"no trial has a score: {reasons}{first}"

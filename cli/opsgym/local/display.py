@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from opsgym.formats.numbers import cell_name, dollars, seconds
+from opsgym.formats.numbers import cell_name, dollars, percent, seconds
 from opsgym.local.output import write_line
 from opsgym.local.progress import Progress
 from opsgym_api.records.attempt import AttemptRecord, Cell
@@ -21,6 +21,7 @@ from opsgym_runner.models.limiter import LimitState
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 REFRESH_PER_SECOND = 4
 
@@ -133,6 +134,7 @@ class TableDisplay:
         self._progress = progress
         self._limits: Limits = dict
         self._delays: Delays = dict
+        self._last_failure = ""
         self._console = Console(file=out, highlight=False)
         self._live = Live(
             get_renderable=self.table, console=self._console, refresh_per_second=REFRESH_PER_SECOND, transient=True
@@ -171,27 +173,47 @@ class TableDisplay:
         self._progress.settled(planned)
         if record.outcome is None or not record.outcome.scored:
             self.note(trial_line(planned, record))
+        elif record.outcome is Outcome.FAILED:
+            self._last_failure = trial_line(planned, record).removeprefix(record.outcome.value).strip()
 
     def table(self) -> Table:
-        """The progress as a table, with the remaining time in its title."""
+        """The progress as a table: state, bar and remaining time in its title, what goes wrong below it."""
         from rich.table import Table
 
         progress = self._progress
-        remaining = "" if progress.eta_s is None else f", about {seconds(progress.eta_s)} left"
-        spent = dollars(progress.ledger.spent)
-        title = f"{progress.done}/{progress.total} trials, {seconds(progress.elapsed_s)}{remaining}, {spent}"
-        table = Table(
-            title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-        )
-        lines = (requests_line(self._limits()), delays_line(self._delays()))
+        table = Table(title=_title(progress), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        failure = f"last failure: {self._last_failure}" if self._last_failure else ""
+        lines = (failure, requests_line(self._limits()), delays_line(self._delays()))
         table.caption, table.caption_justify = "\n".join(line for line in lines if line) or None, "left"
         for name in ("model", "agent", "mode", "domain"):
             table.add_column(name, no_wrap=True, overflow="ellipsis")
-        for name in ("done", "running", "passed", "failed", "not scored", "cost"):
-            table.add_column(name, justify="left" if name == "not scored" else "right", no_wrap=name != "not scored")
+        for name, style in _COLUMNS.items():
+            left = name in ("not scored", "success")
+            table.add_column(name, justify="left" if left else "right", no_wrap=name != "not scored", style=style)
         for cell, total in progress.cells.items():
             table.add_row(*_table_row(progress, cell, total))
         return table
+
+
+_COLUMNS = {
+    "done": "", "running": "", "passed": "green", "failed": "red", "not scored": "yellow", "success": "", "cost": "",
+}  # fmt: skip
+"""Columns of counts in the live table, with their colours; rich leaves colours out where NO_COLOR is set."""
+BAR_WIDTH = 24
+
+
+def _title(progress: Progress) -> Text:
+    """State, bar, counts, times and cost in one line."""
+    from rich.text import Text
+
+    filled = BAR_WIDTH * progress.done // max(1, progress.total)
+    state = "running" if progress.has_started else "preparing"
+    remaining = "" if progress.eta_s is None else f", about {seconds(progress.eta_s)} left"
+    counts = f"{progress.done}/{progress.total} trials, {seconds(progress.elapsed_s)}{remaining}"
+    return Text.assemble(
+        (f"{state} ", "bold"), ("━" * filled, "green"), ("━" * (BAR_WIDTH - filled), "dim"),
+        (f" {counts}, {dollars(progress.ledger.spent)}", "bold"),
+    )  # fmt: skip
 
 
 def display_for(progress: Progress, *, as_json: bool) -> Display:
@@ -238,8 +260,17 @@ def _table_row(progress: Progress, cell: Cell, total: int) -> list[str]:
         f"{progress.done_in(cell)}/{total}",
         *map(str, counts),
         reasons,
+        _success(progress, cell),
         dollars(progress.ledger.cost_in(cell.key)),
     ]
+
+
+def _success(progress: Progress, cell: Cell) -> str:
+    success = progress.success_in(cell)
+    if success is None:
+        return ""
+    rate, interval = success
+    return percent(rate) if interval is None else f"{percent(rate)} ({percent(interval.low)}–{percent(interval.high)})"
 
 
 def trial_line(planned: PlannedTrial, record: AttemptRecord) -> str:

@@ -288,9 +288,7 @@ def _versions(
         },
         **{f"orchestrator:{name}": text for name, text in code.items() if text is not None},
         "seeds": digest_of(sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)),
-        "recordings": digest_of(
-            sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in recordings)
-        ),
+        "recordings": digest_of(sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in recordings)),
     }
 
 

@@ -13,6 +13,7 @@ from opsgym_api.records.attempt import Cell, TrialId
 from opsgym_api.records.outcomes import Outcome
 from opsgym_core.accounting.ledger import AttemptLedger
 from opsgym_core.planning.trials import PlannedTrial
+from opsgym_core.results.statistics import Interval, mean_interval
 
 
 class Progress:
@@ -22,11 +23,15 @@ class Progress:
         cells: Number of trials of each cell, in the order of the plan.
         ledger: Attempts of the run.
         now: Monotonic clock, in seconds.
+        trials: Trials of each task in each cell.
     """
 
-    def __init__(self, cells: Mapping[Cell, int], ledger: AttemptLedger, now: Callable[[], float]) -> None:
+    def __init__(
+        self, cells: Mapping[Cell, int], ledger: AttemptLedger, now: Callable[[], float], trials: int = 1
+    ) -> None:
         self.cells = cells
         self.ledger = ledger
+        self._trials = trials
         self._now = now
         self._created_at = now()
         self._first_start: float | None = None
@@ -89,6 +94,23 @@ class Progress:
     def failed_in(self, cell: Cell) -> int:
         """Number of trials of a cell that failed."""
         return self.ledger.count_in(cell.key, Outcome.FAILED)
+
+    def success_in(self, cell: Cell) -> tuple[float, Interval | None] | None:
+        """Share of a cell's scored trials that passed, with its interval; None before the first one.
+
+        Trials of one task depend on each other, and counts do not say which are whose: several trials of each task have
+        no interval until the run has ended.
+        """
+        passed, failed = self.passed_in(cell), self.failed_in(cell)
+        if not passed + failed:
+            return None
+        rates = [1.0] * passed + [0.0] * failed
+        return passed / len(rates), mean_interval(rates, len(rates)) if self._trials == 1 else None
+
+    @property
+    def has_started(self) -> bool:
+        """Whether a trial has started in this invocation."""
+        return self._first_start is not None
 
     def reasons_in(self, cell: Cell) -> Mapping[str, int]:
         """Number of trials of a cell that ended without a score, by reason, or by outcome where there is no reason."""
