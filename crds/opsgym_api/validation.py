@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, get_args
 from pydantic import BaseModel, ValidationError
 
 from opsgym_api.errors import Problem
+from opsgym_api.patterns import WORDS
 
 Location: TypeAlias = Sequence[int | str]
 """Steps from a document to one of its fields: names and list positions."""
@@ -53,7 +54,8 @@ def message_of(item: Any, model: type[BaseModel] | None = None) -> str:
     if kind in ("enum", "literal_error"):
         return f"{_shown(given)} is not allowed; allowed: {context['expected']}"
     if kind == "string_pattern_mismatch":
-        return f"{_shown(given)} does not match {context['pattern']}"
+        words = WORDS.get(context["pattern"])
+        return f"{_shown(given)} must be {words}" if words else f"{_shown(given)} does not match {context['pattern']}"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"must be a map of fields, found {_shown(given)}"
     if kind == "too_short":

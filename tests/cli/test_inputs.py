@@ -167,7 +167,7 @@ def test_an_invalid_line_leaves_the_other_rows_usable(world: World) -> None:
     [
         ({"builtin": "quickstrat"}, "spec.suite.builtin: unknown built-in suite 'quickstrat'; built-in suites: "),
         ({"builtin": "quickstart@1999-01"}, "spec.suite.builtin: suite quickstart has no edition '1999-01'"),
-        ({"builtin": "quickstart@"}, "'quickstart@' does not match"),
+        ({"builtin": "quickstart@"}, "'quickstart@' must be the name of a suite, or NAME@EDITION"),
         ({"path": "nowhere"}, "does not exist; expected a task file, or a folder of them"),
         ({"configMap": {"name": "x"}}, "spec.suite.configMap: is only supported in a cluster"),
         ({"objectStore": {"store": "s", "key": "k"}}, "spec.suite.objectStore: is only supported in a cluster"),

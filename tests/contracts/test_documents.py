@@ -158,7 +158,10 @@ def test_other_words_are_not_booleans(tmp_path: Path) -> None:
         (
             "name: gold",
             "name: Gold",
-            r"spec.models[0].name (line 7): 'Gold' does not match ^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+            (
+                "spec.models[0].name (line 7): 'Gold' must be lower-case letters, digits, '-' and '.', "
+                "a letter or digit first and last"
+            ),
         ),
         ("name: gold", "nam: gold", "spec.models[0].name (line 7): is required"),
         (
@@ -295,7 +298,20 @@ def test_every_problem_is_named_not_only_the_first(tmp_path: Path) -> None:
             f"{RUN}  - {{name: b, ref: gtp}}\n---\n{MODEL}",
             "spec.models[1].ref: 'gtp' names no EvalModel; known EvalModels: gpt",
         ),
-        (f"{RUN}  - {{name: b, ref: gpt}}\n", "spec.models[1].ref: 'gpt' names no EvalModel; no EvalModel exists"),
+        (
+            f"{RUN}  - {{name: b, ref: gpt}}\n",
+            (
+                "spec.models[1].ref: 'gpt' names no EvalModel; no EvalModel exists; declare it in the namespace or, "
+                "on one machine, as a second document of the file"
+            ),
+        ),
+        (
+            RUN.replace("EvalRun", "EvalSchedule"),
+            (
+                "kind (line 2): an EvalSchedule starts runs in a cluster (kubectl apply); "
+                "to run one here, make its template an EvalRun"
+            ),
+        ),
     ],
 )
 def test_a_file_that_declares_no_run_is_refused(tmp_path: Path, text: str, expected: str) -> None:

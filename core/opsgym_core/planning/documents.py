@@ -98,7 +98,7 @@ def resolve_models(run: EvalRun, models: Mapping[str, EvalModel]) -> dict[str, M
 
 
 def _refuse_unknown_refs(source: str, run: EvalRun, models: Mapping[str, EvalModel]) -> None:
-    known = f"known EvalModels: {', '.join(models)}" if models else "no EvalModel exists"
+    known = f"known EvalModels: {', '.join(models)}" if models else _NO_MODEL
     problems = [
         Problem(f"spec.{field}[{index}].ref", f"{entry.ref!r} names no EvalModel; {known}")
         for field, entries in (("models", run.spec.models), ("supportingModels", run.spec.supporting_models))
@@ -122,6 +122,8 @@ def _distinct(models: Sequence[EvalModel]) -> list[Problem]:
     return [Problem("metadata.name", f"{name!r} names several EvalModels; names must be unique") for name in twice]
 
 
+_NO_MODEL = "no EvalModel exists; declare it in the namespace or, on one machine, as a second document of the file"
+_SCHEDULE = "an EvalSchedule starts runs in a cluster (kubectl apply); to run one here, make its template an EvalRun"
 _KINDS: Mapping[str, type[EvalRun | EvalModel]] = {"EvalRun": EvalRun, "EvalModel": EvalModel}
 
 
@@ -133,6 +135,8 @@ def _read(source: str, part: yaml.Node) -> EvalRun | EvalModel | list[Problem]:
             Problem(f"line {line_of(part, ())}", "a document must be a map with apiVersion, kind, metadata and spec")
         ]
     kind = content.get("kind")
+    if kind == "EvalSchedule":
+        return [Problem(f"kind (line {line_of(part, ('kind',))})", _SCHEDULE)]
     if not isinstance(kind, str) or kind not in _KINDS:
         return [Problem(f"kind (line {line_of(part, ('kind',))})", _expected(kind, list(_KINDS)))]
     if content.get("apiVersion") != API_VERSION:

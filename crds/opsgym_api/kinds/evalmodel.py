@@ -7,15 +7,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from opsgym_api.base import Document
+from opsgym_api.patterns import NAME, VARIABLE, pattern
 
 GROUP = "opsgym.dev"
 VERSION = "v1alpha1"
 API_VERSION = f"{GROUP}/{VERSION}"
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=63)]
+Name = Annotated[str, Field(pattern=NAME, max_length=63)]
 """Names that end up in store keys, metric labels and object names: lower case letters, digits, `-` and `.`."""
 
-Url = Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2048)]
+_URL = pattern(r"^https?://\S+$", "a URL that begins with http:// or https://, without blanks")
+Url = Annotated[str, Field(pattern=_URL, max_length=2048)]
 
 
 Streaming = Literal["auto", "always", "never"]
@@ -31,7 +33,7 @@ class SecretKey(Document):
     """Kubernetes Secret that holds the credential; used in a cluster."""
     key: Annotated[str, Field(min_length=1)] = "api-key"
     """Key inside the Secret."""
-    env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    env: Annotated[str, Field(pattern=VARIABLE)] | None = None
     """Environment variable that holds the credential; used on one machine."""
 
     @model_validator(mode="after")
@@ -41,10 +43,15 @@ class SecretKey(Document):
         return self
 
 
+_HEADER = pattern(
+    r"^[A-Za-z0-9][-_A-Za-z0-9]*$", "the name of a header: letters, digits, '-' and '_', a letter or digit first"
+)
+
+
 class SecretHeader(Document):
     """A request header with a secret value, as gateways require: `Ocp-Apim-Subscription-Key` and the like."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][-_A-Za-z0-9]*$", max_length=128)]
+    name: Annotated[str, Field(pattern=_HEADER, max_length=128)]
     """Name of the header."""
     value_from: SecretKey
     """Where its value is kept."""

@@ -17,6 +17,7 @@ from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
 from opsgym_api.kinds.profiles import Profile, Switches, switches_of, with_defaults
 from opsgym_api.kinds.variants import LAST_PUBLIC
+from opsgym_api.patterns import VARIABLE, pattern
 
 __all__ = [
     "Access", "Agent", "Budget", "Condition", "ConfigMapSource", "EvalRun", "EvalRunSpec", "EvalRunStatus", "Gate",
@@ -65,9 +66,11 @@ class ConfigMapSource(Document):
     """Key inside the ConfigMap: a JSON list of rows, or JSON lines."""
 
 
-SuiteName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(@[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$", max_length=127)
-]
+_SUITE_NAME = pattern(
+    r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(@[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
+    "the name of a suite, or NAME@EDITION: lower-case letters, digits, '-' and '.'",
+)
+SuiteName = Annotated[str, Field(pattern=_SUITE_NAME, max_length=127)]
 """A built-in suite, with or without an edition."""
 
 
@@ -151,8 +154,13 @@ CONTRACT_VARIABLES = frozenset(
     }
 )
 """Variables of a `command` that opsgym sets."""
-_ENV_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
-EnvName = Annotated[str, Field(pattern=_ENV_NAME, max_length=128)]
+EnvName = Annotated[str, Field(pattern=VARIABLE, max_length=128)]
+
+
+_ORCHESTRATOR = pattern(
+    r"^[a-z0-9]([-_a-z0-9.]*[a-z0-9])?$",
+    "lower-case letters, digits, '-', '_' and '.', a letter or digit first and last",
+)
 
 
 class Agent(Switches):
@@ -162,7 +170,7 @@ class Agent(Switches):
     """Name of the agent in tables, metrics and store keys."""
     profile: Profile = "opsgym"
     """Defaults of the switches: opsgym's, or the behaviour of the published harness; see docs/fidelity.md."""
-    orchestrator: Annotated[str, Field(pattern=r"^[a-z0-9]([-_a-z0-9.]*[a-z0-9])?$", max_length=63)] = "react"
+    orchestrator: Annotated[str, Field(pattern=_ORCHESTRATOR, max_length=63)] = "react"
     """How model calls and tool calls are arranged: `react`, `planner_react`, `decomposing`, or one that an installed
     package adds."""
     plan: Literal["none", "human", "model"] = "none"
@@ -225,7 +233,7 @@ class Agent(Switches):
             raise ValueError("env, passEnv and days go with command")
         if self.command and self.profile != "opsgym":
             raise ValueError("command goes with profile: opsgym; the published harness runs no programs")
-        if invalid := sorted(name for name in self.env if not re.fullmatch(_ENV_NAME, name)):
+        if invalid := sorted(name for name in self.env if not re.fullmatch(VARIABLE, name)):
             raise ValueError(f"env: {', '.join(invalid)}: not the name of a variable")
         taken = sorted(name for name in (*self.env, *self.pass_env) if name in CONTRACT_VARIABLES)
         if taken:
@@ -322,7 +330,11 @@ class Gate(Document):
         return self
 
 
-LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$", max_length=63)]
+_LABEL_VALUE = pattern(
+    r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$",
+    "empty, or letters, digits, '-', '_' and '.', a letter or digit first and last",
+)
+LabelValue = Annotated[str, Field(pattern=_LABEL_VALUE, max_length=63)]
 """Value of a label, as Kubernetes takes it."""
 
 

@@ -10,13 +10,18 @@ from pydantic import AwareDatetime, Field, model_validator
 from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ObjectMeta
 from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, require_unique
+from opsgym_api.patterns import NAME, pattern
 
 _FIELD = r"[0-9A-Za-z*,/#-]+"
 
-Cron = Annotated[str, Field(pattern=rf"^{_FIELD}( +{_FIELD}){{4}}$", max_length=200)]
+_CRON = pattern(
+    rf"^{_FIELD}( +{_FIELD}){{4}}$",
+    "five fields of cron, separated by blanks: minute, hour, day of month, month, day of week",
+)
+Cron = Annotated[str, Field(pattern=_CRON, max_length=200)]
 """Minute, hour, day of month, month, day of week."""
 
-ScheduleName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=52)]
+ScheduleName = Annotated[str, Field(pattern=NAME, max_length=52)]
 """Shorter than other names: those of its EvalRuns end in the time."""
 
 

@@ -13,6 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from opsgym_api.patterns import pattern
+
 _TRIGGERS = ("after_step", "when", "at", "after_event", "on_tool")
 _EFFECTS = ("sql", "set_time", "advance_seconds", "tell", "amend")
 
@@ -35,12 +37,15 @@ def require_time(value: str) -> str:
     return value
 
 
+_RULE = pattern(r"^([A-Z]+-)?[A-Z]{2,4}-\d{1,2}$", "the number of a rule, such as INC-9 or ITSM-INC-9")
+
+
 class Amendment(BaseModel):
     """A change of the policy: a rule that is new, or that replaces the rule of the same number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rule: Annotated[str, Field(pattern=r"^([A-Z]+-)?[A-Z]{2,4}-\d{1,2}$")]
+    rule: Annotated[str, Field(pattern=_RULE)]
     """Number of the rule, as the policy writes it: `INC-9`, `ITSM-INC-9`."""
     text: Text
     """The rule as it reads from then on."""

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from opsgym_api.kinds.evalrun import Access, Mode
+from opsgym_api.patterns import pattern
 from opsgym_api.tasks.days import Day, WorldClock, day_problems, event_problems
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.expected_difference import reference_problems
@@ -20,11 +21,16 @@ from opsgym_api.tasks.published_servers import DOMAINS_BY_SERVER
 from opsgym_api.tasks.row import Row, decoded
 from opsgym_api.tasks.verifiers import Verifier
 
+_OF_ROWS = "letters, digits, '.', '_' and '-', a letter or digit first"
+_SERVER_NAME = pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", f"at most 100 {_OF_ROWS}")
+_TASK_ID = pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$", f"at most 200 {_OF_ROWS}")
+_TAG = pattern(r"^\S{1,60}$", "1 to 60 characters without blanks")
+
 
 class GymServer(Row):
     """A gym server the task needs, with the state its database starts from."""
 
-    mcp_server_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+    mcp_server_name: Annotated[str, Field(pattern=_SERVER_NAME)]
     """Name that verifiers use; also says the domain."""
     mcp_server_url: str = ""
     """Where the published harness expects it; opsgym brings its own."""
@@ -68,7 +74,7 @@ class ToolCall(Row):
 class Task(Row):
     """One row of a suite."""
 
-    task_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
+    task_id: Annotated[str, Field(pattern=_TASK_ID)]
     """Unique in a suite. A row without one takes its file's name, without `.json` or `.jsonl`."""
     domain: str = ""
     """Domain; derived from the gym servers if absent, `hybrid` if they are of several."""
@@ -100,7 +106,7 @@ class Task(Row):
     """Whether the task can be done; if not, right is to change nothing and to say why."""
     horizon: Annotated[int, Field(ge=0)] | None = None
     """Steps an expert needs; the number of gold actions if absent."""
-    tags: list[Annotated[str, Field(pattern=r"^\S{1,60}$")]] = []
+    tags: list[Annotated[str, Field(pattern=_TAG)]] = []
     """Marks by which results show scores with and without the task, as `hostile`."""
     variant: Annotated[int, Field(ge=0)] = 0
     """Variant of a built-in suite that the row belongs to; 0 for a row as it was written."""
