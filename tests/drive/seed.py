@@ -165,7 +165,7 @@ SEED = "".join(
                _revision("r-held", "f-held", 1), _revision("r-held-2", "f-held", 2)),
         insert("permissions", *(_owner(str(one["id"]), OWNERS.get(str(one["id"]), "ann")) for one in FILES
                if "drive_id" not in one and one["id"] != "f-left"),
-               permission("o-f-left", "owner", file_id="f-left", user_id="u-cleo", deleted=True),
+               permission("o-f-left", "owner", file_id="f-left", user_id="u-cleo"),
                permission("p-left-ann", "writer", file_id="f-left", user_id="u-ann"),
                permission("p-plans-ben", "reader", file_id="f-plans", user_id="u-ben"),
                permission("p-plan-ben", "commenter", file_id="f-plan", user_id="u-ben"),

@@ -107,6 +107,51 @@ def test_a_permission_on_a_shared_drive_and_the_membership_go_together(drive: Gy
     assert new["id"] in held(drive, "f-client")
     drive.call("delete_permission", fileId="d-sales", permissionId=new["id"])
     assert drive.rows(members) == []
+    assert drive.value(f"SELECT deleted FROM permissions WHERE id = '{new['id']}'") == 1
+    assert new["id"] not in held(drive, "f-client")
+
+
+def test_a_permission_that_is_taken_away_stays_as_a_deleted_row_that_gives_nothing(strict: GymDatabase) -> None:
+    ben, lea = as_user(strict, "ben"), as_user(strict, "lea")
+    to_lea = {"fileId": "f-plan", "role": "reader", "type": "user", "emailAddress": "lea@acme.test"}
+    given = strict.call("create_permission", **to_lea, expirationTime="2027-01-01T00:00:00Z").data["id"]
+    assert not lea.call("get_files", fileId="f-plan").is_error
+    strict.call("delete_permission", fileId="f-plan", permissionId=given)
+    stored = f"SELECT deleted, role, user_id FROM permissions WHERE id = '{given}'"
+    assert strict.rows(stored) == [{"deleted": 1, "role": "reader", "user_id": "u-lea"}]
+    assert lea.call("get_files", fileId="f-plan").code == "FILE_NOT_FOUND"
+    assert lea.call("list_files", q="name contains 'Project Plan'").data["files"] == []
+    assert strict.call("list_files", q="'lea@acme.test' in readers").data["files"] == []
+    assert given not in held(strict, "f-plan")
+    assert given not in strict.call("get_files", fileId="f-plan").data["permissionIds"]
+    for tool, more in (("get_permission", {}), ("delete_permission", {}), ("update_permission", {"role": "writer"})):
+        call = strict.call(tool, fileId="f-plan", permissionId=given, **more)
+        assert call.code == "PERMISSION_NOT_FOUND", tool
+    assert not ben.call("get_files", fileId="f-plan").is_error
+    again = strict.call("create_permission", **to_lea).data
+    assert (again["id"], again.get("expirationTime")) == (given, None)
+    assert strict.rows(stored) == [{"deleted": 0, "role": "reader", "user_id": "u-lea"}]
+    assert not lea.call("get_files", fileId="f-plan").is_error
+
+
+def test_deleted_permissions_apply_to_no_one(gym_servers: Callable[[str], Gym]) -> None:
+    gone = insert(
+        "permissions",
+        permission("p-lea", "reader", file_id="f-held", user_id="u-lea", deleted=True),
+        permission("p-all", "reader", "domain", file_id="f-held", domain="acme.test", deleted=True,
+                   allow_file_discovery=True),
+        permission("p-lab", "organizer", drive_id="d-lab", user_id="u-lea", deleted=True),
+        permission("o-old", "owner", file_id="f-held", user_id="u-lea", deleted=True),
+    )  # fmt: skip
+    with made(gym_servers("drive"), "strict", gone) as drive:
+        lea = as_user(drive, "lea")
+        assert lea.call("get_files", fileId="f-held").code == "FILE_NOT_FOUND"
+        assert lea.call("list_files", q="'me' in owners", corpora="domain").data["files"] == []
+        assert lea.call("hide_drives", driveId="d-lab").code == "INSUFFICIENT_FILE_PERMISSIONS"
+        assert [one["emailAddress"] for one in drive.call("get_files", fileId="f-held").data["owners"]] == [
+            "ann@acme.test"
+        ]
+        assert set(held(drive, "f-held")) == {"o-f-held"}
 
 
 def test_shared_says_whether_another_one_has_a_permission(drive: GymDatabase) -> None:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func
 
 from opsgym_domains.drive.content import EXPORTS
 from opsgym_domains.drive.forms import loaded, present
-from opsgym_domains.drive.reach import missing
+from opsgym_domains.drive.reach import missing, owned_by
 from opsgym_domains.drive.resources import Resource, user_resource
-from opsgym_domains.drive.tables import App, File, Permission, User
+from opsgym_domains.drive.tables import App, File, User
 from opsgym_domains.drive.toolbox import tool
 from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.gym import Gym
@@ -35,7 +35,7 @@ async def get_about(gym: Gym, fields: str | None = None) -> Resource:
 
 
 async def _everything(gym: Gym) -> Resource:
-    owned = select(Permission.file_id).where(Permission.role == "owner", Permission.user_id == gym.actor.user_id)
+    owned = owned_by(gym.actor.user_id)
     used = func.coalesce(func.sum(File.quota_bytes_used), 0)
     usage = int(await gym.measure(File, used, {}, File.id.in_(owned)) or 0)
     trash = int(await gym.measure(File, used, {}, File.id.in_(owned), File.trashed.is_(True)) or 0)

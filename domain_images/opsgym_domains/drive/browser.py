@@ -22,14 +22,15 @@ _ABOVE = """
 _OWNERS = """
     owners AS (
         SELECT p.file_id, min(p.user_id) AS user_id, string_agg(coalesce(u.display_name, u.email), ', ') AS names
-        FROM permissions p JOIN users u ON u.id = p.user_id WHERE p.role = 'owner' GROUP BY p.file_id
+        FROM permissions p JOIN users u ON u.id = p.user_id WHERE p.role = 'owner' AND p.deleted IS NOT TRUE
+        GROUP BY p.file_id
     )
 """
 
 PLACES = """
     SELECT id AS key, name, 'shared drive' AS kind FROM drives
     UNION ALL SELECT u.id, coalesce(u.display_name, u.email), 'files of a user' FROM users u
-    WHERE u.id IN (SELECT user_id FROM permissions WHERE role = 'owner')
+    WHERE u.id IN (SELECT user_id FROM permissions WHERE role = 'owner' AND deleted IS NOT TRUE)
         OR u.id IN (SELECT created_by FROM files WHERE drive_id IS NULL)
     ORDER BY kind DESC, name, key
 """
@@ -72,29 +73,33 @@ FACTS = f"""
 ACCESS = f"""
     WITH RECURSIVE {_ABOVE}, on_drives AS (
         SELECT drive_id, id, 'permissions' AS "table", role, type, user_id, group_id, domain, email_address,
-            coalesce(deleted, false) AS gone, allow_file_discovery AS findable
-        FROM permissions WHERE drive_id IS NOT NULL
+            allow_file_discovery AS findable
+        FROM permissions WHERE drive_id IS NOT NULL AND deleted IS NOT TRUE
         UNION ALL SELECT m.drive_id, m.id, 'drive_memberships', m.role, m.type, m.user_id, m.group_id, m.domain, NULL,
-            false, NULL
+            NULL
         FROM drive_memberships m WHERE NOT EXISTS (SELECT FROM permissions p WHERE p.drive_id = m.drive_id
+            AND p.deleted IS NOT TRUE
             AND (p.user_id, p.group_id, p.domain) IS NOT DISTINCT FROM (m.user_id, m.group_id, m.domain))
     ), given AS (
         SELECT a.file, a.depth, CASE WHEN a.depth > 0 THEN a.folder END AS folder, NULL AS drive, p.id,
             'permissions' AS "table", CASE WHEN a.depth > 0 AND p.role = 'owner' THEN 'writer' ELSE p.role END AS role,
-            p.type, p.user_id, p.group_id, p.domain, p.email_address, coalesce(p.deleted, false) AS gone,
-            p.allow_file_discovery AS findable
-        FROM above a JOIN permissions p ON p.file_id = a.folder
+            p.type, p.user_id, p.group_id, p.domain, p.email_address, p.allow_file_discovery AS findable
+        FROM above a JOIN permissions p ON p.file_id = a.folder AND p.deleted IS NOT TRUE
         UNION ALL SELECT t.file, 1000, NULL, d.drive_id, d.id, d.table, d.role, d.type, d.user_id, d.group_id, d.domain,
-            d.email_address, d.gone, d.findable
+            d.email_address, d.findable
         FROM (SELECT DISTINCT a.file, f.drive_id FROM above a JOIN files f ON f.id = a.folder) t
             JOIN on_drives d ON d.drive_id = t.drive_id
         UNION ALL SELECT drive_id, 0, NULL, NULL, id, "table", role, type, user_id, group_id, domain, email_address,
-            gone, findable FROM on_drives
+            findable FROM on_drives
+    ), companies AS (
+        SELECT DISTINCT split_part(email, '@', 2) AS host FROM users WHERE auth_token IS NOT NULL
     ), members AS (
         SELECT m.group_id, string_agg(coalesce(u.display_name, u.email), ', ' ORDER BY u.display_name) AS names
         FROM group_memberships m JOIN users u ON u.id = m.user_id GROUP BY m.group_id
     )
-    SELECT x.file, x.role, x.gone, x.table, 'id' AS "column", x.id AS key,
+    SELECT x.file, x.role,
+        coalesce(u.auth_token IS NULL AND split_part(u.email, '@', 2) IN (SELECT host FROM companies), false) AS gone,
+        x.table, 'id' AS "column", x.id AS key,
         CASE x.type WHEN 'domain' THEN 'everyone at ' || x.domain
             WHEN 'anyone' THEN CASE WHEN x.findable THEN 'everyone' ELSE 'everyone who has the link' END
             ELSE coalesce(u.display_name, g.name, x.email_address) END AS who,

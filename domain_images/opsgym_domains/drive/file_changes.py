@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
-
 from opsgym_domains.drive.file_creation import properties_of
 from opsgym_domains.drive.forms import dumped, loaded
 from opsgym_domains.drive.history import record_file
-from opsgym_domains.drive.reach import path, reach, reach_drive
+from opsgym_domains.drive.reach import owned_by, owners_of, path, reach, reach_drive
 from opsgym_domains.drive.resources import Resource, file_resource, parents_of
 from opsgym_domains.drive.tables import File, Permission, TrashEntry
 from opsgym_domains.drive.toolbox import tool
@@ -103,7 +101,7 @@ def _needed_to_move(file: File, where: Place) -> str:
 async def _change_drive(gym: Gym, file: File, drive_id: str | None) -> None:
     """Makes a shared drive, or the acting user, the owner of a file and of everything below it."""
     for one in (file, *await everything_below(gym, file)):
-        owning = await gym.all(Permission, Permission.file_id == one.id, Permission.role == "owner")
+        owning = await owners_of(gym, one.id)
         if drive_id is not None:
             await gym.update(one, {"drive_id": drive_id, "owned_by_me": False})
             await gym.delete(owning)
@@ -161,8 +159,7 @@ async def empty_files_trash(gym: Gym, drive_id: str | None = None) -> None:
         await reach_drive(gym, drive_id, "organizer")
         where = File.drive_id == drive_id
     else:
-        owned = select(Permission.file_id).where(Permission.role == "owner", Permission.user_id == gym.actor.user_id)
-        where = File.id.in_(owned)
+        where = File.id.in_(owned_by(gym.actor.user_id))
     files = await gym.all(File, where, File.trashed.is_(True))
     await gym.insert_all(
         [TrashEntry(file_id=one.id, emptied_time=gym.now(), actor_id=gym.actor.user_id) for one in files]
@@ -193,5 +190,4 @@ async def _save_others(gym: Gym, folder: File) -> None:
 
 
 async def _owners(gym: Gym, file: File) -> set[str | None]:
-    rows = await gym.all(Permission, Permission.file_id == file.id, Permission.role == "owner")
-    return {row.user_id for row in rows}
+    return {row.user_id for row in await owners_of(gym, file.id)}

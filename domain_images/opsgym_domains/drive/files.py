@@ -17,6 +17,7 @@ from opsgym_domains.drive.reach import (
     Principal,
     below,
     granted_to,
+    holding,
     member,
     named,
     principal,
@@ -193,7 +194,7 @@ def _listed(user: Principal, files: Sequence[ColumnElement[bool]], *, by_link: b
     if by_link:
         return reachable(user, *files)
     findable = and_(shared_widely(user), Permission.allow_file_discovery.is_(True))
-    listed = and_(Permission.deleted.is_not(True), or_(named(user), findable))
+    listed = holding(or_(named(user), findable))
     role = and_(granted_to(user), Permission.role.in_(ROLES))
     members = member(user)
     return reached_through(files, (role, and_(members, DriveMembership.role.in_(ROLES))), (listed, members))
@@ -201,7 +202,7 @@ def _listed(user: Principal, files: Sequence[ColumnElement[bool]], *, by_link: b
 
 def _found_by_everybody(user: Principal) -> ColumnElement[bool]:
     """Condition of the files that are shared with the domain and can be found there."""
-    shared = and_(shared_widely(user), Permission.allow_file_discovery.is_(True), Permission.deleted.is_not(True))
+    shared = holding(shared_widely(user), Permission.allow_file_discovery.is_(True))
     return File.id.in_(below(File.id.in_(select(Permission.file_id).where(shared, Permission.file_id.is_not(None)))))
 
 

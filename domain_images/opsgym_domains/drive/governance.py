@@ -11,7 +11,7 @@ from datetime import date
 
 from sqlalchemy import ColumnElement, select
 
-from opsgym_domains.drive.reach import below
+from opsgym_domains.drive.reach import below, owners_of
 from opsgym_domains.drive.tables import DriveMembership, File, FileLabel, Group, Label, Permission, User
 from opsgym_domains.kit.gym import Gym
 
@@ -65,9 +65,7 @@ async def retained_until(gym: Gym, file_id: str) -> date | None:
 
 async def home(gym: Gym, file: File | None) -> str:
     """Mail domain of the company that a file belongs to: its owner's, else its creator's, else the acting user's."""
-    owners: Sequence[Permission] = ()
-    if file is not None:
-        owners = await gym.all(Permission, Permission.file_id == file.id, Permission.role == "owner")
+    owners = await owners_of(gym, file.id) if file else ()
     keys = [row.user_id for row in owners] + ([file.created_by] if file else []) + [str(gym.actor.user_id)]
     for key in keys:
         user = await gym.get(User, key) if key else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from opsgym_domains.drive.history import record_drive, record_file
 from opsgym_domains.drive.pages import page
-from opsgym_domains.drive.reach import ADMINISTRATORS, missing, path, principal, reach, reach_drive
+from opsgym_domains.drive.reach import ADMINISTRATORS, holding, missing, path, principal, reach, reach_drive
 from opsgym_domains.drive.resources import Resource, permission_resources
 from opsgym_domains.drive.sharing import (
     Grantee,
@@ -81,12 +81,12 @@ async def create_permission(
     return await _shown(gym, await grant_on_file(gym, file, role, to, **settings, **expires), file_id)
 
 
-@tool(removes=Permission, words=WORDS)
+@tool(changes=Permission, words=WORDS)
 async def delete_permission(gym: Gym, file_id: str, permission_id: str, **_: Any) -> None:
     """Take a role away from a grantee. Everybody may give up a role of their own.
 
     A permission that holds from a folder or a drive above is removed there (INHERITED_PERMISSION); the owner's cannot
-    be removed (OWNER_PERMISSION). Returns nothing.
+    be removed (OWNER_PERMISSION). The row stays with `deleted` set. Returns nothing.
     """
     holder, row = await _held(gym, file_id, permission_id)
     if isinstance(row, Permission) and row.role == "owner":
@@ -96,10 +96,11 @@ async def delete_permission(gym: Gym, file_id: str, permission_id: str, **_: Any
         await _share(gym, holder)
     if isinstance(holder, SharedDrive):
         partner = await _partner(gym, holder.id, row)
-        await gym.delete([row, *([partner] if partner else [])])
+        for one in (row, *([partner] if partner else [])):
+            await _take_away(gym, one)
         await record_drive(gym, "perm_deleted", holder)
     else:
-        await gym.delete([row])
+        await _take_away(gym, row)
         await refresh_shared(gym, holder)
         await record_file(gym, "perm_deleted", holder, role=row.role)
 
@@ -196,16 +197,15 @@ async def _of_file(gym: Gym, file: File) -> list[Held]:
     """Permissions of a file, of the folders above from below, and of their drive."""
     above = await path(gym, file)
     order = [one.id for one in above]
-    rows = sorted(
-        await gym.all(Permission, Permission.file_id.in_(order)), key=lambda row: order.index(row.file_id or "")
-    )
+    permissions = await gym.all(Permission, holding(Permission.file_id.in_(order)))
+    rows = sorted(permissions, key=lambda row: order.index(row.file_id or ""))
     drives = dict.fromkeys(one.drive_id for one in above if one.drive_id)
     return [*rows, *[row for drive_id in drives for row in await _of_drive(gym, drive_id)]]
 
 
 async def _of_drive(gym: Gym, drive_id: str) -> list[Held]:
     """Permissions of a shared drive, and memberships without one."""
-    permissions = await gym.all(Permission, Permission.drive_id == drive_id)
+    permissions = await gym.all(Permission, holding(Permission.drive_id == drive_id))
     known = {(row.user_id, row.group_id, row.domain) for row in permissions}
     members = await gym.all(DriveMembership, DriveMembership.drive_id == drive_id)
     return [*permissions, *(one for one in members if (one.user_id, one.group_id, one.domain) not in known)]
@@ -227,6 +227,13 @@ async def _held(gym: Gym, file_id: str, permission_id: str, *, admin: bool = Fal
         message = f"the permission holds from {source}; change it there"
         raise ToolError("INHERITED_PERMISSION", message, "permissionId")
     return drive or await gym.fetch(File, file_id), row
+
+
+async def _take_away(gym: Gym, row: Held) -> None:
+    if isinstance(row, Permission):
+        await gym.update(row, {"deleted": True})
+    else:
+        await gym.delete([row])
 
 
 async def _partner(gym: Gym, drive_id: str, row: Held) -> Held | None:

@@ -8,7 +8,7 @@ from typing import Any
 from opsgym_domains.drive.forms import loaded, present, stamp
 from opsgym_domains.drive.history import record_file
 from opsgym_domains.drive.pages import page
-from opsgym_domains.drive.reach import ROLES, missing, principal, suffices
+from opsgym_domains.drive.reach import ROLES, holding, missing, principal, suffices
 from opsgym_domains.drive.resources import Resource
 from opsgym_domains.drive.sharing import grant_on_file, grantee, share_file
 from opsgym_domains.drive.tables import AccessProposal, Permission
@@ -66,7 +66,7 @@ async def resolve_accessproposals(
     decided = {"resolved_at": stamp(gym.now()), "resolved_by_email": (await principal(gym)).email}
     if granted is not None:
         to = await grantee(gym, "user", proposal.requester_email, None)
-        before = await gym.first(Permission, Permission.file_id == file.id, Permission.deleted.is_not(True), to.same)
+        before = await gym.first(Permission, holding(Permission.file_id == file.id, to.same))
         if before is None or not suffices(before.role, granted):
             await grant_on_file(gym, file, granted, to, **({"view": view} if view else {}))
     proposal.granted = granted

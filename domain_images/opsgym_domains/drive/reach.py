@@ -68,9 +68,24 @@ async def principal_of(gym: Gym, user: User) -> Principal:
 # --- what applies to a user ------------------------------------------------------------------------------------------
 
 
+def holding(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Condition of the permissions that hold and meet others; one that was taken away stays, with `deleted` set."""
+    return and_(Permission.deleted.is_not(True), *conditions)
+
+
 def granted_to(user: Principal) -> ColumnElement[bool]:
     """Condition of the permissions that apply to a user, whatever their file."""
-    return and_(Permission.deleted.is_not(True), or_(named(user), shared_widely(user)))
+    return holding(or_(named(user), shared_widely(user)))
+
+
+def owned_by(user_id: str | int) -> Select[Any]:
+    """Ids of the files that a user owns."""
+    return select(Permission.file_id).where(holding(Permission.role == "owner", Permission.user_id == user_id))
+
+
+async def owners_of(gym: Gym, file_id: str) -> Sequence[Permission]:
+    """Permissions of the owners of a file."""
+    return await gym.all(Permission, holding(Permission.file_id == file_id, Permission.role == "owner"))
 
 
 def named(user: Principal) -> ColumnElement[bool]:

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ARRAY, JSON, ColumnElement, String, any_, literal, literal_column
 
 from opsgym_domains.drive.forms import loaded, present, stamp
+from opsgym_domains.drive.governance import domain_of
 from opsgym_domains.drive.tables import (
     Comment,
     DriveMembership,
@@ -41,7 +42,7 @@ SHARING: ColumnElement[Any] = literal_column(
                 'user', CASE WHEN permissions.role = 'owner' THEN
                     (SELECT row_to_json(users) FROM users WHERE users.id = permissions.user_id) END
             ) ORDER BY permissions._rowid), '[]')
-            FROM permissions WHERE permissions.file_id = files.id
+            FROM permissions WHERE permissions.file_id = files.id AND permissions.deleted IS NOT TRUE
         )
     )""",
     JSON,
@@ -238,11 +239,14 @@ async def permission_resources(
     users = await users_by_id(gym, {row.user_id for row in rows})
     chosen = {row.group_id for row in rows if row.group_id}
     groups = {group.id: group for group in await gym.all(Group, Group.id.in_(chosen))} if chosen else {}
-    return [_permission(row, users.get(row.user_id or ""), groups.get(row.group_id or ""), file_id) for row in rows]
+    company = domain_of((await gym.fetch(User, gym.actor.user_id)).email)
+    return [
+        _permission(row, users.get(row.user_id or ""), groups.get(row.group_id or ""), file_id, company) for row in rows
+    ]
 
 
 def _permission(
-    row: Permission | DriveMembership, user: User | None, group: Group | None, file_id: str | None
+    row: Permission | DriveMembership, user: User | None, group: Group | None, file_id: str | None, company: str
 ) -> Resource:
     own = row.file_id if isinstance(row, Permission) else None
     from_above = file_id is not None and own != file_id
@@ -265,7 +269,7 @@ def _permission(
         "displayName": user.display_name if user else group.name if group else row.domain,
         "domain": row.domain,
         "allowFileDiscovery": row.allow_file_discovery if isinstance(row, Permission) else None,
-        "deleted": bool(row.deleted) if isinstance(row, Permission) else False,
+        "deleted": user is not None and user.auth_token is None and domain_of(user.email) == company,
         "view": row.view if isinstance(row, Permission) else None,
         "expirationTime": stamp(row.expiration_time) if isinstance(row, Permission) else None,
         "permissionDetails": [present(detail)],

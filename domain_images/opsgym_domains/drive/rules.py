@@ -23,6 +23,7 @@ from opsgym_domains.drive.governance import (
 from opsgym_domains.drive.reach import (
     LEGAL,
     ROLES,
+    holding,
     path,
     principal,
     principal_of,
@@ -125,8 +126,8 @@ async def secrets_are_not_moved_outside(gym: Gym, after: File, before: File | No
         return None
     folders = [one.id for one in await path(gym, after) if one.id != after.id]
     rows: list[Permission | DriveMembership] = [
-        *await gym.all(Permission, Permission.file_id.in_(folders), Permission.deleted.is_not(True)),
-        *await gym.all(Permission, Permission.drive_id == after.drive_id, Permission.drive_id.is_not(None)),
+        *await gym.all(Permission, holding(Permission.file_id.in_(folders))),
+        *await gym.all(Permission, holding(Permission.drive_id == after.drive_id, Permission.drive_id.is_not(None))),
         *await gym.all(DriveMembership, DriveMembership.drive_id == after.drive_id),
     ]
     wide = await outsiders(gym, rows, await home(gym, after))

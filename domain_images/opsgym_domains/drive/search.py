@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSQUERY
 
 from opsgym_domains.drive.query import Condition, Joined, Node, Not, Term, parse
-from opsgym_domains.drive.reach import ROLES, Principal, below, named
+from opsgym_domains.drive.reach import ROLES, Principal, below, holding, named, owned_by
 from opsgym_domains.drive.tables import (
     OTHER_PARENTS,
     Blob,
@@ -236,27 +236,21 @@ def _mime_type(condition: Condition) -> Found:
 
 def _shared_with(user: Principal) -> Found:
     """Whether the file itself is shared with the user."""
-    permission = and_(
-        Permission.file_id == File.id, Permission.role != "owner", Permission.deleted.is_not(True), named(user)
-    )
+    permission = holding(Permission.file_id == File.id, Permission.role != "owner", named(user))
     return and_(File.drive_id.is_(None), exists().where(permission))
 
 
 def _held_by(name: str, roles: Sequence[str], user: Principal) -> Found:
-    """Whether a user or group, given by address or `me`, has one of the roles on the file or above it.
-
-    An owner is still shown as one when the account is gone, so `owners` also finds permissions of deleted accounts.
-    """
+    """Whether a user or group, given by address or `me`, has one of the roles on the file or above it."""
     email = user.email if name == "me" else name.lower()
     who = or_(
         func.lower(Permission.email_address) == email,
         Permission.user_id.in_(select(User.id).where(func.lower(User.email) == email)),
         Permission.group_id.in_(select(Group.id).where(func.lower(Group.email) == email)),
     )
-    permission = and_(who, Permission.role.in_(roles))
+    permission = holding(who, Permission.role.in_(roles))
     if roles == _HOLDERS["owners"]:
         return File.id.in_(select(Permission.file_id).where(permission, Permission.file_id.is_not(None)))
-    permission = and_(permission, Permission.deleted.is_not(True))
     direct = File.id.in_(select(Permission.file_id).where(permission, Permission.file_id.is_not(None)))
     users = select(User.id).where(func.lower(User.email) == email)
     groups = select(Group.id).where(func.lower(Group.email) == email)
@@ -268,10 +262,7 @@ def _held_by(name: str, roles: Sequence[str], user: Principal) -> Found:
 
 def _in_root(user: Principal) -> Found:
     """Whether the file is at the top level of the user's own files."""
-    owned = exists().where(
-        Permission.file_id == File.id, Permission.role == "owner", Permission.user_id == user.user_id
-    )
-    return and_(File.parent_id.is_(None), File.drive_id.is_(None), owned)
+    return and_(File.parent_id.is_(None), File.drive_id.is_(None), File.id.in_(owned_by(user.user_id)))
 
 
 def _in_folder(key: str) -> Found:
@@ -337,7 +328,7 @@ def _visible_as(name: str) -> Found:
 
 
 def _reached_by(permissions: Found) -> Found:
-    valid = and_(permissions, Permission.deleted.is_not(True))
+    valid = holding(permissions)
     files: Select[Any] = select(Permission.file_id).where(valid, Permission.file_id.is_not(None))
     drives: Select[Any] = select(Permission.drive_id).where(valid, Permission.drive_id.is_not(None))
     return File.id.in_(below(or_(File.id.in_(files), File.drive_id.in_(drives))))

@@ -1,12 +1,14 @@
 """Granting, changing and removing roles on files and shared drives.
 
-Invariant: a grantee has at most one permission of its own on a file or a drive; a file outside shared drives has one
-owner. A member of a shared drive has a row in `drive_memberships` beside the permission. `files.shared` says whether
-anyone besides the owner has a permission on the file itself.
+Invariant: a grantee has at most one permission of its own on a file or a drive, which stays as a row when it is taken
+away and holds again when it is given again; a file outside shared drives has one owner. A member of a shared drive has
+a row in `drive_memberships` beside the permission. `files.shared` says whether anyone besides the owner has a
+permission on the file itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, true
 
 from opsgym_domains.drive.forms import FOLDER
 from opsgym_domains.drive.history import record_drive, record_file
-from opsgym_domains.drive.reach import principal, reach, reach_drive, refuse_low, role_on, suffices
+from opsgym_domains.drive.reach import holding, owners_of, principal, reach, reach_drive, refuse_low, role_on, suffices
 from opsgym_domains.drive.tables import DriveMembership, File, Group, Permission, SharedDrive, User
 from opsgym_domains.kit.errors import ToolError
 from opsgym_domains.kit.gym import Gym
@@ -84,11 +86,11 @@ async def grant_on_file(gym: Gym, file: File, role: str, to: Grantee, **settings
     Raises:
         ToolError: As for `change_on_file`.
     """
-    granted = await gym.first(Permission, Permission.file_id == file.id, to.same)
-    if granted is not None:
-        return await change_on_file(gym, file, granted, role, to, deleted=False, **settings)
+    before = await _before(gym, to, Permission.file_id == file.id)
+    if before is not None and not before.deleted:
+        return await change_on_file(gym, file, before, role, to, **settings)
     _refuse_role(role, to, in_drive=file.drive_id is not None)
-    granted = await gym.insert(Permission(file_id=file.id, role=role, **to.columns, **settings))
+    granted = await _grant(gym, before, role, to, settings, file_id=file.id)
     await refresh_shared(gym, file)
     await record_file(gym, "perm_created", file, permission_type=to.type, role=role)
     return granted
@@ -120,14 +122,26 @@ async def grant_on_drive(gym: Gym, drive: SharedDrive, role: str, to: Grantee, *
     """
     if role == "owner":
         raise ToolError("INVALID_ROLE", "a shared drive has organizers and no owner", "role")
-    granted = await gym.first(Permission, Permission.drive_id == drive.id, to.same)
-    if granted is None:
-        granted = await gym.insert(Permission(drive_id=drive.id, role=role, **to.columns, **settings))
-    else:
-        await gym.update(granted, {"role": role, **settings})
+    before = await _before(gym, to, Permission.drive_id == drive.id)
+    granted = await _grant(gym, before, role, to, settings, drive_id=drive.id)
     await _set_membership(gym, drive.id, granted, role)
     await record_drive(gym, "perm_created", drive, permission_type=to.type, role=role)
     return granted
+
+
+async def _before(gym: Gym, to: Grantee, where: ColumnElement[bool]) -> Permission | None:
+    """The permission that a grantee has on a file or a drive, or else one that was taken away there."""
+    return await gym.first(Permission, holding(where, to.same)) or await gym.first(Permission, where, to.same)
+
+
+async def _grant(
+    gym: Gym, before: Permission | None, role: str, to: Grantee, settings: Mapping[str, Any], **place: str
+) -> Permission:
+    """Stores a role in the grantee's row, so that a permission which is given again keeps its id, or in a new one."""
+    if before is None:
+        return await gym.insert(Permission(role=role, **place, **to.columns, **settings))
+    ended = dict.fromkeys(("allow_file_discovery", "view", "expiration_time")) if before.deleted else {}
+    return await gym.update(before, {**ended, "role": role, "deleted": False, **settings})
 
 
 async def _set_membership(gym: Gym, drive_id: str, permission: Permission, role: str) -> None:
@@ -157,13 +171,10 @@ async def transfer(gym: Gym, file: File, to: Grantee) -> Permission:
     _refuse_role("owner", to, in_drive=file.drive_id is not None)
     if to.user is None:
         raise ToolError("INVALID_ROLE", f"{to.email} has no account here and cannot own files", "emailAddress")
-    before = await gym.all(Permission, Permission.file_id == file.id, Permission.role == "owner")
-    granted = await gym.first(Permission, Permission.file_id == file.id, to.same)
-    if granted is None:
-        granted = await gym.insert(Permission(file_id=file.id, role="owner", **to.columns))
-    else:
-        await gym.update(granted, {"role": "owner", "deleted": False})
-    for one in before:
+    owners = await owners_of(gym, file.id)
+    before = await _before(gym, to, Permission.file_id == file.id)
+    granted = await _grant(gym, before, "owner", to, {}, file_id=file.id)
+    for one in owners:
         if one.id != granted.id:
             await gym.update(one, {"role": "writer"})
     await gym.update(file, {"owned_by_me": granted.user_id == gym.actor.user_id})
@@ -188,7 +199,7 @@ def _refuse_role(role: str, to: Grantee, *, in_drive: bool) -> None:
 
 async def refresh_shared(gym: Gym, file: File) -> None:
     """Stores whether anyone besides the owner has a permission on a file."""
-    others = await gym.first(Permission, Permission.file_id == file.id, Permission.role != "owner")
+    others = await gym.first(Permission, holding(Permission.file_id == file.id, Permission.role != "owner"))
     if bool(file.shared) != (others is not None):
         await gym.update(file, {"shared": others is not None})
 

@@ -222,7 +222,7 @@ def _delete_permission(writes: Cabinet, tool: str, given: Arguments) -> None:
     if writes.world.owned(DriveMembership, "id", row):
         writes.remove(tool, DriveMembership, row)
     else:
-        writes.remove(tool, Permission, row)
+        writes.change(tool, Permission, row, {"deleted": True})
 
 
 def _resolve(writes: Cabinet, tool: str, given: Arguments) -> None:

@@ -98,11 +98,7 @@ def heirs_in_remarks(world: World) -> Iterator[Draft]:
         },
     )
     lukas = world.user("lukas.brandt")
-    event = (
-        ScenarioEvent(world, MORNING - world.now)
-        .change(lukas, auth_token=None)
-        .change(world.permission(plan, "lukas.brandt"), deleted=True)
-    )
+    event = ScenarioEvent(world, MORNING - world.now).change(lukas, auth_token=None)
     given = [hand_over(world, plan, "lukas.brandt", admin=True), hand_over(world, joints, "marta.kowal", admin=True)]
     first = each(
         [

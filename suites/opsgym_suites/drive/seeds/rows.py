@@ -195,9 +195,7 @@ def _store(
     for column, value in links(file).items():
         setattr(file, column, value)
     if owner is not None:
-        world.add(
-            stamped(_permission(file, "owner", type="user", user_id=owner.id, deleted=not owner.auth_token), made)
-        )
+        world.add(stamped(_permission(file, "owner", type="user", user_id=owner.id), made))
     if text is not None:
         _revise(world, file, author, made, text)
     return file
@@ -262,7 +260,7 @@ def share(world: World, file: File, who: str, role: str, when: str | datetime) -
     elif who.startswith("group:"):
         row.type, row.group_id = "group", world.group(who.removeprefix("group:")).id
     elif users := world.owned(User, "email", world.address(who)):
-        row.user_id, row.deleted = users[0].id, users[0].auth_token is None and "@" not in who
+        row.user_id = users[0].id
     if row.type in ("user", "group") and "@" in who:
         row.email_address = who
     return world.add(stamped(row, moment(when)))

@@ -646,7 +646,7 @@ def people_come_and_go(world: World) -> Iterator[Draft]:
     top, outline, evaluation = (world.file(f"@lucia.marin:Workshops{name}") for name in ("", "/Outline", "/Evaluation"))
     dmitri = world.user("dmitri.orlov")
     of_dmitri = world.permission(top, "dmitri.orlov")
-    event = ScenarioEvent(world, MORNING - world.now).change(dmitri, auth_token=None).change(of_dmitri, deleted=True)
+    event = ScenarioEvent(world, MORNING - world.now).change(dmitri, auth_token=None)
     yield done(
         world,
         "dmitri-left-over-night",
