@@ -42,13 +42,12 @@ async def get_user_profile(gym: Gym, user_id: str) -> dict[str, Any]:
 async def watch_user_mailbox(
     gym: Gym, user_id: str, topic_name: str, label_ids: Sequence[str] = (), label_filter_behavior: str | None = None
 ) -> dict[str, Any]:
-    """Subscribe a topic to the changes of a mailbox, in place of the present subscription.
+    """Subscribe a topic to the changes of a mailbox, beside the present subscriptions.
 
-    Labels must exist. Nothing is sent to the topic. Returns the current history id and the end of the subscription,
-    which is a week from now.
+    Labels must exist. Nothing is sent to the topic; stop_user_watch ends all subscriptions. Returns the current history
+    id and the end of the subscription, which is a week from now.
     """
     mailbox = await mailbox_of(gym, user_id)
-    await _end_subscriptions(gym, mailbox.id)
     labels = [(await label_named(gym, mailbox, label, add=True)).id for label in label_ids]
     watch = WatchSubscription(
         user_id=mailbox.id,
@@ -65,15 +64,11 @@ async def watch_user_mailbox(
 
 @tool(changes=WatchSubscription)
 async def stop_user_watch(gym: Gym, user_id: str) -> None:
-    """End the subscription to the changes of a mailbox.
+    """End all subscriptions to the changes of a mailbox.
 
     Returns nothing, also where there is no subscription.
     """
-    await _end_subscriptions(gym, (await mailbox_of(gym, user_id)).id)
-
-
-async def _end_subscriptions(gym: Gym, owner: str) -> None:
-    for watch in await gym.all(
-        WatchSubscription, WatchSubscription.user_id == owner, WatchSubscription.is_active.is_(True)
-    ):
+    owner = await mailbox_of(gym, user_id)
+    active = (WatchSubscription.user_id == owner.id, WatchSubscription.is_active.is_(True))
+    for watch in await gym.all(WatchSubscription, *active):
         await gym.update(watch, {"is_active": False})

@@ -656,14 +656,13 @@ def _delete_identity(writes: Mail, tool: str, given: Arguments) -> None:
 def _stop_watch(writes: Mail, tool: str, given: Arguments) -> None:
     for row in writes.world.all(WatchSubscription, user_id=writes.mailbox(given).id, is_active=True):
         writes.change(tool, WatchSubscription, row.id, {"is_active": False})
+    for written in writes.rows.values():
+        if written.kind is WatchSubscription and written.operation == "adds":
+            written.values["is_active"] = False
 
 
 def _watch(writes: Mail, tool: str, given: Arguments) -> None:
     owner = writes.mailbox(given)
-    _stop_watch(writes, tool, given)
-    for row in writes.rows.values():
-        if row.kind is WatchSubscription and row.operation == "adds":
-            row.values["is_active"] = False
     labels = [writes.label(owner.id, name) for name in given["labelIds"]]
     listed = "".join(rf'(?=.*"{key}")' for key in labels)
     values = {

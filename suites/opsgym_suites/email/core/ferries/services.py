@@ -45,6 +45,7 @@ def a_screen(world: World) -> Iterator[Draft]:
         labels_of(user),
         with_mailbox("get_user_profile", user),
     )
+    ended = with_mailbox("stop_user_watch", user)
     watch, everything = _watch(user, "ticket-hall", [press.id]), _watch(user, "ticket-hall", [])
     total = user.messages_total or 0
     note = f"The screen follows my mailbox, which has {total} messages."
@@ -60,18 +61,22 @@ def a_screen(world: World) -> Iterator[Draft]:
         " moment?",
         (
             "Read what Gavin wrote, find the label and the number of messages (LKP-1).",
-            "Subscribe the topic to the label alone, file the message and write to Gavin (ID-3, MSG-1, SND-2).",
+            "End what is subscribed, subscribe the topic to the label alone (ID-3).",
+            "File the message and write to Gavin (MSG-1, SND-2).",
         ),
-        (*looked, watch, done, written),
+        (*looked, ended, watch, done, written),
         f"The ticket hall's topic gets what has the label Press. I wrote Gavin that you have {total} messages.",
         [term("Press"), figure(total)],
-        tools=("stop_user_watch", "create_filter", "create_label"),
+        tools=("update_label", "create_filter", "create_label"),
         negative_trajectories={
             "subscribes to everything": NegativeTrajectory(
-                (*looked, everything, done, written), f"Press is subscribed, {total} messages."
-            )
+                (*looked, ended, everything, done, written), f"Press is subscribed, {total} messages."
+            ),
+            "leaves what was subscribed": NegativeTrajectory(
+                (*looked, watch, done, written), f"Press is subscribed, {total} messages."
+            ),
         },
-        mistakes={"ends the subscription": (with_mailbox("stop_user_watch", user),)},
+        mistakes={"ends the subscription": (ended,)},
         says={"The screen follows": [figure(total)]},
     )
 
@@ -134,7 +139,7 @@ def a_topic_is_renamed(world: World) -> Iterator[Draft]:
     mail = arrives(event, world, CLERK, "kirsten.moar", "Name of the topic", text, at("06-15 16:40"))
     first = (labels_of(user), with_mailbox("get_user_profile", user), _watch(user, "safety", [inspections.id]))
     looked = (search(user, f"from:{CLERK} subject:topic"), read(mail, event.after), labels_of(user))
-    again = _watch(user, "safety-office", [inspections.id, drills.id])
+    ended, again = with_mailbox("stop_user_watch", user), _watch(user, "safety-office", [inspections.id, drills.id])
     filed = relabel(user, [mail], remove=["INBOX"])
     yield job(
         world,
@@ -144,9 +149,9 @@ def a_topic_is_renamed(world: World) -> Iterator[Draft]:
         " Inspections and no others. There may be changes tomorrow.",
         (
             "Subscribe the topic to the label (LKP-1).",
-            "On the second day read the new name and subscribe it to both labels (LKP-1, ID-4).",
+            "On the second day read the new name, end the first subscription and subscribe both labels (LKP-1, ID-4).",
         ),
-        two_days(first, (*looked, again, filed)),
+        two_days(first, (*looked, ended, again, filed)),
         "The topic safety-office is subscribed to your labels Inspections and Drills now.",
         [r"safety-office", term("Drills")],
         event=event,
@@ -157,16 +162,19 @@ def a_topic_is_renamed(world: World) -> Iterator[Draft]:
         day_answers=("The topic safety gets the messages with the label Inspections.",),
         events=(event.happens_at(NIGHT),),
         access=Access.STRICT,
-        tools=("stop_user_watch", "create_label", "create_filter"),
-        mistakes={"ends it": (with_mailbox("stop_user_watch", user),)},
+        tools=("update_label", "create_label", "create_filter"),
+        mistakes={"ends it": (ended,)},
         negative_trajectories={
             "forgets the first label": NegativeTrajectory(
-                two_days(first, (*looked, _watch(user, "safety-office", [drills.id]), filed)),
+                two_days(first, (*looked, ended, _watch(user, "safety-office", [drills.id]), filed)),
                 "safety-office is subscribed to Drills.",
             ),
             "keeps the first name": NegativeTrajectory(
-                two_days(first, (*looked, _watch(user, "safety", [inspections.id, drills.id]), filed)),
+                two_days(first, (*looked, ended, _watch(user, "safety", [inspections.id, drills.id]), filed)),
                 "safety-office is subscribed to Drills.",
+            ),
+            "keeps the first subscription": NegativeTrajectory(
+                two_days(first, (*looked, again, filed)), "safety-office is subscribed to Inspections and Drills."
             ),
         },
     )
