@@ -95,6 +95,41 @@ def test_a_team_needs_an_owner_as_the_published_server_says(ann: GymDatabase) ->
     assert "Team template 'x'" in unknown.message
 
 
+def test_a_new_team_has_a_group_of_its_people_unless_the_call_names_one(ann: GymDatabase) -> None:
+    template = f"{GRAPH}/teamsTemplates('standard')"
+    members = [{"user_odata_bind": bind(name), "roles": [role]} for name, role in (("ben", "owner"), ("eve", "member"))]
+    fields = {"template_odata_bind": template, "members": members, "description": "New things"}
+    key = ann.call("create_team", displayName="New", **fields).data["targetResourceId"]
+    made = ann.rows(
+        "SELECT g.display_name, g.description, g.mail_enabled, json_extract(g.owners, '$[0].id') AS owner,"
+        " json_array_length(g.members) AS people FROM groups g JOIN teams t ON t.group_id = g.group_id"
+        f" WHERE t.team_id = '{key}'"
+    )
+    assert [tuple(row.values()) for row in made] == [("New", "New things", 1, "ben", 2)]
+    (listed,) = ann.call("list_groups", _filter="displayName eq 'New'").data["value"]
+    assert (listed["description"], listed["groupTypes"]) == ("New things", ["Unified"])
+    group = f"{GRAPH}/groups('{ann.value('SELECT group_id FROM groups ORDER BY rowid LIMIT 1')}')"
+    before = ann.value("SELECT COUNT(*) FROM groups")
+    assert not ann.call("create_team", displayName="Of a group", group_odata_bind=group, **fields).is_error
+    assert ann.value("SELECT COUNT(*) FROM groups") == before
+
+
+def test_a_tab_s_configuration_is_stored_as_a_json_text_in_json(ann: GymDatabase) -> None:
+    configuration = {"entityId": "runbook", "contentUrl": "https://c.test/é"}
+    added = {**EXAMPLES["add_tabs_to_channels"], "configuration": configuration}
+    tab = ann.call_with("add_tabs_to_channels", added).data
+    stored = f"SELECT configuration_json FROM teams_channel_tabs WHERE tab_id = '{tab['id']}'"
+    assert '\\"entityId\\": \\"runbook\\"' in str(ann.value(stored))
+    assert tab["configuration"] == configuration
+    place = {"teamId": added["teamId"], "channelId": added["channelId"]}
+    changed = ann.call("update_channel_tab", **place, tabId=tab["id"], configuration={"entityId": "two"}).data
+    assert changed["configuration"] == {"entityId": "two"}
+    assert ann.value(stored) == '"{\\"entityId\\": \\"two\\"}"'
+    listed = {one["id"]: one["configuration"] for one in ann.call("list_tabs_in_channel", **place).data["value"]}
+    assert listed.pop(tab["id"]) == {"entityId": "two"}
+    assert all(isinstance(other, dict | None) for other in listed.values()), "those of seeds are encoded once"
+
+
 def test_members_are_added_in_bulk_and_who_cannot_be_is_named(ann: GymDatabase) -> None:
     values = [{"user_odata_bind": bind(name)} for name in ("eve", "ann", "zoe")]
     results = ann.call("add_team_members_in_bulk", teamId="t-main", values=values).data["value"]

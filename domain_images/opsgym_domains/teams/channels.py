@@ -16,6 +16,7 @@ from opsgym_domains.teams.graph import (
     context,
     filters,
     loaded,
+    object_of,
     picked,
     reduced,
     shown_time,
@@ -73,7 +74,7 @@ def shown_tab(tab: ChannelTab) -> Shown:
     return {
         "id": tab.tab_id,
         "displayName": tab.display_name,
-        "configuration": loaded(tab.configuration_json),
+        "configuration": object_of(tab.configuration_json),
         "sortOrderIndex": tab.sort_order_index,
         "webUrl": tab.web_url,
     }

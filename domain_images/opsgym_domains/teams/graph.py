@@ -55,6 +55,17 @@ def dumped(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
+def text_of(value: Shown | None) -> str | None:
+    """An object encoded as JSON twice, as columns of tabs store it: a public query looks for the escaped quotes."""
+    return None if value is None else json.dumps(dumped(value), ensure_ascii=False)
+
+
+def object_of(text: str | None) -> Any:
+    """The object of a column that holds it encoded once, as in seeds, or twice."""
+    value = loaded(text)
+    return loaded(value) if isinstance(value, str) else value
+
+
 def stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by column, as columns store them."""
     return {name: dumped(value) for name, value in fields.items()}

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, and_, func, or_
 from opsgym_domains.kit.errors import ToolError, short
 from opsgym_domains.kit.gym import Gym
 from opsgym_domains.teams.graph import Shown, context, dumped, filters, loaded, picked, reduced, shown_time
+from opsgym_domains.teams.memberships import members_of
 from opsgym_domains.teams.odata import (
     MOST,
     Columns,
@@ -22,7 +23,7 @@ from opsgym_domains.teams.odata import (
     parse_select,
 )
 from opsgym_domains.teams.people import bound_user
-from opsgym_domains.teams.tables import Group, User
+from opsgym_domains.teams.tables import Group, Team, User
 from opsgym_domains.teams.toolbox import tool
 
 _OF_PERSON = ("id", "displayName", "userPrincipalName", "mail")
@@ -103,6 +104,28 @@ async def create_group(
     stored_fields = {name: dumped(value) for name, value in fields.items() if name in _KEPT}
     group = await gym.insert(Group(mail_nickname=mail_nickname, soft_delete=False, **stored_fields, **people))
     return {"odata_context": context("groups/$entity"), **shown_group(group)}
+
+
+async def add_group_of_team(gym: Gym, team: Team) -> None:
+    """Adds the group of a new team with its people, as a public query finds it: a Microsoft 365 group, as in Graph."""
+    members = members_of(team)
+    users = {user.user_id: user for user in await gym.all(User)}
+    people = {
+        "owners": [one for one in members if "owner" in one["roles"]],
+        "members": members,
+    }
+    group = Group(
+        group_id=team.group_id,
+        display_name=team.display_name,
+        description=team.description,
+        visibility=team.visibility,
+        group_types=dumped(["Unified"]),
+        security_enabled=False,
+        mail_enabled=True,
+        soft_delete=False,
+        **{name: dumped([_as_member(users[one["userId"]]) for one in listed]) for name, listed in people.items()},
+    )
+    await gym.insert(group)
 
 
 async def _refuse_taken_name(gym: Gym, nickname: str, but: Group | None = None) -> None:

@@ -12,11 +12,11 @@ from opsgym_domains.teams.graph import (
     Shown,
     bound,
     context,
-    dumped,
     filters,
-    loaded,
+    object_of,
     picked_in_own_order,
     reduced,
+    text_of,
 )
 from opsgym_domains.teams.memberships import new_hex
 from opsgym_domains.teams.odata import Columns, Related, parse_expand, parse_select
@@ -63,7 +63,7 @@ def _added(tab: ChannelTab | ChatTab, app: App, place: str) -> Shown:
         "id": tab.tab_id,
         "displayName": tab.display_name,
         "teamsApp_odata_bind": _app_reference(app.app_id),
-        "configuration": loaded(tab.configuration_json),
+        "configuration": object_of(tab.configuration_json),
         "teamsApp": _shown_app(app),
     }
     return {name: value for name, value in shown.items() if value is not None}
@@ -133,7 +133,7 @@ async def _new(gym: Gym, app: App, name: str, configuration: Shown | None) -> di
         "display_name": name,
         "app_id": app.app_id,
         "web_url": f"https://teams.microsoft.com/_#/apps/{app.app_id}/sections/{key}",
-        "configuration_json": dumped(configuration),
+        "configuration_json": text_of(configuration),
     }
 
 
@@ -154,13 +154,13 @@ async def update_channel_tab(gym: Gym, team_id: str, channel_id: str, tab_id: st
         raise ToolError("NO_FIELDS_TO_UPDATE", "Give displayName or configuration.")
     tab = await _tab(gym, team_id, channel_id, tab_id)
     if "configuration" in fields:
-        fields["configuration_json"] = dumped(fields.pop("configuration"))
+        fields["configuration_json"] = text_of(fields.pop("configuration"))
     await gym.update(tab, fields)
     return {
         "id": tab.tab_id,
         "displayName": tab.display_name,
         "teamsApp_odata_bind": _app_reference(tab.app_id),
-        "configuration": loaded(tab.configuration_json),
+        "configuration": object_of(tab.configuration_json),
         "sortOrderIndex": tab.sort_order_index,
         "webUrl": tab.web_url,
     }

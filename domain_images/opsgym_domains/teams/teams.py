@@ -21,6 +21,7 @@ from opsgym_domains.teams.graph import (
     skip_token,
     stored,
 )
+from opsgym_domains.teams.groups import add_group_of_team
 from opsgym_domains.teams.memberships import new_hex, new_members
 from opsgym_domains.teams.odata import Columns, parse_select
 from opsgym_domains.teams.people import tenant_of
@@ -105,8 +106,9 @@ async def create_team(
 ) -> Shown:
     """Create a team from a template, with at least one owner among its members.
 
-    Returns the finished operation, whose targetResourceId is the id of the team. The team starts without channels and
-    apps, also where the call names some: create them afterwards. Refused without a template (TEMPLATE_NOT_FOUND),
+    Returns the finished operation, whose targetResourceId is the id of the team. A group with the same people is made
+    too, unless the call names one. The team starts without channels and apps, also where the call names some: create
+    them afterwards. Refused without a template (TEMPLATE_NOT_FOUND),
     without a name for a team that no group gives one, and without an owner.
     """
     del tenant_id, first_channel_name, channels, installed_apps, class_settings  # as in the published server
@@ -131,7 +133,10 @@ async def create_team(
         soft_delete=False,
         **stored({**settings, **fields}),
     )
-    return _created(await gym.insert(team), shown_time(gym.now(), "+00:00"))
+    await gym.insert(team)
+    if group is None:
+        await add_group_of_team(gym, team)
+    return _created(team, shown_time(gym.now(), "+00:00"))
 
 
 async def _template(gym: Gym, reference: str) -> Template:

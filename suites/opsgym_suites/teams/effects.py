@@ -219,6 +219,20 @@ def _create_team(writes: Tenant, tool: str, given: Arguments) -> None:
     }
     writes.roles[writes.made] = roles
     writes.add(tool, Team, values, writes.made)
+    group = {
+        "org_id": writes.world.org,
+        "group_id": Present(),
+        "display_name": given["displayName"],
+        "description": given.get("description") or May(),
+        "visibility": given.get("visibility", "private"),
+        "group_types": dumped(["Unified"]),
+        "security_enabled": False,
+        "mail_enabled": True,
+        "members": Present(),  # as the team was made; later members join the team alone
+        "owners": Present(),
+        "soft_delete": False,
+    }
+    writes.add(tool, Group, group)
 
 
 def _camel(name: str) -> str:
@@ -463,8 +477,13 @@ def _tab_values(given: Arguments) -> dict[str, Any]:
         "web_url": Present(),
         "app_id": re.split(r"[/']", given["teamsApp_odata_bind"].rstrip("')"))[-1],
         "sort_order_index": Present(),
-        "configuration_json": Matches(re.escape(f'"contentUrl": "{address}"')) if address else May(),
+        "configuration_json": Matches(_part("contentUrl", address)) if address else May(),
     }
+
+
+def _part(name: str, value: Any) -> str:
+    """Pattern of a part of a configuration, which is stored as JSON in a JSON text."""
+    return re.escape(json.dumps(f"{json.dumps(name)}: {json.dumps(value)}")[1:-1])
 
 
 def _add_tab(writes: Tenant, tool: str, given: Arguments) -> None:
@@ -479,10 +498,7 @@ def _add_chat_tab(writes: Tenant, tool: str, given: Arguments) -> None:
 def _update_tab(writes: Tenant, tool: str, given: Arguments) -> None:
     values: dict[str, Any] = {"display_name": given["displayName"]} if "displayName" in given else {}
     if "configuration" in given:
-        inside = "".join(
-            rf"(?=.*{re.escape(json.dumps(name))}: {re.escape(json.dumps(value))})"
-            for name, value in given["configuration"].items()
-        )
+        inside = "".join(rf"(?=.*{_part(name, value)})" for name, value in given["configuration"].items())
         values["configuration_json"] = Matches(f"^{inside}")
     writes.change(tool, ChannelTab, given["tabId"], values)
 
