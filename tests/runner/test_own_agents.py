@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ from opsgym_api.records.outcomes import Outcome
 from opsgym_runner.bridge.server import Bridge
 from opsgym_runner.bridge.supervisor import GRACE_S
 from opsgym_runner.job import ResolvedModel
+from opsgym_runner.models.forward import AgentRequest, AnswerSink
 from opsgym_runner.orchestrators.base import Session
 from opsgym_runner.runner import Runner
 
@@ -315,3 +317,28 @@ async def test_a_program_that_is_faster_than_the_bridge_is_not_refused() -> None
         address = urlsplit(bridge.url)
         # Without a turn of the event loop in between, so that the server has not started yet.
         socket.create_connection((address.hostname, address.port), timeout=10).close()
+
+
+async def test_an_agent_that_hangs_up_in_mid_answer_leaves_nothing_running() -> None:
+    released = asyncio.Event()
+
+    async def forward(_request: AgentRequest, sink: AnswerSink) -> None:
+        sink.begin(200, {"content-type": "text/event-stream"})
+        await released.wait()
+
+    bridge = Bridge(cast("Session", SimpleNamespace(definitions_by_gym={}, forward=forward)))
+    async with bridge.running():
+        address = urlsplit(bridge.url)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        head = f"POST /v1/responses HTTP/1.1\r\nHost: b\r\nx-api-key: {bridge.key}\r\nContent-Length: 2\r\n\r\n{{}}"
+        writer.write(head.encode())
+        await reader.readline()
+        before = asyncio.all_tasks()
+        writer.close()
+        answering = {task for task in before if "run_asgi" in repr(task.get_coro())}
+        await asyncio.wait(answering, timeout=30)
+        waiting = [task for task in asyncio.all_tasks() if "Queue.get" in repr(task.get_coro())]
+        released.set()
+
+    assert answering
+    assert waiting == []

@@ -218,15 +218,14 @@ class _Answer:
 
     async def content(self, task: asyncio.Task[None]) -> AsyncIterator[bytes]:
         """The body as it arrives, to the end of the task that writes it."""
-        while True:
-            if self._parts.empty() and task.done():
-                return
+        while not (self._parts.empty() and task.done()):
             part = asyncio.ensure_future(self._parts.get())
-            await asyncio.wait({part, task}, return_when=asyncio.FIRST_COMPLETED)
-            if part.done():
-                yield part.result()
-            else:
-                part.cancel()
+            try:
+                await asyncio.wait({part, task}, return_when=asyncio.FIRST_COMPLETED)
+                if part.done():
+                    yield part.result()
+            finally:
+                part.cancel()  # also if the agent goes away meanwhile
 
 
 async def _body(request: Request, largest: int) -> bytes:
