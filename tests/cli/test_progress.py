@@ -77,6 +77,17 @@ def test_each_trial_that_ends_is_one_line(run: Run) -> None:
     ]
 
 
+def test_trials_that_end_at_once_are_counted_one_after_the_other(run: Run) -> None:
+    display = LineDisplay(run.progress, run.out)
+    records = [make_attempt(planned, 0, Outcome.PASSED) for planned in run.trials]
+    for planned, record in zip(run.trials, records, strict=True):
+        display.started(planned)
+        run.ledger.record(record)
+    for planned, record in zip(run.trials, records, strict=True):
+        display.settled(planned, record)
+    assert [line[:5] for line in run.out.getvalue().splitlines()] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
+
+
 def test_the_table_counts_each_cell_with_unscored_trials_by_reason(run: Run) -> None:
     display = LineDisplay(run.progress, io.StringIO())
     first, second, third, fourth = run.trials

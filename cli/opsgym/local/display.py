@@ -83,6 +83,8 @@ class LineDisplay:
         self._progress = progress
         self._out = out
         self._delays: Delays = dict
+        self._shown = progress.done
+        """Trials that ended earlier or have a line: several may have ended when one of them is shown."""
 
     def open(self) -> None:
         """Does nothing."""
@@ -115,8 +117,9 @@ class LineDisplay:
     def settled(self, planned: PlannedTrial, record: AttemptRecord) -> None:
         """Writes how a trial ended."""
         self._progress.settled(planned)
+        self._shown += 1
         total = self._progress.total
-        self.note(f"[{self._progress.done:>{len(str(total))}}/{total}] {trial_line(planned, record)}")
+        self.note(f"[{self._shown:>{len(str(total))}}/{total}] {trial_line(planned, record)}")
 
 
 class TableDisplay:
