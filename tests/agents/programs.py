@@ -41,14 +41,14 @@ def installed(python: Sequence[str] = (), npm: Sequence[str] = ()) -> str:
         python: Requirements from the Python package index.
         npm: Packages from npm's registry, with their versions.
     """
-    wanted = [*python, *([NODE] if npm else [])]
-    digest = hashlib.sha256("\n".join([*wanted, *npm, sys.version]).encode()).hexdigest()[:12]
+    requirements = [*python, *([NODE] if npm else [])]
+    digest = hashlib.sha256("\n".join([*requirements, *npm, sys.version]).encode()).hexdigest()[:12]
     folder = CACHE / "agents" / digest
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f"{digest}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "ready").exists():
-            _install(folder, wanted, npm)
+            _install(folder, requirements, npm)
     return os.pathsep.join(map(str, (folder / "node_modules" / ".bin", folder / "bin")))
 
 
