@@ -67,12 +67,15 @@ def test_the_list_has_every_run_with_its_numbers(console: httpx.Client, store: L
     run.start("b")
     put_attempt(store, run.run, "b", Outcome.INFRA_ERROR, reason="gym_lost", cell=run.plan[1].cell, timings=at())
     young, old = counted(console)
-    score = summarise(load_rows(store, "old.1")).total
+    summary = summarise(load_rows(store, "old.1"))
+    score = summary.total
+    rates = {one.model: one.score.success_rate for one in summary.agents}
     assert score.success.interval is not None
     assert old["numbers"] == {
         "total": 6, "ended": 6, "scored": 6, "passed": 4, "rate": score.success_rate, "low": score.success.interval.low,
         "high": score.success.interval.high, "worst": score.worst_rate, "best": score.best_rate,
         "attempts_per_scored": 1.0, "cost_usd": score.cost_usd, "running": 0,
+        "agents": [{"name": name, "rate": rates[name]} for name in sorted(rates, key=lambda name: -(rates[name] or 0))],
     }  # fmt: skip
     assert (old["state"], old["models"], old["profiles"], old["suite"], old["namespace"]) == (
         "finished",

@@ -126,4 +126,4 @@ def test_a_record_that_cannot_be_read_counts_as_not_scored(store: CountingStore)
     run = Running.begin(store, "demo.1", "a")
     key = RunKeys(run.run).trial(run.plan[0].cell, "a", 0).record
     store.put(key, b"{")
-    assert _read(store, run.run).score.not_scored["config_error/unreadable_record"] == 1
+    assert _read(store, run.run).summary.total.not_scored["config_error/unreadable_record"] == 1

@@ -108,6 +108,35 @@ def test_a_run_leads_to_its_page_and_to_the_comparison_with_the_one_before(brows
         expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
 
 
+def test_two_runs_are_picked_and_the_newer_is_compared_with_the_older(browser: Browser, url: str) -> None:
+    with visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(url)
+        counted(page)
+        boxes = page.get_by_role("checkbox")
+        names = [box.get_attribute("aria-label") or "" for box in boxes.all()]
+        boxes.nth(3).check()
+        expect(page.locator("#picked")).to_have_text("Pick another run to compare with.")
+        boxes.nth(1).check()
+        newer, older = (names[at].removeprefix("Pick ") for at in (1, 3))
+        expect(page.locator("#picked a")).to_have_text(f"Compare {newer} with {older}")
+        boxes.nth(0).check()  # takes the place of the one that was picked first
+        newer, older = (names[at].removeprefix("Pick ") for at in (0, 1))
+        expect(page.locator("#picked a")).to_have_text(f"Compare {newer} with {older}")
+        assert "?baseline=" in (page.locator("#picked a").get_attribute("href") or "")
+
+
+def test_models_of_one_run_have_a_rate_each(browser: Browser, store: LocalStore) -> None:
+    run = Running.begin(store, "demo.1", "a", "b", models=["gpt", "sonnet"])
+    for place, outcome in enumerate([Outcome.PASSED, Outcome.PASSED, Outcome.FAILED, Outcome.PASSED]):
+        run.end("ab"[place % 2], place // 2, outcome)
+    with showing(store.root) as url, visiting(browser, url) as visitor:
+        visitor.page.goto(url)
+        counted(visitor.page)
+        expect(visitor.page.locator("tbody .agent")).to_have_text(["100.0% gpt", "50.0% sonnet"])
+        expect(visitor.page.locator("tbody tr")).not_to_contain_text("75.0%")
+
+
 def test_what_a_run_is_called_is_never_markup(browser: Browser, store: LocalStore) -> None:
     hostile = '"><img src=x onerror="alert(1)"><script>alert(2)</script>\u202e'
     run = Running.begin(store, "demo.1", "a", models=["gpt"])

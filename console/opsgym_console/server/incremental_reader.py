@@ -30,8 +30,8 @@ class IncrementalReader:
         """Verdict of its gate at the last read; None if there is none yet."""
         self.rows = RunRows(record, [])
         """Trials and attempts, open attempts included."""
-        self.score = summarise(self.rows).total
-        """Score of all rows."""
+        self.summary = summarise(self.rows)
+        """Scores of all rows."""
         self.version = 0
         """Increases with every change; 0 before the first read."""
         self._known = RowCollection()
@@ -58,7 +58,7 @@ class IncrementalReader:
         rows = list(both.rows())
         if self.version == 0 or rows != self.rows.cells or gate != self.gate or self.record != self.rows.run:
             self.gate, self.rows = gate, RunRows(self.record, rows)
-            self.score = summarise(self.rows).total
+            self.summary = summarise(self.rows)
             self.version += 1
         return True
 

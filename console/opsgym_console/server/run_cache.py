@@ -32,7 +32,7 @@ from opsgym_console.server.run_status import RunStatus, run_status
 from opsgym_console.server.sources import Source
 from opsgym_core.common.clock import utc_text
 from opsgym_core.results.rows import RunRows
-from opsgym_core.results.score import Score
+from opsgym_core.results.score import Summary
 from opsgym_core.store.base import StoreError
 from opsgym_core.store.objects import read_object
 
@@ -108,7 +108,7 @@ class RunSnapshot:
     """A run at the time of a request."""
 
     record: RunRecord
-    score: Score
+    summary: Summary
     gate: GateRecord | None
     status: RunStatus
 
@@ -152,7 +152,7 @@ class RunCache:
         cached = await self._fresh(run, max_age)
         reader = cached.reader
         status = self._status(reader, await self._evalrun(run))
-        return RunSnapshot(reader.record, reader.score, reader.gate, status)
+        return RunSnapshot(reader.record, reader.summary, reader.gate, status)
 
     async def page(self, run: str, baseline: str | None = None, max_age: float = 2.0) -> Page:
         """Data of a run's page; made anew only if it changes.
@@ -249,7 +249,7 @@ class RunCache:
 
     def _status(self, reader: IncrementalReader, evalrun: ClusterRun | None) -> RunStatus:
         in_cluster = self.evalruns is not None
-        return run_status(reader.rows, reader.score, reader.gate, evalrun, self._now(), in_cluster=in_cluster)
+        return run_status(reader.rows, reader.summary.total, reader.gate, evalrun, self._now(), in_cluster=in_cluster)
 
     async def _context(self, cached: CachedRun, baseline: str | None) -> PageContext:
         gate = cached.reader.gate
@@ -280,7 +280,7 @@ class RunCache:
 def _is_final(reader: IncrementalReader) -> bool:
     """Whether nothing about the run can change."""
     judged = reader.gate is not None or not reader.record.spec.get("gate")
-    return judged and reader.score.scored == reader.score.total
+    return judged and reader.summary.total.scored == reader.summary.total.total
 
 
 def _evict(cache: OrderedDict[Any, Any], size: int) -> None:

@@ -26,7 +26,7 @@ from opsgym_console.server.evalruns import ClusterRun
 from opsgym_console.server.run_cache import RUN_ID, NoSuchRun, RunCache, RunSnapshot
 from opsgym_console.server.run_status import State, cluster_state
 from opsgym_console.server.sources import Source
-from opsgym_core.results.score import PENDING
+from opsgym_core.results.score import PENDING, AgentScore
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.objects import READERS, read_object
 
@@ -42,6 +42,13 @@ WAIT_SECONDS = 0.5
 """Pause between checks for runs to read."""
 
 log = structlog.get_logger()
+
+
+class AgentRate(Stored):
+    """Success of a model, named with agent and mode where these differ."""
+
+    name: str
+    rate: float | None
 
 
 class Numbers(Stored):
@@ -69,6 +76,8 @@ class Numbers(Stored):
     """None if a part of it is unknown."""
     running: int
     """Attempts in progress."""
+    agents: list[AgentRate]
+    """From the best to the worst."""
 
 
 class RunRow(Stored):
@@ -274,7 +283,7 @@ def _namespace(record: RunRecord) -> str:
 
 
 def _numbers(snapshot: RunSnapshot) -> Numbers:
-    score = snapshot.score
+    score = snapshot.summary.total
     interval = score.success.interval
     return Numbers(
         total=score.total,
@@ -289,7 +298,18 @@ def _numbers(snapshot: RunSnapshot) -> Numbers:
         attempts_per_scored=score.attempts_per_scored,
         cost_usd=score.cost_usd,
         running=snapshot.status.running,
+        agents=_ranked(snapshot.summary.agents),
     )
+
+
+def _ranked(agents: Sequence[AgentScore]) -> list[AgentRate]:
+    """Agents from the best to the worst, by the rate if every trial without a score failed."""
+    parts = ("model", "agent", "mode")
+    named = [part for part in parts if part == "model" or len({getattr(one, part) for one in agents}) > 1]
+    ranked = sorted(agents, key=lambda one: -(one.score.worst_rate or 0))
+    return [
+        AgentRate(name=" / ".join(getattr(one, part) for part in named), rate=one.score.success_rate) for one in ranked
+    ]
 
 
 def _waiting_row(evalrun: ClusterRun) -> RunRow:

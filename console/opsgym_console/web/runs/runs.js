@@ -14,7 +14,7 @@ const STATES = {
   finished: ["Finished", "over"],
 };
 const VERDICTS = { "GO": "good", "NO-GO": "bad", "INCONCLUSIVE": "other" };
-const HEADS = ["Run", "State", ["Progress", "ended"], "Success, 95 % interval", ["Cost", "n"], "Gate", "Models", "Compare with"];
+const HEADS = ["Pick", "Run", "State", ["Progress", "ended"], "Success, 95 % interval", ["Cost", "n"], "Gate", "Models", "Compare with"];
 
 let listing = null;
 let etag = null;
@@ -51,6 +51,7 @@ function show() {
   byId("where").textContent = `${listing.stores.join(", ")}. Read-only.`;
   byId("counted").textContent = runs.length === listing.runs.length
     ? plural(runs.length, "run") : `${count(runs.length)} of ${plural(listing.runs.length, "run")}`;
+  replaceContent(byId("picked"), pickedLink());
   replaceContent(byId("list"), runs.length ? table(runs) : nothing());
   byId("main").setAttribute("aria-busy", "false");
 }
@@ -72,7 +73,7 @@ function table(runs) {
   const head = heads.map(([text, name]) => h("th", { scope: "col", role: "columnheader", class: name }, text));
   const rows = runs.map((run) => h("tr", { role: "row", "data-key": run.run }, cells(run, older(run)).map((cell, i) => {
     const [text, name] = heads[i];
-    return i === 0 ? h("th", { scope: "row", role: "rowheader" }, cell)
+    return i === 1 ? h("th", { scope: "row", role: "rowheader" }, cell)
       : h("td", { role: "cell", class: [name, cell.name].filter(Boolean).join(" "), "data-head": text }, cell.content);
   })));
   const body = h("tbody", { role: "rowgroup" }, rows);
@@ -91,6 +92,7 @@ function cells(run, before) {
   const page = `runs/${encodeURIComponent(run.run)}/`;
   const numbers = run.numbers;
   return [
+    { name: "pick", content: run.stored && pick(run) },
     [
       h("a", { class: "name", href: page }, run.name),
       h("span", { class: "below" }, [run.namespace, run.schedule && `schedule ${run.schedule}`, run.suite].filter(Boolean).join(" · ")),
@@ -107,6 +109,27 @@ function cells(run, before) {
     },
     { content: before && run.stored ? comparison(run, before, page) : NOTHING },
   ];
+}
+
+/** Runs that are picked, in the order in which they were. */
+let picked = [];
+
+/** A box that picks a run; a third one takes the place of the first. */
+function pick(run) {
+  const box = h("input", { type: "checkbox", "aria-label": `Pick ${run.name} of ${moment(run.created_at)}`, checked: picked.includes(run.run) });
+  box.addEventListener("change", () => {
+    picked = box.checked ? [...picked, run.run].slice(-2) : picked.filter((one) => one !== run.run);
+    show();
+  });
+  return box;
+}
+
+/** The link that compares the two picked runs: the newer one against the older. */
+function pickedLink() {
+  const [newer, before] = listing.runs.filter(({ run }) => picked.includes(run));
+  if (!before) return picked.length ? "Pick another run to compare with." : "";
+  return h("a", { href: `runs/${encodeURIComponent(newer.run)}/?baseline=${encodeURIComponent(before.run)}` },
+    `Compare ${newer.name} of ${moment(newer.created_at)} with ${before.name} of ${moment(before.created_at)}`);
 }
 
 function state(run) {
@@ -127,8 +150,20 @@ function progress(numbers) {
 
 function success(numbers) {
   if (!numbers || numbers.rate == null) return NOTHING;
+  if (numbers.agents.length > 1) return perAgent(numbers);
   const range = numbers.low == null ? "" : ` ${interval({ low: numbers.low, high: numbers.high })}`;
   return [h("strong", {}, percent(numbers.rate)), h("span", { class: "quiet" }, range), meter(numbers.rate, "", numbers),
+    numbers.scored < numbers.total && h("span", { class: "below" }, unscored(numbers))];
+}
+
+/** Most agents of a run whose success is listed. */
+const LISTED = 4;
+
+/** Success of each agent: one number over several of them would be of none. */
+function perAgent(numbers) {
+  const rest = numbers.agents.length - LISTED;
+  return [numbers.agents.slice(0, LISTED).map(({ name, rate }) => h("span", { class: "agent" }, h("strong", {}, percent(rate)), ` ${name}`)),
+    rest > 0 && h("span", { class: "below" }, `and ${count(rest)} more`),
     numbers.scored < numbers.total && h("span", { class: "below" }, unscored(numbers))];
 }
 
