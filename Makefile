@@ -14,7 +14,7 @@ STORE := results
 PYTEST_ARGS :=
 IMAGES := operator runner domains console
 
-.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants images clean
+.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants pictures images clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -95,6 +95,9 @@ flaky: .venv/.dev .tools/chromium ## Runs tests that were or may be flaky 100 ti
 
 mutants: .venv/.dev ## Puts 200 faults into lines that judge, count and pay; tests must notice nine of ten (hours)
 	@$(RUN) python -m tools.mutants
+
+pictures: .venv/.dev .tools/chromium ## Takes the pictures of report, console and explore from runs of today
+	@$(RUN) python -m tools.pictures
 
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 -m tools.image.build .images
