@@ -25,6 +25,7 @@ from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.store.base import StoreError
 from opsgym_core.store.s3 import S3Access, S3Store
 
+pytestmark = pytest.mark.timeout(1800)  # its server is built the first time
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
 OWN, OTHER = RunKeys("team.nightly.1"), RunKeys("team-b.nightly.1")
 TRIAL = OWN.trial(Cell(model="m", agent="react", mode="oracle", domain="itsm"), "t", 0)
