@@ -204,7 +204,7 @@ class World:
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.chdir(self.folder)
             if self.gyms:
-                for module in ("opsgym.local.run", "opsgym.commands.rescore"):
+                for module in ("opsgym.local.run", "opsgym.commands.rescore", "opsgym.commands.verify"):
                     patch.setattr(f"{module}.GymServers", partial(StandingGyms, self.gyms))
             for name, value in environment.items():
                 patch.setenv(name, value)

@@ -42,6 +42,7 @@ SECTIONS = {
         "leaderboard",
         "gate",
         "rescore",
+        "verify",
         "export",
         "compact",
     ),

@@ -280,6 +280,25 @@ def rescore(run: str, tasks: str | None, edition: str | None, locator: RunLocato
     return command(run, tasks, edition, locator)
 
 
+@cli.command()
+@click.argument("run")
+@locates_run
+def verify(run: str, locator: RunLocator) -> int:
+    """Check RUN against itself: rows, seeds, prices, transcripts, verdicts.
+
+    Compares the stored objects with each other, plays the recorded tool calls again on fresh databases, and judges what
+    comes of them; no model is asked. Prints each contradiction. Exit code 0 if there is none and every scored trial
+    could be verified. RUN is named as for `opsgym results`.
+
+    \b
+      opsgym verify nightly
+      opsgym verify nightly --store s3://evals/published
+    """
+    from opsgym.commands.verify import verify as command
+
+    return command(run, locator)
+
+
 class _WithDefault(click.Group):
     """A group whose command `show` may be left out: `opsgym failures RUN` is `opsgym failures show RUN`."""
 

@@ -1,0 +1,1 @@
+"""Checks a stored run against itself, without asking any model: `opsgym verify`."""
