@@ -13,7 +13,7 @@ from opsgym.formats.numbers import cell_name, dollars, percent, seconds
 from opsgym.local.output import write_line
 from opsgym.local.progress import Progress
 from opsgym_api.records.attempt import AttemptRecord, Cell
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import FailReason, Outcome
 from opsgym_core.common.foreign import one_line, visible
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_runner.models.endpoints import Delay
@@ -27,6 +27,8 @@ REFRESH_PER_SECOND = 4
 
 TICK_S = 30.0
 """Seconds between two lines about the same delay."""
+_LONGEST = 240
+"""Characters of a message that the line of a trial shows."""
 SLOW_S = 30.0
 """Age of a request from which on it is shown as one that is waited for."""
 Limits = Callable[[], Mapping[str, LimitState]]
@@ -281,7 +283,8 @@ def trial_line(planned: PlannedTrial, record: AttemptRecord) -> str:
     outcome = (record.outcome or Outcome.CANCELLED).value
     parts = [f"{outcome:<6}", cell_name(planned.cell), _task_name(planned)]
     if record.outcome is Outcome.FAILED and record.reason:
-        parts.append(record.reason)
+        of_program = record.reason in (FailReason.AGENT_ERROR, FailReason.NO_MODEL_CALLS)
+        parts.append(f"{record.reason}: {_both_ends(one_line(record.message))}" if of_program else record.reason)
     if record.outcome is not None and record.outcome.scored:
         parts += [f"{record.steps} {'step' if record.steps == 1 else 'steps'}", seconds(record.timings.total_s)]
     else:
@@ -289,6 +292,11 @@ def trial_line(planned: PlannedTrial, record: AttemptRecord) -> str:
     if record.cost_usd:
         parts.append(dollars(record.cost_usd))
     return "  ".join(parts)
+
+
+def _both_ends(text: str) -> str:
+    """What happened, and the last words of the program: a traceback between them is in the transcript."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 3]} … {text[-_LONGEST * 2 // 3 :]}"
 
 
 def _retry_line(planned: PlannedTrial, record: AttemptRecord, delay: float) -> str:
