@@ -25,13 +25,14 @@ from devcluster.places import FAMILIES, NODE_IPS, ROOT, S3_REGION
 from devcluster.processes import until
 from pydantic import SecretStr
 from tests.cluster import previous
-from tests.cluster.conftest import S3
+from tests.cluster.conftest import S3, remove_namespace
 from tests.cluster.kinds import NEW_FIELD, newer_kinds
 from tests.cluster.operator.held_model import SECRET as HELD_SECRET
 from tests.cluster.operator.held_model import HeldModel, held_model
 from tests.cluster.workloads import pod, pod_addresses, shell, url_host
 from tests.helm.charts import CRDS, OPSGYM, rendered
 from tests.helm.test_chart import SETTINGS
+from tests.tutorials.pages import PAGES, follow
 
 from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_core.results.load import find_run, load_run
@@ -61,10 +62,14 @@ def images(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
         if not archive.exists():
             pytest.fail(f"{archive} is missing; `make images` builds it")
         cluster.import_image(archive)
-    archive = tmp_path_factory.mktemp("image") / "s3.tar"
+    cluster.import_image(server_image(tmp_path_factory.mktemp("image") / "s3.tar", TRIAL_IMAGE))
+
+
+def server_image(archive: Path, name: str) -> Path:
+    """An archive with an image of the trial store's server."""
     server = "/usr/local/bin/versitygw"
-    write_image(archive, TRIAL_IMAGE, {server: program("versitygw")}, entrypoint=[server])
-    cluster.import_image(archive)
+    write_image(archive, name, {server: program("versitygw")}, entrypoint=[server])
+    return archive
 
 
 @pytest.fixture
@@ -552,3 +557,23 @@ def test_a_missing_key_is_named_and_once_there_the_run_goes_on(
     kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
     # The kubelet looks at optional Secrets of a running pod about once a minute.
     kube.wait("EvalRun", "waits", tenant.namespace, has_condition("Succeeded"), seconds=240)
+
+
+def test_the_tutorial_of_a_first_nightly_run_happens_as_it_says(
+    cluster: Cluster, kube: Kube, images: None, kinds: None, tmp_path: Path
+) -> None:
+    for chart in (CRDS, OPSGYM):
+        (tmp_path / "helm").mkdir(exist_ok=True)
+        (tmp_path / "helm" / chart.name).symlink_to(chart)
+    store = yaml.safe_load((OPSGYM / "values.yaml").read_text())["trialStore"]["image"]
+    cluster.import_image(server_image(tmp_path / "s3.tar", store))
+    programs = {str(program(name).parent) for name in ("kubectl", "helm")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), *programs, os.environ["PATH"]])
+    try:
+        follow(
+            PAGES / "nightly.md",
+            tmp_path,
+            {**os.environ, "PATH": path, "KUBECONFIG": str(cluster.kubeconfig), "HOME": str(tmp_path)},
+        )
+    finally:
+        remove_namespace(kube, "evals")
