@@ -14,7 +14,7 @@ STORE := results
 PYTEST_ARGS :=
 IMAGES := operator runner domains console
 
-.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants pictures images clean
+.PHONY: help run test test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants pictures images release clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -102,8 +102,11 @@ pictures: .venv/.dev .tools/chromium ## Takes the pictures of report, console an
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 -m tools.image.build .images
 
+release: .venv/.dev images ## Builds wheels, images, charts, SBOM and checksums of a tagged commit into dist/VERSION
+	@$(RUN) python -m tools.release $(or $(VERSION),$(error name the version: make release VERSION=0.1.0))
+
 clean: ## Removes what make installed and wrote
-	rm -rf .tools .venv .images results report
+	rm -rf .tools .venv .images dist results report
 
 MANIFESTS := uv.lock pyproject.toml $(wildcard */pyproject.toml)
 
