@@ -151,6 +151,8 @@ class EpisodeSession:
         """Those in progress."""
         self._refused = 0
         """Those that the provider refused."""
+        self._refusals: set[str] = set()
+        """What the transcript says of requests that were refused here."""
         self._pending_failure: ModelFailure | None = None
         self._unread: list[Notice] = []
         """Notices for an agent with a command, which reads them when it answers."""
@@ -275,6 +277,14 @@ class EpisodeSession:
                     )
                 return "\n\n".join(notice.text for notice in unread)
             return await self.end_day(answer)
+
+    def refuse(self, problem: str) -> None:
+        """Counts a request of an agent with a command that must not reach its model; see `orchestrators.Session`."""
+        self.requests += 1
+        self._context.journal.refused_requests += 1
+        if problem not in self._refusals:
+            self._refusals.add(problem)
+            self.note(f"opsgym refused a request of the agent to its model: {problem}")
 
     async def forward(self, request: AgentRequest, sink: AnswerSink) -> None:
         """Sends a request of an agent with a command to its model. Scenario events that are due happen before.

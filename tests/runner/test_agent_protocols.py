@@ -227,7 +227,7 @@ def test_bodies_go_on_and_come_back_unchanged_but_for_the_model(
     store: MemoryStore, gym_url: str, wire: str, model: str, base: str, body: dict[str, Any], answer: dict[str, Any],
     path: str,
 ) -> None:  # fmt: skip
-    rest = json.dumps({**body, "own": [1.50, 1e400, "\ud83d\ude00"]}, ensure_ascii=True)[1:].replace(
+    rest = json.dumps({**body, "metadata": [1.50, 1e400, "\ud83d\ude00"]}, ensure_ascii=True)[1:].replace(
         "Infinity", "1e400"
     )
     written = '{ "model" :\n "mine",\t' + rest
@@ -248,15 +248,16 @@ def test_bodies_go_on_and_come_back_unchanged_but_for_the_model(
 @pytest.mark.parametrize(
     ("wire", "model", "base", "stream", "part"),
     [
-        ("/v1/chat/completions", "openai/stub-1", "/v1", CHAT_STREAM, '"stream_options": {"include_usage": true}'),
+        ("/v1/chat/completions", "openai/stub-1", "/v1", CHAT_STREAM,
+         '"messages": [], "stream_options": {"include_usage": true}'),
         ("/v1/responses", "openai/stub-1", "/v1", RESPONSE_STREAM, '"input": "Hi"'),
-        ("/v1/messages", "anthropic/stub-1", "", MESSAGE_STREAM, '"stream": true'),
+        ("/v1/messages", "anthropic/stub-1", "", MESSAGE_STREAM, '"messages": []'),
     ],
-)
+)  # fmt: skip
 def test_streams_come_back_unchanged_and_their_usage_is_priced(
     store: MemoryStore, gym_url: str, wire: str, model: str, base: str, stream: bytes, part: str
 ) -> None:
-    body = '{"model": "x", "input": "Hi", "messages": [], "stream": true, "stream_options": {"include_usage": true}}'
+    body = f'{{"model": "x", "stream": true, {part}}}'
     code = f"{RAW}\nopen('answer.txt', 'w').write(send({wire!r}, {body!r})[1])"
 
     with endpoint(stream, model=model, path=base) as (stub, resolved):
@@ -328,7 +329,13 @@ def test_a_stream_that_breaks_off_is_of_unknown_cost_and_not_repeated(store: Mem
 
 
 @pytest.mark.parametrize(
-    ("body", "status"), [("nonsense", 400), ("[]", 400), pytest.param("[" * 3_000, 400, id="nested")]
+    ("body", "status"),
+    [
+        ("nonsense", 400),
+        ("[]", 400),
+        pytest.param("[" * 3_000, 400, id="nested"),
+        ('{"messages": [], "tools": [], "tools": [{"type": "web_search"}]}', 400),
+    ],
 )
 def test_a_request_that_is_no_json_is_refused_and_reaches_no_model(
     store: MemoryStore, gym_url: str, body: str, status: int
@@ -352,6 +359,38 @@ def test_a_protocol_that_the_provider_does_not_speak_is_refused_with_the_one_tha
 
     assert "the provider of model m is asked at /v1/messages" in record.message
     assert stub.bodies == []
+
+
+# What a provider may not do
+
+
+SEARCH = (
+    OPENAI
+    + """
+try:
+    client.responses.create(model="gpt", input="Hi", tools=[{"type": "web_search"}])
+except openai.BadRequestError as error:
+    print(error.body["message"])
+reply = client.responses.create(model="gpt", input="Hi", tools=[{"type": "function", "name": "f", "parameters": {}}])
+print(reply.output_text, flush=True)
+"""
+)
+
+
+def test_a_request_for_the_providers_own_tools_is_refused_in_words_and_counted(
+    store: MemoryStore, gym_url: str
+) -> None:
+    with endpoint((200, RESPONSE)) as (stub, model):
+        record = play(store, gym_url, SEARCH, model)
+
+    assert [json.loads(body)["tools"][0]["type"] for body in stub.bodies] == ["function"]
+    assert (record.refused_requests, record.steps) == (1, 1)
+    trial = store.trial()
+    assert trial is not None
+    assert trial.refused_requests == 1
+    notes = [event.content for event in store.transcript().events if event.kind == "note"]
+    assert "opsgym refused a request of the agent to its model: tools[0] of type web_search" in notes
+    assert any("/mcp/notes; mcp.json has the key\nBye." in note for note in notes), notes
 
 
 # Tools

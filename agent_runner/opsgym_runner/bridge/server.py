@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from opsgym_api.records.outcomes import FailReason
 from opsgym_core.common.foreign import read_json
+from opsgym_runner.bridge.closed_lists import unlisted
 from opsgym_runner.bridge.tools import gym_app
 from opsgym_runner.errors import AgentFailed
 from opsgym_runner.models.client import ToolRequest
@@ -157,6 +158,9 @@ class Bridge:
                 read = AgentRequest.read(wire, content, dict(request.headers), request.url.query)
             except ValueError as error:
                 return _error(400, f"the body must be a JSON object: {error}")
+            if problem := unlisted(wire, read.body):
+                self._session.refuse(problem)
+                return self._refused(problem)
             answer = _Answer()
             task = self._work(self._session.forward(read, answer))
             waited: set[asyncio.Future[Any]] = {task, answer.begun}
@@ -168,6 +172,15 @@ class Bridge:
             return _error(400 if isinstance(failure, RefusedRequestError) else 403, _why(failure))
 
         return forward
+
+    def _refused(self, problem: str) -> Response:
+        tools = ", ".join(f"{self.url}/mcp/{gym}" for gym in self._session.definitions_by_gym)
+        return _error(
+            400,
+            f"opsgym refuses {problem}: the model's provider may only answer, from what the request holds and at its"
+            f" usual price. The tools of the task are at {tools}; mcp.json has the key",
+            "invalid_request_error",
+        )
 
     async def _called(self, gym: str, name: str, arguments: Mapping[str, Any]) -> str:
         """Calls a tool of a gym server for the agent; the result as `Session.call` returns it."""
@@ -251,9 +264,10 @@ def _why(error: BaseException | None) -> str:
     return str(error) if isinstance(error, AgentFailed | RefusedRequestError) else "the episode is over"
 
 
-def _error(status: int, message: str) -> Response:
-    """An error in a shape that clients of all protocols read."""
-    return JSONResponse({"type": "error", "error": {"type": "opsgym", "message": message}}, status)
+def _error(status: int, message: str, kind: str = "opsgym") -> Response:
+    """An error in a shape that clients of all protocols read: Anthropic's, with the fields of OpenAI's."""
+    error = {"type": kind, "message": message, "param": None, "code": "opsgym"}
+    return JSONResponse({"type": "error", "error": error}, status)
 
 
 class _QuietServer(uvicorn.Server):

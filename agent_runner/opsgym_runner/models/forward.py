@@ -77,10 +77,10 @@ class AgentRequest:
         """Reads a request.
 
         Raises:
-            ValueError: The body is not a JSON object.
+            ValueError: The body is not a JSON object, or has a field twice, of which its provider may read the other.
         """
         text = content.decode()
-        body = read_json(text)
+        body = read_json(text, unique=True)
         if not isinstance(body, dict):
             raise ValueError("it is not an object")  # noqa: TRY004 of the agent's, as any other JSON
         return cls(wire, text, body, headers, query)

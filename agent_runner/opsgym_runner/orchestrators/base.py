@@ -108,6 +108,14 @@ class Session(Protocol):
         """Requests that an agent with a command has made to its model, refused ones included."""
         ...
 
+    def refuse(self, problem: str) -> None:
+        """Counts a request of an agent with a command that must not reach its model.
+
+        Args:
+            problem: What it asks of the provider.
+        """
+        ...
+
     async def forward(self, request: AgentRequest, sink: AnswerSink) -> None:
         """Sends a request of an agent with a command to its model, which is one step if it is answered.
 

@@ -34,7 +34,7 @@ EventKind = Literal["started", "step", "finished"]
 
 COUNTED = (
     "usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "steps", "tool_calls", "tool_errors",
-    "internal_errors", "model_retries", "rate_limits", "finish_reasons",
+    "internal_errors", "model_retries", "rate_limits", "refused_requests", "finish_reasons",
 )  # fmt: skip
 """Fields of an attempt that the journal adds up, under the same names."""
 
@@ -91,6 +91,8 @@ class Journal:
         """Requests to models that repeated a failed one."""
         self.rate_limits = 0
         """Requests to models that were answered with HTTP 429."""
+        self.refused_requests = 0
+        """Requests of an agent with a command that ask its model's provider to act."""
         self.finish_reasons = NO_FINISHES
         self.snapshots: dict[str, None] = {}
         """Names of the agent's model in the answers of its provider, in the order in which they came."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 MAX_DEPTH = 100
@@ -72,18 +73,34 @@ def _storable(value: Any, levels: int) -> Any:
     return [_storable(part, levels - 1) for part in value]
 
 
-def read_json(text: str | bytes, *, strict: bool = True) -> Any:
-    """The storable value of a JSON text; without `strict`, line breaks and tabs may stand in its strings.
+def read_json(text: str | bytes, *, strict: bool = True, unique: bool = False) -> Any:
+    """The storable value of a JSON text.
+
+    Args:
+        text: The text.
+        strict: Whether line breaks and tabs must be escaped in strings.
+        unique: Whether a field may stand only once in an object; otherwise its last value counts.
 
     Raises:
         TooDeepError: The text nests too deeply to be read.
         ValueError: The text is not JSON.
     """
+    pairs = _unique if unique else None
     try:
-        value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str, strict=strict)
+        value = json.loads(
+            text, parse_int=_integer, parse_float=_number, parse_constant=str, strict=strict, object_pairs_hook=pairs
+        )
     except RecursionError:
         raise TooDeepError("it nests too deeply to be read") from None
     return storable(value)
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
+        raise ValueError(f"the field {twice!r} stands twice in one object")
+    return content
 
 
 def _integer(digits: str) -> int | str:

@@ -34,7 +34,7 @@ CLEAR_FIELDS = frozenset(
         *("published_score", "feasible", "horizon", "tags", "stopped_by", "steps", "tool_calls", "tool_errors"),
         "internal_errors",
         *("usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "prices", "request_seed"),
-        *("model_retries", "rate_limits", "finish_reasons", "timings", "versions", "resources"),
+        *("model_retries", "rate_limits", "refused_requests", "finish_reasons", "timings", "versions", "resources"),
     }
 )
 """Fields of the records of attempts and scored trials that are stored as they are."""

@@ -175,6 +175,8 @@ class Attempt(Record):
     """Requests to models that were sent again."""
     rate_limits: int = 0
     """Requests that a model refused as too many (HTTP 429)."""
+    refused_requests: int = 0
+    """Requests of an agent with a command that were not sent on, since they ask the model's provider to act."""
     finish_reasons: FinishCounts = NO_FINISHES
     """The agent's and its planner's replies that did not end ordinarily."""
     timings: Timings

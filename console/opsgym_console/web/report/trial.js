@@ -205,9 +205,9 @@ function timeFigure(timings) {
 }
 
 function attemptsTable(attempts) {
-  return tableOf("Attempts", ["attempt", "outcome", "reason", ["steps", "n"], ["retries", "n"], ["too many requests", "n"], ["time", "n"], ["cost", "n"], ["message", "prose"]],
+  return tableOf("Attempts", ["attempt", "outcome", "reason", ["steps", "n"], ["retries", "n"], ["too many requests", "n"], ["refused requests", "n"], ["time", "n"], ["cost", "n"], ["message", "prose"]],
     attempts.map((one) => [String(one.attempt), verdict(one.outcome ?? "interrupted"), words(one.reason), count(one.steps), count(one.model_retries),
-      count(one.rate_limits), seconds(one.timings.total_s), dollars(one.cost_usd), one.message]));
+      count(one.rate_limits), count(one.refused_requests), seconds(one.timings.total_s), dollars(one.cost_usd), one.message]));
 }
 
 function tokens({ usage, planner_usage: planner, judge_usage: judge, versions, prices }) {
