@@ -59,13 +59,15 @@ def test_another_content_of_a_command_is_another_run(world: World) -> None:
         ({"command": ["sh"], "orchestrator": "decomposing"}, "command goes with orchestrator: external"),
         ({"orchestrator": "external"}, "command goes with orchestrator: external"),
         ({"env": {"A": "b"}}, "env, passEnv and days go with command"),
+        ({"command": ["sh"], "answers": "published", "stepLimit": "conversation"},
+         "stepLimit, answers: only opsgym's own loop has this switch; leave it out with command"),
         ({"command": ["sh"], "profile": "published"}, "command goes with profile: opsgym"),
         ({"command": ["sh"], "env": {"OPENAI_API_KEY": "k"}}, "OPENAI_API_KEY: opsgym sets this for the command"),
         ({"command": ["sh"], "passEnv": ["HOME"]}, "HOME: opsgym sets this for the command"),
         ({"command": ["sh"], "env": {"A-B": "k"}}, "env: A-B: not the name of a variable"),
         ({"command": [""]}, "command"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_command_is_named_before_the_run(
     world: World, agent: dict[str, Any], problem: str
 ) -> None:
@@ -84,3 +86,21 @@ def test_a_model_that_no_program_can_ask_is_refused(world: World) -> None:
     models = {"m": {"model": "bedrock/some.model", "allowUnpriced": True}}
     with pytest.raises(InputError, match="speaks neither OpenAI's protocols nor Anthropic's"):
         read(world, {"command": ["sh"]}, models)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"parameters": {"temperature": 0, "seed": 1}}, "parameters.temperature, parameters.seed"),
+        ({"parameters": {"extra_headers": {"x-team": "a"}}}, "parameters.extra_headers"),
+        ({"stream": "never"}, "stream"),
+    ],
+)
+def test_a_setting_of_a_model_that_no_request_of_a_program_has_is_refused(
+    world: World, settings: dict[str, Any], named: str
+) -> None:
+    models = {"gold": {"model": "replay/gold"}, "m": {"model": "openai/stub", "allowUnpriced": True, **settings}}
+    with pytest.raises(InputError) as caught:
+        read(world, {"command": ["sh"]}, models, OPENAI_API_KEY="k")
+    assert f"spec.models[1]: {named}: agent mine writes its requests itself" in str(caught.value)
+    assert read(world, {}, models, OPENAI_API_KEY="k").spec.agents[0].command == []

@@ -31,13 +31,16 @@ def trial_seed(run: str, task_id: str, trial: int) -> int:
 def request_seed(job: Job, model: ResolvedModel, role: str = "") -> int | None:
     """Seed of a job's requests to one of its models; None if they have none.
 
-    The judge gets none: it judges a stored answer again in the same way, which belongs to no trial then.
+    The judge gets none: it judges a stored answer again in the same way, which belongs to no trial then. An agent
+    with a command writes its requests itself.
 
     Args:
         job: The attempt.
         model: The agent's model, its planner or the judge.
         role: `PLANNER`, `JUDGE`, or empty for the agent.
     """
+    if job.agent.command and not role:
+        return None
     own = model.parameters.get("seed")
     if own is not None:
         return own if isinstance(own, int) else None

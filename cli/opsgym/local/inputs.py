@@ -7,7 +7,7 @@ of its trials; all other problems end the command, listed together.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -165,7 +165,7 @@ def _require_resolvable_agents(source: str, spec: EvalRunSpec) -> None:
 def _require_usable_models(
     source: str, spec: EvalRunSpec, models: Mapping[str, ResolvedModel], environment: Mapping[str, str]
 ) -> None:
-    """Refuses models that no agent with a command can use, and variables that would show it a key."""
+    """Refuses models that no agent with a command can use as declared, and variables that would show it a key."""
     problems: list[Problem] = []
     for index, agent in enumerate(spec.agents):
         if not agent.command:
@@ -173,6 +173,7 @@ def _require_usable_models(
         called = [models[entry.name] for entry in spec.models]
         messages = (unforwardable(model.model, environment) for model in called if not model.model.startswith(REPLAY))
         problems += [Problem(f"spec.agents[{index}].command", message) for message in messages if message]
+        problems += _not_sent(agent, called)
         keys = {key for model in models.values() for key in keys_of(model, environment)}
         problems += [
             Problem(
@@ -183,6 +184,19 @@ def _require_usable_models(
         ]
     if problems:
         raise InputError(source, problems)
+
+
+def _not_sent(agent: Agent, models: Sequence[ResolvedModel]) -> Iterator[Problem]:
+    """Settings of models that the requests of an agent with a command, which it writes itself, would not have."""
+    for index, model in enumerate(models):
+        declared = [f"parameters.{name}" for name in model.parameters]
+        declared += [] if model.stream == "auto" else ["stream"]
+        if declared:
+            yield Problem(
+                f"spec.models[{index}]",
+                f"{', '.join(declared)}: agent {agent.name} writes its requests itself, and they would not have this; "
+                "set it in the agent's program and remove it here, or give the other agents a run of their own",
+            )
 
 
 def _require_takeable_tools(

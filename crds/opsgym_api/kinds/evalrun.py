@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
-from opsgym_api.kinds.profiles import Profile, Switches, switches_of, with_defaults
+from opsgym_api.kinds.profiles import OPSGYM, Profile, Switches, switches_of, with_defaults
 from opsgym_api.kinds.variants import LAST_PUBLIC
 from opsgym_api.patterns import VARIABLE, pattern
 
@@ -233,6 +233,8 @@ class Agent(Switches):
             raise ValueError("env, passEnv and days go with command")
         if self.command and self.profile != "opsgym":
             raise ValueError("command goes with profile: opsgym; the published harness runs no programs")
+        if self.command and (idle := self._switches_of_own_loop()):
+            raise ValueError(f"{', '.join(idle)}: only opsgym's own loop has this switch; leave it out with command")
         if invalid := sorted(name for name in self.env if not re.fullmatch(VARIABLE, name)):
             raise ValueError(f"env: {', '.join(invalid)}: not the name of a variable")
         taken = sorted(name for name in (*self.env, *self.pass_env) if name in CONTRACT_VARIABLES)
@@ -240,7 +242,16 @@ class Agent(Switches):
             raise ValueError(f"env and passEnv: {', '.join(taken)}: opsgym sets this for the command; leave it out")
         return self
 
+    def _switches_of_own_loop(self) -> list[str]:
+        """Switches that are set and that no command has."""
+        return [
+            str(field.alias)
+            for name, field in Switches.model_fields.items()
+            if name not in _SWITCHES_OF_COMMANDS and getattr(self, name) != getattr(OPSGYM, name)
+        ]
 
+
+_SWITCHES_OF_COMMANDS = ("max_steps", "time_limit", "tool_errors")
 DEFAULT_AGENT = Agent(name="react")
 """The agent of a run that names none."""
 
