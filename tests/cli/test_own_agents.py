@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.world import World, row
+from tests.runner.servers import serving
+from tests.runner.stub_model import StubModel, says
 
 from opsgym.local.inputs import RunInputs, read_inputs
 from opsgym_api.errors import InputError
+from opsgym_api.records.outcomes import FailReason, Outcome
 
 GOLD = {"gold": {"model": "replay/gold"}}
 
@@ -104,3 +110,70 @@ def test_a_setting_of_a_model_that_no_request_of_a_program_has_is_refused(
         read(world, {"command": ["sh"]}, models, OPENAI_API_KEY="k")
     assert f"spec.models[1]: {named}: agent mine writes its requests itself" in str(caught.value)
     assert read(world, {}, models, OPENAI_API_KEY="k").spec.agents[0].command == []
+
+
+# Whole runs
+
+
+@pytest.fixture
+def desk(tmp_path: Path, desk_url: dict[str, str]) -> World:
+    return World(tmp_path, desk_url)
+
+
+ASK = f"""#!{sys.executable}
+import json, os, sys, urllib.error, urllib.request
+def ask(**fields):
+    body = json.dumps({{"messages": [{{"role": "user", "content": "Hi"}}], **fields}}).encode()
+    url, key = os.environ["OPENAI_BASE_URL"] + "/chat/completions", os.environ["OPENAI_API_KEY"]
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, body, {{"authorization": "Bearer " + key}})).read()
+    except urllib.error.HTTPError as error:
+        print(json.loads(error.read())["error"]["message"], flush=True)
+"""
+PROGRAMS = {
+    "asks-and-answers": f"{ASK}\nask(); open('answer.txt', 'w').write('All done.'); sys.exit(1)",
+    "searches": f"{ASK}\nask(tools=[{{'type': 'web_search'}}]); ask(); open('answer.txt', 'w').write('All done.')",
+    "fails": f"{ASK}\nask(); sys.exit('no idea')",
+    "is-silent": "#!/bin/sh\necho nothing to ask",
+    "cannot-start": "#!/nowhere/interpreter",
+}
+
+
+def test_a_run_says_of_each_program_how_it_ended(desk: World) -> None:
+    desk.write_suite([row("a")])
+    for name, content in PROGRAMS.items():
+        (desk.folder / name).write_text(content)
+        (desk.folder / name).chmod(0o755)
+    with serving(StubModel(says("Bye.")).app) as url:
+        model = {"model": "openai/stub", "endpoints": [{"url": f"{url}/v1"}], "allowUnpriced": True}
+        desk.write_run({"stub": model}, agents=[{"name": name, "command": [f"./{name}"]} for name in PROGRAMS])
+        done = desk.inline("run", "run.yaml", OPENAI_API_KEY="dummy")
+
+    ends = {attempt.cell.agent: (attempt.outcome, attempt.reason) for attempt in desk.attempts()}
+    assert ends == {
+        "asks-and-answers": (Outcome.PASSED, ""),
+        "searches": (Outcome.PASSED, ""),
+        "fails": (Outcome.FAILED, "agent_error"),
+        "is-silent": (Outcome.FAILED, "no_model_calls"),
+        "cannot-start": (Outcome.CONFIG_ERROR, "agent_not_started"),
+    }, done.stderr
+    messages = {attempt.cell.agent: attempt.message for attempt in desk.attempts()}
+    assert "ended with exit code 1 and without an answer; the last of its output: no idea" in messages["fails"]
+    assert "asked nothing of its model; the last of its output: nothing to ask" in messages["is-silent"]
+    assert "cannot-start: No such file or directory" in messages["cannot-start"]
+    assert all(reason in done.stderr for _, reason in ends.values())
+    table = desk.inline("results", "demo", "--by", "trial", "--format", "csv").stdout
+    refused = {line["agent"]: line["refused_requests"] for line in csv.DictReader(io.StringIO(table))}
+    assert refused == dict.fromkeys(PROGRAMS, "0") | {"searches": "1"}
+
+
+def test_a_cell_whose_program_never_asks_its_model_stops_after_five_trials(desk: World) -> None:
+    desk.write_suite([row(f"t{number}") for number in range(7)])
+    desk.write_run(GOLD, agents=[{"name": "mute", "command": ["true"]}, {"name": "react"}])
+
+    done = desk.inline("run", "run.yaml", "--concurrency", "1")
+
+    ends = [(attempt.cell.agent, attempt.reason) for attempt in desk.attempts()]
+    assert sorted(ends) == [("mute", FailReason.NO_MODEL_CALLS)] * 5 + [("react", "")] * 7, done.stderr
+    assert "AgentSilent: cell gold_mute_oracle_itsm stops, 2 of its trials have not started" in done.stderr
+    assert done.returncode != 0
