@@ -40,6 +40,7 @@ class Recipe:
 RECIPES = {
     "claude-code": Recipe(npm=("@anthropic-ai/claude-code@2.1.332",)),
     "codex": Recipe(npm=("@openai/codex@0.171.0",)),
+    "openai-agents": Recipe(python=("openai-agents==0.24.0",)),
 }
 
 
