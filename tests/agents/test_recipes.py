@@ -41,6 +41,7 @@ RECIPES = {
     "claude-code": Recipe(npm=("@anthropic-ai/claude-code@2.1.332",)),
     "codex": Recipe(npm=("@openai/codex@0.171.0",)),
     "openai-agents": Recipe(python=("openai-agents==0.24.0",)),
+    "langgraph-react": Recipe(python=("langgraph==1.2.24", "langchain-openai==1.7.4", "langchain-mcp-adapters==0.3.2")),
 }
 
 
