@@ -110,7 +110,7 @@ def _shown(action: ToolCall, tools: Sequence[Body]) -> tuple[str, Body, Body]:
                 return action.name, action.arguments, {"namespace": tool["name"]}
             continue
         name = str(tool.get("name") or tool.get("function", {}).get("name"))
-        if name == action.name or name.endswith(f"__{action.name}"):
+        if name == action.name or name.endswith((f"__{action.name}", f"-mcp_{action.name}")):
             return name, action.arguments, {}
     return action.name, action.arguments, {}
 

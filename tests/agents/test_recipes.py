@@ -42,6 +42,7 @@ RECIPES = {
     "codex": Recipe(npm=("@openai/codex@0.171.0",)),
     "openai-agents": Recipe(python=("openai-agents==0.24.0",)),
     "langgraph-react": Recipe(python=("langgraph==1.2.24", "langchain-openai==1.7.4", "langchain-mcp-adapters==0.3.2")),
+    "opencode": Recipe(npm=("opencode-ai@1.18.33",)),
 }
 
 
