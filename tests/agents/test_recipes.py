@@ -43,6 +43,7 @@ RECIPES = {
     "openai-agents": Recipe(python=("openai-agents==0.24.0",)),
     "langgraph-react": Recipe(python=("langgraph==1.2.24", "langchain-openai==1.7.4", "langchain-mcp-adapters==0.3.2")),
     "opencode": Recipe(npm=("opencode-ai@1.18.33",)),
+    "inspect-react": Recipe(python=("inspect-ai==0.3.285", "openai==3.57.0", "mcp==2.3.0")),
 }
 
 
