@@ -1,6 +1,7 @@
 """`python -m tools.conformance`: replays recorded calls on our server and reports per tool what came of them.
 
-`python -m tools.conformance verifiers` reports what the queries of public verifiers rely on, and which cannot run.
+`python -m tools.conformance verifiers` compares the values that public verifiers gave where they were recorded, and
+reports what their queries rely on, and which cannot run.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tools.conformance.published import Published, published_tasks, render_verdi
 from tools.conformance.recordings import Recording
 from tools.conformance.report import render
 from tools.conformance.sessions import Session, read_sessions, render_sessions, replay_session
+from tools.conformance.values import ComparedValue, compare_values, render_values, value_domains
 from tools.conformance.verifiers import evidence_of, read_verifiers, render_evidence
 
 from opsgym_domains import registry
@@ -41,7 +43,7 @@ def main() -> None:
     if options.upstream is None:
         parser.error("say by --upstream or OPSGYM_UPSTREAM where the facts of the published benchmark are")
     if options.what == "verifiers":
-        _write(render_evidence([evidence_of(one) for one in read_verifiers(Path(options.upstream))]), options.out)
+        _write(_verifiers(Path(options.upstream)), options.out)
         return
     if sessions := read_sessions(Path(options.upstream), options.domain):
         _write(_replayed(options.domain, [s for s in sessions if re.fullmatch(options.only, s.name)]), options.out)
@@ -59,6 +61,15 @@ def main() -> None:
         verdicts = asyncio.run(verdicts_of(gym, options.domain, recordings, known, tasks))
     text = f"{render(options.domain, judged)}\n\n{render_verdicts(verdicts)}"
     _write(text, options.out)
+
+
+def _verifiers(upstream: Path) -> str:
+    evidence = [evidence_of(one) for one in read_verifiers(upstream)]
+    values: dict[str, list[ComparedValue]] = {}
+    for domain in value_domains(upstream):
+        with gym_server(domain) as gym:
+            values[domain] = compare_values(gym, domain, upstream)
+    return f"{render_values(values)}\n\n{render_evidence(evidence)}"
 
 
 def _documents(domain: str, recordings: Sequence[Recording], tasks: Sequence[Published], world_of: WorldOf) -> str:

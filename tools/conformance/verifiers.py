@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -21,6 +21,7 @@ import apsw
 from opsgym_api.tasks.published_servers import DOMAINS_BY_SERVER
 from opsgym_domains import registry
 from opsgym_domains.kit.errors import QueryError
+from opsgym_domains.kit.schema import CHOICES
 from opsgym_domains.kit.sqlite import query, snapshot
 
 _NOW = datetime.fromisoformat("2026-01-01T00:00:00")
@@ -30,6 +31,8 @@ _PATH = re.compile(
 _ARROW = re.compile(r"(?:\w+\.)?(\w+)\s*->>?\s*'(\$?[^']+)'")
 _PART = re.compile(r"(?:\w+\.)?(\w+)\s+LIKE\s+'(%[^']*\"[^']*)'", re.IGNORECASE)
 """A column that is searched for a part of its JSON text."""
+_STATES = re.compile(r"(\w+)\s*(?:=|\bIN\s*\()\s*('[^']*'(?:\s*,\s*'[^']*')*)", re.IGNORECASE)
+"""A column and the texts that it may equal."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,49 @@ def evidence_of(verifier: PublishedVerifier) -> Evidence:
 def _empty(domain: str) -> apsw.Connection:
     metadata = registry.load(domain).metadata
     return snapshot(metadata, [(table.name, []) for table in metadata.tables.values()])
+
+
+def unknown_states(evidence: Evidence) -> Iterator[str]:
+    """Columns that the query wants in a state that their declared enumeration lacks, each with its state."""
+    tables = registry.load(evidence.verifier.domain).metadata.tables
+    for column, texts in _STATES.findall(evidence.verifier.query):
+        declared = [
+            tables[table].columns[name].info.get(CHOICES) or () for table, name in evidence.columns if name == column
+        ]
+        if declared and all(declared):
+            allowed = {choice for choices in declared for choice in choices}
+            yield from (f"{column} = {text}" for text in re.findall(r"'([^']*)'", texts) if text not in allowed)
+
+
+def unknown_names(evidence: Evidence, free: Collection[str]) -> Iterator[str]:
+    """Names in JSON paths that no tool of the domain takes, each with its column.
+
+    Args:
+        evidence: Of a query.
+        free: Columns whose JSON has names of the caller's choice.
+    """
+    paths = [match.groups() for form in (_PATH, _ARROW) for match in form.finditer(evidence.verifier.query)]
+    known = _argument_names(evidence.verifier.domain)
+    for column, path in paths:
+        if column not in free:
+            yield from (f"{column} has {name}" for name in re.findall(r"[A-Za-z_]\w*", path) if name not in known)
+
+
+@cache
+def _argument_names(domain: str) -> frozenset[str]:
+    """Names of properties at any depth of a domain's tool schemas."""
+    tools = registry.load(domain).toolbox.tools.values()
+    return frozenset(name for tool in tools for name in _property_names(tool.input_schema))
+
+
+def _property_names(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        yield from schema.get("properties", {})
+        schema = schema.values()
+    elif not isinstance(schema, list):
+        return
+    for part in schema:
+        yield from _property_names(part)
 
 
 def render_evidence(listed: Sequence[Evidence]) -> str:
