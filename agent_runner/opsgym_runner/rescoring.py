@@ -16,6 +16,7 @@ import httpx
 import zstandard
 from pydantic import ValidationError
 
+from opsgym_api.gym_http import COMPLETE_SEED
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.records.attempt import TrialRecord, VerifierResult
 from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason
@@ -219,7 +220,7 @@ async def _restored(
             clients[name] = gym = GymClient(http, gyms[server.domain], server)
             script = script_of(saved.states[name])
             # No tool is called on the state, so access does not matter.
-            await gym.seed(Seed(sql=script), Access.PUBLISHED)
+            await gym.seed(Seed(sql=COMPLETE_SEED + script), Access.PUBLISHED)
             if name in saved.record.database_times:
                 await gym.apply_event(time=saved.record.database_times[name])
             _require_same(name, script, await gym.snapshot())

@@ -9,6 +9,8 @@ import pytest
 from tests.calendar.seed import NOW, SEED, TOKEN
 from tests.support.gym import Gym, GymDatabase
 
+from opsgym_api.gym_http import COMPLETE_SEED
+
 UNKNOWN_TOKEN = "Tool execution failed: User not found for given access token"
 HOOK = {"id": "w", "type": "web_hook", "address": "https://hooks.acme.test/x"}
 
@@ -112,6 +114,12 @@ def test_a_seed_gets_primary_calendars_and_rules_for_owners(calendar: Gym) -> No
         ("acl-late-owner", "owner", "scope-u"), ("acl-late-writer", "writer", "scope-u"),
     ]  # fmt: skip
     calendar.drop(database)
+
+
+def test_a_saved_state_is_completed_by_nothing(calendar: Gym) -> None:
+    saved = calendar.database(COMPLETE_SEED + SEED.replace("'owner'", "'reader'"))
+    assert saved.value("SELECT count(*) FROM acls WHERE role = 'owner'") == 0
+    calendar.drop(saved)
 
 
 def test_a_seed_with_two_primary_calendars_of_a_user_is_refused(calendar: Gym) -> None:

@@ -19,6 +19,7 @@ import apsw
 import apsw.ext
 from sqlalchemy import Boolean, Column, Date, DateTime, Float, Integer, MetaData, Numeric, Table
 
+from opsgym_api.gym_http import COMPLETE_SEED
 from opsgym_domains.kit.errors import QueryError, SeedError
 from opsgym_domains.kit.schema import COMPLETION, sqlite_ddl
 
@@ -102,7 +103,8 @@ def run_seed(metadata: MetaData, sql: str, now: datetime) -> Seeded:
         with at(now):
             for _ in db.execute(sql):
                 pass
-            if (complete := metadata.info.get(COMPLETION)) is not None:
+            complete = metadata.info.get(COMPLETION)
+            if complete is not None and not sql.startswith(COMPLETE_SEED):
                 complete(db)
         if not db.get_autocommit():
             db.execute("COMMIT")
