@@ -183,7 +183,36 @@ class Target:
     """Seed of its requests; None for none, or one that the user set among the parameters."""
 
 
-class ModelClient:
+class Requester:
+    """Sends requests to a model, and keeps what they met.
+
+    Args:
+        retrier: Sends the requests and retries them.
+        clock: Source of time.
+    """
+
+    def __init__(self, retrier: Retrier, clock: Clock) -> None:
+        self._retrier = retrier
+        self._clock = clock
+        self._lost = LostReplies()
+
+    @property
+    def statistics(self) -> RequestStatistics:
+        """Retries, rate limits and waits of its requests so far."""
+        return self._retrier.statistics
+
+    @property
+    def pending_failure(self) -> ModelFailure | None:
+        """Why the request in progress has no answer yet; see `Retrier.pending_failure`."""
+        return self._retrier.pending_failure
+
+    def take_lost(self) -> LostReplies:
+        """Replies that could not be used and may be paid, since the previous call of this function."""
+        lost, self._lost = self._lost, LostReplies()
+        return lost
+
+
+class ModelClient(Requester):
     """Client of one model for one episode.
 
     Args:
@@ -193,10 +222,8 @@ class ModelClient:
     """
 
     def __init__(self, target: Target, retrier: Retrier, clock: Clock) -> None:
+        super().__init__(retrier, clock)
         self._target = target
-        self._clock = clock
-        self._retrier = retrier
-        self._lost = LostReplies()
 
     @property
     def target(self) -> Target:
@@ -206,16 +233,6 @@ class ModelClient:
     def fresh_retrier(self) -> Retrier:
         """A retrier for a request beside the client's own."""
         return self._retrier.fresh()
-
-    @property
-    def statistics(self) -> RequestStatistics:
-        """Retries, rate limits and waits of its calls so far."""
-        return self._retrier.statistics
-
-    @property
-    def pending_failure(self) -> ModelFailure | None:
-        """Why the call in progress has no answer yet; see `Retrier.pending_failure`."""
-        return self._retrier.pending_failure
 
     @property
     def has_called(self) -> bool:
@@ -268,11 +285,6 @@ class ModelClient:
             if chat.content:
                 chat.set(reply_content(reply.message, reply.finish.value))
             return reply
-
-    def take_lost(self) -> LostReplies:
-        """Replies that could not be used since the previous call of this function."""
-        lost, self._lost = self._lost, LostReplies()
-        return lost
 
     async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
         """Sends one request of a call; returns litellm's response, None without one, and its reply."""

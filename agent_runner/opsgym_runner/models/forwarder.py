@@ -16,7 +16,15 @@ from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.errors import config_error
 from opsgym_runner.job import ModelEndpoint
-from opsgym_runner.models.client import REQUEST_TIMEOUT_S, LostReplies, ModelClient, Reply, Target, tool_requests
+from opsgym_runner.models.client import (
+    REQUEST_TIMEOUT_S,
+    LostReplies,
+    ModelClient,
+    Reply,
+    Requester,
+    Target,
+    tool_requests,
+)
 from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.forward import (
     READ_HEADERS,
@@ -36,7 +44,7 @@ from opsgym_runner.models.prices import counts_tokens, reply_cost, usage_in
 from opsgym_runner.models.provider_errors import ProviderError, Subject, read_error, subject_of
 from opsgym_runner.models.raw_answers import RawAnswer
 from opsgym_runner.models.replies import text_of
-from opsgym_runner.models.retry import ModelFailure, RequestStatistics
+from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.models.retry_hints import retry_after_s
 
 _ACCOUNT = {
@@ -64,7 +72,7 @@ class _Answer:
     """Whether the agent has read any of it: it is then not requested again."""
 
 
-class Forwarder:
+class Forwarder(Requester):
     """Sends one request.
 
     Args:
@@ -74,26 +82,9 @@ class Forwarder:
     """
 
     def __init__(self, client: ModelClient, http: httpx.AsyncClient, clock: Clock) -> None:
+        super().__init__(client.fresh_retrier(), clock)
         self._target: Target = client.target
-        self._retrier = client.fresh_retrier()
         self._http = http
-        self._clock = clock
-        self._lost = LostReplies()
-
-    @property
-    def statistics(self) -> RequestStatistics:
-        """Retries, rate limits and waits of the request."""
-        return self._retrier.statistics
-
-    @property
-    def pending_failure(self) -> ModelFailure | None:
-        """Why the request has no answer yet; see `Retrier.pending_failure`."""
-        return self._retrier.pending_failure
-
-    def take_lost(self) -> LostReplies:
-        """Answers that broke off and may be paid, since the previous call of this function."""
-        lost, self._lost = self._lost, LostReplies()
-        return lost
 
     async def send(self, request: AgentRequest, sink: AnswerSink, agent: AgentClock) -> Reply | None:
         """Sends the request and hands its answer on.

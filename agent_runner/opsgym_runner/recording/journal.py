@@ -21,8 +21,7 @@ from opsgym_core.common.foreign import storable
 from opsgym_core.store.base import Store
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job
-from opsgym_runner.models.client import ModelClient, Reply
-from opsgym_runner.models.forwarder import Forwarder
+from opsgym_runner.models.client import Reply, Requester
 from opsgym_runner.models.prices import added_cost
 
 SAVE_EVERY_S = 1.0
@@ -109,13 +108,11 @@ class Journal:
             self._seconds[phase] = self._seconds.get(phase, 0.0) + self._clock.monotonic() - began
 
     @contextmanager
-    def count_requests(
-        self, client: ModelClient | Forwarder, role: str = "", *, support: bool = False
-    ) -> Iterator[None]:
-        """Adds the retries, rate limits, waits and lost replies that a client's calls inside the block meet.
+    def count_requests(self, client: Requester, role: str = "", *, support: bool = False) -> Iterator[None]:
+        """Adds the retries, rate limits, waits and lost replies that a client's requests inside the block meet.
 
         Args:
-            client: The model client.
+            client: The client.
             role: See `add_reply`.
             support: Whether it is called outside the agent's steps; its waits are then not part of `model_s`.
         """
