@@ -103,6 +103,13 @@ def test_fields_of_other_programs_are_a_warning_and_published_ones_are_not_menti
             "verifiers[0].validation_config: unknown table 'incidents'; did you mean incident?",
         ),
         (
+            {
+                "verifiers": [difference(day=1, rows=[{"table": "incidents", "change": "added"}])],
+                "days": [{"begins_at": "2026-12-01T09:00:00", "message": "Good morning."}],
+            },
+            "verifiers[0].validation_config: unknown table 'incidents'; did you mean incident?",
+        ),
+        (
             {"verifiers": [difference(nothing_else=True, ignored={"incident": ["updated"]})]},
             "verifiers[0].validation_config: unknown column of incident 'updated'; did you mean updated_at?",
         ),

@@ -188,7 +188,8 @@ def _tables(task: Task) -> Iterator[Finding]:
     for server in task.gym_servers_config:
         tables = registry.load(server.domain).metadata.tables
         columns = {name: set(table.columns.keys()) for name, table in tables.items()}
-        for index, verifier in task.state_differences(server.mcp_server_name):
+        days = (None, *range(1, len(task.days) + 1))
+        for index, verifier in (one for day in days for one in task.state_differences(server.mcp_server_name, day)):
             expected = verifier.state_difference
             named = [
                 (row.table, name)
