@@ -50,6 +50,15 @@ def tool_of(task: Task, call: ToolCall) -> Tool:
     return registry.load(server.domain).toolbox.tools[call.name]
 
 
+def postponed(task: Task, calls: Sequence[ToolCall], *, never: bool = False) -> list[ToolCall]:
+    """Calls with the writes of the days before the last one at its beginning, or left out."""
+    last = len(task.days) + 1
+    early = [call for call in calls if (call.day or 1) < last and tool_of(task, call).writes]
+    moved = [] if never else [call.model_copy(update={"day": last}) for call in early]
+    rest = [call for call in calls if call not in early]
+    return [*(call for call in rest if (call.day or 1) < last), *moved, *(c for c in rest if (c.day or 1) == last)]
+
+
 @dataclass(frozen=True)
 class Play:
     """What an agent does in an episode: a trajectory and its final answer."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from tests.suites.episodes import Ending, Play, Servers, play_all, tool_of
+from tests.suites.episodes import Ending, Play, Servers, play_all, postponed, tool_of
 from tests.suites.forms import FORMS
 from tests.suites.variations import variations
 from tests.suites.wordings import reworded
@@ -337,6 +337,7 @@ def failing_plays(case: Case) -> list[Play]:
         ),
         _variant(draft, "makes no call and says that it is done", []),
         *_without_reading(case),
+        *_late(case),
     ]
     if draft.feasible:
         plays.append(_variant(draft, "denies its work", draft.gold, f"{DENIAL} {draft.answer}"))
@@ -353,6 +354,12 @@ def _at_last(draft: Draft, calls: Sequence[ToolCall]) -> list[ToolCall]:
     """Calls on the last day, unless they name another one."""
     last = len(draft.days) + 1
     return [call if call.day or last == 1 else call.model_copy(update={"day": last}) for call in calls]
+
+
+def _late(case: Case) -> Iterator[Play]:
+    """The work of the days before the last one, done on the last."""
+    if any(case.task.state_differences(gym, day) for gym in case.drafts for day in range(1, len(case.task.days) + 1)):
+        yield _variant(case.draft, "works late", postponed(case.task, case.draft.gold))
 
 
 def _without_reading(case: Case) -> Iterator[Play]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from tests.suites.conftest import Gyms
-from tests.suites.episodes import Ending, Play, play_all, tool_of
+from tests.suites.episodes import Ending, Play, play_all, postponed
 from tests.suites.proofs import tasks
 
 from opsgym_api.tasks.task import Task, ToolCall
@@ -89,7 +89,7 @@ def _play(task: Task, case: Mapping[str, Any]) -> Play:
     dropped = case.get("drop_arguments", {})
     calls = [_without(call, dropped.get(call.name, ())) for call in calls]
     if late := case.get("late"):
-        calls = _postponed(task, calls, never=late == "never")
+        calls = postponed(task, calls, never=late == "never")
     answer = task.gold_answer if case["answer"] == "gold" else case["answer"]
     day_answers = (task.gold_answers or [])[:-1] if late else case["day_answers"]
     return Play(case["why"], calls, answer or "", day_answers or ())
@@ -98,12 +98,3 @@ def _play(task: Task, case: Mapping[str, Any]) -> Play:
 def _without(call: ToolCall, names: Sequence[str]) -> ToolCall:
     remaining = {name: value for name, value in call.arguments.items() if name not in names}
     return call.model_copy(update={"arguments": remaining})
-
-
-def _postponed(task: Task, calls: Sequence[ToolCall], *, never: bool) -> list[ToolCall]:
-    """Calls with the writes of the days before the last one at its beginning, or left out."""
-    last = len(task.days) + 1
-    early = [call for call in calls if (call.day or 1) < last and tool_of(task, call).writes]
-    moved = [] if never else [call.model_copy(update={"day": last}) for call in early]
-    rest = [call for call in calls if call not in early]
-    return [*(call for call in rest if (call.day or 1) < last), *moved, *(c for c in rest if (c.day or 1) == last)]

@@ -142,6 +142,7 @@ class VerifierBuilder:
         by_tool = rows_by_tool(differences)
         cited = {tool: _cited(of_tool, draft.access) for tool, of_tool in {**self.rules, **(rules or {})}.items()}
         rows = [verifier for tool, of_tool in by_tool.items() if tool for verifier in self._rows(tool, of_tool, cited)]
+        rows += self._of_earlier_days(replace(solution, before_the_end=True), calls, cited)
         written = self.effects.written(now, [*calls, *optional])
         looked = [*self._looked_up(world, written), *([self._evidence(more)] if more else [])]
         return Derived(rows, looked, self._nothing_else(world, by_tool.get(None, [])))
@@ -173,6 +174,19 @@ class VerifierBuilder:
                 of_table,
                 category=Category.INTEGRITY if table in links else Category.TASK_COMPLETION,
             )
+
+    def _of_earlier_days(
+        self, solution: _Solution, calls: Sequence[ToolCall], rules: Mapping[str, str]
+    ) -> Iterator[Verifier]:
+        """Verifiers of what stands at the end of each day before the last one, where the day has changed it."""
+        before: Mapping[str | None, Any] = {}
+        for day in range(1, len(solution.draft.days) + 1):
+            by_tool = rows_by_tool(solution.by_then([call for call in calls if (call.day or 1) <= day]))
+            checks = [check for tool, of_tool in by_tool.items() for check in self._rows(str(tool), of_tool, rules)]
+            for check in checks if by_tool != before else ():
+                config = {**check.validation_config, "day": day}
+                yield check.model_copy(update={"name": f"{check.name}_on_day_{day}", "validation_config": config})
+            before = by_tool
 
     def _looked_up(self, world: World, written: Sequence[WrittenRow]) -> Iterator[Verifier]:
         """What is changed or removed was read before."""
@@ -227,6 +241,22 @@ class _Solution:
     """The rows after what happens without the agent."""
     draft: Draft
     expect: Expected
+    before_the_end: bool = False
+    """Whether the rows are those of an earlier day: conditions are stated for the end, so their columns are free."""
+
+    def by_then(self, calls: Sequence[ToolCall]) -> list[Difference]:
+        """Rows that calls must leave, without the columns that change without the agent, whenever that happens."""
+        meanwhile = {_place(row): row for row in changed_meanwhile(self.seed, self.now)}
+        rows = []
+        for row in self.builder.effects.written(self.now, calls):
+            event = meanwhile.get(_place(row))
+            if row.optional or (event is not None and event.change != "changed"):
+                continue
+            made = self._difference(row, None)
+            values = {name: value for name, value in made.values.items() if event is None or name not in event.values}
+            if made.change == "removed" or any(not isinstance(value, May) for value in values.values()):
+                rows.append(replace(made, values=values))
+        return rows
 
     def differences(self, calls: Sequence[ToolCall], optional: Sequence[ToolCall]) -> list[Difference]:
         """Rows of the solution, those that it may write, and those that change without it."""
@@ -251,7 +281,8 @@ class _Solution:
         values = {name: self._expected(row, name, value) for name, value in row.values.items()}
         for tool, _given in row.calls:
             conditions = self.expect.get(tool, {})
-            values |= conditions(row) if callable(conditions) else conditions
+            stated = conditions(row) if callable(conditions) else conditions
+            values |= dict.fromkeys(stated, May()) if self.before_the_end else stated
         if row.operation == "adds":
             return Difference(row.tool, row.kind, "added", row.key, self._defaults(row) | self._harmless(row) | values)
         if meanwhile is not None and meanwhile.change == "added":
