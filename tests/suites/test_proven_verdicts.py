@@ -25,6 +25,7 @@ from tests.suites.proofs import tasks
 from opsgym_api.tasks.task import Task, ToolCall
 
 FILE = Path(os.environ.get("OPSGYM_UPSTREAM", "")).parent / "cases" / "tasks.jsonl"
+_KEY = re.compile(r"\b[a-z]+_[a-z]+\b")
 OPEN: Mapping[str, int] = {
     "accepts_wrong": 15,
     "ambiguous": 1,
@@ -60,9 +61,11 @@ def test_verdicts_proved_wrong_have_turned(gyms: Gyms, kind: str) -> None:
 
 
 def _problem(gyms: Gyms, case: Mapping[str, Any]) -> str | None:
-    """What is wrong with today's verdict on a case; None if nothing is, or if its request has been reworded."""
+    """What is wrong with today's verdict on a case; None if nothing is, or if its request has been reworded or the
+    policy now names the keys that the case says were shown nowhere.
+    """
     _name, _number, task = tasks()[case["task_id"]]
-    if _request(task) != case["request"]:
+    if _request(task) != case["request"] or _is_shown(task, case):
         return None
     (ending,) = play_all(gyms, task, [_play(task, case)])
     verdict = "failed" if ending.failed else "passed"
@@ -71,6 +74,12 @@ def _problem(gyms: Gyms, case: Mapping[str, Any]) -> str | None:
     else:
         is_wrong = verdict != case["right"]
     return f"{case['task_id']}: {verdict} {_failures(ending)}; {case['why']}" if is_wrong else None
+
+
+def _is_shown(task: Task, case: Mapping[str, Any]) -> bool:
+    """Whether the policy names every key that a case about unreachable knowledge misses."""
+    missed = _KEY.findall(case["why"]) if case["kind"] == "needs_unreachable_knowledge" else []
+    return bool(missed) and all(f"`{key}`" in task.system_prompt for key in missed)
 
 
 def _failures(ending: Ending) -> str:

@@ -333,10 +333,10 @@ def times_across_zones(world: World) -> Iterator[Draft]:
         options=("11-03 18:00", "11-03 20:00", "11-04 21:00"),
         people={"joao.costa": (9, 17), "tiago.lopes": (8, 12)},
         prompt=(
-            "hi! could you find an hour for the Contour method talk with João Costa (surveyor) and Tiago Lopes in "
-            "Lisbon? sydney times i can offer: tue 3 nov 18:00, tue 3 nov 20:00, wed 4 nov 21:00. joão's hours are "
-            "9-17, tiago works mornings only, 8-12. earliest one that suits both. calendar: Project Contour. with meet "
-            "link. what time will it be for them?"
+            "hi! could you find an hour for the Contour method talk with João Costa (the surveyor, "
+            "joao.costa@kestrelsurvey.example) and Tiago Lopes in Lisbon? sydney times i can offer: tue 3 nov 18:00, "
+            "tue 3 nov 20:00, wed 4 nov 21:00. joão's hours are 9-17, tiago works mornings only, 8-12. earliest one "
+            "that suits both. calendar: Project Contour. with meet link. what time will it be for them?"
         ),
         local_of="tiago.lopes",
     )

@@ -60,8 +60,8 @@ def rooms_for_meetings(world: World) -> Iterator[Draft]:
         equipment="screen",
         prompt=(
             "need a room thu 29 oct 15:00-16:00, four of us + a screen, smallest that is free. title: Field kit "
-            "handover. invite beatriz nunes and joão costa - the surveyor, not the one from finance! goes into the "
-            "lisbon office calendar"
+            "handover. invite beatriz nunes and joão costa - the surveyor, joao.costa@kestrelsurvey.example, not the "
+            "one from finance! goes into the lisbon office calendar"
         ),
         namesake="joao.m.costa",
     )
@@ -92,9 +92,9 @@ def rooms_for_meetings(world: World) -> Iterator[Draft]:
         equipment="screen",
         prompt=(
             "Wednesday 28th at two, one hour: the surveyors rehearse their talk in front of nine people, screen "
-            "needed. Liam Walsh and Chloe Martin (she is a surveyor, mind) get the invitation. Call it Beach survey "
-            "rehearsal, in the Sydney office calendar, in the smallest of our rooms that can take it. If Ben's demo "
-            "is still running in there then, tell me instead of squeezing them in."
+            "needed. Liam Walsh and Chloe Martin (the surveyor, chloe.a.martin@kestrelsurvey.example) get the "
+            "invitation. Call it Beach survey rehearsal, in the Sydney office calendar, in the smallest of our rooms "
+            "that can take it. If Ben's demo is still running in there then, tell me instead of squeezing them in."
         ),
         namesake="chloe.martin",
     )
@@ -109,9 +109,10 @@ def rooms_for_meetings(world: World) -> Iterator[Draft]:
         seats=5,
         equipment="video conference",
         prompt=(
-            "João Costa in finance wants Vera and three more of us on video on Thursday 5 November at 14:00 Lisbon "
-            "time, for an hour. Enter it with the time as João gave it, as Budget with Lisbon, in the Toronto office "
-            "calendar, invite João and Vera Novak, and give them the smallest room with video that is free then."
+            "João Costa in finance (joao.m.costa@kestrelsurvey.example) wants Vera and three more of us on video on "
+            "Thursday 5 November at 14:00 Lisbon time, for an hour. Enter it with the time as João gave it, as Budget "
+            "with Lisbon, in the Toronto office calendar, invite João and Vera Novak, and give them the smallest room "
+            "with video that is free then."
         ),
         namesake="joao.costa",
     )

@@ -48,9 +48,10 @@ def new_projects(world: World) -> Iterator[Draft]:
         kickoff="10-27 11:00",
         prompt=(
             'We start a project "Drone fleet" and I want a calendar of that name, Lisbon time. João Costa the surveyor '
-            "enters flights himself, Tiago Lopes has to read what they are, and the João Costa of finance just needs "
-            "to see when the fleet is out. In my list the calendar should appear as DF. First event: Kick-off, "
-            "27 October 11:00, one hour, with the surveyor and Tiago, and a popup half an hour before."
+            "(joao.costa@kestrelsurvey.example) enters flights himself, Tiago Lopes has to read what they are, and the "
+            "João Costa of finance (joao.m.costa@kestrelsurvey.example) just needs to see when the fleet is out. In my "
+            "list the calendar should appear as DF. First event: Kick-off, 27 October 11:00, one hour, with the "
+            "surveyor and Tiago, and a popup half an hour before."
         ),
         shown="DF",
         present=("joao.costa", "tiago.lopes"),
@@ -81,10 +82,11 @@ def new_projects(world: World) -> Iterator[Draft]:
         roles={"chloe.a.martin": "writer", "chloe.martin": "reader", "yuna.park@harborgrid.example": "freeBusyReader"},
         kickoff="10-29 14:00",
         prompt=(
-            'Could you set up a "Harbour maps" calendar on Sydney time? Two Chloe Martins, careful: the '
-            "surveyor puts her trips in, the project manager only reads. Yuna Park at Harborgrid "
-            "(yuna.park@harborgrid.example) gets no more than free and busy. I want to see it as Harbour. Then "
-            "a Kick-off on 29 October at 14:00, one hour, with both Chloes and a popup 30 minutes before."
+            'Could you set up a "Harbour maps" calendar on Sydney time? Two Chloe Martins, careful: the surveyor '
+            "(chloe.a.martin@kestrelsurvey.example) puts her trips in, the project manager "
+            "(chloe.martin@kestrelsurvey.example) only reads. Yuna Park at Harborgrid (yuna.park@harborgrid.example) "
+            "gets no more than free and busy. I want to see it as Harbour. Then a Kick-off on 29 October at 14:00, one "
+            "hour, with both Chloes and a popup 30 minutes before."
         ),
         shown="Harbour",
         present=("chloe.a.martin", "chloe.martin"),

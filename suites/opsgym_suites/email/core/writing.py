@@ -272,8 +272,9 @@ def versions_go_on(world: World) -> Iterator[Draft]:
             [THEO, CELESTE],
             "With our invitation.",
             (
-                "programme of the winter evening: lucas sent 3. forward the newest mail to theo marchetti and celeste"
-                " okoye, both in one go, and archive the two others"
+                "programme of the winter evening: lucas sent 3. forward the newest mail to theo marchetti"
+                " (theo.marchetti@vellumprint.example) and celeste okoye (celeste.okoye@harrowlit.example), both in"
+                " one go, and archive the two others"
             ),
         ),
         (

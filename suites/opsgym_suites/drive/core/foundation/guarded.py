@@ -546,9 +546,10 @@ def outside_the_house(world: World) -> Iterator[Draft]:
         world,
         "winter-for-the-press",
         "noemi.toth",
-        "Winter campaign! Wanda Pryce of Tidenews (wanda.pryce, she has no account with us) may read the appeal and"
-        " the picture list, by name and not by a link. The link on the donor quotes goes, the donors never agreed. In"
-        " the picture list our people only comment from now on... and no one new sees the addresses, of course"
+        "Winter campaign! Wanda Pryce of Tidenews (wanda.pryce@tidenews.example, she has no account with us) may"
+        " read the appeal and the picture list, by name and not by a link. The link on the donor quotes goes, the"
+        " donors never agreed. In the picture list our people only comment from now on... and no one new sees the"
+        " addresses, of course"
         " And write 'Not agreed by the donors.' as a remark under the quotes.",
         (
             "Read labels and roles in the folder (LKP-1).",
