@@ -63,6 +63,22 @@ def term(name: str) -> str:
     return rf"(?<!\w){_BETWEEN.join(words)}(?!\w)"
 
 
+_NEGATIONS = (
+    r"no|nobody"
+    r"|not|cannot|\w+n['’]t|neither|nor|never|nothing|none|without"
+)
+_REFUSALS = (
+    r"unable|impossible|declin\w*|refus\w*|reject\w*|den(?:y|ied|ies)|forbid\w*|forbade|prohibit\w*|disallow\w*"
+    r"|prevent\w*|refrain\w*|ignor\w*|disregard\w*|block\w*|against"
+)
+_AS_BEFORE = (
+    r"un(?:changed|touched|altered|modified|done)|stay(?:s|ed|ing)?|remain(?:s|ed|ing)?|left|leav(?:e|es|ing)|kept"
+    r"|keep(?:s|ing)?|still|stands? as|held (?:off|back)"
+)
+NOT_DONE = rf"\b(?:{_NEGATIONS}|{_REFUSALS}|{_AS_BEFORE})\b"
+"""Pattern for the words in which answers say that something was not done: by a negation, by a refusal, or by what is as
+before. Whether the answer claims the opposite is judged by `CLAIMS_WORK`.
+"""
 _CHANGED = (
     "closed resolved moved changed updated created added removed deleted assigned sent shared granted renamed approved "
     "published cancelled canceled booked invited transferred escalated reopened marked forwarded linked registered "

@@ -18,7 +18,7 @@ from opsgym_api.tasks.verifiers import Verifier
 from opsgym_domains import registry
 from opsgym_domains.includes import included
 from opsgym_domains.kit.domain import Domain
-from opsgym_suites.kit.behaviour import behaviour_verifiers
+from opsgym_suites.kit.behaviour import behaviour_verifiers, own_verifiers
 from opsgym_suites.kit.drafts import Draft, Person, full_name
 from opsgym_suites.kit.wordings import completed
 from opsgym_suites.kit.world import World
@@ -147,7 +147,7 @@ class Suite:
             "gym_servers_config": [self._gym(server, actor, part.seed) for server, actor in self._placed(draft)],
             "verifiers": [
                 self._verifier(verifier)
-                for verifier in (*draft.verifiers, *behaviour_verifiers(draft, self._domains(draft)))
+                for verifier in (*own_verifiers(draft), *behaviour_verifiers(draft, self._domains(draft)))
             ],
             "number_of_runs": 1,
             "reset_database_between_runs": True,

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from opsgym_api.tasks.verifiers import Category, Verifier
-from opsgym_suites.kit.answers import all_of, figure
+from opsgym_suites.kit.answers import NOT_DONE, all_of, figure
 from opsgym_suites.kit.effects import RowType
 from opsgym_suites.kit.world import table_of
 
@@ -176,9 +176,6 @@ def answer_says(
     if day is not None:
         config["day"] = day
     return _verifier("answer_match", name, description, config, category)
-
-
-NOT_DONE = r"\b(not|cannot|\w+n['’]t|unable|declin\w*|refus\w*|unchanged|nothing|none)\b"
 
 
 def answer_refuses(*reasons: str, subject_pattern: str = "") -> tuple[Verifier, Verifier]:

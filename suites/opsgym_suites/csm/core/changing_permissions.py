@@ -36,9 +36,9 @@ from opsgym_suites.csm.core.several_days import morning, only, until
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import all_of, on_date, only_for, term
+from opsgym_suites.kit.answers import NOT_DONE, all_of, on_date, only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
-from opsgym_suites.kit.verifiers import NOT_DONE, answer_refuses, answer_says, state_difference
+from opsgym_suites.kit.verifiers import answer_refuses, answer_says, state_difference
 from opsgym_suites.kit.world import at
 
 TUESDAY = at("11-17 09:00")

@@ -44,10 +44,10 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import all_of, term
+from opsgym_suites.kit.answers import NOT_DONE, all_of, term
 from opsgym_suites.kit.drafts import Draft, Solution, call, full_name, on_day
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
-from opsgym_suites.kit.verifiers import NOT_DONE, Has, May, Present, answer_says
+from opsgym_suites.kit.verifiers import Has, May, Present, answer_says
 from opsgym_suites.kit.world import at
 
 

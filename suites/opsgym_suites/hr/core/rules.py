@@ -36,10 +36,10 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, only_for, term
+from opsgym_suites.kit.answers import NOT_DONE, all_of, only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
-from opsgym_suites.kit.verifiers import NOT_DONE, answer_says
+from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at
 
 # --- a service for the catalogue -------------------------------------------------------------------------------------

@@ -489,7 +489,7 @@ def _no_common_hours(systems: Systems) -> Draft:
             "I entered nothing: between 8:00 and 18:00 the clocks of London and Sydney have no hour in common, "
             "Sydney being "
             f"eleven hours ahead. {quay.number} has no note.",
-            (r"\b(common|overlap\w*|ahead|hours)\b",),
+            (r"\b(common|overlap\w*|ahead|hours)\b", r"\b(19[:.]00|7 ?p\.?m|0?5[:.]00|5 ?a\.?m)\b"),
             r"\bsydney\b",
             (quay, caller),
             "Sydney is eleven hours ahead of London in November: there is no such time; leave both systems alone.",
@@ -870,7 +870,7 @@ def _promoted(systems: Systems, *, slug: str, promoted: bool, prompt: str, messa
             else f"You are still an agent, so {case.number} stays critical."
         ),
         verifiers=(
-            answer_says("names_the_role", "The answer names the role [REF-3]", term("agent"), day=1),
+            answer_says("names_the_role", "The answer names the role [REF-3]", r"\bagents?\b", day=1),
             answer_says(
                 "says_what_came_of_it",
                 "The answer names role and priority [REF-3]",

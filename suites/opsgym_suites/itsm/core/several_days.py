@@ -653,7 +653,7 @@ _LONGER_RULE = (
 _OUTCOMES = {
     (False, False): (r"\b(approv\w*|authori[sz]\w*|implement\w*)\b",),
     (True, False): (r"\b(cancel\w*|called off|reject\w*)\b",),
-    (False, True): (r"\b(permission|permitted|allowed|may not|access|authori[sz]ation|rights?)\b",),
+    (False, True): (r"\b(permission|permitted|allowed|may not|may no longer|access|authori[sz]ation|rights?|ID-3)\b",),
 }
 """Patterns of what the second answer reports: for changes called off, and for a revoked right."""
 

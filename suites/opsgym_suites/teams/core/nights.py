@@ -14,10 +14,10 @@ from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.teams.graph import dumped
 from opsgym_domains.teams.people import as_sender
 from opsgym_domains.teams.tables import ChannelMessage, Team, User, UserPermission
-from opsgym_suites.kit.answers import term
+from opsgym_suites.kit.answers import NOT_DONE, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
-from opsgym_suites.kit.verifiers import NOT_DONE, answer_says
+from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.teams.calls import (
     Script,
     at_line,
