@@ -110,7 +110,8 @@ def test_what_is_no_release_is_named(clone: Path, tmp_path: Path, spoil: Mapping
         run("git", "tag", "--delete", f"v{VERSION}", cwd=folder)
     if "change" in spoil:
         (folder / spoil["change"]).write_text("changed")
-    command = [sys.executable, "-m", "tools.release", spoil.get("version", VERSION), "--no-images", "--out", tmp_path]
+    command: list[str | Path] = [sys.executable, "-m", "tools.release", spoil.get("version", VERSION), "--no-images"]
+    command += ["--out", tmp_path]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert message in done.stderr
