@@ -12,6 +12,7 @@ from tests.support.gym import Gym, GymDatabase
 from opsgym_api.gym_http import COMPLETE_SEED
 
 UNKNOWN_TOKEN = "Tool execution failed: User not found for given access token"
+TEAM = {"calendarId": "c-team"}
 HOOK = {"id": "w", "type": "web_hook", "address": "https://hooks.acme.test/x"}
 
 
@@ -54,6 +55,22 @@ def test_database_and_identity_are_checked_before_tool_and_arguments(
         ("create_calendar", {"summary": "a", "timeZone": "Mars/X"}, ["timeZone: Invalid timeZone; validation failed"]),
         ("watch_settings", {**HOOK, "address": "http://a.test"}, ["address: Invalid 'address': must be an https URL"]),
         ("watch_settings", {**HOOK, "params": {"x": "y"}}, ["params.x: Extra inputs are not permitted"]),
+        ("watch_settings", {**HOOK, "params": {"ttl": "0"}}, ["params.ttl: params.ttl must be greater than 0"]),
+        ("watch_acl", {**HOOK, **TEAM, "params": {"x": 1}}, ["params.x: Extra inputs are not permitted"]),
+        ("watch_calendar_list", {**HOOK, "id": ""}, ["id: must have at least 1 character"]),
+        ("patch_calendar", {**TEAM, "summary": None}, ["summary: Input should be a valid string"]),
+        (
+            "update_calendar", {**TEAM, "summary": " "},
+            ["summary: summary must not be blank when provided"],
+        ),
+        (
+            "insert_acl_rule", {**TEAM, "scope": {"type": "domain", "value": "-a.test"}},
+            ["scope: scope.value must be a valid domain name for type 'domain'"],
+        ),
+        (
+            "update_calendar_in_list", {**TEAM, "defaultReminders": [{"method": "email", "minutes": -1}]},
+            ["defaultReminders[0].minutes: defaultReminders[].minutes must be >= 0"],
+        ),
         ("get_calendar_list", {"maxResults": 0}, ["maxResults: Input should be greater than 0"]),
         ("query_freebusy", {}, ["timeMin: is required", "timeMax: is required", "items: is required"]),
     ],
@@ -63,6 +80,49 @@ def test_every_invalid_argument_has_a_line(
 ) -> None:
     expected = "\n".join(["Validation errors:", *(f"- {problem}" for problem in problems)])
     assert ann.call_with(tool, arguments).text == expected
+
+
+@pytest.mark.parametrize("tool", ["watch_acl", "watch_calendar_list", "watch_events", "watch_settings"])
+def test_type_address_and_life_of_a_channel_may_have_blanks_around_them(ann: GymDatabase, tool: str) -> None:
+    loose = {"type": " WEB_HOOK ", "address": f" {HOOK['address']} ", "params": {"ttl": " 60 "}}
+    calendar = {"calendarId": "c-team"} if tool in ("watch_acl", "watch_events") else {}
+    assert ann.call_with(tool, {**HOOK, **loose, **calendar}).data["id"] == "w"
+    assert ann.value("SELECT webhook_address FROM watch_channels") == HOOK["address"]
+
+
+def test_a_channel_of_rules_needs_no_type(ann: GymDatabase) -> None:
+    given = {name: value for name, value in HOOK.items() if name != "type"}
+    assert ann.call("watch_acl", calendarId="c-team", **given).data["id"] == "w"
+    assert "type: is required" in ann.call_with("watch_calendar_list", {**given, "id": "other"}).text
+
+
+def test_blank_texts_of_a_list_entry_change_nothing_and_null_clears(ann: GymDatabase) -> None:
+    def summary(**fields: Any) -> Any:
+        return ann.call("update_calendar_in_list", calendarId="c-team", **fields).data["summaryOverride"]
+
+    assert summary(summaryOverride="Mine") == "Mine"
+    assert summary(summaryOverride=" ", backgroundColor="") == "Mine"
+    assert summary(summaryOverride=None) is None
+
+
+def test_incomplete_reminders_of_a_whole_list_entry_are_dropped(ann: GymDatabase) -> None:
+    reminders = [{"minutes": 5}, {"method": "", "minutes": 5}, {"method": "popup", "minutes": 5}]
+    settings = {"notifications": [{"method": "", "type": ""}, {"method": "email", "type": "agenda"}]}
+    entry = ann.call(
+        "replace_calendar_in_list", calendarId="c-team", defaultReminders=reminders, notificationSettings=settings
+    ).data
+    assert entry["defaultReminders"] == reminders[2:]
+    assert entry["notificationSettings"] == {"notifications": settings["notifications"][1:]}
+
+
+def test_a_calendar_without_kinds_of_conferences_has_none(ann: GymDatabase) -> None:
+    changed = ann.call("update_calendar", calendarId="c-team", conferenceProperties={}).data
+    assert changed["conferenceProperties"] is None
+    assert ann.value("SELECT conference_properties FROM calendars WHERE calendar_id = 'c-team'") is None
+
+
+def test_an_empty_time_zone_of_a_new_calendar_is_kept(ann: GymDatabase) -> None:
+    assert ann.call("create_calendar", summary="New", timeZone="").data["timeZone"] == ""
 
 
 def test_query_values_are_read_from_texts(ann: GymDatabase) -> None:

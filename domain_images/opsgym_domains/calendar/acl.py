@@ -13,7 +13,7 @@ from typing import Any
 from opsgym_domains.calendar.channels import INTERNAL, open_channel
 from opsgym_domains.calendar.pages import rules_offset, rules_sync_token, rules_synced_at
 from opsgym_domains.calendar.permissions import OWNERS, reach
-from opsgym_domains.calendar.requests import ListChannel, NewRule, Notify, RuleFields, RulesQuery, ScopeFields
+from opsgym_domains.calendar.requests import NewRule, Notify, RuleFields, RulesChannel, RulesQuery, ScopeFields
 from opsgym_domains.calendar.tables import AclRule, Calendar, Scope, User, WatchChannel
 from opsgym_domains.calendar.toolbox import tool
 from opsgym_domains.kit.errors import ToolError
@@ -116,7 +116,7 @@ async def delete_acl_rule(gym: Gym, calendar_id: str, rule_id: str) -> None:
 
 
 @tool(adds=WatchChannel)
-async def watch_acl(gym: Gym, calendar_id: str, channel: ListChannel) -> dict[str, Any]:
+async def watch_acl(gym: Gym, calendar_id: str, channel: RulesChannel) -> dict[str, Any]:
     """Open a channel for changes of a calendar's rules.
 
     Returns the channel. It expires after 24 hours.

@@ -71,6 +71,8 @@ async def add_calendar_to_list(gym: Gym, entry: NewEntry, colors: ColorFormat) -
     """
     calendar = await _listed_calendar(gym, entry.id, READERS, removed=True)
     given = {name: value for name, value in entry if name != "id" and value is not None}
+    if not (entry.summary_override or "").strip():
+        given.pop("summary_override", None)
     changes = await _entry_changes(gym, entry, given, colors)
     return await _updated(gym, calendar, {**changes, "deleted": False})
 
@@ -84,11 +86,11 @@ async def update_calendar_in_list(
     Give at least one field; null clears a field. A hidden calendar is not selected. Returns the entry.
     """
     calendar = await _listed_calendar(gym, await known_id(gym, calendar_id), WRITERS)
-    given = fields.given()
+    given = fields.without_blanks("summary_override", "background_color", "foreground_color")
     for name in ("hidden", "selected"):
         if name in given and given[name] is None:
             raise ToolError("INVALID_VALUE", f"'{name}' cannot be null in PATCH", name)
-    if not given:
+    if not fields.given():
         raise ToolError("NO_FIELDS_TO_UPDATE", "No fields provided for update")
     changes = await _entry_changes(gym, fields, given, colors)
     return await _updated(gym, calendar, _with_selection(changes))
@@ -103,7 +105,7 @@ async def replace_calendar_in_list(
     What is not given is cleared; the calendar is then selected and not hidden. Returns the entry.
     """
     calendar = await _listed_calendar(gym, await known_id(gym, calendar_id), WRITERS)
-    given = {name: value for name, value in entry.given().items() if value is not None}
+    given = {name: value for name, value in entry.without_blanks("summary_override").items() if value is not None}
     conferences = given.pop("conference_properties", None)
     changes = await _entry_changes(gym, entry, given, colors)
     cleared = dict.fromkeys(name for name in WholeEntry.model_fields if name not in _NEW)

@@ -51,7 +51,7 @@ async def create_calendar(gym: Gym, calendar: NewCalendar) -> dict[str, Any]:
         summary=calendar.summary,
         description=calendar.description,
         location=calendar.location,
-        time_zone=calendar.time_zone or "UTC",
+        time_zone="UTC" if calendar.time_zone is None else calendar.time_zone,
         conference_properties=properties,
         is_primary=False,
         hidden=False,
@@ -180,7 +180,8 @@ def parsed(text: str | None) -> Any:
 def _changes(fields: CalendarFields) -> dict[str, Any]:
     changes = {name: value for name, value in fields.given().items() if value is not None}
     if fields.conference_properties is not None:
-        changes["conference_properties"] = _stored(fields.conference_properties)
+        stored = _stored(fields.conference_properties)
+        changes["conference_properties"] = None if stored == "{}" else stored
     return changes
 
 

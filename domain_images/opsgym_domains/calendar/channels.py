@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from opsgym_domains.calendar.event_bodies import EventChannel
-from opsgym_domains.calendar.requests import Channel, ListChannel
+from opsgym_domains.calendar.requests import ListChannel
 from opsgym_domains.calendar.tables import WatchChannel
 from opsgym_domains.calendar.toolbox import tool
 from opsgym_domains.kit.errors import ToolError
@@ -34,12 +34,12 @@ async def watch_calendar_list(gym: Gym, channel: ListChannel) -> dict[str, Any]:
 
 
 @tool(adds=WatchChannel)
-async def watch_settings(gym: Gym, channel: Channel) -> dict[str, Any]:
+async def watch_settings(gym: Gym, channel: EventChannel) -> dict[str, Any]:
     """Open a channel for changes of your settings.
 
     Returns the channel. It expires after 24 hours.
     """
-    if not channel.id.strip():
+    if not channel.id:
         raise ToolError("MISSING_FIELD", "Channel ID is required", "id")
     return await open_channel(gym, channel, "settings", "settings", f"{gym.actor.user_id}/settings")
 
@@ -49,7 +49,7 @@ INTERNAL = "Internal server error: "
 
 async def open_channel(
     gym: Gym,
-    channel: Channel | EventChannel,
+    channel: EventChannel,
     kind: str,
     name: str,
     path: str,
@@ -103,6 +103,6 @@ async def open_channel(
     }
 
 
-def _life(gym: Gym, channel: Channel | EventChannel) -> timedelta:
+def _life(gym: Gym, channel: EventChannel) -> timedelta:
     seconds = channel.params.ttl if channel.params and gym.is_strict else None
     return timedelta(seconds=min(int(seconds), MAX_SECONDS)) if seconds else LIVES

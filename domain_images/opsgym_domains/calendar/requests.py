@@ -12,11 +12,13 @@ from typing import Annotated, Any, Literal
 from dateutil import tz
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
+from opsgym_domains.calendar.event_bodies import EMAIL, EventChannel, WatchParameters
 from opsgym_domains.calendar.validation import Part, Query
 
 SOLUTIONS = ("eventHangout", "eventNamedHangout", "hangoutsMeet")
 """Kinds of conferences that a calendar may allow."""
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DOMAIN = re.compile(rf"(?=.{{0,253}}$){_LABEL}(?:\.{_LABEL})*")
 
 
 def zone(name: str | None) -> str | None:
@@ -49,9 +51,9 @@ class ConferenceProperties(Part):
 
 
 class CalendarFields(Part):
-    """Fields of a calendar that its owner sets."""
+    """Fields of a calendar that its owner changes."""
 
-    summary: Annotated[str | None, Field(min_length=1, max_length=255)] = None
+    summary: Annotated[str, Field(min_length=1, max_length=255)] = ""  # not null; the default is never stored
     description: Annotated[str | None, Field(max_length=1000)] = None
     location: Annotated[str | None, Field(max_length=500)] = None
     time_zone: TimeZone | None = None
@@ -59,9 +61,9 @@ class CalendarFields(Part):
 
     @field_validator("summary")
     @classmethod
-    def _not_blank(cls, summary: str | None) -> str | None:
-        if summary is not None and not summary.strip():
-            raise ValueError("summary must not be blank")
+    def _not_blank(cls, summary: str) -> str:
+        if not summary.strip():
+            raise ValueError("summary must not be blank when provided")
         return summary
 
 
@@ -70,6 +72,13 @@ class NewCalendar(CalendarFields):
 
     summary: Annotated[str, Field(min_length=1, max_length=255)]
     time_zone: TimeZone | None = "UTC"
+
+    @field_validator("summary")
+    @classmethod
+    def _not_blank(cls, summary: str) -> str:
+        if not summary.strip():
+            raise ValueError("summary must not be blank")
+        return summary
 
 
 # --- calendar list ---------------------------------------------------------------------------------------------------
@@ -98,6 +107,20 @@ class DefaultReminder(Part):
     method: Literal["email", "popup"]
     minutes: int
 
+    @field_validator("minutes")
+    @classmethod
+    def _not_negative(cls, minutes: int) -> int:
+        if minutes < 0:
+            raise ValueError("defaultReminders[].minutes must be >= 0")
+        return minutes
+
+
+class LooseReminder(Part):
+    """A reminder of an entry as a whole: one without a method, or with negative minutes, is dropped."""
+
+    method: Literal["email", "popup", ""] = ""
+    minutes: int
+
 
 class Notification(Part):
     """A notification that the user gets about changes of the calendar."""
@@ -106,10 +129,28 @@ class Notification(Part):
     type: Literal["eventCreation", "eventChange", "eventCancellation", "eventResponse", "agenda"]
 
 
+class LooseNotification(Part):
+    """A notification of an entry as a whole: one without a method or type is dropped."""
+
+    method: Literal["email", ""] = ""
+    type: Literal["eventCreation", "eventChange", "eventCancellation", "eventResponse", "agenda", ""] = ""
+
+
 class NotificationSettings(Part):
     """All notifications of a calendar."""
 
     notifications: list[Notification] | None = None
+
+
+class LooseNotificationSettings(Part):
+    """All notifications of an entry as a whole."""
+
+    notifications: list[LooseNotification] | None = None
+
+    @field_validator("notifications")
+    @classmethod
+    def _complete(cls, given: list[LooseNotification] | None) -> list[LooseNotification]:
+        return [one for one in given or () if one.method and one.type]
 
 
 class EntryFields(Part):
@@ -124,10 +165,10 @@ class EntryFields(Part):
     default_reminders: list[DefaultReminder] | None = None
     notification_settings: NotificationSettings | None = None
 
-    @field_validator("summary_override")
-    @classmethod
-    def _blank_is_none(cls, text: str | None) -> str | None:
-        return text if text and text.strip() else None
+    def without_blanks(self, *names: str) -> dict[str, Any]:
+        """The arguments that the call contains, but those of these texts that are blank."""
+        given = self.given()
+        return {name: value for name, value in given.items() if name not in names or value is None or value.strip()}
 
 
 class NewEntry(EntryFields):
@@ -144,7 +185,7 @@ class EntryConferences(ConferenceProperties):
     @field_validator("allowed_conference_solution_types")
     @classmethod
     def _known(cls, kinds: list[str] | None) -> list[str] | None:
-        if unknown := next((kind for kind in kinds or () if kind not in SOLUTIONS), None):
+        for unknown in [kind for kind in kinds or () if kind not in SOLUTIONS][:1]:
             known = ", ".join(SOLUTIONS)
             raise ValueError(f"Invalid conference solution type '{unknown}'. Must be one of: {known}")
         return kinds
@@ -153,7 +194,14 @@ class EntryConferences(ConferenceProperties):
 class WholeEntry(EntryFields):
     """An entry as a whole."""
 
+    default_reminders: list[LooseReminder] | None = None  # type: ignore[assignment]
+    notification_settings: LooseNotificationSettings | None = None  # type: ignore[assignment]
     conference_properties: EntryConferences | None = None
+
+    @field_validator("default_reminders")
+    @classmethod
+    def _complete(cls, given: list[LooseReminder] | None) -> list[LooseReminder] | None:
+        return given and [one for one in given if one.method and one.minutes >= 0]
 
 
 # --- sharing ---------------------------------------------------------------------------------------------------------
@@ -169,8 +217,11 @@ class ScopeFields(Part):
     def _fitting(self) -> ScopeFields:
         if self.type == "default" and self.value is not None:
             raise ValueError("scope.value must be omitted for type 'default'")
-        if self.type in ("user", "group") and self.value is not None and not _EMAIL.fullmatch(self.value):
+        text = None if self.value is None else self.value.strip()
+        if self.type in ("user", "group") and text is not None and not EMAIL.fullmatch(text):
             raise ValueError(f"scope.value must be a valid email address for type '{self.type}'")
+        if self.type == "domain" and text is not None and not _DOMAIN.fullmatch(text):
+            raise ValueError(f"scope.value must be a valid domain name for type '{self.type}'")
         return self
 
 
@@ -209,59 +260,32 @@ class RulesQuery(Query):
 # --- channels --------------------------------------------------------------------------------------------------------
 
 
-def _https(address: str) -> str:
-    if not re.match(r"https://[^/?#]", address):
-        raise ValueError("Invalid 'address': must be an https URL")
-    return address
+class OpenParameters(WatchParameters):
+    """Parameters of a channel, of which unknown ones are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
-class ChannelParams(Part):
-    """Parameters of a channel."""
+class RulesChannel(EventChannel):
+    """A channel of rules, whose type need not be given."""
 
-    ttl: str | None = None
-
-    @field_validator("ttl")
-    @classmethod
-    def _seconds(cls, ttl: str | None) -> str | None:
-        if ttl is not None and not ttl.isdigit():
-            raise ValueError("params.ttl must be an integer string representing seconds")
-        return ttl
-
-
-class ClosedChannelParams(ChannelParams):
-    """Parameters of a channel without unknown ones."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Channel(Part):
-    """A channel to open."""
-
-    id: str
-    type: str
-    address: Annotated[str, AfterValidator(_https)]
-    token: str | None = None
-    params: ClosedChannelParams | None = None
+    type: str = "web_hook"
 
     @field_validator("type")
     @classmethod
-    def _supported(cls, kind: str) -> str:
-        if kind.lower() not in ("web_hook", "webhook"):
-            raise ValueError("Only channel type 'web_hook' or 'webhook' is supported")
-        return kind
-
-
-class ListChannel(Channel):
-    """A channel of the calendar list or of rules, whose parameters may be more."""
-
-    params: ChannelParams | None = None  # type: ignore[assignment]
-
-    @field_validator("type")
-    @classmethod
-    def _supported(cls, kind: str) -> str:
-        if kind not in ("web_hook", "webhook"):
+    def _web_hook(cls, kind: str) -> str:
+        if kind.strip().lower() not in ("web_hook", "webhook"):
             raise ValueError("Only channel type 'web_hook' is supported")
         return kind
+
+
+class ListChannel(RulesChannel):
+    """A channel of the calendar list."""
+
+    id: Annotated[str, Field(min_length=1)]
+    type: str
+    address: Annotated[str, Field(min_length=1)]
+    params: OpenParameters | None = None
 
 
 # --- free or busy ----------------------------------------------------------------------------------------------------
