@@ -20,6 +20,7 @@ from tests.runner.servers import serving
 from opsgym_api.records.outcomes import Outcome
 from opsgym_domains.suite_rows import load_suite
 
+pytestmark = pytest.mark.timeout(1200)  # the first time, an agent is installed
 EXAMPLES = Path(__file__).parents[2] / "examples" / "own-agent"
 TASKS = {task.task_id: task for task in load_suite("quickstart")}
 
