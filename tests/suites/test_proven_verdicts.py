@@ -29,12 +29,11 @@ _KEY = re.compile(r"\b[a-z]+_[a-z]+\b")
 OPEN: Mapping[str, int] = {
     "accepts_wrong": 15,
     "ambiguous": 1,
-    "answer_pattern": 8,
+    "answer_pattern": 1,
     "answer_requires_unasked": 1,
-    "days_not_judged": 34,
+    "days_not_judged": 3,
     "hidden_requirement": 2,
     "needs_unobtainable": 16,
-    "needs_unreachable_knowledge": 15,
     "refuses_right": 7,
     "wrong_reference": 1,
 }
