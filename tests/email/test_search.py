@@ -1,7 +1,7 @@
 """Searches of a mailbox in Gmail's search language, each with the messages that it must show.
 
 Sources: "Refine searches in Gmail" (support.google.com/mail/answer/7190) and "Searching for messages" of the Gmail API.
-Where these leave something open, docs/fidelity.md states the choice.
+Where these leave something open, docs/fidelity-unknown.md states the choice.
 """
 
 from __future__ import annotations

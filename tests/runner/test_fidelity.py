@@ -1,6 +1,6 @@
 """Scores where the published harness is at fault: ours, and beside it the published one.
 
-The numbers are those of docs/fidelity.md, section Scoring.
+The numbers are those of docs/fidelity-differences.md, section Scoring.
 """
 
 from __future__ import annotations

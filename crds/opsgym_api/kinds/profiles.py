@@ -1,7 +1,7 @@
 """Profiles of agents: what an agent does where opsgym and the published harness differ.
 
 Invariant: every difference that an agent can follow is one switch, which has a default in each profile and which an
-agent may set alone. `docs/fidelity.md` lists the published behaviour of each switch.
+agent may set alone. `docs/fidelity-differences.md` lists the published behaviour of each switch.
 """
 
 from __future__ import annotations
