@@ -243,11 +243,11 @@ def test_a_conversation_is_in_the_mailboxes_of_all_who_take_part() -> None:
 
 def test_people_who_have_left_own_files_organize_drives_and_are_in_groups() -> None:
     world = files()
-    owners = {
-        one.path.partition(":")[0][1:]: world.owner(world.document(one.key)).deleted
-        for one in DOCUMENTS if one.path.startswith("@") and has_left(one.path[1:].partition(":")[0])
-    }  # fmt: skip
-    assert owners == {"Sefton Grady": True, "Philippa Gow": True, "Lorne Fitch": True, "Dorothea Blum": False}
+    places = {one.key: one.path[1:].partition(":")[0] for one in DOCUMENTS if one.path.startswith("@")}
+    leavers = {key: world.account(name) for key, name in places.items() if has_left(name)}
+    assert all(world.owner(world.document(key)).user_id == account.id for key, account in leavers.items())
+    is_gone = {places[key]: account.auth_token is None for key, account in leavers.items()}
+    assert is_gone == {"Sefton Grady": True, "Philippa Gow": True, "Lorne Fitch": True, "Dorothea Blum": False}
     roles = [("PumpWatch", "Dorothea Blum"), ("Site technicians", "Sefton Grady"), ("Contracts", "Lorne Fitch")]
     held = {name: world.member(space, world.account(name).email).role for space, name in roles}
     assert held == {"Dorothea Blum": "organizer", "Sefton Grady": "organizer", "Lorne Fitch": "fileOrganizer"}
