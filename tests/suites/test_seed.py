@@ -417,7 +417,7 @@ def test_the_worlds_of_drive_share_no_names_or_time() -> None:
     "query",
     [
         "SELECT 1 FROM users WHERE auth_token IS NULL",
-        "SELECT 1 FROM permissions WHERE role = 'owner' AND deleted = 1",
+        "SELECT 1 FROM permissions p JOIN users u ON u.id = p.user_id WHERE role = 'owner' AND u.auth_token IS NULL",
         "SELECT 1 FROM permissions WHERE type = 'anyone'",
         "SELECT 1 FROM files f JOIN file_labels l ON l.file_id = f.id WHERE trashed = 1 AND value_date > '2026-11-16'",
         "SELECT 1 FROM access_proposals WHERE status = 'pending'",
@@ -444,7 +444,7 @@ def test_what_tasks_of_drive_are_about_is_there(cabinet: GymDatabase, query: str
             "ORDER BY revision_number DESC LIMIT 1)"
         ),
         "SELECT 1 FROM files f WHERE (SELECT COUNT(*) FROM path_closure WHERE descendant_id = f.id AND depth = 0) <> 1",
-        "SELECT 1 FROM permissions p JOIN users u ON u.id = p.user_id WHERE p.deleted = 1 AND u.auth_token IS NOT NULL",
+        "SELECT 1 FROM permissions WHERE deleted = 1",
         "SELECT 1 FROM permissions WHERE user_id IS NOT NULL GROUP BY file_id, user_id HAVING COUNT(*) > 1",
         (
             "SELECT 1 FROM drive_memberships m JOIN users u ON u.id = m.user_id JOIN drives d ON d.id = m.drive_id "
