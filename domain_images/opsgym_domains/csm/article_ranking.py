@@ -1,8 +1,8 @@
 """Relevance score of a knowledge article for a free-text search.
 
 Invariant: a score depends only on the search text, the title, the body and the state. The weights were derived from
-scores of the published server (see docs/fidelity-unknown.md). Two of them are assumptions, because the recorded scores do not
-determine them: the split of the phrase score between title and body, and that the constant 0.5 is for state
+scores of the published server (see docs/fidelity-unknown.md). Two of them are assumptions, because the recorded scores
+do not determine them: the split of the phrase score between title and body, and that the constant 0.5 is for state
 `published`.
 """
 
