@@ -75,6 +75,10 @@ def _fails(record: Any) -> None:
     record["outcome"], record["reason"], record["score"] = "failed", "verifiers", 0
 
 
+def _stops_otherwise(record: Any) -> None:
+    record["stopped_by"] = "boredom"
+
+
 def _judged_otherwise(record: Any) -> None:
     record["verifiers"][1]["passed"] = False
 
@@ -110,6 +114,7 @@ def _cheaper(run: Any) -> None:
     ("name", "edit", "says"),
     [
         ("/looked/0.json", _fails, "verdict: recorded failed (verifiers), score 0"),
+        ("/looked/0.json", _stops_otherwise, "verdict: 'boredom' is not a known end of an agent"),
         ("/looked/0.json", _judged_otherwise, "verifier 1 (untouched): recorded failed, now passed"),
         ("/looked/0.json", _counts_more_calls, "tool calls: the record counts 2, the transcript 1"),
         ("/looked/0.json", _another_answer, "the transcript does not have the recorded answer"),

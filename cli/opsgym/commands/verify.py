@@ -17,6 +17,7 @@ from opsgym.commands.run_locator import RunLocator
 from opsgym.exits import Exit
 from opsgym.formats.numbers import cell_name
 from opsgym.local.gym_servers import GymLostError, GymServers
+from opsgym.local.repeat import spec_of
 from opsgym.runcheck.records import StoredTrial, run_problems, trial_problems
 from opsgym.runcheck.replay import (
     Replayed,
@@ -106,7 +107,7 @@ def _prepare(store: Store, results: RunResults) -> CheckedRun:
         raise InputError(run.run, [Problem("", f"{store.name} has no {keys.suite_index}: rows and seeds are missing")])
     ids = [entry.task_id for entry in index.entries if not entry.problem and entry.task_id in run.task_ids]
     rows = {task_id: row for task_id in ids if (row := read_object(store, keys.suite_task(task_id), FrozenTask))}
-    return CheckedRun(store, results, EvalRunSpec.model_validate(run.spec), index, rows)
+    return CheckedRun(store, results, spec_of(run), index, rows)
 
 
 def _seeds(checked: CheckedRun) -> dict[str, bytes | None]:

@@ -118,7 +118,7 @@ def copy_recordings(store: Store, run: RunRecord, folder: Path) -> dict[str, Pat
     """
     keys = RunKeys(run.rescored_from or run.run)
     copies: dict[str, Path] = {}
-    for model in _spec_of(run).all_models:
+    for model in spec_of(run).all_models:
         original = None if model.inline is None else recording_of(model.inline.model)
         content = None if original is None else store.get(keys.recording(model.name))
         if original is not None and content is not None:
@@ -148,7 +148,7 @@ def repeat_inputs(
     except FrozenSuiteError as error:
         raise InputError(run.run, [Problem(trial.task_id, str(error))]) from None
     _require_servers(run.run, domains_of(task))
-    spec = _narrowed(_spec_of(run), trial.cell, recordings)
+    spec = _narrowed(spec_of(run), trial.cell, recordings)
     name = f"{run.name}-again"
     documents = Documents(
         EvalRun(api_version=API_VERSION, kind="EvalRun", metadata=ObjectMeta(name=name), spec=spec), {}, Path()
@@ -179,7 +179,12 @@ def _require_servers(run: str, domains: Sequence[str]) -> None:
         raise InputError(run, [Problem("", problem)])
 
 
-def _spec_of(run: RunRecord) -> EvalRunSpec:
+def spec_of(run: RunRecord) -> EvalRunSpec:
+    """The spec of a stored run.
+
+    Raises:
+        InputError: It is not valid.
+    """
     try:
         return EvalRunSpec.model_validate(run.spec)
     except ValidationError as error:

@@ -118,6 +118,9 @@ def verdict_problems(trial: StoredTrial, executed: Sequence[VerifierResult]) -> 
     if (recorded := len(record.verifiers)) != (declared := len(trial.task.verifiers)):
         yield f"verdict: {recorded} results are recorded, the row has {declared} verifiers"
         return
+    if record.stopped_by not in ("answer", *FailReason):
+        yield f"verdict: {record.stopped_by!r} is not a known end of an agent"
+        return
     kinds = [verifier.verifier_type for verifier in trial.task.verifiers]
     results = [was if kind == JUDGED else next(remaining) for kind, was in zip(kinds, record.verifiers, strict=True)]
     for was, now in zip(record.verifiers, results, strict=True):

@@ -328,7 +328,7 @@ class ReferenceView(Stored):
 
     calls: list[ReferenceCall]
     parting: int | None
-    """Position of the agent's first write that is none of the solution's; None if there is no such write."""
+    """Position of the agent's first write that the solution does not have; None if it has all of them."""
     answer: str
 
 
