@@ -163,6 +163,14 @@ def down() -> None:
         _destroy()
 
 
+def sweep() -> None:
+    """Removes files of clusters that were killed with their guards. It takes minutes, and a start waits for it."""
+    with _lock():
+        for state in CACHE.glob("cluster*/"):
+            if Process.read(state / sandbox.INIT.relative_to(STATE)) is None:
+                sandbox.empty(state)
+
+
 def running() -> Cluster | None:
     """The cluster that runs now."""
     return None if sandbox.first() is None else Cluster()

@@ -1,6 +1,7 @@
 """Brings the programs that the test cluster needs: `python -m devcluster.prepare`, run before its tests.
 
-Building Kubernetes takes minutes the first time, too long for a test that waits for its cluster.
+Building Kubernetes takes minutes the first time, too long for a test that waits for its cluster. So does removing what
+a killed test run left.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ def main() -> int:
     try:
         packages.ensure()
         binaries.ensure(binaries.ALL)
+        cluster.sweep()
     except ClusterError as error:
         print(error, file=sys.stderr)
         return 1

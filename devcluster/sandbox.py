@@ -125,9 +125,14 @@ def destroy() -> None:
         record.unlink(missing_ok=True)
     if not until(_remove_groups, 20):
         raise ClusterError(f"control groups are left: {', '.join(map(str, left_groups()))}")
-    for folder in STATE.glob("*"):
-        if folder != LOG:
-            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+    empty(STATE)
+
+
+def empty(state: Path) -> None:
+    """Removes the files of a cluster that has ended, but not its logs."""
+    for path in state.glob("*"):
+        if path.name != LOG.name:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def left_groups() -> list[Path]:

@@ -55,7 +55,7 @@ def test_a_person_who_does_nothing_reads_what_failed(tmp_path: Path) -> None:
     done = played(tmp_path, "answer I could not find it.")
     assert done.returncode == 0, done.stderr
     assert f"FAILED  {TASK.task_id}, 0 calls" in done.stdout
-    assert "FAILED  update_incident" in done.stdout
+    assert "FAILED  task_completion  update_incident" in done.stdout
 
 
 def test_input_that_ends_without_an_answer_scores_nothing(tmp_path: Path) -> None:

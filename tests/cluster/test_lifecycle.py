@@ -129,3 +129,14 @@ def test_what_a_dead_cluster_left_is_removed_by_the_next(place: Place) -> None:
     assert until(lambda: "processes" not in place.left(), 30), place.left()
     assert place.run("-m", "devcluster.up").returncode == 0
     assert "sleeper" not in place.kubectl("get", "pods")
+
+
+def test_what_killed_test_runs_left_is_removed_before_the_tests_but_for_its_logs(place: Place) -> None:
+    left = place.cache / "cluster-gw7"
+    for file in (left / "s3" / "bucket" / "object", left / "log" / "etcd.log"):
+        file.parent.mkdir(parents=True)
+        file.write_text("")
+    assert place.run("-m", "devcluster.up").returncode == 0
+    assert place.run("-m", "devcluster.prepare").returncode == 0
+    assert [path.name for path in left.iterdir()] == ["log"]
+    assert "sleeper" not in place.kubectl("get", "pods")  # one that runs stays

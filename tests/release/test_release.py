@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.helm.charts import helm_program
+from tests.helm.charts import OLDEST, helm_program
 from tools.release.charts import packed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +87,8 @@ def test_every_package_is_in_the_bill_of_materials(release: Path) -> None:
 def test_a_chart_names_its_images_by_digest(tmp_path: Path) -> None:
     archive = tmp_path / "opsgym.tgz"
     archive.write_bytes(packed(ROOT / "helm" / "opsgym", "1.2.3", DIGESTS, 0))
-    manifest = run(helm_program(), "template", "opsgym", archive, "--set", "console.enabled=true")
+    values = ("--set", "console.enabled=true,trialStore.enabled=true")
+    manifest = run(helm_program(), "template", "opsgym", archive, "--kube-version", OLDEST, *values)
     for name in ("operator", "console"):
         assert f"localhost/opsgym-{name}@{DIGESTS[name]}" in manifest
     assert "helm.sh/chart: opsgym-1.2.3" in manifest
