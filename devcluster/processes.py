@@ -32,9 +32,12 @@ class Process:
 
     @classmethod
     def of(cls, pid: int) -> Process | None:
-        """The process that has an id now; None if there is none, or only a zombie."""
+        """The process that has an id now; None if there is none, or only a zombie.
+
+        One that is killed becomes a zombie with its first thread, and holds its ports until the last one has ended.
+        """
         stat = _stat(pid)
-        return None if stat is None or stat[0] in "ZX" else cls(pid, int(stat[19]))
+        return None if stat is None or (stat[0] in "ZX" and int(stat[17]) <= 1) else cls(pid, int(stat[19]))
 
     @classmethod
     def read(cls, path: Path) -> Process | None:
