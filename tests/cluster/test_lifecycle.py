@@ -62,7 +62,8 @@ class Place:
         ).stdout.strip()  # fmt: skip
         left = {
             "processes": [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if self._concerns(path)],
-            "groups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{group}")],
+            # Other clusters' groups come and go meanwhile, which `glob` does not take.
+            "groups": [folder for folder, within, _ in os.walk("/sys/fs/cgroup") if group in within],
             "mounts": [
                 line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(self.cache) in line
             ],
