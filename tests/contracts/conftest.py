@@ -9,7 +9,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from opsgym_core.store.base import Store
+from opsgym_core.store.base import ErasableStore
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.s3 import S3Store
 
@@ -44,7 +44,7 @@ def bucket(s3_endpoint: str, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(params=["folder", "s3", "s3 without prefix"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ErasableStore:
     """An empty store of every kind."""
     if request.param == "folder":
         return LocalStore(tmp_path / "results")

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
@@ -27,7 +28,7 @@ import pytest
 from pydantic import SecretStr
 
 from opsgym_api.errors import InputError
-from opsgym_core.store.base import Store, StoreError, write_once_problem
+from opsgym_core.store.base import ErasableStore, Store, StoreError, write_once_problem
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.location import open_store
 from opsgym_core.store.s3 import S3Access, S3Store
@@ -74,6 +75,34 @@ def test_put_once_keeps_an_object_written_by_put(store: Store) -> None:
     store.put("a", b"first")
     assert store.put_once("a", b"second") is False
     assert store.get("a") == b"first"
+
+
+def test_objects_have_size_and_time_and_only_those_named_are_deleted(
+    store: ErasableStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opsgym_core.store.s3.MOST_DELETED", 3)  # instead of a thousand
+    names = [f"runs/a/cells/{number}.json" for number in range(9)]
+    for name in (*names, "runs/a.b/run.json"):
+        store.put(name, b"12345")
+    listed = list(store.objects("runs/a/"))
+    assert [(one.key, one.size) for one in listed] == [(name, 5) for name in names]
+    assert all(abs(datetime.now(UTC) - one.written_at) < timedelta(minutes=5) for one in listed)
+
+    store.delete([*names[1:], "runs/a/absent"])
+
+    assert list(store.keys("runs/")) == ["runs/a.b/run.json", names[0]]
+    store.delete(names[:1])
+    assert list(store.folders("runs")) == ["a.b"]
+
+
+def test_a_deletion_that_the_credentials_do_not_allow_names_the_object_and_what_is_missing(
+    s3_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = "<DeleteResult><Error><Key>team/runs/a/run.json</Key><Code>AccessDenied</Code></Error></DeleteResult>"
+    with _refusing(200, "", refused) as endpoint:  # S3 answers for each object, under status 200
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+        with pytest.raises(StoreError, match=r"access runs/a/run\.json: .*the credentials need s3:DeleteObject"):
+            S3Store("bucket", "team").delete(["runs/a/run.json"])
 
 
 def test_keys_are_those_with_the_prefix_in_string_order(store: Store) -> None:
@@ -343,12 +372,14 @@ def test_a_bad_endpoint_is_bad_input(s3_endpoint: str, monkeypatch: pytest.Monke
     assert "pass" not in str(caught.value)
 
 
-def _s3_calls(store: Store) -> list[Callable[[], object]]:
+def _s3_calls(store: S3Store) -> list[Callable[[], object]]:
     return [
         lambda: store.get("k"),
         lambda: store.put("k", b"x"),
         lambda: store.put_once("k", b"x"),
         lambda: list(store.keys("")),
+        lambda: list(store.objects("")),
+        lambda: store.delete(["k"]),
     ]
 
 
@@ -381,21 +412,22 @@ def test_missing_credentials_are_named(s3_endpoint: str, monkeypatch: pytest.Mon
 
 
 @contextmanager
-def _refusing(status: int, code: str) -> Iterator[str]:
-    """An S3 server that refuses everything and repeats in its message what it was sent."""
+def _refusing(status: int, code: str, answer: str = "") -> Iterator[str]:
+    """An S3 server that refuses everything, with an answer or a message that repeats what it was sent."""
 
     class Refusal(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"  # answers `Expect: 100-continue`, for which clients otherwise wait a second
 
         def _refuse(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            body = f"<Error><Code>{code}</Code><Message>{self.headers['Authorization']} {SECRET}</Message></Error>"
+            message = f"{self.headers['Authorization']} {SECRET}"
+            body = answer or f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body.encode())
 
-        do_GET = do_PUT = _refuse  # noqa: N815 - http.server looks these names up
+        do_GET = do_PUT = do_POST = _refuse  # noqa: N815 - http.server looks these names up
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
             pass

@@ -76,6 +76,7 @@ def test_one_content_is_never_encrypted_to_the_same_bytes(store: SealedStore) ->
     "key",
     [
         *(KEYS.run_json, KEYS.control_json, KEYS.gate_json, KEYS.figures_json, KEYS.suite_index, KEYS.probe),
+        *(KEYS.pin_json, KEYS.deletion_json),
         *(KEYS.look(1), KEYS.catalogue("ab"), f"{KEYS.report}index.html"),
     ],
 )

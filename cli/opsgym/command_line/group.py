@@ -44,9 +44,9 @@ SECTIONS = {
         "rescore",
         "verify",
         "export",
-        "compact",
     ),
     "Tasks, models and gym servers": ("tasks", "play", "models", "gym"),
+    "Keep results": ("compact", "pin", "prune"),
     "This installation": ("init", "list", "doctor", "version"),
 }
 """Commands by section of the help, in this order."""

@@ -137,8 +137,7 @@ def find_last_good(store: Store, own: RunRecord, best_of: int = 1, read: ScoresR
         InputError: A record of such a run cannot be read.
         StoreError: The store cannot be read.
     """
-    series = _Series(store, own)
-    latest = list(islice(series.comparable(), best_of))
+    series, latest = _Series(store, own), last_good_runs(store, own, best_of)
     if not latest:
         return Baseline(None)
     best = max(latest, key=lambda gate: -1.0 if gate.success is None else gate.success)
@@ -148,6 +147,11 @@ def find_last_good(store: Store, own: RunRecord, best_of: int = 1, read: ScoresR
         first = best.run
     anchor = None if first == best.run else read(store, first)
     return Baseline(read(store, best.run), anchor, note)
+
+
+def last_good_runs(store: Store, own: RunRecord, best_of: int = 1) -> list[GateRecord]:
+    """What the gates of the runs say of which `find_last_good` chooses one, latest verdict first; errors as there."""
+    return list(islice(_Series(store, own).comparable(), best_of))
 
 
 @dataclass(frozen=True)

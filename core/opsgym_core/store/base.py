@@ -6,7 +6,9 @@ Invariant: an object is complete or absent, and `put_once` never replaces one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 CONDITIONAL = "results could be overwritten: use a store that honours If-None-Match on PutObject"
@@ -60,6 +62,29 @@ class Store(Protocol):
 
     def folders(self, folder: str) -> Iterator[str]:
         """Names of the folders directly below a folder, sorted; their contents are not listed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """What a listing says of an object."""
+
+    key: str
+    size: int
+    """Bytes."""
+    written_at: datetime
+    """When it was last written, by the store's clock, UTC."""
+
+
+class ErasableStore(Store, Protocol):
+    """A store opened by who may delete; pods are given none."""
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Objects whose keys begin with a prefix, sorted by key."""
+        ...
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Deletes objects; one that does not exist is a success. If it fails, some of them are deleted."""
         ...
 
 

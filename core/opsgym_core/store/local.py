@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
-from opsgym_core.store.base import FREE_SPACE, StoreError, require_key
+from opsgym_core.store.base import FREE_SPACE, StoredObject, StoreError, require_key
 
 
 class LocalStore:
@@ -67,6 +68,23 @@ class LocalStore:
             except (FileNotFoundError, NotADirectoryError):
                 names = []
         yield from names
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Files below the folder whose keys begin with a prefix, sorted by key."""
+        for key in self.keys(prefix):
+            with self._access(key), suppress(FileNotFoundError):  # deleted since it was listed
+                status = self._path(key).stat()
+                yield StoredObject(key, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Deletes files, and folders that are then empty."""
+        for key in keys:
+            path = self._path(key)
+            with self._access(key):
+                path.unlink(missing_ok=True)
+            with suppress(OSError):  # not empty
+                for folder in path.relative_to(self.root).parents[:-1]:
+                    (self.root / folder).rmdir()
 
     def _walk(self, top: Path) -> Iterator[str]:
         def stop(error: OSError) -> None:

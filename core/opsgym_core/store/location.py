@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from opsgym_api.errors import InputError, Problem
-from opsgym_core.store.base import is_key
+from opsgym_core.store.base import ErasableStore, is_key
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.s3 import S3Access, S3Store
 from opsgym_core.store.sealed import SealedStore
@@ -21,9 +21,14 @@ def open_store(location: str, access: S3Access | None = None) -> SealedStore:
     Raises:
         InputError: The location is neither a folder nor a bucket, or the bucket's client cannot be created.
     """
+    return SealedStore(open_erasable(location, access))
+
+
+def open_erasable(location: str, access: S3Access | None = None) -> ErasableStore:
+    """The store at a location, with its objects as they are, of which it can delete; see `open_store`."""
     scheme, separator, rest = location.partition("://")
     if not separator:
-        return SealedStore(_open_folder(location))
+        return _open_folder(location)
     if scheme != "s3":
         raise InputError(
             location, [Problem("store", f"unknown kind of store {scheme}://; give s3://BUCKET/PREFIX or a folder")]
@@ -33,7 +38,7 @@ def open_store(location: str, access: S3Access | None = None) -> SealedStore:
         raise InputError(location, [Problem("store", "names no bucket; expected s3://BUCKET/PREFIX")])
     if prefix.strip("/") and not is_key(prefix.strip("/")):
         raise InputError(location, [Problem("store", f"the prefix {prefix!r} is not a path of plain names")])
-    return SealedStore(S3Store(bucket, prefix, access))
+    return S3Store(bucket, prefix, access)
 
 
 def _open_folder(location: str) -> LocalStore:

@@ -7,7 +7,7 @@ repeat what a server or botocore wrote: that may hold an endpoint's password.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,18 +19,20 @@ from pydantic import SecretStr
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_core.common.backoff import Backoff
-from opsgym_core.store.base import FREE_SPACE, StoreError, require_key
+from opsgym_core.store.base import FREE_SPACE, StoredObject, StoreError, require_key
 
 if TYPE_CHECKING:
     from botocore.exceptions import BotoCoreError, ClientError
     from types_boto3_s3 import S3Client
-    from types_boto3_s3.type_defs import ListObjectsV2OutputTypeDef
+    from types_boto3_s3.type_defs import ErrorTypeDef, ListObjectsV2OutputTypeDef, ObjectIdentifierTypeDef
 
 T = TypeVar("T")
 
 MOST_TRIES = 6
 """Times that a request is made of a busy server; boto3 repeats each a few times itself, but has a quota for all of them
 that a server which is overloaded for long uses up."""
+MOST_DELETED = 1000
+"""Objects that S3 deletes at one request."""
 PAUSE = Backoff(initial_s=0.25, maximum_s=4.0, jitter=0.5)
 """Pauses between them: in total up to eight seconds, far less than what a caller waits for an answer."""
 
@@ -131,6 +133,28 @@ class S3Store:
         for page in self._pages(prefix, listed):
             yield from (item["Key"].removeprefix(self.prefix) for item in page.get("Contents", []))
 
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Objects whose keys begin with a prefix, sorted by key."""
+        listed = partial(self._client.list_objects_v2, Bucket=self.bucket, Prefix=self.prefix + prefix)
+        for page in self._pages(prefix, listed):
+            for item in page.get("Contents", []):
+                yield StoredObject(item["Key"].removeprefix(self.prefix), item["Size"], item["LastModified"])
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Deletes objects, `MOST_DELETED` at a request. A bucket with versions keeps their earlier versions."""
+        for start in range(0, len(keys), MOST_DELETED):
+            named: list[ObjectIdentifierTypeDef] = [
+                {"Key": self._full(key)} for key in keys[start : start + MOST_DELETED]
+            ]
+            request = partial(self._client.delete_objects, Bucket=self.bucket, Delete={"Objects": named, "Quiet": True})
+            for error in self._repeated(keys[start], request).get("Errors", []):
+                raise self._not_deleted(error)
+
+    def _not_deleted(self, error: ErrorTypeDef) -> StoreError:
+        code = error.get("Code", "no code")
+        advice = _DELETE_ADVICE.get(code, "it was not deleted; repeat later: what is deleted stays so")
+        return StoreError(self.name, error.get("Key", "").removeprefix(self.prefix), f"{advice} ({code})")
+
     def folders(self, folder: str) -> Iterator[str]:
         """Names of the folders directly below a folder, sorted; a folder exists if a key begins with it."""
         prefix = self._full(folder.rstrip("/")) + "/"
@@ -224,9 +248,12 @@ _S3_ADVICE: Mapping[str, str] = {
 }
 _S3_ADVICE_BY_STATUS: Mapping[int, str] = {
     301: "the bucket is in another region; set AWS_REGION",
-    403: "access denied; the credentials need list, get and put on this bucket and prefix",
+    403: "access denied; the credentials need list, get and put, and delete to prune, on this bucket and prefix",
     503: "the server is overloaded; repeat later: what is finished is not run again",
     507: f"the server is full; {FREE_SPACE}",
+}
+_DELETE_ADVICE: Mapping[str, str] = {
+    "AccessDenied": "it may not be deleted; the credentials need s3:DeleteObject on this bucket and prefix",
 }
 _BOTO_ADVICE: Mapping[str, str] = {
     "NoCredentialsError": "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",

@@ -161,7 +161,7 @@ def is_clear(key: str) -> bool:
     keys = RunKeys(run)
     files = (
         *(keys.run_json, keys.control_json, keys.gate_json, keys.figures_json),
-        *(keys.suite_index, keys.probe),
+        *(keys.suite_index, keys.probe, keys.pin_json, keys.deletion_json),
     )
     return key in files or path.partition("/")[0] in _CLEAR_FOLDERS
 

@@ -1,4 +1,4 @@
-"""Records of a whole run: `run.json`, `control.json` and the plans that models wrote.
+"""Records of a whole run: `run.json`, `control.json`, `pin.json` and the plans that models wrote.
 
 Invariant: `run.json` is written once, when the run starts, and holds references to credentials, never credentials.
 """
@@ -144,6 +144,16 @@ def profile_of(spec: Mapping[str, Any], agent: str) -> str:
         return Agent.model_validate(written).profile_label if written else ""
     except ValidationError:
         return ""  # of another version
+
+
+class PinRecord(Stored):
+    """`pin.json`: a person wants the run to stay in the store, whatever its age."""
+
+    version: RecordVersion = RECORD_VERSION
+    reason: str
+    """Why, in the person's words; may be empty."""
+    since: str
+    """UTC, RFC 3339."""
 
 
 class Control(Stored):

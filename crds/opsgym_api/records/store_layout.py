@@ -52,6 +52,16 @@ class RunKeys:
         return f"{self.root}figures.json"
 
     @property
+    def pin_json(self) -> str:
+        """Says that a person wants the run to stay in the store."""
+        return f"{self.root}pin.json"
+
+    @property
+    def deletion_json(self) -> str:
+        """Written before a run is deleted, and deleted last: a deletion that was interrupted goes on."""
+        return f"{self.root}deletion.json"
+
+    @property
     def report(self) -> str:
         """Prefix of the page about the run."""
         return f"{self.root}report/"
@@ -195,6 +205,17 @@ def is_trial_record(key: str) -> bool:
 def is_attempt_record(key: str) -> bool:
     """Whether a key under `RunKeys.cells` is an attempt record."""
     return key.endswith(".json") and "/attempts/" in key
+
+
+def is_transcript(key: str) -> bool:
+    """Whether an object of a run is a transcript, reasoning, or part of a page that repeats them."""
+    part = key.split("/", 3)[2:3]
+    return part == ["report"] or (part == ["cells"] and key.endswith(("transcript.json.zst", "reasoning.json.zst")))
+
+
+def is_state(key: str) -> bool:
+    """Whether an object of a run is a final database or its difference."""
+    return "/cells/" in key and key.endswith((".state.sqlite.zst", ".difference.json.zst"))
 
 
 def trial_of(key: str) -> TrialId | None:
