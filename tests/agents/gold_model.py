@@ -7,6 +7,7 @@ each answer are written down when it is sent.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ from opsgym_runner.models.forward import PATHS, Wire
 
 PRICES = Prices(input_usd=3.0, output_usd=15.0)
 OUTPUT_TOKENS = 7
+SHELL = "bash"
+"""Tool of an agent that has no other; it calls the task's tools in the shell."""
 Body = dict[str, Any]
 
 
@@ -73,7 +76,11 @@ class GoldModel:
         actions = task.gold_actions or []
         if number < len(actions):
             return Turn(number, _shown(actions[number], body["tools"]), "", tokens)
-        return Turn(number, None, task.gold_answer or "Done.", tokens)
+        answer = task.gold_answer or "Done."
+        if _is_shell(body["tools"]):
+            command = f"echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && echo {shlex.quote(answer)}"
+            return Turn(number, (SHELL, {"command": command}, {}), "", tokens)
+        return Turn(number, None, answer, tokens)
 
 
 def _answering(model: GoldModel, wire: Wire) -> Any:
@@ -98,21 +105,31 @@ def _results(wire: Wire, body: Body) -> Iterator[Body]:
     for message in body.get("messages", ()):
         if message["role"] == "tool":
             yield message
-        elif isinstance(message["content"], list):
+        elif isinstance(message.get("content"), list):
             yield from (block for block in message["content"] if block.get("type") == "tool_result")
 
 
 def _shown(action: ToolCall, tools: Sequence[Body]) -> tuple[str, Body, Body]:
     """An action under the name by which the agent shows its tool."""
+    if _is_shell(tools):
+        return SHELL, {"command": f"./tool {action.name} {shlex.quote(json.dumps(action.arguments))}"}, {}
     for tool in tools:
         if tool.get("type") == "namespace":
             if any(inner["name"] == action.name for inner in tool["tools"]):
                 return action.name, action.arguments, {"namespace": tool["name"]}
             continue
-        name = str(tool.get("name") or tool.get("function", {}).get("name"))
+        name = _name(tool)
         if name == action.name or name.endswith((f"__{action.name}", f"-mcp_{action.name}")):
             return name, action.arguments, {}
     return action.name, action.arguments, {}
+
+
+def _is_shell(tools: Sequence[Body]) -> bool:
+    return [_name(tool) for tool in tools] == [SHELL]
+
+
+def _name(tool: Body) -> str:
+    return str(tool.get("name") or tool.get("function", {}).get("name"))
 
 
 def _usage(turn: Turn, read: str, written: str) -> Body:

@@ -45,6 +45,7 @@ RECIPES = {
     "langgraph-react": Recipe(python=("langgraph==1.2.24", "langchain-openai==1.7.4", "langchain-mcp-adapters==0.3.2")),
     "opencode": Recipe(npm=("opencode-ai@1.18.33",)),
     "inspect-react": Recipe(python=("inspect-ai==0.3.285", "openai==3.57.0", "mcp==2.3.0")),
+    "mini-swe-agent": Recipe(python=("mini-swe-agent==2.4.6",)),
 }
 
 
