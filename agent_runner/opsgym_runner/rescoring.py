@@ -43,17 +43,25 @@ verdict of a `state_difference` of a day before the last one, whose state was no
 
 @dataclass(frozen=True)
 class SavedTrial:
-    """A scored trial as stored: record, row, tool calls, final databases and their differences."""
+    """A scored trial as stored: record, row, transcript, final databases and their differences."""
 
     record: TrialRecord
     task: Task
     """The row that the trial ran."""
-    calls: Sequence[ToolCallResult]
-    """Every tool call, in order, failed calls included."""
+    transcript: Transcript
     states: Mapping[str, bytes]
     """Final database by gym server, as an SQLite file."""
     differences: Mapping[str, StateDifference]
     """Whole state difference by gym server; gym servers of which it was not kept are left out."""
+
+    @property
+    def calls(self) -> Sequence[ToolCallResult]:
+        """Every tool call, in order, failed calls included."""
+        return [
+            ToolCallResult(event.tool_name, event.arguments or {}, event.content, event.is_error, event.gym)
+            for event in self.transcript.events
+            if event.kind == "tool" and event.tool_name
+        ]
 
 
 def read_saved_trial(store: Store, run: str, record: TrialRecord, task: Task) -> SavedTrial:
@@ -86,12 +94,7 @@ def read_saved_trial(store: Store, run: str, record: TrialRecord, task: Task) ->
         if error.damaged:
             raise infra_error(InfraReason.STORE_LOST, message) from None
         raise config_error(ConfigReason.UNSUPPORTED, message) from None
-    calls = [
-        ToolCallResult(event.tool_name, event.arguments or {}, event.content, event.is_error, event.gym)
-        for event in transcript.events
-        if event.kind == "tool" and event.tool_name
-    ]
-    return SavedTrial(record, task, calls, states, _saved_differences(store, keys, record, task))
+    return SavedTrial(record, task, transcript, states, _saved_differences(store, keys, record, task))
 
 
 def _saved_differences(store: Store, keys: TrialKeys, record: TrialRecord, task: Task) -> dict[str, StateDifference]:

@@ -138,7 +138,17 @@ def test_a_changed_seed_is_named(world: World) -> None:
     (seed,) = (world.folder / "results" / "runs").rglob("suite/seeds/*.sql")
     seed.write_text(seed.read_text().replace("INC_002", "INC_999"))
     code, output = verified(world)
-    assert f"seed {seed.stem[:12]}: its content has another digest than its name" in output
+    assert f"{seed.name} has another digest than its name" in output
+    assert "not verified  gold/react/oracle/itsm  looked/0:" in output
+    assert code == 1
+
+
+@shares_a_run
+def test_a_row_that_is_none_is_named_and_the_other_trials_are_verified(world: World) -> None:
+    change(world, "/suite/tasks/marked.json", lambda frozen: frozen.pop("seeds"))
+    code, output = verified(world)
+    assert "suite/tasks/marked.json is not a row that opsgym wrote" in output
+    assert "2 of 3 scored trials verified; 1 contradictions" in output
     assert code == 1
 
 

@@ -5,6 +5,7 @@ Invariant: every process started here has ended when its `with` block ends.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -202,10 +203,11 @@ class Pod:
     def freeze(self, row: Mapping[str, Any] = ROW, seed: str | None = SEED) -> None:
         """Freezes a suite of one row, as preflight does."""
         names = [server["mcp_server_name"] for server in row.get("gym_servers_config", [])]
-        frozen = FrozenTask(row=dict(row), seeds={name: SeedRef(sha256="5eed") for name in names})
+        sha256 = hashlib.sha256((seed or SEED).encode()).hexdigest()
+        frozen = FrozenTask(row=dict(row), seeds={name: SeedRef(sha256=sha256) for name in names})
         self.store.put(RunKeys(RUN).suite_task("rename-first"), frozen.model_dump_json().encode())
         if seed is not None:
-            self.store.put(RunKeys(RUN).suite_seed("5eed"), seed.encode())
+            self.store.put(RunKeys(RUN).suite_seed(sha256), seed.encode())
 
     def control(self, **fields: Any) -> None:
         """Writes the run's start gate."""

@@ -35,7 +35,7 @@ from opsgym_core.common.clock import now_text
 from opsgym_core.planning.held_out import held_out_variant
 from opsgym_core.planning.run_id import suite_digest
 from opsgym_core.planning.suite_rows import domains_of
-from opsgym_core.results.frozen_suite import FrozenSuite, FrozenSuiteError, Seed, for_each, read_frozen
+from opsgym_core.results.frozen_suite import FrozenRows, FrozenSuite, FrozenSuiteError, Seed, for_each
 from opsgym_core.results.load import load_run
 from opsgym_core.results.score import RunResults, summarise
 from opsgym_core.store.base import Store, StoreError
@@ -150,7 +150,8 @@ def _prepare(store: Store, original: RunResults, tasks: str | None, edition: str
     if edition is not None:
         original = _only(original, replacements.keys())
     ids = list(dict.fromkeys(trial.task_id for trial in original.trials))
-    rows = {task_id: _task(store, run, task_id, replacements.get(task_id)) for task_id in ids}
+    frozen = FrozenRows(store, run)
+    rows = {task_id: _task(frozen, run, task_id, replacements.get(task_id)) for task_id in ids}
     if replacements and not replacements.keys() & rows.keys():
         raise InputError(str(tasks), [Problem("task_id", f"none of the rows is a task of run {run}")])
     _require_servers(run, rows.values())
@@ -197,9 +198,9 @@ def _only(results: RunResults, ids: Collection[str]) -> RunResults:
     )
 
 
-def _task(store: Store, run: str, task_id: str, replacement: Task | None) -> RescoredTask:
+def _task(frozen: FrozenRows, run: str, task_id: str, replacement: Task | None) -> RescoredTask:
     try:
-        original, seeds = read_frozen(store, run, task_id)
+        original, seeds = frozen.read(task_id)
     except FrozenSuiteError as error:
         raise InputError(run, [Problem(task_id, str(error))]) from None
     return RescoredTask(original, replacement or original, seeds)

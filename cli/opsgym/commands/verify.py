@@ -33,21 +33,21 @@ from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_api.kinds.evalrun import EvalRunSpec, Mode
 from opsgym_api.records.attempt import TrialRecord
-from opsgym_api.records.outcomes import InfraReason
+from opsgym_api.records.outcomes import ConfigReason, InfraReason
 from opsgym_api.records.store_layout import RunKeys, TrialKeys
-from opsgym_api.tasks.suite import FrozenTask, SuiteIndex
+from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_api.tasks.task import Task
 from opsgym_core.common.foreign import visible
 from opsgym_core.common.logs import send_logs
 from opsgym_core.planning.suite_rows import domains_of
-from opsgym_core.results.frozen_suite import FrozenSuiteError, Seed, read_frozen
+from opsgym_core.results.frozen_suite import FrozenRows, FrozenSuiteError, Seed
 from opsgym_core.results.score import RunResults
 from opsgym_core.results.transcripts import encode_record, read_transcript
 from opsgym_core.store.base import Store, StoreError
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.objects import read_object
 from opsgym_domains import registry
-from opsgym_runner.errors import NotScored, infra_error
+from opsgym_runner.errors import NotScored, config_error, infra_error
 from opsgym_runner.gyms.client import http_client
 from opsgym_runner.job import Job, ResolvedModel
 from opsgym_runner.models.prices import REPLAY
@@ -56,6 +56,9 @@ from opsgym_runner.runner import Runner
 
 CONCURRENCY = 4
 """Trials played at the same time."""
+
+
+FrozenRow = tuple[Task, Mapping[str, Seed]]
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class CheckedRun:
     spec: EvalRunSpec
     index: SuiteIndex
     """Index of its suite."""
-    rows: Mapping[str, FrozenTask]
-    """Rows of its suite that can run, by task id."""
+    rows: Mapping[str, FrozenRow | FrozenSuiteError]
+    """Rows of its suite that can run, with their seeds, by task id; why not, where one cannot be read."""
 
 
 def verify(run: str, locator: RunLocator) -> int:
@@ -85,7 +88,8 @@ def verify(run: str, locator: RunLocator) -> int:
     """
     store, results = locator.load(run)
     checked = _prepare(store, results)
-    problems = [*run_problems(results.run, checked.index, checked.rows, _seeds(checked))]
+    unreadable = {f"suite: {error}" for error in checked.rows.values() if isinstance(error, FrozenSuiteError)}
+    problems = [*run_problems(results.run, checked.index, _tasks(checked)), *sorted(unreadable)]
     send_logs([], logging.WARNING)  # of the calls that are played again; what is wrong is printed
     trials, left = asyncio.run(_check_trials(checked))
     for problem in [*problems, *trials]:
@@ -106,21 +110,26 @@ def _prepare(store: Store, results: RunResults) -> CheckedRun:
     if index is None:
         raise InputError(run.run, [Problem("", f"{store.name} has no {keys.suite_index}: rows and seeds are missing")])
     ids = [entry.task_id for entry in index.entries if not entry.problem and entry.task_id in run.task_ids]
-    rows = {task_id: row for task_id in ids if (row := read_object(store, keys.suite_task(task_id), FrozenTask))}
+    frozen = FrozenRows(store, run.run)
+    rows = {task_id: _row(frozen, task_id) for task_id in {*ids, *(trial.task_id for trial in results.trials)}}
     return CheckedRun(store, results, spec_of(run), index, rows)
 
 
-def _seeds(checked: CheckedRun) -> dict[str, bytes | None]:
-    """Content of the seeds that the suite names, by SHA-256."""
-    names = {seed.sha256 for row in checked.rows.values() for seed in row.seeds.values() if seed.sha256 is not None}
-    keys = RunKeys(checked.results.run.run)
-    return {name: checked.store.get(keys.suite_seed(name)) for name in sorted(names)}
+def _row(frozen: FrozenRows, task_id: str) -> FrozenRow | FrozenSuiteError:
+    try:
+        return frozen.read(task_id)
+    except FrozenSuiteError as error:
+        return error
+
+
+def _tasks(checked: CheckedRun) -> dict[str, Task]:
+    return {task_id: row[0] for task_id, row in checked.rows.items() if not isinstance(row, FrozenSuiteError)}
 
 
 async def _check_trials(checked: CheckedRun) -> tuple[list[str], int]:
     """Problems of all trials, and the number of trials that could not be checked."""
     installed = set(registry.domains())
-    named = {gym for row in checked.rows.values() for gym in domains_of(Task.model_validate(row.row))}
+    named = {gym for task in _tasks(checked).values() for gym in domains_of(task)}
     with tempfile.TemporaryDirectory(prefix="opsgym-verify-") as folder:
         async with GymServers(sorted(named & installed), partial(click.echo, err=True)) as gyms:
             await _started(gyms, checked)
@@ -183,12 +192,9 @@ class TrialChecker:
 
     async def _problems(self, record: TrialRecord) -> list[str]:
         store, run = self._checked.store, self._checked.results.run.run
-        task, seeds = await asyncio.to_thread(read_frozen, store, run, record.task_id)
+        task, seeds = self._row(record)
         saved = await asyncio.to_thread(read_saved_trial, store, run, record, task)
-        transcript = await asyncio.to_thread(read_transcript, store, _keys(run, record).transcript)
-        if transcript is None:
-            raise infra_error(InfraReason.STORE_LOST, f"{store.name} has lost its transcript")
-        trial = StoredTrial(record, transcript, task, *self._model(record.cell.model))
+        trial = StoredTrial(record, saved.transcript, task, *self._model(record.cell.model))
         problems = list(trial_problems(trial))
         await self._gyms.ready(domains_of(task))
         if needs_same_steps(trial):
@@ -199,6 +205,24 @@ class TrialChecker:
             return [*problems, *verdict_problems(trial, executed)]
         played = await self._played(trial, seeds)
         return [*problems, *replay_problems(trial, saved.states, played, timed=stands_still(seeds.values()))]
+
+    def _row(self, record: TrialRecord) -> FrozenRow:
+        """The row of a trial that can be played here.
+
+        Raises:
+            FrozenSuiteError: The row or one of its seeds cannot be read.
+            NotScored: The run's spec has no such cell, or a gym server is not installed.
+        """
+        row, spec, cell = self._checked.rows[record.task_id], self._checked.spec, record.cell
+        if isinstance(row, FrozenSuiteError):
+            raise row
+        names = {(model.name, agent.name) for model in spec.models for agent in spec.agents}
+        if (cell.model, cell.agent) not in names or cell.mode not in spec.suite.modes:
+            raise config_error(ConfigReason.UNSUPPORTED, "the run's spec has no such model, agent or mode")
+        if missing := set(domains_of(row[0])) - set(self._gyms.urls):
+            problem = f"no gym server is installed for {', '.join(sorted(missing))}"
+            raise config_error(ConfigReason.UNKNOWN_GYM, problem)
+        return row
 
     def _model(self, name: str) -> tuple[str, Prices | None]:
         entry = next(entry for entry in self._checked.spec.models if entry.name == name)

@@ -5,7 +5,6 @@ Invariant: pure. Names each place where two objects of a run disagree; a run tha
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from opsgym_api.records.attempt import NO_USAGE, USAGE_FIELDS, TrialRecord, Usag
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.transcript import Transcript, TranscriptEvent
 from opsgym_api.tasks.digest import task_digest
-from opsgym_api.tasks.suite import FrozenTask, SuiteIndex
+from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_api.tasks.task import Task
 from opsgym_core.planning.run_id import digest_of_rows, run_id
 from opsgym_runner.job import JUDGE, PLANNER
@@ -37,29 +36,21 @@ class StoredTrial:
     """Prices that the run's spec gives the model; None if it gives none."""
 
 
-def run_problems(
-    run: RunRecord, index: SuiteIndex, rows: Mapping[str, FrozenTask], seeds: Mapping[str, bytes | None]
-) -> Iterator[str]:
-    """Where `run.json`, the rows of the suite and the seeds disagree.
+def run_problems(run: RunRecord, index: SuiteIndex, rows: Mapping[str, Task]) -> Iterator[str]:
+    """Where `run.json` and the rows of the suite disagree.
 
     Args:
         run: The run.
         index: Index of its suite.
-        rows: Rows of the suite that can run, by task id.
-        seeds: Content of the seeds that the rows name, by SHA-256; None for one that is missing.
+        rows: Rows of the suite that can be read, by task id.
     """
     digests = index.digests
-    for task_id, frozen in rows.items():
-        if task_digest(Task.model_validate(frozen.row)) != digests.get(task_id):
+    for task_id, row in rows.items():
+        if task_digest(row) != digests.get(task_id):
             yield f"suite: the row of {task_id} has another digest than the suite's index names"
     selected = {task_id: digests[task_id] for task_id in run.task_ids if task_id in digests}
     if digest_of_rows(selected.items()) != run.suite_digest:
         yield f"suite: its rows do not have the digest that run.json names, {run.suite_digest[:12]}"
-    for sha256, content in seeds.items():
-        if content is None:
-            yield f"seed {sha256[:12]}: is missing"
-        elif hashlib.sha256(content).hexdigest() != sha256:
-            yield f"seed {sha256[:12]}: its content has another digest than its name"
     if run.pods is None and not run.rescored_from and not run.run.startswith(expected_id(run)):
         yield f"run.json: spec, suite and versions make the id {expected_id(run)}, not {run.run}"
 

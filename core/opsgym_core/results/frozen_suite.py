@@ -1,7 +1,7 @@
 """The frozen suite of a run: its rows and their seeds, in the run's store.
 
 Invariant: the index is written last, so a suite with an index is complete; a seed is stored once, however many rows use
-it. The store alone is enough to repeat a trial or to verify it again.
+it and read under its digest alone. The store alone is enough to repeat a trial or to verify it again.
 """
 
 from __future__ import annotations
@@ -107,27 +107,63 @@ class FrozenSuite:
 
 
 def read_frozen(store: Store, run: str, task_id: str) -> tuple[Task, dict[str, Seed]]:
-    """A row of a run's suite, with the seeds of its databases by `mcp_server_name`.
+    """A row of a run's suite, with its seeds; see `FrozenRows.read`."""
+    return FrozenRows(store, run).read(task_id)
 
-    Raises:
-        FrozenSuiteError: The row or a seed is missing or cannot be used.
-        StoreError: The store cannot be read.
+
+class FrozenRows:
+    """The rows of a run's suite, of which many may share a seed: it is read once.
+
+    Args:
+        store: Store of the run.
+        run: Id of the run.
     """
-    keys = RunKeys(run)
-    key = keys.suite_task(task_id)
-    content = store.get(key)
-    if content is None:
-        message = f"{store.name}: object {key} is missing; it was deleted after the run began: start the run again"
-        raise FrozenSuiteError(InfraReason.STORE_LOST, message)
-    try:
-        frozen = FrozenTask.model_validate_json(content)
-    except ValidationError:
-        message = f"{store.name}: {key} is not a row that opsgym wrote; start the run again"
-        raise FrozenSuiteError(ConfigReason.INVALID_ROW, message) from None
-    row = parse_row(frozen.row, default_id=task_id, where=key)
-    if isinstance(row, BadRow):
-        raise FrozenSuiteError(ConfigReason.INVALID_ROW, row.message)
-    return row, {gym: _seed(gym, seed, keys, store) for gym, seed in frozen.seeds.items()}
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._store = store
+        self._keys = RunKeys(run)
+        self._seeds: dict[str, Seed] = {}
+
+    def read(self, task_id: str) -> tuple[Task, dict[str, Seed]]:
+        """A row, with the seeds of its databases by `mcp_server_name`.
+
+        Raises:
+            FrozenSuiteError: The row or a seed is missing or cannot be used.
+            StoreError: The store cannot be read.
+        """
+        store, key = self._store, self._keys.suite_task(task_id)
+        content = store.get(key)
+        if content is None:
+            message = f"{store.name}: object {key} is missing; it was deleted after the run began: start the run again"
+            raise FrozenSuiteError(InfraReason.STORE_LOST, message)
+        try:
+            frozen = FrozenTask.model_validate_json(content)
+        except ValidationError:
+            message = f"{store.name}: {key} is not a row that opsgym wrote; start the run again"
+            raise FrozenSuiteError(ConfigReason.INVALID_ROW, message) from None
+        row = parse_row(frozen.row, default_id=task_id, where=key)
+        if isinstance(row, BadRow):
+            raise FrozenSuiteError(ConfigReason.INVALID_ROW, row.message)
+        return row, {gym: self._seed(gym, seed) for gym, seed in frozen.seeds.items()}
+
+    def _seed(self, gym: str, ref: SeedRef) -> Seed:
+        if ref.sha256 is None:
+            return Seed(builtin=ref.builtin)
+        if ref.sha256 not in self._seeds:
+            self._seeds[ref.sha256] = self._read_seed(gym, ref.sha256)
+        return self._seeds[ref.sha256]
+
+    def _read_seed(self, gym: str, sha256: str) -> Seed:
+        key = self._keys.suite_seed(sha256)
+        content = self._store.get(key)
+        if content is None:
+            problem = "is missing"
+        elif hashlib.sha256(content).hexdigest() != sha256:
+            problem = "has another digest than its name: it was changed after the run began"
+        else:
+            return Seed(sql=content.decode())
+        message = f"gym server {gym}: {self._store.name}: object {key} {problem}; start the run again"
+        raise FrozenSuiteError(ConfigReason.SEED_NOT_FOUND, message)
 
 
 def task_digests(store: Store, run: str) -> dict[str, str]:
@@ -139,17 +175,6 @@ def task_digests(store: Store, run: str) -> dict[str, str]:
     """
     index = read_object(store, RunKeys(run).suite_index, SuiteIndex)
     return {} if index is None else index.digests
-
-
-def _seed(gym: str, seed: SeedRef, keys: RunKeys, store: Store) -> Seed:
-    if seed.sha256 is None:
-        return Seed(builtin=seed.builtin)
-    content = store.get(keys.suite_seed(seed.sha256))
-    if content is None:
-        key = keys.suite_seed(seed.sha256)
-        message = f"gym server {gym}: {store.name}: object {key} is missing; start the run again"
-        raise FrozenSuiteError(ConfigReason.SEED_NOT_FOUND, message)
-    return Seed(sql=content.decode())
 
 
 def for_each(action: Callable[[str], None], keys: Sequence[str]) -> None:
