@@ -10,7 +10,12 @@ from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indente
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing."""
-_NUMBERS = {"INSUFFICIENT_FILE_PERMISSIONS": 403, "PERMISSION_DENIED": 403, "REQUEST_ID_IN_USE": 409}
+_NUMBERS = {
+    "INSUFFICIENT_FILE_PERMISSIONS": 403,
+    "PERMISSION_DENIED": 403,
+    "REQUEST_ID_IN_USE": 409,
+    "INTERNAL_ERROR": 500,
+}
 """Number of an error object by the code of the refusal; a missing row is 404, others are 400."""
 
 

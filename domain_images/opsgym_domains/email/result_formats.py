@@ -10,7 +10,11 @@ from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indente
 
 DONE = "Operation completed successfully"
 """Result of a tool that returns nothing, as in the published calendar server."""
-_STATUS = {"NOT_FOUND": (404, "NOT_FOUND"), "PERMISSION_DENIED": (403, "PERMISSION_DENIED")}
+_STATUS = {
+    "NOT_FOUND": (404, "NOT_FOUND"),
+    "PERMISSION_DENIED": (403, "PERMISSION_DENIED"),
+    "INTERNAL_ERROR": (500, "INTERNAL"),
+}
 """Number and status of an error object by the code of the refusal; others are invalid arguments."""
 
 _PROBLEMS = {"MISSING_FIELD": "is required"}

@@ -18,11 +18,8 @@ from opsgym_domains.kit.constraint_errors import as_tool_error
 from opsgym_domains.kit.database import Database
 from opsgym_domains.kit.databases import Databases, UnknownDatabase
 from opsgym_domains.kit.domain import Domain
-from opsgym_domains.kit.errors import CallError, DatabaseLost, InvalidArguments, ToolError
+from opsgym_domains.kit.errors import INTERNAL_ERROR, CallError, DatabaseLost, InvalidArguments, ToolError
 from opsgym_domains.kit.gym import Gym
-
-INTERNAL_ERROR = ToolError("INTERNAL_ERROR", "Internal server error; nothing was changed.")
-"""What an agent is shown of a fault in a tool; the server's log has the traceback."""
 
 log = structlog.get_logger()
 

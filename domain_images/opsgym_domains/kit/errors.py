@@ -59,6 +59,10 @@ class TextTooLong(ToolError):
         self.limit = limit
 
 
+INTERNAL_ERROR = ToolError("INTERNAL_ERROR", "Internal server error; nothing was changed.")
+"""What an agent is shown of a fault in a tool; the server's log has the traceback."""
+
+
 class CallError(ToolError):
     """A call that names no tool or no database of the server."""
 

@@ -12,7 +12,16 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from opsgym_domains.kit.errors import CallError, Invalid, InvalidArguments, TextTooLong, ToolError, Unidentified, short
+from opsgym_domains.kit.errors import (
+    INTERNAL_ERROR,
+    CallError,
+    Invalid,
+    InvalidArguments,
+    TextTooLong,
+    ToolError,
+    Unidentified,
+    short,
+)
 from opsgym_domains.kit.schema import Row, as_dict
 from opsgym_domains.kit.sqlite import sqlite_value
 
@@ -97,7 +106,8 @@ def _detail(error: ToolError) -> dict[str, Any]:
     detail = {"code": error.code, "message": error.message}
     if error.field is not None:
         detail["field"] = error.field
-    return {"error": True, "error_code": "VALIDATION_ERROR", "message": error.message, "details": [detail]}
+    error_code = error.code if error.code == INTERNAL_ERROR.code else "VALIDATION_ERROR"
+    return {"error": True, "error_code": error_code, "message": error.message, "details": [detail]}
 
 
 def _located(item: Invalid) -> dict[str, Any]:
