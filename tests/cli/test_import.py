@@ -150,7 +150,7 @@ def test_faults_of_rows_are_reported_with_their_position(world: World) -> None:
         ("done already", count, 0),
     )
     rows = [
-        published("odd", verifiers=odd, selected_tools=["find_incident_by_id", "no_such_tool"]),
+        published("odd", verifiers=odd, selected_tools=["update_incident", "no_such_tool"]),
         published("idle", verifiers=checks(("none", count, 0))),
     ]
     (world.folder / "rows.json").write_text(json.dumps(rows))
@@ -164,6 +164,79 @@ def test_faults_of_rows_are_reported_with_their_position(world: World) -> None:
     assert by_kind["repeated_verifier"]["where"] == "verifiers[1]"
     assert by_kind["needs_no_action"]["task_id"] == "idle"
     assert report["faults"] == json.loads((world.folder / "suite/faults.json").read_text())
+
+
+SLAS = "SELECT COUNT(*) FROM sla_definition WHERE"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "kind", "part"),
+    [
+        (f"{SLAS} metric = 'response' AND metric = 'resolution'", 1, "impossible_query", "no value of metric meets"),
+        (f"{SLAS} LOWER(metric) = 'Response'", 1, "impossible_query", "LOWER(metric) = 'Response'"),
+        (f"{SLAS} (name = 'a' OR name = 'b') AND name = 'c'", 0, "impossible_query", "name"),
+        (f"{SLAS} name IS NULL AND name LIKE 'x%'", 0, "impossible_query", "name"),
+        (f"{SLAS} target_mins > 30 AND target_mins < 20", 0, "impossible_query", "target_mins"),
+        (f"{SLAS} sla_def_id = 'SLA_1'", 2, "impossible_query", "at most 1: equals 2 never holds"),
+        (f"{SLAS} active = 1", -1, "impossible_query", "at least 0: equals -1 never holds"),
+        (f"{SLAS} active = 1 GROUP BY metric", 0, "impossible_query", "at least 1: equals 0 never holds"),
+        ("SELECT CASE WHEN EXISTS (SELECT 1 FROM incident) THEN 1 ELSE 0 END", 2, "impossible_query", "one of 0, 1"),
+        ("SELECT name, metric FROM sla_definition", "x", "impossible_query", "returns 2 columns"),
+        (f"{SLAS} target_mins = 'thirty'", 1, "mixed_types", "target_mins holds numbers"),
+        (f"{SLAS} active = 'true'", 1, "mixed_types", "active holds numbers"),
+        ("SELECT name FROM sla_definition", 7, "mixed_types", "name holds texts"),
+        (f"{SLAS} active = 1", "1", "text_for_number", "expects the text '1'"),
+    ],
+)
+def test_a_query_that_no_agent_can_satisfy_is_reported_without_a_seed(
+    world: World, query: str, expected: Any, kind: str, part: str
+) -> None:
+    (world.folder / "rows.json").write_text(json.dumps(published("odd", verifiers=checks(("odd", query, expected)))))
+    report, _ = imported(world, "rows.json")
+    (fault,) = [fault for fault in report["faults"] if fault["kind"] != "missing_seed"]
+    assert (fault["kind"], fault["where"]) == (kind, "verifiers[0] (odd)")
+    assert part in fault["detail"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "name = 'a' OR name = 'b'",
+        "name LIKE '%a%' AND name LIKE '%b%'",
+        "LOWER(name) = 'a' AND name <> 'a'",
+        "target_mins = '30' AND active = true",
+        "target_mins BETWEEN 20 AND 30 AND target_mins <> 20",
+        "name = 'a' AND name IN ('b', 'a')",
+        "date(created_at) = '2026-01-01' AND date(created_at) = '2026-01-02'",
+    ],
+)
+def test_conditions_that_rows_can_meet_or_that_are_not_read_are_no_fault(world: World, condition: str) -> None:
+    verifiers = checks(("fine", f"{SLAS} {condition}", 1))
+    (world.folder / "rows.json").write_text(json.dumps(published("fine", verifiers=verifiers)))
+    report, _ = imported(world, "rows.json")
+    assert kinds(report) == {"missing_seed": 1}
+
+
+def test_a_text_that_no_agent_can_know_and_a_tool_that_is_needed_and_not_shown_are_reported(world: World) -> None:
+    request = "Close INC_001 with the note Printer replaced."
+    notes = "SELECT COUNT(*) FROM incident WHERE close_notes ="
+    verifiers = checks(
+        ("said", f"{notes} 'printer replaced'", 1),
+        ("unsaid", f"{notes} 'Toner was empty'", 1),
+        ("nothing", f"{notes} 'Nothing of the kind'", 0),
+        ("article", "SELECT COUNT(*) FROM knowledge WHERE title LIKE '%printer%'", 1),
+    )
+    tools = ["find_incident_by_id", "update_incident"]
+    made = published("first", user_prompt=request, verifiers=verifiers, selected_tools=tools)
+    (world.folder / "rows.json").write_text(json.dumps(made))
+    report, _ = imported(world, "rows.json", "--seeds", write_archive(world))
+    reported = [fault for fault in report["faults"] if fault["kind"] in ("unfounded_value", "hidden_tool")]
+    assert [(fault["kind"], fault["where"]) for fault in reported] == [
+        ("unfounded_value", "verifiers[1] (unsaid)"),
+        ("hidden_tool", "verifiers[3] (article)"),
+    ]
+    assert "'Toner was empty'" in reported[0]["detail"]
+    assert "create_knowledge_article" in reported[1]["detail"]
 
 
 def test_invalid_rows_are_reported_and_excluded_from_the_suite(world: World) -> None:

@@ -115,7 +115,8 @@ def import_tasks(form: str, **options: Any) -> int:
     """Make a suite folder from published rows: Parquet files of the data set, JSON, JSON lines, or folders of these.
 
     Rows are copied unchanged, into one folder for each mode. Known defects of such rows are reported: missing seeds,
-    unknown tools, verifiers that pass before any action, names shared by verifiers, queries that fail.
+    unknown tools, verifiers that pass before any action, names shared by verifiers, queries that fail or that no agent
+    can satisfy, values that no agent can know, tools that are needed and not shown.
     """
     from opsgym.commands.tasks_import import ImportRequest, import_rows
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from opsgym.taskcheck.doubts import doubts_of, start_of
 from opsgym.taskcheck.findings import Finding, unknown, unknown_server
 from opsgym.taskcheck.queries import QueryFailedError, SeedDatabases, is_builtin_seed
 from opsgym_api.tasks.task import GymServer, Task, ToolCall
@@ -41,7 +42,7 @@ class Checker:
             return findings
         findings += [*_tools(task), *_gold_calls(task), *_tables(task)]
         if not any(finding.where.endswith("seed_database_file") for finding in findings):
-            findings += [*self._identities(task), *self._queries(task)]
+            findings += [*self._identities(task), *self._queries(task), *self._doubts(task)]
         return findings
 
     def _seeds(self, task: Task) -> Iterator[Finding]:
@@ -89,6 +90,12 @@ class Checker:
                 self.databases.rows(server.domain, server.seed_database_file, verifier.validation_config[field])
             except QueryFailedError as error:
                 yield Finding(f"verifiers[{index}].validation_config.{field}", f"fails on the seed: {error}")
+
+    def _doubts(self, task: Task) -> Iterator[Finding]:
+        """Warnings about queries that run."""
+        seeds = {server.mcp_server_name: server.seed_database_file for server in task.gym_servers_config}
+        for doubt in doubts_of(task, start_of(task, self.databases, seeds)):
+            yield Finding(doubt.where(task), f"{doubt.kind}: {doubt.message}", is_problem=False)
 
 
 def _fields(task: Task) -> Iterator[Finding]:

@@ -76,11 +76,12 @@ class SeedDatabases:
         from opsgym_domains.kit.sqlite import run_seed
 
         try:
-            return run_seed(registry.load(domain).metadata, self._text(domain, name), self._now)
+            return run_seed(registry.load(domain).metadata, self.text(domain, name), self._now)
         except SeedError as error:
             raise QueryFailedError(f"the seed {name} cannot be loaded: {error}") from None
 
-    def _text(self, domain: str, name: str) -> str:
+    def text(self, domain: str, name: str) -> str:
+        """SQL of a seed; empty if its file does not exist."""
         if not name.startswith(BUILTIN):
             return self._read(name) or ""
         return registry.load(domain).seeds[name.removeprefix(BUILTIN)]()

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
+from opsgym.taskcheck.doubts import DoubtKind, Start, doubts_of
 from opsgym.taskcheck.queries import QueryFailedError, RunQuery
 from opsgym_api.tasks.task import Task
-from opsgym_api.tasks.verifiers import Comparison, Verifier
+from opsgym_api.tasks.verifiers import Verifier
+from opsgym_domains import registry
 from opsgym_runner.verification.comparison import holds
 from opsgym_runner.verification.verifiers import value_of
 
@@ -39,10 +40,18 @@ class FaultKind(StrEnum):
     """A verifier passes on the seed, before any action."""
     NEEDS_NO_ACTION = "needs_no_action"
     """All verifiers of a feasible row pass on the seed."""
-    TEXT_FOR_NUMBER = "text_for_number"
+    TEXT_FOR_NUMBER = DoubtKind.TEXT_FOR_NUMBER.value
     """The expected value is a number written as text, which the published harness never finds equal to a number."""
     RELATIVE_TIME = "relative_time"
     """The query of a verifier uses the current time, so that its verdict depends on when it runs."""
+    UNFOUNDED_VALUE = DoubtKind.UNFOUNDED_VALUE.value
+    """A verifier wants a text that stands in no message to the agent, in no policy, tool and seed."""
+    IMPOSSIBLE_QUERY = DoubtKind.IMPOSSIBLE_QUERY.value
+    """No state meets the conditions of a query, or the query never gives the expected value."""
+    MIXED_TYPES = DoubtKind.MIXED_TYPES.value
+    """A query compares a column of numbers with a text, or its texts are compared with a number."""
+    HIDDEN_TOOL = DoubtKind.HIDDEN_TOOL.value
+    """A verifier wants a change of tables that tools write, of which the agent is shown none."""
     WRONG_USER = "wrong_user"
     """Verifiers expect the rows of another user than the one the agent acts as; known of single rows, not detected."""
 
@@ -59,12 +68,11 @@ class Fault:
     detail: str
 
 
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _RELATIVE = re.compile(r"['\"]now['\"]|CURRENT_(TIMESTAMP|DATE|TIME)|\bNOW\(\)", re.IGNORECASE)
 
 
 def faults_of(
-    task: Task, mode: str, catalogues: Mapping[str, Collection[str]], run: RunQuery | None
+    task: Task, mode: str, catalogues: Mapping[str, Collection[str]], run: RunQuery | None, start: Start
 ) -> Iterator[Fault]:
     """Faults of one row.
 
@@ -73,6 +81,7 @@ def faults_of(
         mode: Mode of the row.
         catalogues: Tool names by domain; the tools of rows with other domains are not checked.
         run: Runs queries on the seeds of the row; None if a seed or a domain is missing.
+        start: What is known of the state that the row starts from.
     """
 
     def fault(kind: FaultKind, where: str, detail: str) -> Fault:
@@ -90,6 +99,9 @@ def faults_of(
     for index, verifier in enumerate(task.verifiers):
         for kind, detail in _query_faults(task, verifier, run, untouched):
             yield fault(kind, f"verifiers[{index}] ({verifier.name or 'unnamed'})", detail)
+    if {server.domain for server in task.gym_servers_config} <= set(registry.domains()):
+        for doubt in doubts_of(task, start):
+            yield fault(FaultKind(doubt.kind), doubt.where(task), doubt.message)
     if run is not None and task.feasible and len(untouched) == len(task.verifiers) and all(untouched):
         yield fault(FaultKind.NEEDS_NO_ACTION, "verifiers", "all of them pass before any action")
 
@@ -131,12 +143,3 @@ def _query_faults(
     untouched.append(passes)
     if passes:
         yield FaultKind.PASSES_UNTOUCHED, f"is {actual!r} already"
-    if _never_equal(actual, check.expected_value, check.comparison_type):
-        yield FaultKind.TEXT_FOR_NUMBER, f"expects the text {check.expected_value!r}, the query returns numbers"
-
-
-def _never_equal(actual: Any, expected: Any, comparison: Comparison) -> bool:
-    """Whether a number is compared with a number written as text, which the published rule never finds equal."""
-    if comparison is not Comparison.EQUALS or not isinstance(expected, str) or not isinstance(actual, int | float):
-        return False
-    return _NUMBER.fullmatch(expected.strip()) is not None

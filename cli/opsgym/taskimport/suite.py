@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from opsgym.taskcheck.doubts import start_of
 from opsgym.taskcheck.findings import unknown_server
 from opsgym.taskcheck.queries import SeedDatabases, is_builtin_seed
 from opsgym.taskimport.faults import Fault, FaultKind, faults_of
@@ -140,7 +141,7 @@ class Importer:
         run = self._databases.queries_of(task, seeds)
         if run is None:
             self._result.unchecked[task.domain_name] += 1
-        self._result.faults += faults_of(task, mode, self._catalogues, run)
+        self._result.faults += faults_of(task, mode, self._catalogues, run, start_of(task, self._databases, seeds))
 
     def _seed_text(self, name: str) -> str | None:
         seed = next(iter(self._seeds.texts({name})), None)
