@@ -183,7 +183,6 @@ def _known_texts(task: Task, start: Start) -> Sequence[str]:
     """What an agent can know, in the form of `_plain`."""
     shown = [tool.input_schema for domain in _domains(task) for tool in _shown_tools(task, domain)]
     messages = [task.user_prompt, task.system_prompt, *(day.message for day in task.days)]
-    messages += [text for event in task.events for text in (event.tell, event.amend) if text]
     texts = [*messages, json.dumps(shown, ensure_ascii=False), json.dumps([s.headers for s in task.gym_servers_config])]
     return [*map(_plain, texts), *map(_plain_seed, start.seeds)]
 
