@@ -31,7 +31,8 @@ VERIFIERS = HybridVerifiers(
         EMAIL: email_verifiers,
         DRIVE: drive_verifiers,
         TEAMS: teams_verifiers,
-    }
+    },
+    shared={"query_freebusy"},
 )
 OTHERS = (CSM, HR, CALENDAR, EMAIL, DRIVE, TEAMS)
 """Gym servers of the suite besides the service desk's."""

@@ -7,11 +7,12 @@ each server from the calls and rows of that server, with the rules of that serve
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Verifier
@@ -31,6 +32,8 @@ class HybridVerifiers:
 
     builders: Mapping[GymServer, VerifierBuilder | Callable[[Draft], VerifierBuilder]]
     """Builders of the domains, by gym server; functions of the task as the server sees it, where it depends on that."""
+    shared: Collection[str] = ()
+    """Tools that show what others share. Only `strict` knows shares, so tasks whose solution calls one have it."""
 
     def with_verifiers(
         self,
@@ -57,6 +60,8 @@ class HybridVerifiers:
         Raises:
             LookupError: A call or a row of the evidence belongs to none of the task's gym servers.
         """
+        if any(call.name in self.shared for call in draft.gold):
+            draft = replace(draft, access=Access.STRICT)
         lost = {call.gym for call in [*draft.gold, *optional]} - draft.actors.keys()
         read = [row for gym in draft.actors for row in _evidence(draft, worlds[gym])]
         if lost or len(read) != len(draft.evidence):

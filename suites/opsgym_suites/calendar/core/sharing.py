@@ -770,7 +770,8 @@ def enforced_lists(world: World) -> Iterator[Draft]:
         access=Access.STRICT,
         prompt=(
             "For Project Contour: Ben Fraser edits from now on, Chloe Martin (the surveyor, not me) goes on editing, "
-            "yuna.park@harborgrid.example sees busy times. Remove the rest, but leave me in. How many rules were there?"
+            "yuna.park@harborgrid.example sees busy times. Remove the rest, but leave me in. How many rules "
+            "did you change or delete?"
         ),
     )
     yield _list(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ConfigurationItem, Location
-from opsgym_suites.calendar.calls import LIST, find_person, on
+from opsgym_suites.calendar.calls import LIST, all_day, find_person, on
 from opsgym_suites.csm import calls as service
 from opsgym_suites.hr import calls as hr
 from opsgym_suites.hybrid.cast import DOMAIN
 from opsgym_suites.hybrid.core.calendars import busy
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
-from opsgym_suites.hybrid.systems import Systems, listed
+from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_gym
@@ -369,11 +370,9 @@ def _callers_away(systems: Systems) -> Draft:
 
 
 def _cover(systems: Systems) -> Draft:
-    """Cases of an agent who will be on leave go to colleagues of the group with the skill who will not."""
+    """A case of an agent who will be on leave goes to a colleague; another is about the only one who could take it."""
     name = "Casper Onslow"
     cases = [row for row in systems.hr.open_cases(systems.in_hr(name)) if row.priority == "high"]
-    heirs = {"Joiners": "Delia Fairbanks", "Absence": "Hamish Corrie"}
-    skills = {row.hr_case_id: _skill(systems, row.skills) for row in cases}
     teams = [systems.hr.team_of(row) for row in cases]
     candidates = ("Aurelio Banks", "Delia Fairbanks", "Hamish Corrie")
     actors = systems.actors("Aurelio Banks", HR, CALENDAR)
@@ -387,45 +386,54 @@ def _cover(systems: Systems) -> Draft:
             *(hr.skills_of(systems.in_hr(one)) for one in candidates),
         ),
         *on_gym(CALENDAR.gym, LIST),
-        busy([systems.own(one) for one in (name, *candidates)], on("11-23").date(), on("11-27").date()),
     )
-    given = on_gym(
-        HR.gym, *(hr.update_case(row, assigned_to=heirs[skills[row.hr_case_id]]) for row in cases)
-    )  # fmt: skip
+    own, leave = cases
+    assert systems.hr.person_of(own).last_name == "Fairbanks", "it is about who could take it"
+    assert _skill(systems, leave.skills) == "Absence", "Hamish Corrie has the skill"
+    given = on_gym(HR.gym, hr.update_case(leave, assigned_to="Hamish Corrie"))
     third = next(row for row in systems.hr.open_cases(systems.in_hr(name)) if row.priority == "moderate")
-    answer = listed([f"{row.number} is with {heirs[skills[row.hr_case_id]]}" for row in cases]) + "."
+    diary = systems.own("Aurelio Banks")
+
+    def entered(day: str) -> tuple[ToolCall, ...]:
+        return on_gym(CALENDAR.gym, all_day(diary, "Cover for Casper", on(day).date(), "Europe/London"))
+
+    answer = (
+        f"{leave.number} is with Hamish Corrie. {own.number} stays with Casper Onslow, as it is about Delia Fairbanks "
+        "herself, and no one else of its group may take it."
+    )
     draft = Draft(
         slug="while-casper-is-away",
         actor=actors[HR.gym],
         actors=actors,
         prompt=(
-            "Casper Onslow is on leave from 23 to 27 November. Of what is assigned to him and not finished, the things "
-            "at high cannot wait for that. Each goes to another member of its own group who has the skill and is not "
-            "away that week; I am busy with the budget, so not to me. Only the assignee changes. Who has what now?"
+            "Casper Onslow is on leave from 23 to 27 November. Of what is assigned to him and not finished, the "
+            "things at high cannot wait for that. Each goes to another member of its own group who has the skill and "
+            "may have it; I am busy with the budget, so not to me. Where there is no such colleague, leave it with "
+            "him. Only the assignee changes. And enter 'Cover for Casper' into my own calendar, all day on Monday 23 "
+            "November. Who has what now?"
         ),
         plan=(
             "List his open cases with priority high, the members of their groups and their skills.",
-            "Check in the calendars who is away in that week.",
-            "Assign each to the one who fits (HR-CAS-4, HR-CAS-6).",
+            "Enter the day into the acting user's own calendar.",
+            "Assign the one to who fits (HR-CAS-4, HR-CAS-6); the other is about its only candidate (HR-CAS-5).",
         ),
-        gold=(*looked, *given),
+        gold=(*looked, *given, *entered("11-23")),
         answer=answer,
         verifiers=(
             answer_says(
                 "says_who_has_what", "The answer has each case and its assignee [REF-3]",
-                all_of([one for row in cases for one in (row.number, term(heirs[skills[row.hr_case_id]]))]),
+                all_of([leave.number, term("Hamish Corrie"), own.number, r"\b(stays?|remains?|kept|casper|onslow)\b"]),
             ),
         ),
         tools=("list_skills", "list_assignment_rules", "update_hr_case_task", "get_cases_assigned_to"),
         mistakes={
             "gives away what can wait": on_gym(HR.gym, hr.update_case(third, assigned_to="Hamish Corrie")),
+            "gives all to one": on_gym(HR.gym, hr.update_case(own, assigned_to="Hamish Corrie")),
+            "gives her what is about herself": on_gym(HR.gym, hr.update_case(own, assigned_to="Delia Fairbanks")),
         },
         negative_trajectories={
-            "gives all to one": NegativeTrajectory(
-                (*looked, *on_gym(HR.gym, *(hr.update_case(row, assigned_to="Hamish Corrie") for row in cases))),
-                answer,
-            ),
-            "does one": NegativeTrajectory((*looked, given[0]), answer),
+            "gives nothing away": NegativeTrajectory((*looked, *entered("11-23")), answer),
+            "enters another day": NegativeTrajectory((*looked, *given, *entered("11-24")), answer),
         },
     )  # fmt: skip
     return VERIFIERS.with_verifiers(systems.worlds, draft, rules={HR.gym: {"update_hr_case": "CAS-4, CAS-6"}})
@@ -439,8 +447,9 @@ def _skill(systems: Systems, stored: str | None) -> str:
 
 def _two_brams(systems: Systems) -> Draft:
     """Two people of nearly one name: the desk's caller is one of them, and his cases get a note of the outage."""
-    incident = systems.desk.open_incidents(short_description="Telemetry chart stays empty (Fenmoor Pacific)")[0]
+    incident = systems.desk.open_incidents(short_description="Wireless drops in the test hall (Fenmoor Pacific)")[0]
     caller = systems.desk.caller(incident)
+    assert caller.last_name == "Halloway", "the caller is the namesake whose case moves"
     bram, other = systems.at_customers("Bram Halloway"), systems.at_customers("Bram Hallowell")
     cases = [row for row in systems.customers.open_cases(assigned_to=bram.user_id) if row.priority == "high"]
     wrong = systems.customers.open_cases(assigned_to=other.user_id)[0]

@@ -157,13 +157,7 @@ def _audit_round(systems: Systems) -> Iterator[Job]:
     everybody = ("Perpetua Lyle", "Sunniva Hale", "Sefton Grady")
     read_all = (
         *in_teams(chats(), lines_of(old)),
-        *in_hr(
-            *(
-                made
-                for one in everybody
-                for made in (hr.find_user(systems.in_hr(one)), hr.read_profile(systems.in_hr(one)))
-            )
-        ),
+        *in_hr(*(hr.find_user(systems.in_hr(one)) for one in everybody)),
         *board.looks,
         *in_drive(named("Audit"), inside(folder)),
     )
@@ -182,7 +176,7 @@ def _audit_round(systems: Systems) -> Iterator[Job]:
         "which only we sit; if Audit has someone who is gone, make a group 'Round on the audit' for it instead. "
         "When is it, and who is not in it?",
         (
-            "Read the members of the chat, and the last days of all of them in HR.",
+            "Read the members of the chat, and in HR which of them have an active account.",
             "Find the first hour that suits; enter it, make the document, share it, write the mail.",
             "The chat has a leaver: announce it in a new one.",
         ),
@@ -212,7 +206,7 @@ def _audit_round(systems: Systems) -> Iterator[Job]:
                 f"On {board.in_words}, without Sefton Grady.",
             ),
         },
-        evidence=(systems.hr.profile("Sefton Grady"),),
+        evidence=(systems.in_hr("Sefton Grady"),),
         in_mails={"": board.when},
         in_posts={"": board.when},
     )  # fmt: skip

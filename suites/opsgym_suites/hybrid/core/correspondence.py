@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.calendar.calls import LIST, create
@@ -141,7 +141,6 @@ def _outages(systems: Systems) -> Iterator[Job]:
         *in_mail(search(nadia, "subject:quay"), read_thread(thread, mail)),
         *in_drive(named("Plan of the swap"), read_text(plan), comments_on(plan)),
         *_channel(systems, "Major Incidents:Quay switch"),
-        *in_calendar(LIST, systems.busy((kirra,), date(2026, 11, 22), BACK)),
     )
 
     def swap(day: str) -> tuple[ToolCall, ...]:
@@ -164,7 +163,7 @@ def _outages(systems: Systems) -> Iterator[Job]:
         "thread "
         "of her mail and post it in the channel Quay switch. Which day is it?",
         (
-            "Read Kirra's cases in HR: the leave was extended; mail, plan, channel and calendar have other days.",
+            "Read Kirra's cases in HR: the leave was extended; mail, plan and channel have other days.",
             "Enter the event for the Monday after it, answer Juno alone, and post the day.",
         ),
         (*looked, *swap("11-23"), *news("23 November")),
@@ -226,8 +225,15 @@ def _ashdown(systems: Systems) -> Iterator[Job]:
         (on_date(BACK), at_time(start)),
         ("send_chat_message", "update_files", "query_freebusy"),
         {
-            "gives them the sheet": in_drive(
-                share(files, discounts, mail.header(wish, "From").rpartition("<")[2].rstrip(">"), "reader")
+            "enters a second talk": in_calendar(
+                create(
+                    own,
+                    "Discount of Ashdown",
+                    start + timedelta(hours=1),
+                    30,
+                    LONDON,
+                    attendees=systems.guests(["Venetia Croft"]),
+                )
             )
         },
         {
@@ -354,7 +360,7 @@ def _hudson(systems: Systems) -> Iterator[Job]:
     case = systems.hr.case("unpaid-rusk")
     read_all = (
         *in_hr(call("list_hr_cases", opened_for="Gideon Rusk"), call("list_hr_cases", opened_for="Keziah Monroe")),
-        *in_calendar(LIST, systems.busy(("Odalys Pinto", "Keziah Monroe", "Gideon Rusk"), date(2026, 11, 19))),
+        *in_calendar(LIST),
         *in_mail(search(odalys, "subject:pumps"), read_thread(last, mail)),
         *in_drive(named("Visit on 19 November"), read_text(visit)),
         *_channel(systems, "Customer Desk:Hudson Reservoirs"),

@@ -179,7 +179,11 @@ def _joining(systems: Systems, scene: Joining) -> Draft:
     gold = (*looked, *made, *entered, welcome())
     answer = f"{scene.name} starts on {day.day} {day:%B}; the welcome is at {start:%H:%M}."
     actors = systems.actors(scene.actor, HR, CALENDAR)
-    later = start + timedelta(hours=1)
+    later = next(
+        time
+        for number in range(1, 9)
+        if is_free(systems, present[1], time := start + timedelta(hours=number), 30, scene.zone)
+    )
     draft = Draft(
         slug=scene.slug,
         actor=actors[HR.gym],
@@ -400,6 +404,10 @@ def _promoted(systems: Systems) -> Draft:
     hours = [day + timedelta(hours=hour) for hour in range(14, 18)]
     start = next(time for time in hours if all(is_free(systems, one, time, 30, zone) for one in needed))
 
+    later = next(
+        time for number in range(1, 9) if is_free(systems, room, time := start + timedelta(hours=number), 30, zone)
+    )
+
     def entered(time: object) -> ToolCall:
         guests = [systems.colleague(hands), systems.colleague(name), systems.booked_as("Sluice")]
         return meet(own, "Handover Core Systems", time, 30, zone, guests)  # type: ignore[arg-type]
@@ -453,10 +461,10 @@ def _promoted(systems: Systems) -> Draft:
             "moves the other incident too": on_gym(
                 ITSM.gym, desk.update_incident(other, assigned_to=systems.at_desk(name).user_id)
             ),
-            "books a second hour": (entered(start + timedelta(hours=1)),),
+            "books a second hour": (entered(later),),
         },
         negative_trajectories={
-            "meets without looking": NegativeTrajectory((*gold[:-1], entered(start + timedelta(hours=1))), answer),
+            "meets without looking": NegativeTrajectory((*gold[:-1], entered(later)), answer),
             "writes no note": NegativeTrajectory(
                 (
                     *looked,

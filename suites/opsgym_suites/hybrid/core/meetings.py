@@ -94,9 +94,17 @@ def _suits(systems: Systems, scene: Wanted, start: datetime) -> bool:
     )
 
 
+def _has_rooms(systems: Systems, scene: Wanted, start: datetime) -> bool:
+    rooms = [systems.calendars.calendar(f"Room {name}") for name in scene.rooms]
+    return all(is_free(systems, one, start, scene.minutes, scene.zone) for one in rooms)
+
+
 def _met(systems: Systems, scene: Wanted) -> Draft:
     start = next(time for time in _times(scene) if _suits(systems, scene, time))
-    early = next(time for time in _times(scene) if time != start)
+    early, later = (
+        next(time for time in times if time != start and _has_rooms(systems, scene, time))
+        for times in (_times(scene), (start + timedelta(hours=number) for number in range(1, 9)))
+    )
     guests = [systems.colleague(name) for name in scene.people]
     rooms = [systems.booked_as(name) for name in scene.rooms]
     home = systems.calendars.calendar(scene.home)
@@ -129,7 +137,7 @@ def _met(systems: Systems, scene: Wanted) -> Draft:
         ),
         tools=("list_events", "get_calendar", "patch_event", "delete_event", *scene.tools),
         evidence=scene.evidence,
-        mistakes={"enters it again an hour later": (entered(start + timedelta(hours=1)),)},
+        mistakes={"enters it again later": (entered(later),)},
         negative_trajectories={
             "takes a time that does not suit": NegativeTrajectory((*looked, entered(early)), answer),
             "invites another person": NegativeTrajectory(
@@ -494,7 +502,6 @@ def _caller_on_leave(systems: Systems) -> Draft:
     leave = systems.hr.case("parental-amato")
     actors = systems.actors("Sunniva Hale", ITSM, HR, CALENDAR)
     people = ("Piotr Zielin", "Giselle Amato")
-    calendars = [systems.own(name) for name in ("Sunniva Hale", *people)]
     looked = (
         *on_gym(
             ITSM.gym,
@@ -504,7 +511,6 @@ def _caller_on_leave(systems: Systems) -> Draft:
         ),
         *on_gym(HR.gym, call("list_hr_cases", opened_for="Giselle Amato")),
         *on_gym(CALENDAR.gym, LIST, *(find_person(systems.colleague(name).user) for name in people)),
-        busy(calendars, on("11-17").date(), on("11-27").date()),
     )
     hold = on_gym(
         ITSM.gym, desk.update_incident(prices, status="on_hold", on_hold_reason="Awaiting Caller"),
@@ -526,7 +532,7 @@ def _caller_on_leave(systems: Systems) -> Draft:
         ),
         plan=(
             "Read the incident, its assignee and its caller; see what HR has about the caller.",
-            "Ask for the busy times of two weeks: the caller is on parental leave.",
+            "The caller is on parental leave over both weeks.",
             "Decline both parts, as one cannot be done.",
         ),
         gold=looked,

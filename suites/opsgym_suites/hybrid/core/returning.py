@@ -248,9 +248,7 @@ def _conference(systems: Systems) -> Iterator[Job]:
     chat, team = teams.chat_of(teams.account(name), teams.account(helper)), teams.team("PumpWatch")
     thread = mail.message("release", name, 2)
     start = next(
-        time
-        for days in range(4)
-        if all(systems.is_free(one, time := at("12-01 10:00") + timedelta(days=days), 45) for one in (name, helper))
+        time for days in range(4) if systems.is_free(name, time := at("12-01 10:00") + timedelta(days=days), 45)
     )
     looked = (
         *in_calendar(LIST, events_of(systems.own(name), on("11-24").date())),
@@ -260,7 +258,7 @@ def _conference(systems: Systems) -> Iterator[Job]:
         *in_mail(with_mailbox("get_vacation_settings", anselm)),
         *in_hr(find_user(systems.in_hr("Dorothea Blum"))),
     )
-    free = in_calendar(systems.busy((name, helper), on("12-01").date(), on("12-04").date()))
+    free = in_calendar(*(events_of(systems.own(name), on(f"12-0{day}").date()) for day in range(1, start.day + 1)))
 
     def planned(time: datetime, helpers: Sequence[str] = (helper,)) -> Calls:
         end = time + timedelta(minutes=45)
@@ -288,13 +286,13 @@ def _conference(systems: Systems) -> Iterator[Job]:
         "By my calendar I am away when my webinar New charts in PumpWatch is to take place. If Jocasta Finn has "
         "written, by mail or in our chat, that Fenella has agreed to speak instead, leave the webinar. If she has not, "
         "cancel it and plan it anew with the same name, text and length, again for everyone, as a draft, Jocasta "
-        "as co-organizer: 10:00 UTC on the first day from 1 to 4 December 2026 on which she and I are free at that "
-        "hour; and tell her the day in our chat. And look at my automatic reply for the conference: should the "
+        "as co-organizer: 10:00 UTC on the first day from 1 to 4 December 2026 on which I am free at that hour;"
+        " and tell her the day in our chat. And look at my automatic reply for the conference: should the "
         "colleague whom it names have no active account in HR any more, it names Jocasta instead, all else as it is. "
         "What became of the webinar?",
         (
             "Read calendar, webinar, thread, chat and reply, and the colleague in HR.",
-            "Cancel the webinar for good (TEAMS-EVT-3); find the first day that suits both.",
+            "Cancel the webinar for good (TEAMS-EVT-3); find the first day that suits.",
             "Plan the new one as a draft (TEAMS-EVT-2), write in the chat, and set the reply again (EMAIL-SET-4).",
         ),
         (*looked, *free, *cancelled, *planned(start), *mailed, *reply),

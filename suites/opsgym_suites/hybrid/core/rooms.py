@@ -8,7 +8,7 @@ from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import ToolCall
-from opsgym_suites.calendar.calls import LIST, cancel, on, patch, rules_of
+from opsgym_suites.calendar.calls import LIST, cancel, on, patch
 from opsgym_suites.calendar.calls import reschedule as put_off
 from opsgym_suites.calendar.seeds.world import stored
 from opsgym_suites.csm import calls as service
@@ -125,8 +125,8 @@ def _room_of_another(systems: Systems) -> Iterator[Job]:
         "weir-freed-on-request",
         freed=True,
         prompt="Wendell here. Demo of the charts for Jocasta Finn and Caspian Rowe on Wednesday 18 November, 13:00 "
-        "to 13:30 in London; I want Room Weir. If it is taken at that time, find out who keeps the room (its "
-        "calendar says whose it is) and send that person a mail 'Weir on Wednesday' asking to have it. It is read "
+        "to 13:30 in London; I want Room Weir. If it is taken at that time, send Lavender Crewe, who keeps "
+        "it, a mail 'Weir on Wednesday' asking to have it. It is read "
         "at once; a booking that can go is gone right after. So look again when the mail is out: Weir if it is "
         "free then, otherwise Room Culvert's screen will do, without a room of ours. Enter it as 'Demo of the "
         "charts' into Releases, make an empty document 'Order of the demo' among my files in which both may write, "
@@ -137,8 +137,8 @@ def _room_of_another(systems: Systems) -> Iterator[Job]:
         "weir-kept-by-its-owner",
         freed=False,
         prompt="For a demo with Jocasta Finn and Caspian Rowe (Wednesday 18 November, 13:00 London, 30 minutes) I "
-        "would prefer Room Weir. Should someone have it, write to whom the room's calendar belongs, subject 'Weir "
-        "on Wednesday', and ask for it; bookings that can move vanish as soon as that mail is read, which takes no "
+        "would prefer Room Weir. Should someone have it, write to Lavender Crewe, who keeps it, subject 'Weir on "
+        "Wednesday', and ask for it; bookings that can move vanish as soon as that mail is read, which takes no "
         "time. Check once more afterwards. Not free then? We do it at our desks, with no room in the entry. 'Demo "
         "of the charts' goes into the calendar Releases in either case. I also need an empty document 'Order of "
         "the demo', my own, both of them writers, and a post in the General channel of London House that has day, "
@@ -166,7 +166,6 @@ def _asked_for(systems: Systems, slug: str, prompt: str, *, freed: bool) -> Job:
         send(mail, mail.mailbox(actor), [lavender], "Weir on Wednesday", "May I have Weir on 18 November at 13:00?")
     )
     looked = (
-        *in_calendar(rules_of(room)),
         *board.looks,
         *wish,
         again,
@@ -181,6 +180,7 @@ def _asked_for(systems: Systems, slug: str, prompt: str, *, freed: bool) -> Job:
             *in_teams(post(channel, f"Demo of the charts: 18 November, 13:00, {where}.")),
         )
 
+    unasked = [made for made in looked if made not in wish]
     words = r"\bweir\b" if freed else r"\bno room\b"
     result = "Weir is yours" if freed else "Weir stayed taken, so the demo has no room"
     return Job(
@@ -189,7 +189,7 @@ def _asked_for(systems: Systems, slug: str, prompt: str, *, freed: bool) -> Job:
         (CALENDAR, EMAIL, DRIVE, TEAMS),
         prompt,
         (
-            "The room is taken: find its owner, and write to that person.",
+            "The room is taken: write to its keeper.",
             "Look at the room again, and enter the meeting with it or without any.",
             "Make the document with two writers, and post it.",
         ),
@@ -198,11 +198,11 @@ def _asked_for(systems: Systems, slug: str, prompt: str, *, freed: bool) -> Job:
         "was asked.",
         (r"\bweir\b", r"\b(yours|free|freed|booked|gave|got)\b" if freed else r"\b(not|no|taken|without|kept)\b"),
         ("get_calendar", "patch_event", "delete_event"),
-        {"takes another room": board.meeting(start, room="Sluice")},
-        {
-            "does not look again": ((*looked, *entered(not freed)), result),
-            "asks no one": ((*(made for made in looked if made not in wish), *entered(freed)), result),
-        },
+        {"takes another room": board.meeting(start, room="Jetty")},
+        {"does not look again": ((*looked, *entered(with_room=False)), result)} if freed else {},
+        {"asks no one": ((*unasked, *entered(with_room=True)), "CALENDAR-PRC-4")}
+        if freed
+        else {"does not look again": ((*looked, *entered(with_room=True)), "CALENDAR-PRC-4")},
         in_posts={"Demo": (on_date(start), at_time(start), words)},
         happenings=(event_on(CALENDAR.gym, changes.happens_on("send_message"), when=EMAIL.gym),) if freed else (),
         changes={CALENDAR.gym: changes} if freed else {},

@@ -275,8 +275,8 @@ def shared_out(world: World) -> Iterator[Draft]:
         slug="deal-platform-queue",
         prompt=(
             "Sana Qureshi cannot carry Platform and Data alone any more. Please make Yara Haidar and Lucas Maurel "
-            "members of it and then deal the group's new, unassigned incidents out by age, the oldest first: Sana, "
-            "Yara, Lucas, Sana, Yara, Lucas and so on."
+            "members of it and then deal the group's new, unassigned incidents out by age, the oldest first, of the "
+            "same age the lower number first: Sana, Yara, Lucas, Sana, Yara, Lucas and so on."
         ),
     )
 
@@ -300,7 +300,7 @@ def _deal(
             for incident in records.open_incidents(assignment_group=group.group_id, status="new")
             if not incident.assigned_to
         ),
-        key=records.reported_at,
+        key=lambda incident: (records.reported_at(incident), incident.number),
     )
     taken = next(
         incident for incident in records.open_incidents(assignment_group=group.group_id) if incident.assigned_to
