@@ -218,6 +218,25 @@ def import_models(files: tuple[Path, ...], out: Path | None) -> int:
     return command(files, out)
 
 
+@cli.group()
+def prompts() -> None:
+    """Import prompts of agents."""
+
+
+@prompts.command("import")
+@click.argument("checkout", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write to instead of stdout.")
+def import_prompts(checkout: Path, out: Path | None) -> int:
+    """Write agents (YAML, for spec.agents) with the original prompts of the published harness.
+
+    CHECKOUT is your own copy of ServiceNow/EnterpriseOps-Gym, whose code is read and not executed. The agents have
+    profile: published; a run records the digests of their prompts.
+    """
+    from opsgym.commands.prompts import import_prompts as command
+
+    return command(checkout, out)
+
+
 class _WithDomains(click.Command):
     """A command whose help ends with the values of DOMAIN."""
 

@@ -26,6 +26,7 @@ from opsgym_api.tasks.task import Task
 from opsgym_api.validation import problems_of
 from opsgym_core.planning.documents import Documents, inline_models, load_documents
 from opsgym_core.planning.held_out import held_out_variant
+from opsgym_core.planning.run_id import prompt_digests
 from opsgym_core.planning.run_id import run_id as planned_run_id
 from opsgym_core.planning.run_id import suite_digest as planned_suite_digest
 from opsgym_core.planning.select import select_tasks
@@ -284,7 +285,7 @@ def _versions(
     spec: EvalRunSpec, seeds: Mapping[str, Mapping[str, Seed]], models: Iterable[ResolvedModel]
 ) -> dict[str, str]:
     """What affects scores besides spec and rows: this release, orchestrators, seeds, recordings and the addresses of
-    models that variables give.
+    models that variables give; digests of replaced prompts, so that two runs show whether they had the same ones.
     """
     models = list(models)
     texts = {seed.sql for by_server in seeds.values() for seed in by_server.values() if seed.sql is not None}
@@ -301,6 +302,7 @@ def _versions(
             if endpoint.url is not None and model.name not in named
         },
         **{f"orchestrator:{name}": text for name, text in code.items() if text is not None},
+        **prompt_digests(spec),
         "seeds": digest_of(sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)),
         "recordings": digest_of(sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in recordings)),
     }

@@ -24,6 +24,11 @@ def digest_of_rows(rows: Iterable[tuple[str, str]]) -> str:
     return digest_of(sorted(rows))
 
 
+def prompt_digests(spec: EvalRunSpec) -> dict[str, str]:
+    """Digests of the prompts that agents replace, by names of versions: `prompts:<agent>`."""
+    return {f"prompts:{agent.name}": digest_of(agent.prompts) for agent in spec.agents if agent.prompts}
+
+
 def run_id(name: str, spec: EvalRunSpec, suite_digest: str, versions: Mapping[str, str]) -> str:
     """Id of a run of `opsgym run`.
 

@@ -19,7 +19,7 @@ from opsgym_api.tasks.suite import SuiteIndex
 from opsgym_core.common.clock import utc_text
 from opsgym_core.planning.cells import plan_cells
 from opsgym_core.planning.rounds import rounds_of
-from opsgym_core.planning.run_id import digest_of_rows
+from opsgym_core.planning.run_id import digest_of_rows, prompt_digests
 from opsgym_core.planning.select import select_tasks
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.labels import preflight_name
@@ -253,7 +253,7 @@ def freeze(
         run=run.id,
         name=run.name,
         pods=pods,
-        versions=versions_of(pods, version),
+        versions={**versions_of(pods, version), **prompt_digests(spec)},
         spec=spec.model_copy(update=inlined).model_dump(mode="json", by_alias=True),
         task_ids=[task.task_id for task in tasks],
         cells=[
