@@ -98,6 +98,22 @@ def test_a_filter_needs_each_of_its_criteria(mail: GymDatabase, name: str) -> No
     assert refused.text == f"❌ Invalid Tool Arguments: ['criteria.{name}: is required']"
 
 
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (None, "expected type 'string', got 'null'"),
+        (7, "expected type 'string', got 'number'"),
+        (["a"], "expected type 'string', got 'array'"),
+    ],
+)
+def test_a_criterion_of_another_type_is_refused_in_the_published_words(
+    mail: GymDatabase, value: object, problem: str
+) -> None:
+    refused = mail.call("create_filter", userId="me", criteria={**CRITERIA, "to": value}, action={})
+    assert refused.is_error
+    assert refused.text == f"❌ Invalid Tool Arguments: {[f'criteria.to: {problem}']}"
+
+
 def test_a_filter_with_a_search_that_is_too_long_is_refused(mail: GymDatabase) -> None:
     refused = mail.call("create_filter", userId="me", criteria={**CRITERIA, "query": "x" * 2000}, action={})
     assert refused.code == "QUERY_TOO_LONG"

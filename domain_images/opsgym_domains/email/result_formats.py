@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from opsgym_domains.kit.errors import CallError, InvalidArguments, Unidentified
+from opsgym_domains.kit.errors import CallError, Invalid, InvalidArguments, Unidentified
 from opsgym_domains.kit.response_style import Refusal, ResponseStyle, to_indented_json, with_text_only
 
 DONE = "Operation completed successfully"
@@ -17,19 +18,34 @@ _STATUS = {
 }
 """Number and status of an error object by the code of the refusal; others are invalid arguments."""
 
-_PROBLEMS = {"MISSING_FIELD": "is required"}
-"""Published texts of invalid arguments by code, where the kit has its own."""
+_TYPES: Mapping[type, str] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+"""JSON types of given values."""
 
 
 def _refusal(_tool: str, error: Refusal) -> str:
     if isinstance(error, InvalidArguments):
-        problems = [f"{item.field}: {_PROBLEMS.get(item.code, item.message)}" for item in error.problems]
+        problems = [f"{item.field}: {_problem(item)}" for item in error.problems]
         return f"❌ Invalid Tool Arguments: {problems}"
     if isinstance(error, CallError | Unidentified):
         return f"Error: {error.message}"
     number, status = _STATUS.get(error.code, (400, "INVALID_ARGUMENT"))
     detail: dict[str, Any] = {"code": number, "message": error.message, "status": status, "reason": error.code}
     return to_indented_json({"error": detail})
+
+
+def _problem(item: Invalid) -> str:
+    """The published text of an invalid argument, where it is known; the kit's otherwise."""
+    if item.expected:
+        return f"expected type '{item.expected}', got '{_TYPES[type(item.given)]}'"
+    return "is required" if item.code == "MISSING_FIELD" else item.message
 
 
 def _result(value: Any) -> str:

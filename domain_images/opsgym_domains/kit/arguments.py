@@ -158,7 +158,8 @@ class _ObjectCheck:
             value = _given(parameter, given.get(name))
             if value is None:
                 if parameter.required:
-                    self.problems.append(_missing(self.within + name))
+                    expected = _type_of(parameter.schema.get("type", "")) if given.get(name, "") is None else ""
+                    self.problems.append(_missing(self.within + name, expected))
                 elif given.get(name, "") is None and self._clears(parameter):
                     accepted[name] = None
             elif self._is_valid(parameter, value):
@@ -251,7 +252,8 @@ def _errors(parameter: Parameter, value: Any, path: str) -> Iterator[Invalid]:
         where = ".".join([path, *(str(part) for part in error.absolute_path)])
         bound = _BOUNDS.get(str(error.validator))
         bounds = {bound: error.validator_value} if bound else {}
-        yield Invalid(where, kind, _message(error), code, error.instance, bounds)
+        expected = _type_of(error.validator_value) if error.validator == "type" else ""
+        yield Invalid(where, kind, _message(error), code, error.instance, bounds, expected)
 
 
 def _unstorable(value: Any) -> str | None:
@@ -268,7 +270,7 @@ def _message(error: ValidationError) -> str:
     limit: Any = error.validator_value
     message = _MESSAGES.get(str(error.validator))
     if error.validator == "type":
-        limit = limit if isinstance(limit, str) else " or ".join(limit)
+        limit = _type_of(limit)
     elif error.validator == "enum":
         limit = ", ".join(map(str, limit))
     if message is None:
@@ -277,8 +279,13 @@ def _message(error: ValidationError) -> str:
     return message.format(shown=short(error.instance), limit=limit, size=size)
 
 
-def _missing(name: str) -> Invalid:
-    return Invalid(name, "missing", "this argument is required", "MISSING_FIELD")
+def _type_of(names: str | Iterable[str]) -> str:
+    """The types that the keyword `type` names, in words."""
+    return names if isinstance(names, str) else " or ".join(names)
+
+
+def _missing(name: str, expected: str) -> Invalid:
+    return Invalid(name, "missing", "this argument is required", "MISSING_FIELD", expected=expected)
 
 
 def _unknown(name: str, parameters: Mapping[str, Parameter]) -> Invalid:

@@ -83,6 +83,8 @@ class Invalid:
     """The rejected value, None if the argument was missing."""
     bounds: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Violated limits, by the name that the published servers use."""
+    expected: str = ""
+    """JSON type of the schema, where the value has another one or is null; empty otherwise."""
 
 
 class InvalidArguments(Exception):
