@@ -634,6 +634,8 @@ def test_helm_test_may_only_make_read_and_delete_runs() -> None:
         ({"images": {"pullPolicy": "Sometimes"}}, "/images/pullPolicy"),
         ({"images": {"tag": ""}}, "/images/tag"),
         ({"models": [{"name": "a", "spec": {}}]}, "/models/0/spec"),
+        ({"models": [{"name": "a", "spec": {"model": "b/c", "maxConcurency": 2}}]}, "'maxConcurency' not allowed"),
+        ({"models": [{"name": "a", "spec": {"model": "b/c", "endpoints": [{"adress": "x"}]}}]}, "'adress' not allowed"),
         ({"operator": {"replicas": 0}}, "/operator/replicas"),
         ({"operator": {"resources": {"limits": {"memory": "much"}}}}, "/operator/resources/limits/memory"),
         ({"pods": {"databaseMegabytes": 1}}, "/pods/databaseMegabytes"),
