@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.helm.charts import OLDEST, OPSGYM, ROOT, STORE, Manifest, helm_program, one, pods, refusal, rendered
+from tests.helm.charts import ROOT, STORE, Manifest, helm_program, one, pods, refusal, rendered
 
 from opsgym_operator.config import parse_config
 
@@ -56,14 +58,16 @@ def test_every_pod_has_the_pull_secrets() -> None:
     assert [spec for spec in specs if spec["imagePullSecrets"] != [{"name": "one"}, {"name": "two"}]] == []
 
 
-def test_the_documented_command_lists_every_image() -> None:
+def test_the_documented_command_lists_every_image(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
     match = re.search(r"\$ (helm template opsgym helm/opsgym .*(?:\n    .*)*\| sort -u)", text)
     assert match is not None
-    command = match[1].replace("helm template", f"{helm_program()} template --kube-version {OLDEST}")
+    (tmp_path / "helm").symlink_to(ROOT / "helm")
+    (tmp_path / "values.yaml").write_text(yaml.safe_dump(dict(ALL)))
     done = subprocess.run(
-        ["bash", "-c", command.replace("helm/opsgym ", f"{OPSGYM} ").replace("values.yaml", "/dev/stdin")],
-        input=yaml.safe_dump(dict(ALL)),
+        ["bash", "-c", match[1]],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{helm_program().parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=60,
