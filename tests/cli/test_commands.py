@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,13 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.strip() == "[]"
+
+
+def test_a_shell_completes_commands_as_readme_says() -> None:
+    words = {"_OPSGYM_COMPLETE": "bash_complete", "COMP_WORDS": "opsgym res", "COMP_CWORD": "1"}
+    command = [sys.executable, "-m", "opsgym.main"]
+    done = subprocess.run(command, env={**os.environ, **words}, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["plain,rescore", "plain,results"]
 
 
 def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
