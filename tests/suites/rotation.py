@@ -1,8 +1,7 @@
-"""Which tasks a test run proves in full: those whose turn it is, and those whose row has just changed.
+"""Which tasks a test run plays: those whose turn it is and those whose row has just changed, in full unless most have.
 
-Invariant: equal trees prove equal tasks, so a run fails only for what a commit changed; every change of a suite moves
-the turn. With OPSGYM_SOAK=1 all tasks are proved in full. The reference solutions and the wordings of their answers are
-tried in every run.
+Invariant: equal trees play equal tasks, so a run fails only for what a commit changed; every change of a suite moves
+the turn. With OPSGYM_SOAK=1 all tasks are proved in full.
 """
 
 from __future__ import annotations
@@ -17,22 +16,38 @@ from typing import Any
 
 import zstandard
 from tests.domains.declaration import SOAK
-from tests.suites.proofs import Case
+from tests.suites.proofs import SUITES, Case, tasks
+
+from opsgym_suites.kit.suite import Suite
 
 PARTS = 10
-"""One of so many tasks is proved in full."""
+"""One of so many tasks is played."""
 ROOT = Path(__file__).parents[2]
 BEFORE = "HEAD~1"
 """Revision with which rows are compared: what the last commit changes, and what is not committed, is new."""
 MOST_CHANGED = 40
 """Changed rows of a suite that are all proved in full. Where more have changed, as by a new verifier, the author
-proves them by `make soak`, and a run proves those whose turn it is."""
+proves them by `make soak`; a run plays their reference solutions, and proves those whose turn it is."""
+
+
+def played() -> list[str]:
+    """Tasks of which this run plays at least the reference solution."""
+    files = {name: _file(suite) for name, suite in SUITES.items()}
+    return [
+        task_id
+        for task_id, (suite, _number, _task) in tasks().items()
+        if SOAK or is_turn(task_id, turn(files[suite])) or task_id in different(files[suite])
+    ]
 
 
 def in_full(case: Case) -> bool:
     """Whether this run tries everything that must pass or must not of a task."""
-    file = f"domain_images/opsgym_domains/{case.suite.domain}/data/{case.suite.name}.jsonl.zst"
+    file = _file(case.suite)
     return SOAK or is_turn(case.task.task_id, turn(file)) or case.task.task_id in changed(file)
+
+
+def _file(suite: Suite) -> str:
+    return f"domain_images/opsgym_domains/{suite.domain}/data/{suite.name}.jsonl.zst"
 
 
 def is_turn(task_id: str, number: int) -> bool:
@@ -46,14 +61,19 @@ def turn(file: str) -> int:
     return zlib.crc32((ROOT / file).read_bytes())
 
 
-@cache
 def changed(file: str) -> frozenset[str]:
-    """Tasks whose row in a suite's file is not that of the revision before; none if more than `MOST_CHANGED` differ."""
+    """Tasks whose row differs, none if more than `MOST_CHANGED` do."""
+    rows_changed = different(file)
+    return rows_changed if len(rows_changed) <= MOST_CHANGED else frozenset()
+
+
+@cache
+def different(file: str) -> frozenset[str]:
+    """Tasks whose row in a suite's file is not that of the revision before."""
     shown = subprocess.run(["git", "show", f"{BEFORE}:{file}"], cwd=ROOT, capture_output=True, check=False)
     before = rows(shown.stdout) if shown.returncode == 0 else {}
     now = rows((ROOT / file).read_bytes())
-    different = frozenset(task_id for task_id, row in now.items() if row != before.get(task_id))
-    return different if len(different) <= MOST_CHANGED else frozenset()
+    return frozenset(task_id for task_id, row in now.items() if row != before.get(task_id))
 
 
 def rows(content: bytes) -> Mapping[str, Any]:
