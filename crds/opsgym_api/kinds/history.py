@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
-
-from opsgym_api.base import Document
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
-class Keep(Document):
+class Keep(BaseModel):
     """How long objects stay: while their run is younger than `days` or among the newest `runs`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """Days since the run began."""
@@ -24,10 +24,12 @@ class Keep(Document):
         return self
 
 
-class History(Document):
+class History(BaseModel):
     """How long what runs wrote stays in their store; for ever where nothing is stated. Runs that go on, pinned runs and
     what a gate compares with stay in any case.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     records: Keep | None = None
     """The whole run: its scores are gone with it."""
