@@ -223,6 +223,14 @@ def test_a_proof_names_wrong_solutions_idle_passes_and_verifiers_that_cannot_fai
     assert done.returncode == 2
     lines = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith("tasks.json")]
     assert lines == [
+        (
+            "wrong: warning: verifiers[1] (check): unfounded_value: status is to be 'closed', which stands in no "
+            "message, policy, tool or row of the seed; tell the agent the value, or judge what it can know"
+        ),
+        (
+            "wrong: warning: verifiers[1] (check): hidden_tool: wants a change of incident, which no tool shown "
+            "writes; show create_incident or update_incident"
+        ),
         "wrong: verifiers[1] (check): fails after the gold actions: expected 1 (equals), got 0",
         "idle: verifiers: an agent that does nothing and answers nothing passes",
         "guarded: warning: verifiers[2] (check): passes with the gold actions, without any, and in every state tried",

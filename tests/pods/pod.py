@@ -203,7 +203,7 @@ class Pod:
     def freeze(self, row: Mapping[str, Any] = ROW, seed: str | None = SEED) -> None:
         """Freezes a suite of one row, as preflight does."""
         names = [server["mcp_server_name"] for server in row.get("gym_servers_config", [])]
-        sha256 = hashlib.sha256((seed or SEED).encode()).hexdigest()
+        sha256 = hashlib.sha256((SEED if seed is None else seed).encode()).hexdigest()
         frozen = FrozenTask(row=dict(row), seeds={name: SeedRef(sha256=sha256) for name in names})
         self.store.put(RunKeys(RUN).suite_task("rename-first"), frozen.model_dump_json().encode())
         if seed is not None:

@@ -45,7 +45,7 @@ SECTIONS = {
         "verify",
         "export",
     ),
-    "Tasks, models and gym servers": ("tasks", "play", "models", "gym"),
+    "Tasks, models and gym servers": ("tasks", "play", "models", "prompts", "gym"),
     "Keep results": ("compact", "pin", "prune"),
     "This installation": ("init", "list", "doctor", "version"),
 }
