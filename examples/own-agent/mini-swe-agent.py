@@ -29,7 +29,7 @@ if len(sys.argv) > 1:
     _, name, arguments = sys.argv
     urls = [server["url"] for server in task["mcpServers"] if name in server["tools"]]
     if not urls:
-        sys.exit(f"there is no tool {name}")
+        sys.exit(f"unknown tool: {name}")
     sys.stdout.write(json.dumps(ask(urls[0], "tools/call", name=name, arguments=json.loads(arguments))))
     sys.exit()
 

@@ -5,7 +5,7 @@ Invariant: a time is that of the zone which is named with it; every event counts
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,6 +22,18 @@ from opsgym_suites.kit.drafts import call, on_gym
 def is_free(systems: Systems, calendar: Calendar, start: datetime, minutes: int, zone: str) -> bool:
     """Whether nothing in a calendar that blocks overlaps a time."""
     return systems.calendar_is_free(calendar, in_utc(start, zone), minutes)
+
+
+def hours_after(start: datetime) -> Iterator[datetime]:
+    """The hours that follow a time on its working day."""
+    return (start + timedelta(hours=number) for number in range(1, 9))
+
+
+def first_with(
+    systems: Systems, rooms: Sequence[Calendar], times: Iterable[datetime], minutes: int, zone: str
+) -> datetime:
+    """The first time at which rooms are free: in `strict` they refuse the others."""
+    return next(time for time in times if all(is_free(systems, room, time, minutes, zone) for room in rooms))
 
 
 def in_hours(start: datetime, minutes: int, zone: str, other: str, hours: tuple[int, int]) -> bool:

@@ -15,7 +15,7 @@ from opsgym_suites.calendar.calls import LIST, all_day, find_person, on, share
 from opsgym_suites.hr import calls as hr
 from opsgym_suites.hr.verification import NOT_STARTED
 from opsgym_suites.hybrid.cast import DOMAIN
-from opsgym_suites.hybrid.core.calendars import busy, is_free, meet
+from opsgym_suites.hybrid.core.calendars import busy, first_with, hours_after, is_free, meet
 from opsgym_suites.hybrid.servers import CALENDAR, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
@@ -179,11 +179,7 @@ def _joining(systems: Systems, scene: Joining) -> Draft:
     gold = (*looked, *made, *entered, welcome())
     answer = f"{scene.name} starts on {day.day} {day:%B}; the welcome is at {start:%H:%M}."
     actors = systems.actors(scene.actor, HR, CALENDAR)
-    later = next(
-        time
-        for number in range(1, 9)
-        if is_free(systems, present[1], time := start + timedelta(hours=number), 30, scene.zone)
-    )
+    later = first_with(systems, present[1:2], hours_after(start), 30, scene.zone)
     draft = Draft(
         slug=scene.slug,
         actor=actors[HR.gym],
@@ -404,9 +400,7 @@ def _promoted(systems: Systems) -> Draft:
     hours = [day + timedelta(hours=hour) for hour in range(14, 18)]
     start = next(time for time in hours if all(is_free(systems, one, time, 30, zone) for one in needed))
 
-    later = next(
-        time for number in range(1, 9) if is_free(systems, room, time := start + timedelta(hours=number), 30, zone)
-    )
+    later = first_with(systems, [room], hours_after(start), 30, zone)
 
     def entered(time: object) -> ToolCall:
         guests = [systems.colleague(hands), systems.colleague(name), systems.booked_as("Sluice")]

@@ -13,7 +13,7 @@ from opsgym_domains.itsm.tables import ConfigurationItem
 from opsgym_suites.calendar.calls import LIST, find_person, on
 from opsgym_suites.csm import calls as service
 from opsgym_suites.hr import calls as hr
-from opsgym_suites.hybrid.core.calendars import busy, in_hours, is_free, meet
+from opsgym_suites.hybrid.core.calendars import busy, first_with, hours_after, in_hours, is_free, meet
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm import calls as desk
@@ -94,16 +94,12 @@ def _suits(systems: Systems, scene: Wanted, start: datetime) -> bool:
     )
 
 
-def _has_rooms(systems: Systems, scene: Wanted, start: datetime) -> bool:
-    rooms = [systems.calendars.calendar(f"Room {name}") for name in scene.rooms]
-    return all(is_free(systems, one, start, scene.minutes, scene.zone) for one in rooms)
-
-
 def _met(systems: Systems, scene: Wanted) -> Draft:
     start = next(time for time in _times(scene) if _suits(systems, scene, time))
+    halls = [systems.calendars.calendar(f"Room {name}") for name in scene.rooms]
+    others = (time for time in _times(scene) if time != start)
     early, later = (
-        next(time for time in times if time != start and _has_rooms(systems, scene, time))
-        for times in (_times(scene), (start + timedelta(hours=number) for number in range(1, 9)))
+        first_with(systems, halls, times, scene.minutes, scene.zone) for times in (others, hours_after(start))
     )
     guests = [systems.colleague(name) for name in scene.people]
     rooms = [systems.booked_as(name) for name in scene.rooms]
@@ -111,7 +107,7 @@ def _met(systems: Systems, scene: Wanted) -> Draft:
     free = busy(
         [
             *(systems.own(name) for name in (scene.actor, *scene.people)),
-            *(systems.calendars.calendar(f"Room {name}") for name in scene.rooms),
+            *halls,
         ],
         *(on(day).date() for day in scene.days),
     )
