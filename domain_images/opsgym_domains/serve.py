@@ -46,6 +46,9 @@ EXIT_POSTGRES_LOST = 3
 EXIT_CANNOT_START = 1
 POSTGRES_SECONDS = 60.0
 """Seconds to wait for an external Postgres, which starts at the same time in a pod."""
+KEEP_ALIVE_S = 75
+"""Seconds until an idle connection is closed: above the 5 s after which httpx drops one, so that no client sends a
+request into a connection that is just being closed."""
 
 Ready = Callable[[str], Awaitable[None]]
 """Called with the server's URL when it accepts requests; an exception stops the server and is re-raised."""
@@ -183,7 +186,10 @@ async def serve(domain: Domain, access: ServerAccess, ready: Ready | None = None
     try:
         await where.wait(POSTGRES_SECONDS)
         app = _app(domain, where, access)
-        server = _Server(uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on"))
+        config = uvicorn.Config(
+            app, host=host, port=port, log_config=None, access_log=False, lifespan="on", timeout_keep_alive=KEEP_ALIVE_S
+        )
+        server = _Server(config)
         if access.process is not None:
             app.router.routes.append(access.process.route(server.stop))
         return await _listen(server, host, port, ready or partial(_announce_ready, domain.name, None), postgres)

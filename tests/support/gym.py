@@ -107,7 +107,7 @@ def _codes_of_plain_text(text: str) -> list[str]:
         return [text.rpartition("[")[2].removesuffix("]")]
     if text.startswith("❌ Invalid Tool Arguments: "):
         problems = ast.literal_eval(text.partition(": ")[2])
-        return ["missing" if one.endswith("is required") else "invalid" for one in problems]
+        return ["missing" if one.endswith(("is required", "got 'null'")) else "invalid" for one in problems]
     if text.startswith("Validation errors:"):
         return ["missing" if line.endswith("is required") else "invalid" for line in text.splitlines()[1:]]
     return ["missing" if "is required and cannot be empty" in text else "refused"]

@@ -51,7 +51,7 @@ def http_client(
     return httpx.AsyncClient(
         auth=AdminTokens(admin_tokens),
         timeout=timeout_s,
-        # Servers close idle connections after 5 s; closing them first avoids sending a call into a closing connection.
+        # The published servers close idle connections after 5 s; no call must be sent into a closing connection.
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=2.0),
         trust_env=False,  # gym servers are local; a proxy from the environment must not be used
     )
