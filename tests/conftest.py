@@ -28,6 +28,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CpuTimes(Path(folder)))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves what takes very long to `make soak`."""
+    if "OPSGYM_SOAK" in os.environ:
+        return
+    left_out = [item for item in items if item.get_closest_marker("soak")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
 @pytest.fixture(scope="session")
 def gym_servers() -> Iterator[Callable[[str], Gym]]:
     """Servers by the name of their domain, started when they are asked for."""

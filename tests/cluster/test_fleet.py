@@ -6,7 +6,7 @@ import pytest
 from benchmarks import fleet
 from devcluster.cluster import Cluster
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.soak]
 
 
 @pytest.fixture(scope="module")

@@ -32,12 +32,13 @@ proves them by `make soak`; a run plays their reference solutions, and proves th
 
 def played() -> list[str]:
     """Tasks of which this run plays at least the reference solution."""
-    files = {name: _file(suite) for name, suite in SUITES.items()}
-    return [
-        task_id
-        for task_id, (suite, _number, _task) in tasks().items()
-        if SOAK or is_turn(task_id, turn(files[suite])) or task_id in different(files[suite])
-    ]
+    return [task_id for task_id in tasks() if is_played(task_id)]
+
+
+def is_played(task_id: str) -> bool:
+    """Whether this run plays a task."""
+    file = _file(SUITES[tasks()[task_id][0]])
+    return SOAK or is_turn(task_id, turn(file)) or task_id in different(file)
 
 
 def in_full(case: Case) -> bool:

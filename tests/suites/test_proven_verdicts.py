@@ -1,7 +1,8 @@
 """Verdicts that audits have proved wrong, played again: each must have turned.
 
 The cases are not part of the project: `tasks.jsonl` stands in `cases` beside the folder that OPSGYM_UPSTREAM names,
-and without it nothing is played. `-k KIND` plays one kind.
+and without it nothing is played. `-k KIND` plays one kind. A run plays the cases of the tasks that it plays at all
+(`tests.suites.rotation`), `make soak` all.
 
 Invariant: of each kind no more verdicts are wrong than `OPEN` states; a number there is only ever lowered.
 """
@@ -21,6 +22,7 @@ import pytest
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import Ending, Play, play_all, postponed
 from tests.suites.proofs import tasks
+from tests.suites.rotation import is_played
 
 from opsgym_api.tasks.task import Task, ToolCall
 
@@ -39,12 +41,12 @@ OPEN: Mapping[str, int] = {
 
 @cache
 def cases() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """Cases by kind; none where the file is missing. Answers of servers are not verdicts."""
+    """Cases to play by kind; none where the file is missing. Answers of servers are not verdicts."""
     if "OPSGYM_UPSTREAM" not in os.environ or not FILE.exists():
         return {}
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for case in map(json.loads, FILE.read_text().splitlines()):
-        if case["kind"] != "server_answer":
+        if case["kind"] != "server_answer" and is_played(case["task_id"]):
             by_kind.setdefault(case["kind"], []).append(case)
     return by_kind
 
