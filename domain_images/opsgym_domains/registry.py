@@ -6,6 +6,8 @@ listing names imports no domain.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
@@ -57,12 +59,17 @@ def suites() -> list[str]:
     return sorted([*declared(SUITES), WHOLE, *SELECTIONS])
 
 
-def declared(group: str) -> dict[str, EntryPoint]:
+def declared(group: str) -> Mapping[str, EntryPoint]:
     """Entry points of a group by name.
 
     Raises:
         ValueError: Two distributions declare the same name.
     """
+    return _declared(group, tuple(sys.path))
+
+
+@cache  # what is installed on a path is read once: it takes tens of milliseconds, and each task asks for its domains
+def _declared(group: str, _path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     declared: dict[str, EntryPoint] = {}
     for point in entry_points(group=group):
         other = declared.setdefault(point.name, point)

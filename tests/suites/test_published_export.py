@@ -23,7 +23,7 @@ from opsgym_api.tasks.task import GymServer, Task
 from opsgym_domains import registry
 
 DOMAINS = ("itsm", "csm", "calendar", "hr", "email", "teams", "drive", "hybrid")
-EVERY = 1 if SOAK else 10
+EVERY = 1 if SOAK else 20
 """One task in so many is played, all with OPSGYM_SOAK=1; neighbours are similar."""
 UNJUDGED = "verifiers: an agent that does nothing passes those that are left"
 NOW = instant("2026-11-16T10:00:00")

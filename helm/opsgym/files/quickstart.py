@@ -41,6 +41,7 @@ def evalrun(name: str) -> dict[str, Any]:
         "spec": {
             "suite": {"builtin": "quickstart"},
             "models": [{"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": 4}}],
+            "trialsPerPod": 5,  # starting pods takes longer than these trials
             # A confidence interval never reaches 1; the counters show whether every task passed.
             "gate": {"minSuccessRate": 0.8},
         },
