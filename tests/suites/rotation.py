@@ -1,4 +1,4 @@
-"""Which tasks a test run plays: those whose turn it is and those whose row has just changed, in full unless most have.
+"""Which tasks a test run plays, and which in full: those whose turn it is and those whose row has just changed.
 
 Invariant: equal trees play equal tasks, so a run fails only for what a commit changed; every change of a suite moves
 the turn. With OPSGYM_SOAK=1 all tasks are proved in full.
@@ -22,6 +22,8 @@ from opsgym_suites.kit.suite import Suite
 
 PARTS = 10
 """One of so many tasks is played."""
+PARTS_IN_FULL = 60
+"""One of so many is proved in full, which takes some fifty times as long; a multiple of `PARTS`."""
 ROOT = Path(__file__).parents[2]
 BEFORE = "HEAD~1"
 """Revision with which rows are compared: what the last commit changes, and what is not committed, is new."""
@@ -44,16 +46,17 @@ def is_played(task_id: str) -> bool:
 def in_full(case: Case) -> bool:
     """Whether this run tries everything that must pass or must not of a task."""
     file = _file(case.suite)
-    return SOAK or is_turn(case.task.task_id, turn(file)) or case.task.task_id in changed(file)
+    task_id = case.task.task_id
+    return SOAK or is_turn(task_id, turn(file), PARTS_IN_FULL) or task_id in changed(file)
 
 
 def _file(suite: Suite) -> str:
     return f"domain_images/opsgym_domains/{suite.domain}/data/{suite.name}.jsonl.zst"
 
 
-def is_turn(task_id: str, number: int) -> bool:
-    """Whether a turn is a task's."""
-    return zlib.crc32(task_id.encode()) % PARTS == number % PARTS
+def is_turn(task_id: str, number: int, parts: int = PARTS) -> bool:
+    """Whether a turn is a task's, of as many turns as there are parts."""
+    return zlib.crc32(task_id.encode()) % parts == number % parts
 
 
 @cache

@@ -18,7 +18,7 @@ import pytest
 import zstandard
 from tests.suites.conftest import Gyms
 from tests.suites.proofs import case_of, cases_of, tasks, unproved, unsolved
-from tests.suites.rotation import MOST_CHANGED, PARTS, changed, in_full, is_turn, played
+from tests.suites.rotation import MOST_CHANGED, PARTS, PARTS_IN_FULL, changed, in_full, is_turn, played
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.verifiers import Category
@@ -47,10 +47,16 @@ def test_a_task_accepts_what_is_right_and_nothing_else(gyms: Gyms, task_id: str)
     assert not problems, "\n".join(problems)
 
 
-def test_each_task_is_proved_in_full_in_one_turn_of_the_rotation() -> None:
-    turns = [{task_id for task_id in tasks() if is_turn(task_id, number)} for number in range(70, 70 + PARTS)]
+@pytest.mark.parametrize("parts", [PARTS, PARTS_IN_FULL])
+def test_each_task_has_one_turn_of_the_rotation(parts: int) -> None:
+    turns = [{task_id for task_id in tasks() if is_turn(task_id, number, parts)} for number in range(70, 70 + parts)]
     assert sum(map(len, turns)) == len(set().union(*turns)) == len(tasks())
-    assert max(map(len, turns)) < 2 * len(tasks()) / PARTS
+    assert max(map(len, turns)) < 2.5 * len(tasks()) / parts
+
+
+def test_a_task_that_is_proved_in_full_is_played() -> None:
+    assert PARTS_IN_FULL % PARTS == 0
+    assert {name for name in tasks() if is_turn(name, 7, PARTS_IN_FULL)} < {n for n in tasks() if is_turn(n, 7)}
 
 
 @pytest.mark.parametrize(("rows", "proved"), [(1, 1), (MOST_CHANGED, MOST_CHANGED), (MOST_CHANGED + 1, 0)])

@@ -23,7 +23,7 @@ from opsgym_domains.suite_rows import load_suite, suite_rows
 from opsgym_domains.variants.companies import rewriting_of
 from opsgym_domains.variants.tasks import RowRewriting, row_rewriting
 
-EVERY = 1 if SOAK else 60
+EVERY = 1 if SOAK else 100
 """One of this many tasks is played in a variant."""
 
 
