@@ -462,5 +462,14 @@ def test_a_job_that_has_changed_since_is_not_deleted_and_not_hidden(server: ApiS
     cache.record_write(JOBS, JOB)
     with_client(lambda client: delete(client, cache, "team", ObjectRef("Job", "j", version="9")))
     [(_, _, body, _)] = server.received
-    assert body["preconditions"] == {"resourceVersion": "9"}
+    assert body["preconditions"] == {"uid": "j1", "resourceVersion": "9"}
     assert [item["metadata"]["name"] for item in cache.objects(JOBS, "team")] == ["j"]
+
+
+def test_only_the_job_that_was_seen_is_deleted_and_not_a_later_one_of_its_name(server: ApiServer) -> None:
+    cache = ObjectCache(lambda _: None)
+    cache.record_write(JOBS, JOB)
+    with_client(lambda client: delete(client, cache, "team", ObjectRef("Job", "j")))
+    [(_, _, body, _)] = server.received
+    assert body["preconditions"] == {"uid": "j1"}
+    assert cache.objects(JOBS, "team") == []

@@ -147,19 +147,21 @@ def _differs(manifest: Manifest, existing: Manifest) -> bool:
 
 
 async def delete(client: Client, cache: ObjectCache, namespace: str, ref: ObjectRef) -> None:
-    """Deletes an object and its dependents. An object that has left the state in which it was to go stays.
+    """Deletes the object that was seen, and its dependents, never a later one of its name.
+
+    An object that has left the state in which it was to go stays.
 
     Raises:
         ApiError: The API server refused.
     """
     kind = KINDS[ref.kind]
+    uid = ref.uid or cache.uid_of(kind, namespace, ref.name)
     try:
-        await client.delete(kind, namespace, ref.name, uid=ref.uid or None, version=ref.version or None)
+        await client.delete(kind, namespace, ref.name, uid=uid or None, version=ref.version or None)
     except ApiError as error:
         if not (ref.version and error.exists):
             raise
         return
-    uid = ref.uid or cache.uid_of(kind, namespace, ref.name)
     if uid:
         cache.record_deletion(uid)
 

@@ -98,7 +98,7 @@ class ObjectRef:
     kind: Literal["Job", "ConfigMap", "EvalRun"]
     name: str
     uid: str = ""
-    """Uid of an EvalRun, whose name may be given to another one; empty for kinds whose names are never used twice."""
+    """Uid of the object that was planned with; empty for the one that was seen last."""
     version: str = ""
     """Resource version of a Job that is deleted only if nothing has changed it since; empty for any."""
 
