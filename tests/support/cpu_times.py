@@ -48,7 +48,7 @@ class CpuTimes:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._file = folder / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl"
+        self._file = folder / f"{os.getpid()}.jsonl"
         self._file.write_text("")
         self._cpu_s, self._began = 0.0, time.monotonic()
 
