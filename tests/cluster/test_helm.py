@@ -32,7 +32,7 @@ from tests.cluster.operator.held_model import HeldModel, held_model
 from tests.cluster.workloads import pod, pod_addresses, shell, url_host
 from tests.helm.charts import CRDS, OPSGYM, rendered
 from tests.helm.test_chart import SETTINGS
-from tests.tutorials.pages import PAGES, follow
+from tests.tutorials.pages import DOCS, follow
 
 from opsgym_api.kinds.evalrun import EvalRun
 from opsgym_core.results.load import find_run, load_run
@@ -571,7 +571,7 @@ def test_the_tutorial_of_a_first_nightly_run_happens_as_it_says(
     path = os.pathsep.join([str(Path(sys.executable).parent), *programs, os.environ["PATH"]])
     try:
         follow(
-            PAGES / "nightly.md",
+            DOCS / "tutorials" / "nightly.md",
             tmp_path,
             {**os.environ, "PATH": path, "KUBECONFIG": str(cluster.kubeconfig), "HOME": str(tmp_path)},
         )

@@ -1,4 +1,4 @@
-"""A tutorial as a program: its blocks are files and commands, and what it shows of a command's output is compared.
+"""A page as a program: its blocks are files and commands, and what it shows of a command's output is compared.
 
 Invariant: a block of a language with a `title` is a file; in a block of `console` each line that begins with `$` is a
 command, and the lines below it stand in its output in this order. `…` stands for any text, and on a line of its own for
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 DEADLINE_S = 600
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EXIT_CODE = re.compile(r"# exit code (\d+)")
