@@ -13,7 +13,7 @@ from tests.cluster.operator.world import Operator, condition_of, evalrun
 
 from opsgym_api.records.outcomes import Outcome
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1800)
 
 TASK_PODS = {"opsgym.dev/role": "task"}
 
@@ -114,9 +114,9 @@ def test_runs_share_a_models_ceiling_and_neither_starves(operator: Operator, mod
         kube.create(evalrun(operator.namespace, "first", suite=suite, trials=2, models=shared))
         operator.wait(lambda: len(operator.pods("first")) == 2, "has not begun", 120)
         kube.create(evalrun(operator.namespace, "second", suite={"builtin": "quickstart", "limit": 2}, models=shared))
-        operator.await_end("second", 400)
+        operator.await_end("second", 900)
         left = 14 - scored(operator, "first")
-        operator.await_end("first", 400)
+        operator.await_end("first", 600)
     assert left > 0, "the second run had to wait for all of the first"
     assert max(samples.running(TASK_PODS)) == 2
     assert model.most <= 2
