@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.runs import CELL, put_run, put_trial
 
+from opsgym_api.kinds.evalrun import Gate
 from opsgym_api.kinds.history import History, Keep
 from opsgym_api.records.gate import GateRecord, Look, LookRecord, Verdict
 from opsgym_api.records.outcomes import Outcome
@@ -71,7 +72,8 @@ def put_verdict(store: ErasableStore, run: str, verdict: Verdict, day: int, **fi
 
 
 def steps(store: ErasableStore, history: History, now: datetime = LATER) -> dict[str, Deletion | Stays]:
-    return {step.run: step for step in plan(store, survey(store), history, now)}
+    surveyed = survey(store)
+    return {step.run: step for step in plan(store, surveyed, due_kinds(surveyed.runs.values(), history, now), now)}
 
 
 def deleted(store: ErasableStore, history: History = EVERYTHING) -> list[str]:
@@ -273,3 +275,31 @@ def test_the_baseline_that_the_first_look_of_an_undecided_run_fixed_stays(store:
     store.put(RunKeys(own).look(1), look.model_dump_json().encode())
 
     assert "the gate of" in reason(store, fixed)
+
+
+@pytest.mark.parametrize("gate", [LAST_GOOD["gate"], {"baseline": "nightly-1", "maxRegression": 0.1}])
+def test_what_the_gate_of_a_run_to_come_compares_with_stays(store: ErasableStore, gate: dict[str, Any]) -> None:
+    good = scheduled(store, 1, "GO", {})
+    scheduled(store, 2, None, {})
+    surveyed = survey(store, "evals.", [(Series("evals", "nightly", is_schedule=True), Gate.model_validate(gate))])
+    assert surveyed.compared == {good: "the next nightly"}
+
+
+def test_runs_of_other_namespaces_are_not_read(store: ErasableStore) -> None:
+    store.put(RunKeys("other.new.1").run_json, b'{"version": 99}')
+    own = scheduled(store, 1, None, {})
+    surveyed = survey(store, "evals.")
+    assert (list(surveyed.runs), surveyed.unreadable) == ([own], [])
+
+
+def test_a_run_is_deleted_in_parts_without_being_shown_in_between(store: ErasableStore) -> None:
+    put_whole_run(store, "nightly.1")
+    step = steps(store, EVERYTHING)["nightly.1"]
+    assert isinstance(step, Deletion)
+    parts = 0
+    while isinstance(step, Deletion):
+        erase(store, step.first(4))
+        assert list_runs(store).runs == []
+        parts, step = parts + 1, steps(store, EVERYTHING).get("nightly.1", Stays("", ""))
+    assert parts > 1
+    assert list(store.keys("runs/")) == []

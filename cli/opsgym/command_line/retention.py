@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from opsgym_api.kinds.history import Keep
 
 
-MOST_DAYS = 36_500
-"""As `Keep.days` allows."""
-
-
 class _KeepType(click.ParamType["Keep"]):
     """How long objects stay: `30d`, `10runs`, or both, of which the longer one counts."""
 
@@ -25,7 +21,7 @@ class _KeepType(click.ParamType["Keep"]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Keep:
         """Reads a value of the command line."""
-        from opsgym_api.kinds.history import Keep
+        from opsgym_api.kinds.history import MOST_DAYS, Keep
 
         parts = [re.fullmatch(r"([1-9]\d{0,4})(d|runs)", part) for part in str(value).split(",")]
         numbers = {part[2]: int(part[1]) for part in parts if part is not None}

@@ -83,7 +83,8 @@ def _steps(store: ErasableStore, request: PruneRequest) -> Iterator[Deletion | S
             f"unreadable records may be of gates that compare with runs to delete, so nothing is deleted; {advice}"
         )
         raise InputError(store.name, [Problem("", problem)])
-    return plan(store, surveyed, request.history, utc_now())
+    now = utc_now()
+    return plan(store, surveyed, retention.due_kinds(surveyed.runs.values(), request.history, now), now)
 
 
 def _deletion_row(deletion: Deletion) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ on when it is repeated.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,6 @@ from pydantic import ValidationError
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalrun import Gate
-from opsgym_api.kinds.history import History
 from opsgym_api.records.gate import GateRecord
 from opsgym_api.records.run import RunRecord
 from opsgym_api.records.store_layout import RunKeys
@@ -31,7 +30,6 @@ from opsgym_core.results.retention import (
     Series,
     Stays,
     StoredRun,
-    due_kinds,
     needed_runs,
     plan_deletion,
     remainder,
@@ -63,17 +61,25 @@ class _Head:
     judged: GateRecord | None
 
 
-def survey(store: Store) -> Survey:
+def survey(
+    store: Store, prefix: str = "", coming: Iterable[tuple[Series, Gate]] = (), readers: int = READERS
+) -> Survey:
     """Reads the small objects of each run.
+
+    Args:
+        store: The store.
+        prefix: Beginning of the ids of the runs that are read; gates of others must not compare with these.
+        coming: Gates of runs that are not stored yet, with the series of each.
+        readers: Records read at the same time; each is in memory as a whole then.
 
     Raises:
         StoreError: The store cannot be read.
     """
-    names = list(store.folders("runs"))
-    with ThreadPoolExecutor(READERS) as pool:
+    names = [name for name in store.folders("runs") if name.startswith(prefix)]
+    with ThreadPoolExecutor(readers) as pool:
         heads = dict(zip(names, pool.map(partial(_head, store), names), strict=True))
     good = {name: head for name, head in heads.items() if isinstance(head, _Head)}
-    compared, problems = _compared(store, list(good.values()))
+    compared, problems = _compared(store, list(good.values()), coming)
     return Survey(
         {name: head.stored for name, head in good.items()},
         [name for name, head in heads.items() if head is None and store.get(RunKeys(name).deletion_json) is not None],
@@ -118,17 +124,24 @@ def _gate_of(store: Store, record: RunRecord) -> Gate | None:
         raise InputError(f"{store.name}/{RunKeys(record.run).run_json}", [problem]) from None
 
 
-def _compared(store: Store, heads: Sequence[_Head]) -> tuple[dict[str, str], list[InputError]]:
+def _compared(
+    store: Store, heads: Sequence[_Head], coming: Iterable[tuple[Series, Gate]]
+) -> tuple[dict[str, str], list[InputError]]:
     """With which runs the gates compare that are still to judge: those of the newest run of each series, since the next
-    one of its series has the same gate, and those of runs that were not judged yet.
+    one of its series has the same gate, those of runs that were not judged yet, and those of runs to come.
     """
     newest = {head.stored.series: head for head in sorted(heads, key=_age)}
-    judging = [head for head in heads if head.gate and (head.judged is None or newest[head.stored.series] is head)]
+    judging: list[tuple[str, Gate, _Head | None]] = [
+        (head.stored.run, head.gate, head)
+        for head in heads
+        if head.gate and (head.judged is None or newest[head.stored.series] is head)
+    ]
+    judging += [(f"the next {series.name}", gate, newest.get(series)) for series, gate in coming]
     compared: dict[str, str] = {}
     problems: list[InputError] = []
-    for head in judging:
+    for run, gate, head in judging:
         try:
-            compared |= dict.fromkeys(_baselines_of(store, head, heads), head.stored.run)
+            compared |= dict.fromkeys(_baselines_of(store, gate, head, heads), run)
         except InputError as error:
             problems.append(error)
     return compared, problems
@@ -138,16 +151,22 @@ def _age(head: _Head) -> tuple[datetime, str]:
     return head.stored.created_at, head.stored.run
 
 
-def _baselines_of(store: Store, head: _Head, heads: Sequence[_Head]) -> set[str]:
-    gate, own = head.gate, head.stored.run
-    assert gate is not None
+def _baselines_of(store: Store, gate: Gate, newest: _Head | None, heads: Sequence[_Head]) -> set[str]:
+    """Runs that a gate may compare with.
+
+    Args:
+        store: The store.
+        gate: The gate.
+        newest: The run whose gate it is or, for a run to come, the newest one of its series; None for none.
+        heads: All runs.
+    """
     if gate.baseline is not None:
         return _named(heads, gate.baseline)
-    if not gate.last_good:
+    if not gate.last_good or newest is None:
         return set()
-    record = load_record(store, own)
+    record = load_record(store, newest.stored.run)
     good = last_good_runs(store, record, gate.best_of)
-    verdicts = [*good[:1], *(look.judged for look in record.looks[:1]), *([head.judged] if head.judged else [])]
+    verdicts = [*good[:1], *(look.judged for look in record.looks[:1]), *([newest.judged] if newest.judged else [])]
     named = {run for judged in verdicts for run in (judged.baseline, judged.anchor, judged.run)}
     return (named | {judged.run for judged in good}) - {""}
 
@@ -166,13 +185,15 @@ def _named(heads: Sequence[_Head], reference: str) -> set[str]:
     return {*newest, *exact}
 
 
-def plan(store: ErasableStore, surveyed: Survey, history: History, now: datetime) -> Iterator[Deletion | Stays]:
+def plan(
+    store: ErasableStore, surveyed: Survey, due: Mapping[str, Sequence[Kind]], now: datetime
+) -> Iterator[Deletion | Stays]:
     """What may be deleted, run by run, the remainders of interrupted deletions first and then the oldest run.
 
     Args:
         store: The store; objects are listed only of runs whose time is over.
         surveyed: Its runs.
-        history: How long objects stay.
+        due: The kinds whose time is over, by run, as `due_kinds` finds them.
         now: The time, by the store's clock.
 
     Raises:
@@ -180,7 +201,6 @@ def plan(store: ErasableStore, surveyed: Survey, history: History, now: datetime
     """
     for run in surveyed.interrupted:
         yield remainder(run, _objects(store, run))
-    due = due_kinds(surveyed.runs.values(), history, now)
     needed = needed_runs(surveyed.runs.values(), due, surveyed.compared)
     for run, kinds in due.items():
         if run in needed:
@@ -198,6 +218,10 @@ def _objects(store: ErasableStore, run: str) -> list[StoredObject]:
 def erase(store: ErasableStore, deletion: Deletion) -> None:
     """Deletes the objects of a run; repeated, it goes on where it was interrupted.
 
+    Args:
+        store: The store.
+        deletion: What is deleted, or the first part of it.
+
     Raises:
         StoreError: The store refuses it or cannot be reached; some objects may be deleted.
     """
@@ -210,4 +234,5 @@ def erase(store: ErasableStore, deletion: Deletion) -> None:
     first, *others = [key for key in keys if key != mark] or [mark]
     store.delete([first])  # by itself: S3 deletes the objects of one request in any order
     store.delete(others)
-    store.delete([mark])
+    if deletion.left == 0:
+        store.delete([mark])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -59,6 +59,13 @@ class Deletion:
     kinds: tuple[Kind, ...]
     objects: Sequence[StoredObject]
     """In the order of their deletion."""
+    left: int = 0
+    """Number of objects after these, which another deletion is about."""
+
+    def first(self, most: int) -> Deletion:
+        """At most so many of the objects, one at least."""
+        part = self.objects[: max(most, 1)]
+        return replace(self, objects=part, left=self.left + len(self.objects) - len(part))
 
     @property
     def size(self) -> int:

@@ -31,6 +31,10 @@ class StoreError(Exception):
         super().__init__(f"{store}: cannot access {key}: {problem}")
 
 
+class RefusedError(StoreError):
+    """The credentials may not do this: it is refused again until someone allows it."""
+
+
 class UnreadableObjectError(StoreError):
     """An object has no valid content: the store itself works."""
 

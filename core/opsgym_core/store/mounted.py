@@ -22,10 +22,10 @@ from pydantic import Field, SecretStr
 from opsgym_api.base import Document
 from opsgym_api.errors import InputError
 from opsgym_api.kinds.evalmodel import Name, Url
-from opsgym_core.store.base import Store, StoreError, UnreadableObjectError
-from opsgym_core.store.location import open_store
+from opsgym_core.store.base import ErasableStore, Store, StoreError, UnreadableObjectError
+from opsgym_core.store.location import open_erasable, open_store
 from opsgym_core.store.s3 import S3Access
-from opsgym_core.store.silence import Answers, FollowedStore
+from opsgym_core.store.silence import Answers, FollowedErasableStore, FollowedStore
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -230,6 +230,24 @@ class Stores:
 
         def followed(store: Store) -> T:
             return operation(FollowedStore(store, answers), *args, **kwargs)
+
+        return await self._until_silent(name, answers, SILENT_S, followed)
+
+    async def delete_while_answering(
+        self, name: str, operation: Callable[Concatenate[ErasableStore, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `call_while_answering`, for an operation that deletes.
+
+        Raises:
+            StoreError: The store cannot be read, or refuses a deletion.
+            NoAnswerError: It does not answer.
+        """
+        answers = Answers()
+
+        def followed(_: Store) -> T:
+            config = self._configs[name]
+            store = open_erasable(config.url, self._access(config))
+            return operation(FollowedErasableStore(store, answers), *args, **kwargs)
 
         return await self._until_silent(name, answers, SILENT_S, followed)
 

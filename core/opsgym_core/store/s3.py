@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from opsgym_api.errors import InputError, Problem
 from opsgym_core.common.backoff import Backoff
-from opsgym_core.store.base import FREE_SPACE, StoredObject, StoreError, require_key
+from opsgym_core.store.base import FREE_SPACE, RefusedError, StoredObject, StoreError, require_key
 
 if TYPE_CHECKING:
     from botocore.exceptions import BotoCoreError, ClientError
@@ -151,9 +151,10 @@ class S3Store:
                 raise self._not_deleted(error)
 
     def _not_deleted(self, error: ErrorTypeDef) -> StoreError:
-        code = error.get("Code", "no code")
-        advice = _DELETE_ADVICE.get(code, "it was not deleted; repeat later: what is deleted stays so")
-        return StoreError(self.name, error.get("Key", "").removeprefix(self.prefix), f"{advice} ({code})")
+        code, key = error.get("Code", "no code"), error.get("Key", "").removeprefix(self.prefix)
+        if code == "AccessDenied":
+            return RefusedError(self.name, key, f"{_MAY_NOT_DELETE} ({code})")
+        return StoreError(self.name, key, f"it was not deleted; repeat later: what is deleted stays so ({code})")
 
     def folders(self, folder: str) -> Iterator[str]:
         """Names of the folders directly below a folder, sorted; a folder exists if a key begins with it."""
@@ -202,7 +203,8 @@ class S3Store:
             code = error.response.get("Error", {}).get("Code", "")
             status = _status_of(error)
             advice = _S3_ADVICE.get(code) or _S3_ADVICE_BY_STATUS.get(status, "the server refused the request")
-            raise StoreError(self.name, key, f"{advice} ({code or 'no code'}, HTTP {status})") from None
+            failure = RefusedError if status == HTTPStatus.FORBIDDEN else StoreError
+            raise failure(self.name, key, f"{advice} ({code or 'no code'}, HTTP {status})") from None
         except BotoCoreError as error:
             kind = type(error).__name__
             advice = _BOTO_ADVICE.get(kind, "the server cannot be reached; check AWS_ENDPOINT_URL_S3 and the network")
@@ -252,9 +254,7 @@ _S3_ADVICE_BY_STATUS: Mapping[int, str] = {
     503: "the server is overloaded; repeat later: what is finished is not run again",
     507: f"the server is full; {FREE_SPACE}",
 }
-_DELETE_ADVICE: Mapping[str, str] = {
-    "AccessDenied": "it may not be deleted; the credentials need s3:DeleteObject on this bucket and prefix",
-}
+_MAY_NOT_DELETE = "it may not be deleted; the credentials need s3:DeleteObject on this bucket and prefix"
 _BOTO_ADVICE: Mapping[str, str] = {
     "NoCredentialsError": "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "ParamValidationError": "S3 does not allow this bucket name or key",

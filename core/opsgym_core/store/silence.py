@@ -6,11 +6,17 @@ Invariant: what reads a large run may take minutes, but some object of it is ans
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from typing import TypeVar
 
-from opsgym_core.store.base import Store, StoreError
+from opsgym_core.store.base import ErasableStore, Store, StoredObject, StoreError
+
+DELETED_AT_ONCE = 250
+"""Objects of which the deletion is one answer; a slow store needs seconds for them."""
+
+T = TypeVar("T")
 
 
 class Answers:
@@ -96,10 +102,33 @@ class FollowedStore:
         """Names of the folders directly below a folder, sorted; their contents are not listed."""
         return self._each(self._store.folders(folder), folder)
 
-    def _each(self, items: Iterator[str], where: str) -> Iterator[str]:
+    def _each(self, items: Iterator[T], where: str) -> Iterator[T]:
         while True:
             with self._answers.owed(self.name, where):
                 item = next(items, None)
             if item is None:
                 return
             yield item
+
+
+class FollowedErasableStore(FollowedStore):
+    """A store whose answers are noted, of which it can delete.
+
+    Args:
+        store: The store.
+        answers: Where they are noted.
+    """
+
+    def __init__(self, store: ErasableStore, answers: Answers) -> None:
+        super().__init__(store, answers)
+        self._erasable = store
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Objects whose keys begin with a prefix, sorted by key."""
+        return self._each(self._erasable.objects(prefix), prefix)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Deletes objects; if it fails, some of them are deleted."""
+        for start in range(0, len(keys), DELETED_AT_ONCE):
+            with self._answers.owed(self.name, keys[start]):
+                self._erasable.delete(keys[start : start + DELETED_AT_ONCE])

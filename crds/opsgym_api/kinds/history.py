@@ -6,13 +6,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+MOST_DAYS = 36_500
+"""Most days that objects can be kept; without a number they stay for ever."""
+
 
 class Keep(BaseModel):
     """How long objects stay: while their run is younger than `days` or among the newest `runs`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
     """Days since the run began."""
     runs: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Newest runs of the same EvalSchedule; of the same name, for runs that no schedule made."""
