@@ -14,6 +14,7 @@ from opsgym_api.base import Document
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.kinds.evalmodel import Name, Url
 from opsgym_api.kinds.evalrun import NotificationEvent, require_unique
+from opsgym_api.kinds.history import History
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_core.common.strict_yaml import model_of, parts_of
 from opsgym_core.notifications.notification import Format
@@ -271,6 +272,9 @@ class OperatorConfig(Document):
     """Secrets that models may use."""
     quotas: Quotas = Quotas()
     """What each namespace may take of the installation."""
+    history: History = History()
+    """What stays in the stores of the runs of schedules without a `history`, and for how long; everything, for ever, if
+    empty."""
     held_out_secret: Name | None = None
     """Secret in each EvalRun's namespace whose key `seed` is that of held-out suites; none if absent, and then EvalRuns
     cannot run them."""

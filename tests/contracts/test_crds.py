@@ -145,6 +145,7 @@ SCHEDULE: dict[str, Any] = {
         "startingDeadlineSeconds": 600,
         "successfulRunsHistoryLimit": 7,
         "failedRunsHistoryLimit": 0,
+        "history": {"records": {"days": 365, "runs": 20}, "transcripts": {"days": 90}, "states": {"runs": 5}},
         "suspend": True,
         "runTemplate": {
             "metadata": {"labels": {"team": "desk"}, "annotations": {"note": "every night"}},
@@ -492,6 +493,8 @@ BAD = {
     "a schedule of nothing": changed(SCHEDULE, {"spec.runTemplate": ABSENT}),
     "a schedule of a bad run": changed(SCHEDULE, {"spec.runTemplate.spec.suite": {}}),
     "a schedule with a condition twice": changed(SCHEDULE, {"status.conditions": [ACCEPTED, ACCEPTED]}),
+    "a history of no time": changed(SCHEDULE, {"spec.history.states": {}}),
+    "a history of no days": changed(SCHEDULE, {"spec.history.records.days": 0}),
     "an unknown policy": changed(SCHEDULE, {"spec.concurrencyPolicy": "Queue"}),
     "a time in words": changed(EVERYTHING, {"status.conditions.0.lastTransitionTime": "yesterday"}),
 } | runs({
@@ -628,7 +631,7 @@ def test_a_model_with_a_rule_of_its_own_has_a_rule_or_a_list_type_for_the_server
         or any("x-kubernetes-list-type" in field for field in schema["properties"].values())
     }
     assert ruled == twins
-    assert len(ruled) == 9
+    assert len(ruled) == 10
     assert not [model for model in documents_of(Document) if model.__pydantic_decorators__.field_validators]
 
 

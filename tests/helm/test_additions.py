@@ -9,6 +9,7 @@ import pytest
 from tests.helm.charts import OPSGYM, STORE, Manifest, one, refusal, rendered
 from tests.helm.test_chart import ADDITIONS, SETTINGS
 
+from opsgym_api.kinds.history import History
 from opsgym_operator.config import parse_config
 from opsgym_operator.pod_template import DomainPods, PodProfile
 
@@ -75,6 +76,13 @@ def test_the_schema_takes_what_the_operator_takes_for_domains_and_profiles() -> 
     profile = properties["podProfiles"]["additionalProperties"]["properties"]
     assert set(domain) == {field.alias for field in DomainPods.model_fields.values()}
     assert set(profile) == {field.alias for field in PodProfile.model_fields.values()}
+
+
+def test_the_history_of_schedules_without_one_reaches_the_operator() -> None:
+    history = {"states": {"days": 14}, "records": {"days": 365, "runs": 20}}
+    text = one(rendered({"stores": [STORE], "history": history}), "ConfigMap", "opsgym-operator")["data"]["config.yaml"]
+    assert parse_config(text, "config.yaml").history == History.model_validate(history)
+    assert "states" in refusal({"stores": [STORE], "history": {"states": {}}})
 
 
 def test_a_default_annotation_is_removed_by_null() -> None:

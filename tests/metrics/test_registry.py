@@ -63,6 +63,7 @@ def filled(*, local: bool = False) -> Metrics:
     metrics.count_trial(CELL, Outcome.PASSED, "")
     metrics.count_verifiers(CELL, score().verifiers)
     metrics.count_notification("finished", "sent")
+    metrics.count_pruned("results", 1_000)
     metrics.count_error("api")
     with metrics.time_reconcile():
         pass

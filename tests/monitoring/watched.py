@@ -144,6 +144,7 @@ class Operator:
             self._show()
         self.metrics.observe_reconcile_cpu(0.02)
         self.metrics.count_notification("finished", "sent")
+        self.metrics.count_pruned("results", 1_000)
 
     def ends(self) -> None:
         """The run has ended and was judged."""

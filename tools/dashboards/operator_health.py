@@ -99,13 +99,19 @@ def _work() -> list[p.TimeSeries]:
                 p.Query(f"max by (namespace, model) (opsgym_model_ceiling{{{JOB}}})", "{{model}} ceiling"),
             ],
             "short",
-        ).span(12),
+        ).span(8),
         p.lines(
             "Notifications per hour",
             "Notifications to webhooks by outcome.",
             [p.Query(p.per(3600, f"opsgym_notifications_total{{{JOB}}}", "outcome"), "{{outcome}}")],
             "short",
-        ).span(12),
+        ).span(8),
+        p.lines(
+            "Bytes pruned per day",
+            "What was deleted of stored runs, by store.",
+            [p.Query(p.per(86400, f"opsgym_pruned_bytes_total{{{JOB}}}", "store"), "{{store}}")],
+            "bytes",
+        ).span(8),
     ]
 
 

@@ -270,6 +270,14 @@ NOTIFICATIONS = Metric(
     ("event", "outcome"),
     local=False,
 )
+PRUNED = Metric(
+    "opsgym_pruned_bytes_total",
+    "counter",
+    "Bytes of stored runs that were deleted because their schedule, or the installation, need not keep them.",
+    "bytes",
+    ("store",),
+    local=False,
+)
 BUILD_INFO = Metric("opsgym_build_info", "gauge", "1, with the version of opsgym.", "1", ("version",))
 
 # Metrics of the store gateway, which is a process of its own

@@ -303,6 +303,10 @@ class Metrics:
         """
         self._count(defined.NOTIFICATIONS, event, outcome)
 
+    def count_pruned(self, store: str, size: int) -> None:
+        """Counts what a pass has deleted in a store, in bytes."""
+        self._count(defined.PRUNED, store, by=size)
+
     def count_error(self, cause: str) -> None:
         """Counts a failed reconcile."""
         self._count(defined.RECONCILE_ERRORS, cause)

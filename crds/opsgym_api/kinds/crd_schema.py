@@ -109,6 +109,7 @@ _RULES: Mapping[str, Sequence[Mapping[str, str]]] = {
             "minTrials goes with minSuccessRate or maxRegression, which more trials can decide",
         ),
     ],
+    "Keep": [_rule("has(self.days) || has(self.runs)", "states no time; give days, runs or both")],
     "EvalRunSpec": [
         _rule(
             "self.agents.all(agent, !has(agent.planner) || agent.planner in self.models.map(model, model.name)"

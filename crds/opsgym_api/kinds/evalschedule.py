@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from opsgym_api.base import Document
 from opsgym_api.kinds.evalmodel import ObjectMeta
 from opsgym_api.kinds.evalrun import Condition, EvalRunSpec, require_unique
+from opsgym_api.kinds.history import History
 from opsgym_api.patterns import NAME, pattern
 
 _FIELD = r"[0-9A-Za-z*,/#-]+"
@@ -66,9 +67,12 @@ class EvalScheduleSpec(Document):
     """Seconds by which an EvalRun may come late, for instance after a time without operator; for ever if absent. Of
     several times that were missed only the latest counts."""
     successful_runs_history_limit: Annotated[int, Field(ge=0)] = 3
-    """Finished EvalRuns to keep; results stay in the store in any case."""
+    """Finished EvalRuns to keep; `history` says what stays in the store."""
     failed_runs_history_limit: Annotated[int, Field(ge=0)] = 1
     """The same for those that failed, or whose gate did not hold."""
+    history: History | None = None
+    """What stays in the store of its EvalRuns, and for how long; as the installation says if absent, without that for
+    ever. An empty one keeps everything."""
     suspend: bool = False
     """Make no EvalRuns; those there go on."""
     run_template: RunTemplate

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from opsgym_api.base import Document
 
 MOST_DAYS = 36_500
 """Most days that objects can be kept; without a number they stay for ever."""
 
 
-class Keep(BaseModel):
+class Keep(Document):
     """How long objects stay: while their run is younger than `days` or among the newest `runs`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
     """Days since the run began."""
@@ -27,12 +27,10 @@ class Keep(BaseModel):
         return self
 
 
-class History(BaseModel):
+class History(Document):
     """How long what runs wrote stays in their store; for ever where nothing is stated. Runs that go on, pinned runs and
     what a gate compares with stay in any case.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     records: Keep | None = None
     """The whole run: its scores are gone with it."""

@@ -182,6 +182,9 @@ notifications: {{ .Values.notifications | toJson }}
 storeGateway: {url: "{{ ternary "https" "http" (not (empty .Values.storeGateway.tls.secret)) }}://{{ include "opsgym.fullname" . }}-store-gateway.{{ .Release.Namespace }}.svc:8080"}
 {{- end }}
 quotas: {{ .Values.quotas | toJson }}
+{{- with .Values.history }}
+history: {{ . | toJson }}
+{{- end }}
 {{- with .Values.heldOut.secret }}
 heldOutSecret: {{ . | quote }}
 {{- end }}

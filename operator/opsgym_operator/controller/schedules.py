@@ -14,6 +14,7 @@ import structlog
 
 from opsgym_core.kube.client import EVALSCHEDULES, ApiError, Manifest
 from opsgym_core.metrics.registry import ScheduleTimes
+from opsgym_core.results.retention import Series
 from opsgym_operator.controller.context import ControllerContext
 from opsgym_operator.controller.write_backoff import WriteBackoff
 from opsgym_operator.kube.apply import apply_status, create, delete
@@ -22,8 +23,10 @@ from opsgym_operator.manifests.evalruns import scheduled_run
 from opsgym_operator.observe.schedules import ObservedSchedule, ScheduleRefusals, read_schedule
 from opsgym_operator.observe.snapshot import RunSnapshot
 from opsgym_operator.plan.desired import Event
+from opsgym_operator.plan.retention import StoreRetention, plan_retention
 from opsgym_operator.plan.schedule import DesiredSchedule, next_missing, plan_schedule
 from opsgym_operator.plan.status.status import Reason
+from opsgym_operator.state.pruner import Pruner
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +68,9 @@ class ScheduleReconciler:
         self._context = context
         self._backoffs: defaultdict[str, _Backoffs] = defaultdict(_Backoffs)
         """By uid of the schedule."""
+        self._pruner = Pruner(context.stores, context.metrics)
+        self._retentions: list[StoreRetention] | None = None
+        """What is kept of stored runs, as last planned; None before that."""
 
     async def reconcile(self, runs: Collection[RunSnapshot]) -> float | None:
         """Applies what each schedule wants, and shows the schedules in the metrics.
@@ -83,24 +89,43 @@ class ScheduleReconciler:
             del self._backoffs[uid]
         delays: list[float] = []
         times: dict[str, ScheduleTimes] = {}
+        observed: list[ObservedSchedule] = []
         for manifest in schedules:
-            delay = await self._isolated(manifest, runs, times)
+            delay = await self._isolated(manifest, runs, times, observed)
             delays += [] if delay is None else [delay]
+        self._retentions = plan_retention(self._namespace, observed, runs, self._context.config)
+        self._pruner.begin(self._retentions, self._context.now())
         self._context.metrics.show_schedules(self._namespace, times)
         return min(delays, default=None)
 
     def forget(self) -> None:
         """Drops what is in memory of the schedules, and what metrics show of them."""
         self._backoffs.clear()
+        self._pruner.close()
         self._context.metrics.show_schedules(self._namespace, {})
 
+    def _with_pruned(self, schedule: ObservedSchedule) -> ObservedSchedule:
+        """A schedule with what was deleted of its stored runs."""
+        if self._retentions is None:
+            return replace(schedule, keeps_all=False)
+        series = Series(self._namespace, schedule.name, is_schedule=True)
+        store = next((one.store for one in self._retentions if series in one.histories), None)
+        if store is None:
+            return schedule
+        return replace(schedule, keeps_all=False, pruned=self._pruner.shown(store, schedule.name))
+
     async def _isolated(
-        self, manifest: Manifest, runs: Collection[RunSnapshot], times: dict[str, ScheduleTimes]
+        self,
+        manifest: Manifest,
+        runs: Collection[RunSnapshot],
+        times: dict[str, ScheduleTimes],
+        observed: list[ObservedSchedule],
     ) -> float | None:
-        """Reconciles a schedule; what goes wrong with it delays no other one."""
+        """Reconciles a schedule and adds it to those observed; what goes wrong with it delays no other one."""
         backoffs, now = self._backoffs[manifest["metadata"]["uid"]], self._context.now()
         try:
-            schedule = replace(read_schedule(manifest, runs, now), refusals=backoffs.refusals)
+            schedule = self._with_pruned(replace(read_schedule(manifest, runs, now), refusals=backoffs.refusals))
+            observed.append(schedule)
             refusals = await self._write_runs(plan_schedule(schedule, now), schedule.refusals, backoffs)
             # The same plan, without what was refused: status, events and metrics tell what was done.
             schedule = replace(schedule, refusals=refusals)

@@ -46,6 +46,16 @@ class ScheduleRefusals:
 
 
 @dataclass(frozen=True)
+class Pruned:
+    """What was deleted of the stored runs of a schedule."""
+
+    reason: str
+    message: str
+    ok: bool = True
+    """Whether nothing has failed."""
+
+
+@dataclass(frozen=True)
 class ObservedSchedule:
     """An EvalSchedule."""
 
@@ -62,6 +72,10 @@ class ObservedSchedule:
     runs: tuple[OwnedRun, ...] = ()
     deleting: bool = False
     refusals: ScheduleRefusals = ScheduleRefusals()
+    keeps_all: bool = True
+    """Whether its stored runs stay for ever."""
+    pruned: Pruned | None = None
+    """What the last look at its stored runs has done; None if this process has not looked yet."""
 
 
 def read_schedule(manifest: Manifest, runs: Iterable[RunSnapshot], now: datetime) -> ObservedSchedule:

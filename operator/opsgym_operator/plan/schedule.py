@@ -224,13 +224,18 @@ def _status(
 def _conditions(
     schedule: ObservedSchedule, refusal: tuple[str, str] | None, stalled: str, now: datetime
 ) -> list[Condition]:
-    """`Accepted`, `Stalled` while the API server refuses something, and the conditions of other controllers."""
+    """`Accepted`, `Stalled` while the API server refuses something, `Pruned` while stored runs do not all stay, and the
+    conditions of other controllers.
+    """
     reason, message = refusal or ("Valid", "")
     own = [_condition(schedule, "Accepted", "False" if refusal else "True", reason, message, now)]
     if stalled:
         own.append(_condition(schedule, "Stalled", "True", Reason.OBJECT_REFUSED.value, shortened(stalled), now))
-    others = [condition for condition in schedule.status.conditions if condition.type not in ("Accepted", "Stalled")]
-    return [*own, *others]
+    if (pruned := schedule.pruned) is not None:
+        ok: Literal["True", "False"] = "True" if pruned.ok else "False"
+        own.append(_condition(schedule, "Pruned", ok, pruned.reason, shortened(pruned.message), now))
+    replaced = {condition.type for condition in own} | {"Stalled"} | ({"Pruned"} if schedule.keeps_all else set())
+    return [*own, *(condition for condition in schedule.status.conditions if condition.type not in replaced)]
 
 
 def _condition(
