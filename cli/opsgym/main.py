@@ -14,7 +14,14 @@ from typing import Any
 
 import click
 
-from opsgym.command_line import installation, results, retention, runs, tasks  # noqa: F401 - they add their commands
+from opsgym.command_line import (  # noqa: F401 - they add their commands
+    cluster_runs,
+    installation,
+    results,
+    retention,
+    runs,
+    tasks,
+)
 from opsgym.command_line.group import PLUGIN, cli
 from opsgym.exits import Exit
 from opsgym.streams import prepare_streams

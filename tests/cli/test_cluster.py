@@ -5,20 +5,13 @@ A real cluster is asked in `tests/cluster/test_helm.py`.
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from devcluster.binaries import program
+from tests.cli.api_server import ApiServer
 from tests.cli.pages import read_report
 from tests.cli.runs import CELL, put_run, put_trial
 
@@ -28,125 +21,6 @@ from opsgym_api.records.run import PlannedCell
 from opsgym_core.store.local import LocalStore
 
 RUN = "evals.nightly.0c1f"
-GROUP = "/apis/opsgym.dev/v1alpha1"
-
-
-class ApiServer:
-    """Answers kubectl from a table."""
-
-    def __init__(self) -> None:
-        self.answers: dict[str, tuple[int, Any]] = {}
-        self.paths: list[str] = []
-        self.serve_kinds(GROUP)
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                outer.paths.append(path)
-                refused = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound"}
-                code, body = outer.answers.get(path, (404, {**refused, "message": f'"{path}" not found'}))
-                content = json.dumps(body).encode()
-                self.send_response(code)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named by the base class
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-
-    def serve_kinds(self, group: str | None) -> None:
-        """Answers kubectl's questions about kinds; with None there are none of opsgym's."""
-        version = {"groupVersion": "opsgym.dev/v1alpha1", "version": "v1alpha1"}
-        entry = {"name": "opsgym.dev", "versions": [version], "preferredVersion": version}
-        resource = {
-            "name": "evalruns",
-            "singularName": "evalrun",
-            "namespaced": True,
-            "kind": "EvalRun",
-            "verbs": ["get"],
-        }
-        self.answers["/api"] = (200, {"kind": "APIVersions", "versions": []})
-        self.answers["/apis"] = (
-            200,
-            {"kind": "APIGroupList", "apiVersion": "v1", "groups": [entry] if group else []},
-        )
-        self.answers[GROUP] = (
-            200,
-            {"kind": "APIResourceList", "groupVersion": "opsgym.dev/v1alpha1", "resources": [resource]},
-        )
-
-    def put(self, name: str, status: Mapping[str, Any], namespace: str = "evals") -> None:
-        """Has an EvalRun."""
-        self.answers[f"{GROUP}/namespaces/{namespace}/evalruns/{name}"] = (
-            200,
-            {
-                "apiVersion": "opsgym.dev/v1alpha1",
-                "kind": "EvalRun",
-                "metadata": {"name": name, "namespace": namespace},
-                "status": dict(status),
-            },
-        )
-
-    def refuse(self, name: str, code: int, reason: str) -> None:
-        """Refuses to show an EvalRun."""
-        body = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "status": "Failure",
-            "code": code,
-            "reason": reason,
-            "message": "no",
-        }
-        self.answers[f"{GROUP}/namespaces/evals/evalruns/{name}"] = (code, body)
-
-
-@pytest.fixture
-def kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
-    """kubectl on the PATH: the test cluster's, or the machine's."""
-    if program("kubectl").exists():
-        monkeypatch.setenv("PATH", str(program("kubectl").parent), prepend=":")
-    elif shutil.which("kubectl") is None:
-        missing = "no kubectl; `python -m devcluster.prepare` brings one"
-        if "CI" in os.environ:
-            pytest.fail(missing)
-        pytest.skip(missing)
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in, which is the home too; no kubeconfig."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("KUBECONFIG", raising=False)
-    return tmp_path
-
-
-@pytest.fixture
-def api(home: Path, kubectl: None) -> Iterator[ApiServer]:
-    """An API server that the current context names, its namespace `evals`."""
-    server = ApiServer()
-    thread = threading.Thread(target=server.http.serve_forever, args=(0.02,))
-    thread.start()
-    context = {"cluster": "c", "user": "u", "namespace": "evals"}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "here", "context": context}, {"name": "other", "context": {**context, "namespace": "b"}}],
-        "current-context": "here",
-    }
-    (home / ".kube").mkdir()
-    (home / ".kube" / "config").write_text(yaml.safe_dump(config))
-    yield server
-    server.http.shutdown()
-    thread.join()
-    server.http.server_close()
 
 
 def _store(folder: Path, run: str = RUN) -> str:

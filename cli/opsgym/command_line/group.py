@@ -46,6 +46,7 @@ SECTIONS = {
         "export",
     ),
     "Tasks, models and gym servers": ("tasks", "play", "models", "prompts", "gym"),
+    "Look after runs in a cluster": ("status", "why", "logs"),
     "Keep results": ("compact", "pin", "prune"),
     "This installation": ("init", "list", "doctor", "version"),
 }

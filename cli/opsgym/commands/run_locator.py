@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -137,8 +136,6 @@ def _in_store(location: str, run: str, reader: Reader[T], opened: Opened) -> tup
 
 
 def _in_cluster(cluster: Cluster, run: str, reader: Reader[T], opened: Opened) -> tuple[Store, T]:
-    if re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", run) is None:
-        raise InputError(run, [Problem("", "is not a valid name of an EvalRun; to read a run of a store give --store")])
     stored = find_results(run, cluster)
     try:
         store = opened(open_store(stored.store), stored.run)

@@ -51,7 +51,7 @@ def cell_text(cell: Cell) -> str:
     return f"{cell.model}/{cell.agent}/{cell.mode}/{cell.domain}"
 
 
-def select_trial(run: RunRecord, trial: str, cell: str | None) -> TrialSelection:
+def select_trial(run: RunRecord, trial: str, cell: str | None, option: str = "--trial") -> TrialSelection:
     """Selects a trial of a run.
 
     Args:
@@ -59,18 +59,19 @@ def select_trial(run: RunRecord, trial: str, cell: str | None) -> TrialSelection
         trial: `TASK`, or `TASK/N` with the trial's number.
         cell: Model, agent, mode and domain, separated by `/`; the last ones may be left out. None if only one cell
             runs the task.
+        option: Argument of the command that names the trial, for errors.
 
     Raises:
         InputError: No trial of the run matches, or several do.
     """
-    task_id, number = _parse(run, trial)
+    task_id, number = _parse(run, trial, option)
     cells = [planned.cell for planned in run.cells if task_id in planned.task_ids]
     if not cells:
         problem = f"unknown task {task_id!r}; tasks of the run: {_first_names(run.task_ids)}"
-        raise InputError(run.run, [Problem("--trial", problem)])
+        raise InputError(run.run, [Problem(option, problem)])
     if number >= run.trials:
         problem = f"no trial {number}; the run has trials 0 to {run.trials - 1} of each task"
-        raise InputError(run.run, [Problem("--trial", problem)])
+        raise InputError(run.run, [Problem(option, problem)])
     prefix = cell.split("/") if cell else []
     matches = [candidate for candidate in cells if cell_text(candidate).split("/")[: len(prefix)] == prefix]
     if len(matches) != 1:
@@ -80,13 +81,13 @@ def select_trial(run: RunRecord, trial: str, cell: str | None) -> TrialSelection
     return TrialSelection(matches[0], task_id, number)
 
 
-def _parse(run: RunRecord, trial: str) -> tuple[str, int]:
+def _parse(run: RunRecord, trial: str, option: str) -> tuple[str, int]:
     task_id, separator, number = trial.rpartition("/")
     if not separator:
         return trial, 0
     if not number.isascii() or not number.isdigit():
         raise InputError(
-            run.run, [Problem("--trial", f"{trial!r} is not of the form TASK/N, where N is the number of the trial")]
+            run.run, [Problem(option, f"{trial!r} is not of the form TASK/N, where N is the number of the trial")]
         )
     return task_id, int(number)
 
