@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from devcluster.kube import Kube
 from tests.cluster.faults import sampled
 from tests.cluster.operator.held_model import HeldModel
-from tests.cluster.operator.world import Operator, condition_of, evalrun
+from tests.cluster.operator.world import Operator, condition_of, evalrun, opsgym
 
 from opsgym_api.records.outcomes import Outcome
 
@@ -28,12 +29,18 @@ def scored(operator: Operator, name: str) -> int:
 
 
 def test_suspending_stops_pods_and_resuming_runs_only_the_rest(
-    operator: Operator, model: HeldModel, kube: Kube
+    operator: Operator, model: HeldModel, kube: Kube, tmp_path: Path
 ) -> None:
     model.hold(after=1)
     kube.create(run_of(operator, model, "r", 3))
     operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 3, "has not scored one and begun two", 240)
     (first,) = operator.results("r").trials
+
+    held = next(task for task in operator.results("r").run.task_ids if task != first.task_id)
+    assert "running" in opsgym(operator, tmp_path, "status", "r")
+    assert "attempt 0 has not ended" in opsgym(operator, tmp_path, "why", "r", f"{held}/0")
+    logged = {line.partition(":")[0] for line in opsgym(operator, tmp_path, "logs", "r", f"{held}/0").splitlines()}
+    assert logged & {"agent", "postgres"}
 
     kube.patch("EvalRun", "r", operator.namespace, {"spec": {"suspend": True}})
     operator.await_condition("r", "Progressing", "False", "Suspended")

@@ -14,12 +14,11 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from devcluster import binaries
 from devcluster.cluster import Cluster
 from devcluster.kube import Kube, Manifest
 from devcluster.places import ADMIN, NODE_IP
 from tests.cluster.operator.held_model import HeldModel
-from tests.cluster.operator.world import Operator, condition_of, evalrun
+from tests.cluster.operator.world import Operator, condition_of, evalrun, opsgym
 from tests.cluster.prometheus import scraping
 from tests.metrics.exact import from_prometheus, from_records
 from tests.support.page import page_of
@@ -47,29 +46,6 @@ def columns(cluster: Cluster, namespace: str) -> Mapping[str, str]:
     """What `kubectl get er` shows of the only run, by column."""
     titles, row = cluster.kubectl("get", "er", "-n", namespace).stdout.splitlines()
     return dict(zip(titles.split(), row.split(), strict=True))
-
-
-def opsgym(operator: Operator, folder: Path, *arguments: str) -> str:
-    """What opsgym prints where the current context is the test's namespace."""
-    config = yaml.safe_load(ADMIN.read_text())
-    config["contexts"][0]["context"]["namespace"] = operator.namespace
-    config["current-context"] = config["contexts"][0]["name"]
-    (folder / "kubeconfig").write_text(yaml.safe_dump(config))
-    environment = {
-        **os.environ,
-        "PATH": f"{binaries.program('kubectl').parent}:{os.environ['PATH']}",
-        "KUBECONFIG": str(folder / "kubeconfig"),
-        "AWS_ENDPOINT_URL_S3": operator.s3.endpoint_url,
-        "AWS_REGION": operator.s3.region,
-        "AWS_ACCESS_KEY_ID": operator.s3.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": operator.s3.secret_access_key,
-    }
-    command = [str(Path(sys.executable).with_name("opsgym")), *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @contextmanager

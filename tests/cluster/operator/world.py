@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import yaml
+from devcluster import binaries
 from devcluster.kube import Kube, Manifest
 from devcluster.places import ADMIN
 from prometheus_client.parser import text_string_to_metric_families
@@ -227,6 +228,29 @@ def evalrun(namespace: str, name: str, **spec: Any) -> Manifest:
     }
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalRun", "metadata": metadata, "spec": {**usual, **spec}}
+
+
+def opsgym(operator: Operator, folder: Path, *arguments: str) -> str:
+    """What opsgym prints where the current context is the test's namespace."""
+    config = yaml.safe_load(ADMIN.read_text())
+    config["contexts"][0]["context"]["namespace"] = operator.namespace
+    config["current-context"] = config["contexts"][0]["name"]
+    (folder / "kubeconfig").write_text(yaml.safe_dump(config))
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries.program('kubectl').parent}:{os.environ['PATH']}",
+        "KUBECONFIG": str(folder / "kubeconfig"),
+        "AWS_ENDPOINT_URL_S3": operator.s3.endpoint_url,
+        "AWS_REGION": operator.s3.region,
+        "AWS_ACCESS_KEY_ID": operator.s3.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": operator.s3.secret_access_key,
+    }
+    command = [str(Path(sys.executable).with_name("opsgym")), *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def install_kinds(kube: Kube) -> None:
