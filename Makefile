@@ -92,10 +92,10 @@ paper: .venv/.dev ## Runs every experiment of the paper and writes its tables an
 fleet: .venv/.dev ## Measures the operator with 50,000 trials on simulated nodes (Linux, root; most of an hour)
 	@$(RUN) python -m benchmarks.fleet
 
-soak: .venv/.dev images ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes, an hour of chaos, a tenth of a fleet
+soak: .venv/.dev images ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes, an hour of chaos and what else takes long in a cluster
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak
 	@$(RUN) python -m devcluster.prepare
-	OPSGYM_SOAK=1 $(RUN) pytest -s tests/cluster/chaos tests/cluster/test_fleet.py
+	OPSGYM_SOAK=1 $(RUN) pytest -s -m soak tests/cluster
 
 flaky: .venv/.dev .tools/chromium ## Runs tests that were or may be flaky 100 times on a busy machine (hours); TESTS=… chooses
 	@$(RUN) python -m tools.test_run.repeat $(TESTS)

@@ -36,6 +36,8 @@ HARM: dict[str, Harm] = {
     ),
 }
 TERMINATED = ("pod deleted", "pod evicted")
+LIKE_ANOTHER = {"pod evicted", "gym server killed"}
+"""Harm that ends a pod in the way of another one, which make soak plays."""
 
 
 def first_attempt(operator: Operator) -> AttemptRecord:
@@ -43,7 +45,9 @@ def first_attempt(operator: Operator) -> AttemptRecord:
     return record
 
 
-@pytest.mark.parametrize("harm", HARM)
+@pytest.mark.parametrize(
+    "harm", [pytest.param(harm, marks=[pytest.mark.soak] if harm in LIKE_ANOTHER else []) for harm in HARM]
+)
 def test_a_trial_survives(operator: Operator, model: HeldModel, kube: Kube, harm: str) -> None:
     model.hold()
     models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=1)}]

@@ -44,6 +44,7 @@ def test_a_missing_secret_is_named_and_awaited(operator: Operator, kube: Kube) -
     operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
+@pytest.mark.soak  # a preflight that fails, as the tests of a missing model and Secret have one
 def test_an_unpriced_model_is_named_and_once_priced_runs(operator: Operator, kube: Kube) -> None:
     metadata = {"name": "house-model", "namespace": operator.namespace}
     spec = {"model": "openai/no-such-model", "endpoints": [{"url": "http://127.0.0.1:9/v1"}], "maxConcurrency": 1}
@@ -57,6 +58,7 @@ def test_an_unpriced_model_is_named_and_once_priced_runs(operator: Operator, kub
     operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
+@pytest.mark.soak  # a preflight that fails, as the tests of a missing model and Secret have one
 def test_an_invalid_row_is_named_and_once_mended_runs(operator: Operator, kube: Kube) -> None:
     metadata = {"name": "tasks", "namespace": operator.namespace}
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
