@@ -47,6 +47,8 @@ RECIPES = {
     "inspect-react": Recipe(python=("inspect-ai==0.3.285", "openai==3.57.0", "mcp==2.3.0")),
     "mini-swe-agent": Recipe(python=("mini-swe-agent==2.4.6",)),
 }
+ALWAYS = {"claude-code", "codex"}
+"""Those that every test run plays; make soak plays all."""
 
 
 @pytest.fixture
@@ -55,7 +57,9 @@ def world(tmp_path: Path, desk_url: dict[str, str]) -> World:
     return World(tmp_path, desk_url)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in ALWAYS else [pytest.mark.soak]) for name in RECIPES]
+)
 def test_an_agent_plays_by_its_recipe_and_spends_what_its_model_served(world: World, name: str) -> None:
     recipe = RECIPES[name]
     document = yaml.safe_load((world.folder / f"{name}.yaml").read_text())

@@ -40,7 +40,9 @@ def test_every_file_is_an_experiment_listed_in_the_readme() -> None:
 
 
 @pytest.mark.timeout(600)  # the first of them starts the gym servers of all domains
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "main-table" else [pytest.mark.soak]) for name in EXPERIMENTS]
+)
 def test_an_experiment_gives_a_row_for_every_condition_and_a_column_for_every_domain(
     name: str, tmp_path: Path, gym_servers: Callable[[str], Gym]
 ) -> None:

@@ -55,6 +55,7 @@ def build(clone: Path, out: Path) -> Path:
     return out / VERSION
 
 
+@pytest.mark.soak
 def test_two_builds_of_a_tag_have_the_same_digests(clone: Path, release: Path, tmp_path: Path) -> None:
     sums = (release / "SHA256SUMS").read_text()
     assert (build(clone, tmp_path) / "SHA256SUMS").read_text() == sums
