@@ -23,7 +23,7 @@ from opsgym_suites.kit.suite import Suite
 PARTS = 10
 """One of so many tasks is played."""
 PARTS_IN_FULL = 60
-"""One of so many is proved in full, which takes some fifty times as long; a multiple of `PARTS`."""
+"""One of so many is proved in full, which takes far longer; a multiple of `PARTS`."""
 ROOT = Path(__file__).parents[2]
 BEFORE = "HEAD~1"
 """Revision with which rows are compared: what the last commit changes, and what is not committed, is new."""
