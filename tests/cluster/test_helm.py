@@ -309,6 +309,7 @@ def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
     assert [item for item in kube.list("ClusterRole") if item["metadata"]["name"].startswith(namespace)] == []
 
 
+@pytest.mark.soak  # as that of a cluster-wide release, whose pods take the same way
 def test_pods_of_a_release_for_several_namespaces_hold_no_key_of_the_store(
     cluster: Cluster, kube: Kube, namespace: str, neighbour: Tenant, s3: S3, images: None
 ) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -189,6 +190,7 @@ CONFIG_OF: Mapping[VerifierType, type[BaseModel]] = {
     "looked_up": LookedUp,
     "never_called": NeverCalled,
 }
+Config = TypeVar("Config", bound=BaseModel)
 
 
 class Verifier(Row):
@@ -213,45 +215,66 @@ class Verifier(Row):
 
     @model_validator(mode="after")
     def _config_fits_type(self) -> Verifier:
-        config = CONFIG_OF[self.verifier_type]
         try:
-            config.model_validate(self.validation_config)
+            _ = self.config
         except ValidationError as error:
+            config = CONFIG_OF[self.verifier_type]
             problems = "; ".join(str(problem) for problem in problems_of(error, "validation_config", config))
             raise ValueError(problems) from None
         return self
 
+    @cached_property
+    def config(self) -> BaseModel:
+        """The check's fields, of its type's class; parsed once, since a suite asks for them many thousand times."""
+        return CONFIG_OF[self.verifier_type].model_validate(self.validation_config)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, with the fields of `update`."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("config", None)  # the copy may have another configuration
+        return copy
+
+    def _config_as(self, kind: type[Config]) -> Config:
+        """The check's fields.
+
+        Raises:
+            TypeError: The verifier is of another type.
+        """
+        if not isinstance(self.config, kind):
+            raise TypeError(f"a verifier of type {self.verifier_type} has no {kind.__name__}")
+        return self.config
+
     @property
     def database_state(self) -> DatabaseState:
         """The check's fields; only for `database_state`."""
-        return DatabaseState.model_validate(self.validation_config)
+        return self._config_as(DatabaseState)
 
     @property
     def tool_execution(self) -> ToolExecution:
         """The check's fields; only for `tool_execution`."""
-        return ToolExecution.model_validate(self.validation_config)
+        return self._config_as(ToolExecution)
 
     @property
     def response_check(self) -> ResponseCheck:
         """The check's fields; only for `response_check`."""
-        return ResponseCheck.model_validate(self.validation_config)
+        return self._config_as(ResponseCheck)
 
     @property
     def answer_match(self) -> AnswerMatch:
         """The check's fields; only for `answer_match`."""
-        return AnswerMatch.model_validate(self.validation_config)
+        return self._config_as(AnswerMatch)
 
     @property
     def state_difference(self) -> ExpectedDifference:
         """The check's fields; only for `state_difference`."""
-        return ExpectedDifference.model_validate(self.validation_config)
+        return self._config_as(ExpectedDifference)
 
     @property
     def looked_up(self) -> LookedUp:
         """The check's fields; only for `looked_up`."""
-        return LookedUp.model_validate(self.validation_config)
+        return self._config_as(LookedUp)
 
     @property
     def never_called(self) -> NeverCalled:
         """The check's fields; only for `never_called`."""
-        return NeverCalled.model_validate(self.validation_config)
+        return self._config_as(NeverCalled)

@@ -155,6 +155,7 @@ def test_an_urgent_run_preempts_another_which_then_goes_on(
     assert [trial.attempt for trial in operator.results("slow").trials] == [1], "scored once, by the second attempt"
 
 
+@pytest.mark.soak  # quotas are Kueue's; that the operator obeys them is what the other tests show
 def test_two_queues_each_admit_as_many_pods_as_they_have_quota_for(
     operator: Operator, queues: Queues, model: HeldModel, kube: Kube
 ) -> None:

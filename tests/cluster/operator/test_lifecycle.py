@@ -95,7 +95,7 @@ def pod_phases(kube: Kube, operator: Operator) -> frozenset[tuple[str, str]]:
 def test_a_run_survives_an_operator_that_is_killed_again_and_again(operator: Operator, kube: Kube) -> None:
     kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 4}, trials=2))
     seen: set[frozenset[tuple[str, str]]] = set()
-    for _ in range(10):
+    for _ in range(6):
         # A kill after every change that the operator or its pods make, so that each step of a run is interrupted.
         operator.wait(lambda: pod_phases(kube, operator) not in seen or finished(operator), "makes no progress", 120)
         seen.add(pod_phases(kube, operator))
