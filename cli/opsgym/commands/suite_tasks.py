@@ -10,7 +10,7 @@ from opsgym_api.tasks.reading import read_tasks
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
 from opsgym_domains.editions import UnknownSuiteError, is_builtin
-from opsgym_domains.suite_rows import load_suite
+from opsgym_domains.suite_rows import load_suite, suite_rows
 
 
 def suite_tasks(suite: str) -> list[Task]:
@@ -50,9 +50,17 @@ def find_task(name: str, suite: str | None) -> tuple[Task, str]:
         if len(tasks) == 1:
             return tasks[0], name
         raise InputError(name, [Problem("", f"has {len(tasks)} rows; name one: TASK --suite {name}")])
-    suites = registry.suites() if suite is None else [suite]
-    by_id = {task.task_id: (task, one) for one in suites for task in suite_tasks(one)}
-    if name not in by_id:
+    places = dict.fromkeys(_ids(suite), suite) if suite is not None else _builtin_places()
+    if name not in places:
         where = "the built-in suites; --suite names a file or folder" if suite is None else suite
-        raise InputError("tasks", [Problem("TASK", unknown(f"task of {where}:", name, by_id, "see `tasks list`"))])
-    return by_id[name]
+        raise InputError("tasks", [Problem("TASK", unknown(f"task of {where}:", name, places, "see `tasks list`"))])
+    return next(task for task in suite_tasks(places[name]) if task.task_id == name), places[name]
+
+
+def _ids(suite: str) -> list[str]:
+    return [task.task_id for task in suite_tasks(suite)]
+
+
+def _builtin_places() -> dict[str, str]:
+    """The built-in suite of each task: that of its domain, since the larger ones take longer to read."""
+    return {row["task_id"]: suite for suite in registry.declared(registry.SUITES) for row in suite_rows(suite)}
