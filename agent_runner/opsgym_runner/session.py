@@ -473,10 +473,11 @@ class EpisodeSession:
         if self._job.agent.answers == "published":
             self.last_reply = rendered
         executor = self._episode_tools.executor_of(request)
-        self.calls.append(ToolCallResult(own.name, own.arguments, rendered, result.is_error, executor))
+        call = ToolCallResult(own.name, own.arguments, rendered, result.is_error, executor)
+        self.calls.append(call)
         journal.tool_errors += result.is_error
         journal.internal_errors += result.is_internal
         if gym is not None and not result.is_error:
-            self._events.tool_succeeded(gym, own.name)
+            self._events.tool_succeeded(gym, call)
         context.transcript.tool(journal.steps, own, result, context.clock.monotonic() - started, by, executor)
         return rendered

@@ -19,7 +19,7 @@ ROW: dict[str, Any] = {
 }
 SQL = {"sql": ["DELETE FROM role_permission"]}
 
-TRIGGERS = "events[0]: exactly one of after_step, when, at, after_event, on_tool is required"
+TRIGGERS = "events[0]: exactly one of after_step, when, at, after_event, on_tool, when_read is required"
 EFFECTS = "events[0]: at least one of sql, set_time, advance_seconds, tell, amend is required"
 
 
@@ -53,8 +53,9 @@ def parsed(*events: object) -> Task | BadRow:
         ({"after_step": 1, "delay_seconds": 5, **SQL},
          "events[0]: delay_seconds belongs to after_event, which is absent"),
         ({"after_step": 1, "when_gym": "gym-hr-mcp", **SQL},
-         "events[0]: when_gym belongs to when or on_tool; both are absent"),
+         "events[0]: when_gym belongs to when, on_tool or when_read; all are absent"),
         ({"on_tool": "x", "when_gym": "gym-csm-mcp", **SQL}, "events[0].when_gym: unknown gym server 'gym-csm-mcp'"),
+        ({"when_read": {"column": "incident_id"}, **SQL}, "events[0].when_read.value: is required"),
         ({"after_step": 1, "tell": ""}, "events[0].tell: string should have at least 1 character"),
         ({"after_step": 1, "amend": {"rule": "nine", "text": "x"}}, "events[0].amend.rule: "),
         ({"after_step": 1, "amend": {"rule": "INC-9"}}, "events[0].amend.text: is required"),

@@ -95,6 +95,11 @@ class Played:
         return [(event.step, event.tool_name, event.is_error) for event in events if event.kind == "tool"]
 
     @property
+    def results(self) -> list[str]:
+        """Results of tools as the model read them."""
+        return [event.content for event in self._store.transcript(self.keys.transcript).events if event.kind == "tool"]
+
+    @property
     def messages(self) -> str:
         """Content of all messages to the model."""
         events = self._store.transcript(self.keys.transcript).events
@@ -117,6 +122,17 @@ async def test_a_permission_revoked_after_a_step_holds_from_the_next_call(store:
     assert played.notes == [(2, "events[0] happened on gym gym-itsm-mcp: rows changed by statement: 1")]
     assert "role_permission" not in played.messages
     assert (played.record.outcome, played.trial.tool_errors) == ("passed", 1)
+
+
+async def test_a_row_changes_once_the_agent_has_seen_it(store: MemoryStore, itsm: str) -> None:
+    changed = "UPDATE incident SET worknotes = 'by the desk' WHERE incident_id = 'INC_001'"
+    events = [{"when_read": {"column": "incident_id", "value": "INC_001"}, "sql": [changed]}]
+    missing = {"name": "find_incident_by_id", "arguments": {"incident_id": "INC_404"}}
+
+    played = await play(store, job_of(itsm, task([missing, READ, READ], events, role="agent")))
+
+    assert played.notes == [(2, "events[0] happened on gym gym-itsm-mcp: rows changed by statement: 1")]
+    assert ["by the desk" in result for result in played.results] == [False, False, True]
 
 
 async def test_an_event_after_step_0_happens_before_the_first_call(store: MemoryStore, itsm: str) -> None:

@@ -159,11 +159,11 @@ async def carry_out(
         for call in (call for call in play.calls if (call.day or 1) == day):
             gym = gyms[call.gym or next(iter(gyms))]
             result = await gym.call_tool(call.name, call.arguments)
+            results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name))
             if not result.is_error:
-                events.tool_succeeded(gym.name, call.name)
+                events.tool_succeeded(gym.name, results[-1])
             step += 1
             await events.apply_due(step)
-            results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name))
     events.close()
     return results, notes.texts, day_differences
 

@@ -20,6 +20,7 @@ from opsgym_runner.errors import NotScored, config_error
 from opsgym_runner.gyms.client import GymClient, QueryRefusedError
 from opsgym_runner.gyms.clocks import WorldTime, spoken
 from opsgym_runner.recording.transcript import TranscriptRecorder
+from opsgym_runner.verification.looked_up import ToolCallResult, shows
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class ScenarioEvents:
         self._time = WorldTime(gyms)
         self._happened: dict[str, datetime | None] = {}
         """Time of events that happened, by name; None in a task that needs no clock."""
-        self._succeeded: set[tuple[str, str]] = set()
-        """Gym server and tool of calls that succeeded."""
+        self._called_for: set[int] = set()
+        """Events that a successful call has triggered."""
         self._charged = 0
         """Steps whose time has passed."""
         self._shown: str | None = None
@@ -96,9 +97,9 @@ class ScenarioEvents:
         if (time := instant(begins_at)) > self._time.now:
             await self._move(time, step)
 
-    def tool_succeeded(self, gym: str, tool: str) -> None:
-        """Registers a successful call, by the tool's own name on its gym server."""
-        self._succeeded.add((gym, tool))
+    def tool_succeeded(self, gym: str, call: ToolCallResult) -> None:
+        """Registers a successful call on a gym server."""
+        self._called_for |= {index for index, event in self._pending.items() if _is_called_for(event, gym, call)}
 
     def take_notices(self) -> list[Notice]:
         """What the agent has to read before its next step, the time first; each is returned once."""
@@ -131,10 +132,8 @@ class ScenarioEvents:
             return step >= event.after_step
         if event.when is not None:
             return step > 0 and await _is_true(index, event.when, self._condition_gym(event))
-        if event.on_tool is not None:
-            return any(
-                tool == event.on_tool and event.when_gym in (None, gym) for gym, tool in self._succeeded
-            )  # fmt: skip
+        if event.follows_call:
+            return index in self._called_for
         if event.after_event is not None and event.delay_seconds is None:
             return event.after_event in self._happened
         time = self._time_of(event)
@@ -206,6 +205,13 @@ class ScenarioEvents:
         times = [(time, index) for index, event in self._pending.items() if (time := self._time_of(event)) is not None]
         time, index = min(times, default=(None, 0))
         return (index, time) if time is not None and time <= target else None
+
+
+def _is_called_for(event: Event, gym: str, call: ToolCallResult) -> bool:
+    """Whether a successful call on a gym server triggers an event."""
+    if not event.follows_call or event.when_gym not in (None, gym):
+        return False
+    return call.tool == event.on_tool if event.when_read is None else shows(call, event.when_read)
 
 
 async def _is_true(index: int, query: str, gym: GymClient) -> bool:

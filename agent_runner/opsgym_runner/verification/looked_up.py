@@ -61,14 +61,14 @@ def not_looked_up(
         writing: Names of the tools that write, by gym server; only read if the check has `writes`.
     """
     if not check.writes and not check.writing_tools:
-        unread = (row for row in check.rows if not any(_shows(call, row) for call in calls))
+        unread = (row for row in check.rows if not any(shows(call, row) for call in calls))
         return [f"{row.column} {row.value}: no result showed it" for row in unread]
     writes = [call.tool in (writing.get(call.gym or "", ()) if check.writes else check.writing_tools) for call in calls]
     messages = []
     for row in check.rows:
         position = _first_write(row, calls, writes)
         if position is None or any(
-            _shows(call, row) and not is_write for call, is_write in zip(calls[:position], writes, strict=False)
+            shows(call, row) and not is_write for call, is_write in zip(calls[:position], writes, strict=False)
         ):
             continue
         tool = f"{calls[position].tool} (call {position + 1})"
@@ -103,7 +103,7 @@ def _is_named_after(argument: str, column: str) -> bool:
     return f"_{name}".removesuffix("s").endswith(f"_{named_after}".removesuffix("s"))
 
 
-def _shows(call: ToolCallResult, row: LookedUpRow) -> bool:
+def shows(call: ToolCallResult, row: LookedUpRow) -> bool:
     """Whether a call returned the row."""
     return not call.is_error and any(
         _same(fields[row.column], row.value) for fields in call.objects if row.column in fields

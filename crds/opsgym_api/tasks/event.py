@@ -14,8 +14,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from opsgym_api.patterns import pattern
+from opsgym_api.tasks.verifiers import LookedUpRow
 
-_TRIGGERS = ("after_step", "when", "at", "after_event", "on_tool")
+_TRIGGERS = ("after_step", "when", "at", "after_event", "on_tool", "when_read")
 _EFFECTS = ("sql", "set_time", "advance_seconds", "tell", "amend")
 
 Seconds = Annotated[float, Field(gt=0, lt=1e10)]
@@ -72,9 +73,11 @@ class Event(BaseModel):
     """Delay of `after_event`; none if absent."""
     on_tool: Name | None = None
     """Trigger: a call of this tool succeeded. The tool's own name on its gym server."""
+    when_read: LookedUpRow | None = None
+    """Trigger: the result of a successful call shows this row, so that the agent has seen it as it was."""
     when_gym: Name | None = None
-    """Gym server of the trigger, for `when` and `on_tool`. If absent: for `when` the gym server of the effect, for
-    `on_tool` every gym server."""
+    """Gym server of the trigger, for `when`, `on_tool` and `when_read`. If absent: for `when` the gym server of the
+    effect, for the others every gym server."""
     gym: Name | None = None
     """Gym server whose rows change; the task's first one if absent."""
     sql: list[Text] = []
@@ -112,9 +115,14 @@ class Event(BaseModel):
             raise ValueError(f"at least one of {', '.join(_EFFECTS)} is required")
         if self.delay_seconds is not None and self.after_event is None:
             raise ValueError("delay_seconds belongs to after_event, which is absent")
-        if self.when_gym is not None and self.when is None and self.on_tool is None:
-            raise ValueError("when_gym belongs to when or on_tool; both are absent")
+        if self.when_gym is not None and self.when is None and not self.follows_call:
+            raise ValueError("when_gym belongs to when, on_tool or when_read; all are absent")
         return self
+
+    @property
+    def follows_call(self) -> bool:
+        """Whether the trigger is a successful call of a tool."""
+        return self.on_tool is not None or self.when_read is not None
 
     @property
     def moves_time(self) -> bool:

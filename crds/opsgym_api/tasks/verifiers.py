@@ -97,7 +97,7 @@ class AnswerMatch(Row):
 
 
 class LookedUpRow(BaseModel):
-    """A row that must have been read before it is written."""
+    """A row as agents see it: to be read before it is written, or whose sight triggers an event."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
