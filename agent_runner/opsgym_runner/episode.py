@@ -109,8 +109,12 @@ class ResolvedAgent:
     prompts: Prompts
 
 
-def require_runnable(job: Job) -> ResolvedAgent:
+def require_runnable(job: Job, orchestrator: Orchestrator | None = None) -> ResolvedAgent:
     """Resolves the job's agent after checking that everything the job needs exists.
+
+    Args:
+        job: The attempt.
+        orchestrator: Runs the agent's loop instead of the one that the agent names.
 
     Raises:
         NotScored: A judge, plan, gym server, seed, orchestrator or prompt is missing; nothing has been spent.
@@ -138,6 +142,8 @@ def require_runnable(job: Job) -> ResolvedAgent:
         if seed is None or (seed.sql is None and seed.builtin is None):
             message = f"gym server {server.mcp_server_name}: no seed for {server.seed_database_file or 'it'}"
             raise config_error(ConfigReason.SEED_NOT_FOUND, message)
+    if orchestrator is not None:
+        return ResolvedAgent(orchestrator, Prompts(job.agent.name, {}, {}))
     return resolve_agent(job.agent)
 
 

@@ -33,6 +33,7 @@ from opsgym_runner.models.limiter import LimitState
 from opsgym_runner.models.preflight import ModelPreflight
 from opsgym_runner.models.prices import FREE, REPLAY
 from opsgym_runner.models.retry import RetryPolicy
+from opsgym_runner.orchestrators import Orchestrator
 from opsgym_runner.plans import PlanStore
 from opsgym_runner.recording.journal import Journal, RunnerEvent
 from opsgym_runner.recording.transcript import TranscriptListener, TranscriptRecorder
@@ -112,8 +113,12 @@ class Runner:
         """What requests of each model called so far wait for, by the model's name."""
         return self._models.delays
 
-    async def run(self, job: Job) -> AttemptRecord:
+    async def run(self, job: Job, orchestrator: Orchestrator | None = None) -> AttemptRecord:
         """Runs one attempt to its end.
+
+        Args:
+            job: The attempt.
+            orchestrator: Runs the agent's loop instead of the one that the job's agent names.
 
         Returns:
             The final record. Record, transcript and, if the trial is scored, its trial record and final databases are
@@ -128,15 +133,17 @@ class Runner:
         with _log_context(job), self._tracing.episode(episode_name(job), shared_attributes(job), job.secrets) as span:
             span.set(episode_attributes(job))
             log.info("attempt started", model=job.model.model)
-            return await self._run_attempt(job, context, span)
+            return await self._run_attempt(job, orchestrator, context, span)
 
-    async def _run_attempt(self, job: Job, context: AttemptContext, span: Span) -> AttemptRecord:
+    async def _run_attempt(
+        self, job: Job, orchestrator: Orchestrator | None, context: AttemptContext, span: Span
+    ) -> AttemptRecord:
         writing: asyncio.Task[AttemptRecord] | None = None
         try:
             try:
                 require_open(await context.gate.control(), starting=True)
                 await context.journal.start()
-                agent = require_runnable(job)
+                agent = require_runnable(job, orchestrator)
                 await self._preflight.check(job.model, context.journal.add_cost)
                 async with self._models.clients_for(job) as models:
                     result = await run_episode(job, agent, models, self._http, self._plans, context)

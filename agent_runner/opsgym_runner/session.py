@@ -304,17 +304,35 @@ class EpisodeSession:
         forwarder = self._models.forwarder()
         self._forwarding += 1
         try:
-            async with self._applying:
-                with self.clock.stopped():
-                    control = await self._context.gate.control()
-                require_open(control, starting=False)
-                await self._events.apply_due(journal.steps)
-                self._unread += self._events.take_notices()
+            await self._begin_step()
             self._transcribe_request(request)
             await self._forwarded(request, forwarder, sink)
         finally:
             self._forwarding -= 1
             self._pending_failure = forwarder.pending_failure
+
+    async def step(self) -> None:
+        """Counts a step of an agent that asks a model of its own. Scenario events that are due happen before.
+
+        Raises:
+            NotScored: The gate is closed, or a scenario event cannot happen.
+            StoreError: The gate cannot be read, or the attempt record not written.
+            AgentFailed: No step is left.
+        """
+        if self._context.journal.steps >= self.max_steps:
+            raise AgentFailed(FailReason.STEP_LIMIT, f"all {self.max_steps} steps are used up")
+        await self._begin_step()
+        self._context.journal.steps += 1
+        with self.clock.stopped():
+            await self._context.journal.step()
+
+    async def _begin_step(self) -> None:
+        async with self._applying:
+            with self.clock.stopped():
+                control = await self._context.gate.control()
+            require_open(control, starting=False)
+            await self._events.apply_due(self._context.journal.steps)
+            self._unread += self._events.take_notices()
 
     async def _forwarded(self, request: AgentRequest, forwarder: Forwarder, sink: AnswerSink) -> None:
         context, journal = self._context, self._context.journal

@@ -16,6 +16,7 @@ import click
 
 from opsgym.command_line import (  # noqa: F401 - they add their commands
     cluster_runs,
+    episodes,
     installation,
     results,
     retention,

@@ -49,10 +49,13 @@ class Bridge:
 
     Args:
         session: The episode.
+        own_model: Whether the agent asks a model of its own: the bridge then serves none, and each tool call and each
+            answer is a step.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, own_model: bool = False) -> None:
         self._session = session
+        self._own_model = own_model
         self._context = contextvars.copy_context()
         self._working: set[asyncio.Task[Any]] = set()
         self._calling = asyncio.Lock()
@@ -61,25 +64,35 @@ class Bridge:
         self.key = secrets.token_urlsafe(24)
         """Key of this attempt."""
         self.url = ""
-        """Base URL; empty before `running`."""
+        """Base URL; empty before `running`, and where another server serves the bridge's application."""
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """The agent's answer; the exception that ends the episode if one does."""
         self.over.add_done_callback(lambda over: over.cancelled() or over.exception())  # read or not
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Serves inside the block."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()  # a program that is faster than the server's start waits instead of being refused
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    async def open(self) -> AsyncIterator[ASGIApp]:
+        """The bridge's application, which another server serves inside the block.
+
+        At the end of the block further requests are refused, and those in progress have ended.
+        """
         async with contextlib.AsyncExitStack() as stack:
             gyms: dict[str, ASGIApp] = {}
             for gym, tools in self._session.definitions_by_gym.items():
                 gyms[gym] = await stack.enter_async_context(gym_app(gym, tools, self._called, LARGEST_BODY))
-            config = uvicorn.Config(
-                self._app(gyms), log_level="critical", access_log=False, lifespan="off", timeout_keep_alive=60
-            )
+            try:
+                yield self._app(gyms)
+            finally:
+                await asyncio.shield(asyncio.create_task(self._drain()))
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serves inside the block, at an address of its own."""
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()  # a program that is faster than the server's start waits instead of being refused
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        async with self.open() as app:
+            config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", timeout_keep_alive=60)
             server = _QuietServer(config)
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             try:
@@ -93,6 +106,12 @@ class Bridge:
 
     async def _close(self, server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
         """Refuses further requests, waits for those in progress, then stops the server."""
+        await self._drain()
+        server.should_exit = server.force_exit = True
+        await serving
+
+    async def _drain(self) -> None:
+        """Refuses further requests and waits for those in progress."""
         self.refuse()
         if self._working:
             _, late = await asyncio.wait(self._working, timeout=DRAIN_S)
@@ -100,13 +119,14 @@ class Bridge:
                 task.cancel()
             if late:
                 await asyncio.wait(late)
-        server.should_exit = server.force_exit = True
-        await serving
 
     def _app(self, gyms: Mapping[str, ASGIApp]) -> ASGIApp:
-        routes = [
+        models = [
             *(Route(f"/v1{path}", self._forward(wire), methods=["POST"]) for wire, path in PATHS.items()),
             Route("/v1/models", self._models, methods=["GET"]),
+        ]
+        routes = [
+            *([] if self._own_model else models),
             Route("/opsgym/v1/answer", self._answer, methods=["POST"]),
             *(Route(f"/mcp/{gym}", app, methods=["GET", "POST", "DELETE"]) for gym, app in gyms.items()),
         ]
@@ -193,6 +213,8 @@ class Bridge:
         shown = {tool["name"] for tool in self._session.definitions_by_gym[gym]}
         problem = "" if name in shown else f"gym server {gym} shows no tool {name!r}"
         async with self._calling:
+            if self._own_model:
+                await self._session.step()
             return await self._session.call(ToolRequest(f"call_{self._calls}", name, dict(arguments), problem))
 
     async def _answer(self, request: Request) -> Response:
@@ -203,14 +225,28 @@ class Bridge:
         answer = body.get("answer") if isinstance(body, dict) else None
         if not isinstance(answer, str):
             return _error(400, 'expected {"answer": "…"}')
-        task = self._work(self._session.next_message(answer))
+        task = self.answer(answer)
         await asyncio.wait({task})
         if task.cancelled() or task.exception() is not None:
             return _error(403, "the episode is over")
         message = task.result()
+        return JSONResponse({} if message is None else {"next": message})
+
+    def answer(self, answer: str) -> asyncio.Task[str | None]:
+        """Ends the agent's turn with an answer.
+
+        Returns:
+            What the agent has to read and go on with; None if the episode is over.
+        """
+        return self._work(self._answered(answer))
+
+    async def _answered(self, answer: str) -> str | None:
+        if self._own_model:
+            await self._session.step()
+        message = await self._session.next_message(answer)
         if message is None and not self.over.done():
             self.over.set_result(answer)
-        return JSONResponse({} if message is None else {"next": message})
+        return message
 
 
 class _Answer:

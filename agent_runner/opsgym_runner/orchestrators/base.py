@@ -125,6 +125,10 @@ class Session(Protocol):
         """
         ...
 
+    async def step(self) -> None:
+        """Counts a step of an agent that asks a model of its own, out of opsgym's sight."""
+        ...
+
     async def next_message(self, answer: str) -> str | None:
         """Ends the agent's turn with an answer, as `end_day`; messages that arrived in mid-task come first.
 

@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 SECTIONS = {
-    "Run": ("run", "serve"),
+    "Run": ("run", "serve", "episodes"),
     "Read results": (
         "results",
         "report",

@@ -1,0 +1,1 @@
+"""Episodes as a service: databases, tools and verdicts for agents that a trainer runs."""
