@@ -27,7 +27,7 @@ def episodes() -> None:
 @click.option(
     "--most",
     type=click.IntRange(1, 10_000),
-    default=500,
+    default=64,
     show_default=True,
     metavar="N",
     help="Most episodes at the same time.",
