@@ -100,6 +100,11 @@ class EpisodeResult:
             return published_score(self.verifiers)
         return None if verdict is Verdict.NONE_IF_PUBLISHED else 0
 
+    @property
+    def ended_by_error(self) -> bool:
+        """Whether what stopped the agent's loop is an exception in the published harness, too."""
+        return self.agent.stopped_by != "answer" and self.agent.stopped_by.verdict is Verdict.FAILED
+
 
 @dataclass(frozen=True)
 class ResolvedAgent:
@@ -165,6 +170,31 @@ def resolve_agent(agent: Agent) -> ResolvedAgent:
         orchestrator = find_orchestrator(agent.orchestrator, agent.algorithm)
     defaults = {**prompts_of_source(agent), **prompts_of(orchestrator)}
     return ResolvedAgent(orchestrator, Prompts(agent.name, defaults, agent.prompts))
+
+
+async def run_sample(
+    job: Job,
+    agent: ResolvedAgent,
+    models: EpisodeModels,
+    http: httpx.AsyncClient,
+    plans: PlanStore,
+    context: AttemptContext,
+) -> EpisodeResult:
+    """Runs the episode of a job, and again if an error ended it, as often as the agent's `sampleRetries` says.
+
+    Args, result and errors: those of `run_episode`. The result stands if no episode may begin any more.
+    """
+    most = job.agent.sample_retries
+    result = await run_episode(job, agent, models, http, plans, context)
+    while result.ended_by_error and context.journal.sample_retries < most:
+        control = await context.gate.control()
+        if not (control.proceed and control.start):
+            break
+        context.journal.begin_again()
+        number = context.journal.sample_retries
+        context.transcript.begin_again(f"played again ({number} of at most {most}) after an error: {result.message}")
+        result = await run_episode(job, agent, models, http, plans, context)
+    return result
 
 
 async def run_episode(

@@ -24,7 +24,7 @@ from opsgym_core.store.sealed import SealError
 from opsgym_runner.clients import ModelRegistry
 from opsgym_runner.clock import Clock
 from opsgym_runner.context import AttemptContext
-from opsgym_runner.episode import require_runnable, run_episode
+from opsgym_runner.episode import require_runnable, run_sample
 from opsgym_runner.errors import NotScored
 from opsgym_runner.gyms.client import http_client
 from opsgym_runner.job import Job, ResolvedModel
@@ -146,7 +146,7 @@ class Runner:
                 agent = require_runnable(job, orchestrator)
                 await self._preflight.check(job.model, context.journal.add_cost)
                 async with self._models.clients_for(job) as models:
-                    result = await run_episode(job, agent, models, self._http, self._plans, context)
+                    result = await run_sample(job, agent, models, self._http, self._plans, context)
                 writing = asyncio.create_task(write_scored(job, result, context))
                 record = await asyncio.shield(writing)
             except Exception as error:  # noqa: BLE001 the outermost layer: one attempt's bug must not end the run

@@ -256,6 +256,31 @@ async def test_an_unknown_tool_fails_the_trial_whatever_the_state(
     assert record.message == "the agent called the unknown tool 'fly'; tools: add_note, rename_note"
 
 
+async def test_an_episode_that_an_error_ended_is_played_again_and_paid(store: MemoryStore, gym_url: str) -> None:
+    answers = (calls(RENAME), calls(("fly", {})), calls(RENAME, ADD), says("Done."))
+
+    record, model = await run(store, gym_url, *answers, agent={"unknownTools": "fail", "sampleRetries": 1})
+
+    trial = store.trial()
+    assert trial is not None
+    assert (record.outcome, trial.published_score, record.sample_retries) == (Outcome.PASSED, 1, 1)
+    assert (record.steps, record.tool_calls, record.usage.model_calls, len(model.requests)) == (2, 2, 4, 4)
+    assert not results(model, 2), "the second episode begins anew"
+
+
+async def test_an_episode_is_played_again_only_as_often_as_the_agent_says(store: MemoryStore, gym_url: str) -> None:
+    record, model = await run(store, gym_url, *[calls(("fly", {}))] * 5, says("."), agent={"profile": "published"})
+
+    assert (record.outcome, record.reason, record.sample_retries) == (Outcome.FAILED, "unknown_tool", 4)
+    assert len(model.requests) == 5
+
+
+async def test_a_wrong_state_is_not_played_again(store: MemoryStore, gym_url: str) -> None:
+    record, model = await run(store, gym_url, says("Done."), says("never said"), agent={"sampleRetries": 4})
+
+    assert (record.reason, record.sample_retries, len(model.requests)) == ("verifiers", 0, 1)
+
+
 async def test_an_unknown_tool_is_sent_to_the_first_gym(store: MemoryStore, gym: StubGym, gym_url: str) -> None:
     answers = (calls(("fly", {"to": "x"})), says("Done."))
 

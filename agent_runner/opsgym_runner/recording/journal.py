@@ -33,7 +33,8 @@ EventKind = Literal["started", "step", "finished"]
 
 COUNTED = (
     "usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "steps", "tool_calls", "tool_errors",
-    "internal_errors", "model_retries", "rate_limits", "refused_requests", "finish_reasons",
+    "internal_errors", "model_retries", "rate_limits", "refused_requests",
+    "sample_retries", "finish_reasons",
 )  # fmt: skip
 """Fields of an attempt that the journal adds up, under the same names."""
 
@@ -92,11 +93,17 @@ class Journal:
         """Requests to models that were answered with HTTP 429."""
         self.refused_requests = 0
         """Requests of an agent with a command that ask its model's provider to act."""
+        self.sample_retries = 0
         self.finish_reasons = NO_FINISHES
         self.snapshots: dict[str, None] = {}
         """Names of the agent's model in the answers of its provider, in the order in which they came."""
         self._wait_s = 0.0
         """Part of `model_s` during which no request was in flight."""
+
+    def begin_again(self) -> None:
+        """Counts steps and tool calls from 0 for an episode that is played again; what was spent stays."""
+        self.sample_retries += 1
+        self.steps = self.tool_calls = self.tool_errors = self.internal_errors = 0
 
     @contextmanager
     def phase(self, phase: Phase) -> Iterator[None]:

@@ -134,6 +134,13 @@ class TranscriptRecorder:
         )
         self._add(event)
 
+    def begin_again(self, why: str) -> None:
+        """Leaves a note in place of all entries, for an episode that is played again."""
+        self._events.clear()
+        self._reasoning.clear()
+        self.day = 1
+        self.note(why)
+
     @property
     def empty(self) -> bool:
         """Whether no entry was recorded."""

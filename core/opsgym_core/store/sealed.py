@@ -32,7 +32,7 @@ CLEAR_FIELDS = frozenset(
     {
         *("version", "run", "cell", "task_id", "trial", "attempt", "profile", "outcome", "reason", "score"),
         *("published_score", "feasible", "horizon", "tags", "stopped_by", "steps", "tool_calls", "tool_errors"),
-        "internal_errors",
+        *("internal_errors", "sample_retries"),
         *("usage", "planner_usage", "judge_usage", "cost_usd", "judge_cost_usd", "prices", "request_seed"),
         *("model_retries", "rate_limits", "refused_requests", "finish_reasons", "timings", "versions", "resources"),
     }

@@ -71,6 +71,9 @@ class Switches(Document):
     """Whether answers are streamed: as the model's `stream` says, or never. The profile's if absent."""
     time_limit: Annotated[Literal["enforced", "none"], _SWITCH] = "enforced"
     """Whether `limits.taskTimeoutSeconds` ends an episode. The profile's if absent."""
+    sample_retries: Annotated[int, Field(ge=0, le=10), _SWITCH] = 0
+    """How often an episode that an error ended, such as an overflow, a refused conversation or an unknown tool, is
+    played again before it fails; each time costs money. The profile's if absent."""
     algorithm: Annotated[Algorithm, _SWITCH] = "opsgym"
     """Algorithm and prompts of `planner_react` and `decomposing`: opsgym's, or the published ones with prompts of our
     own wording. The profile's if absent."""
@@ -90,6 +93,7 @@ PUBLISHED = Switches(
     request_seeds="none",
     streaming="never",
     time_limit="none",
+    sample_retries=4,
     algorithm="published",
 )
 PUBLISHED_DECOMPOSING = PUBLISHED.model_copy(update={"max_steps": 25, "unknown_tools": "first_gym"})

@@ -177,6 +177,9 @@ class Attempt(Record):
     """Requests that a model refused as too many (HTTP 429)."""
     refused_requests: int = 0
     """Requests of an agent with a command that were not sent on, since they ask the model's provider to act."""
+    sample_retries: int = 0
+    """Episodes before the last one that an error ended, see `sampleRetries`. Steps and tool calls are those of the last
+    episode; tokens, cost, requests and finish reasons those of all."""
     finish_reasons: FinishCounts = NO_FINISHES
     """The agent's and its planner's replies that did not end ordinarily."""
     timings: Timings
