@@ -1,7 +1,7 @@
 """`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md.
 
 Run only by their names: `python -m benchmarks careless` plays careless agents, `whole` plays the whole benchmark twice,
-`mini` simulates agents, and `testtime FOLDER` reads what a test run wrote.
+`mini` simulates agents, `real_model` plays a small real model, and `testtime FOLDER` reads what a test run wrote.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from benchmarks import (
     mini,
     paint,
     podstart,
+    real_model,
     report,
     searches,
     size,
@@ -53,6 +54,7 @@ ALL = {
 NAMED: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "careless": careless.measure_arguments,
     "mini": mini.measure_arguments,
+    "real_model": real_model.measure_arguments,
     "testtime": test_time.measure_arguments,
     "whole": whole.measure_arguments,
 }
