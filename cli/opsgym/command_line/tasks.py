@@ -51,6 +51,23 @@ def validate(path: Path, seed_path: Path | None, proof: bool) -> int:
     return command(path, seed_path, proof=proof)
 
 
+@tasks.command()
+@click.argument("path", type=click.Path(path_type=Path, exists=True))
+def build(path: Path) -> int:
+    """Build the rows of the task files in PATH, a YAML file or a folder; each row is written beside its file.
+
+    Plays the solution on gym servers, resolves its references, derives the verifiers from what has changed, and proves
+    them: the solution and other right ways pass, doing nothing and the mistakes fail. Refuses an argument whose value
+    an agent could not know.
+
+    \b
+      opsgym tasks build tasks/assign-printer.yaml
+    """
+    from opsgym.commands.tasks_build import build as command
+
+    return command(path)
+
+
 @tasks.command(name="new")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--domain", default="itsm", show_default=True, help="Domain of the task.")
