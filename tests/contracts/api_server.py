@@ -28,6 +28,15 @@ def _is_time(value: object) -> bool:
     return not isinstance(value, str) or re.fullmatch(pattern, value) is not None
 
 
+def _number_or_text(_: object, flag: bool, value: object, __: object) -> Iterator[jsonschema.ValidationError]:
+    if flag and (isinstance(value, bool) or not isinstance(value, int | str)):
+        yield jsonschema.ValidationError(f"{value!r} is not of type 'integer' or 'string'")
+
+
+CHECKS = jsonschema.validators.extend(jsonschema.Draft4Validator, {"x-kubernetes-int-or-string": _number_or_text})
+"""A structural schema has the flags beside bounds that Draft 4 had."""
+
+
 def refusals(schema: Schema, document: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[str]:
     """Why a document is refused; empty if it is not.
 
@@ -38,8 +47,7 @@ def refusals(schema: Schema, document: Mapping[str, Any], old: Mapping[str, Any]
     """
     new = admitted(schema, document)
     stored = None if old is None else admitted(schema, old)
-    # A structural schema has the flags beside bounds that Draft 4 had.
-    checker = jsonschema.Draft4Validator(schema, format_checker=FORMATS)
+    checker = CHECKS(schema, format_checker=FORMATS)
     broken = [f"{error.json_path}: {error.message}" for error in checker.iter_errors(new)]
     return broken or [*_twice("", schema, new), *_broken_rules("", schema, new, stored)]
 

@@ -311,7 +311,7 @@ STRUCTURAL = {
     "type", "description", "default", "enum", "format", "pattern", "minLength", "maxLength", "minItems", "maxItems",
     "maxProperties", "minimum", "maximum", "exclusiveMinimum", "properties", "required", "items",
     "additionalProperties", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
-    "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-int-or-string",
 }  # fmt: skip
 
 
@@ -319,9 +319,12 @@ def structural_problems(node: Schema) -> Iterator[str]:
     """Violations of the rules of a structural schema of Kubernetes."""
     if unknown := set(node) - STRUCTURAL:
         yield f"keywords {sorted(unknown)}"
-    if node["type"] not in {"object", "array", "string", "integer", "number", "boolean"}:
-        yield f"type {node['type']}"
-    if ("items" in node) != (node["type"] == "array"):
+    kind = node.get("type", "")
+    if ("x-kubernetes-int-or-string" in node) == bool(kind):
+        yield "a number or a word has no type, and everything else has one"
+    if kind and kind not in {"object", "array", "string", "integer", "number", "boolean"}:
+        yield f"type {kind}"
+    if ("items" in node) != (kind == "array"):
         yield "items"
     if not isinstance(node.get("exclusiveMinimum", True), bool):
         yield "exclusiveMinimum"
@@ -329,7 +332,7 @@ def structural_problems(node: Schema) -> Iterator[str]:
         yield "required"
     # Without any of these every field is lost; several are refused.
     contents = {"properties", "additionalProperties", "x-kubernetes-preserve-unknown-fields"}
-    if node["type"] == "object" and len(contents & set(node)) != 1:
+    if kind == "object" and len(contents & set(node)) != 1:
         yield "contents of an object"
     if re.search(r"\(\?|\\[1-9]", node.get("pattern", "")):
         yield "pattern with a look-around"
@@ -365,7 +368,7 @@ def test_items_of_a_keyed_list_have_their_keys() -> None:
 
 
 def test_lists_and_names_are_bounded_so_that_rules_stay_cheap() -> None:
-    assert [path for path, node in NODES.items() if node["type"] == "array" and "maxItems" not in node] == []
+    assert [path for path, node in NODES.items() if node.get("type") == "array" and "maxItems" not in node] == []
     names = {path: node for path, node in NODES.items() if path.endswith((".name", ".planner", ".ref"))}
     assert len(names) >= 6
     assert [path for path, node in names.items() if "maxLength" not in node] == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -158,6 +158,8 @@ class Fleet:
         self.chance = random.Random(seed)
         self.config = config
         self.ending = ending
+        self.trial_s = 0.0
+        """Seconds that a trial takes by its record."""
         self.now = START
         self.runs: dict[str, SimRun] = {}
         self.jobs: dict[str, SimJob] = {}
@@ -412,7 +414,8 @@ class Fleet:
         outcome, cost = self._outcome(job, run, index, ref, attempt)
         spent = run.under_way.pop((*key, attempt), 0.0)
         cost = None if cost is None else max(cost, spent)
-        assert run.ledger.record(summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now))
+        end = summary(job.order.cell, ref.task_id, ref.trial, attempt, outcome, cost, self.now)
+        assert run.ledger.record(replace(end, timings=replace(end.timings, total_s=self.trial_s)))
         return outcome
 
     def _outcome(self, job: SimJob, run: SimRun, index: int, ref: TrialRef, attempt: int) -> AttemptEnd:

@@ -83,6 +83,8 @@ class AttemptLedger:
         self._largest = 0.0
         self._unpriced = 0
         self._ended = 0
+        self._durations: dict[str, tuple[float, int]] = {}
+        """By cell, and of the run by the empty key: seconds of its scored attempts, and their number."""
         self._started_at: datetime | None = None
         self.breaker = Breaker()
         self.last_fault: tuple[float, Fault] | None = None
@@ -162,6 +164,9 @@ class AttemptLedger:
     def _record_end(self, key: TrialId, state: TrialState, attempt: Attempt, outcome: Outcome) -> None:
         _count_infra_error(state, attempt)
         self._ended += outcome is not Outcome.BUDGET_SKIPPED
+        for cell in (key.cell, "") if outcome.scored else ():
+            seconds, number = self._durations.get(cell, (0.0, 0))
+            self._durations[cell] = seconds + attempt.timings.total_s, number + 1
         scored_before = state.outcome is not None and state.outcome.scored
         if not scored_before and (outcome.scored or attempt.attempt >= state.latest):
             self._set_outcome(key, state, attempt, outcome)
@@ -304,6 +309,11 @@ class AttemptLedger:
     def any_ended(self) -> bool:
         """Whether any started attempt has ended, so that the cost of a trial is known."""
         return self._ended > 0
+
+    def seconds_in(self, cell: str) -> float | None:
+        """Mean seconds of a scored attempt in a cell, by its key; in the run if the cell has none, None without any."""
+        seconds, number = self._durations.get(cell) or self._durations.get("", (0.0, 0))
+        return seconds / number if number else None
 
     @property
     def started_at(self) -> datetime | None:

@@ -166,6 +166,7 @@ _LISTS: Mapping[str, Mapping[str, Schema]] = {
 _CARRIED = frozenset({
     "type", "description", "default", "enum", "format", "pattern", "required",
     "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "minimum", "maximum",
+    "x-kubernetes-int-or-string",
 })  # fmt: skip
 """Keywords that mean the same in a structural schema."""
 
@@ -236,9 +237,17 @@ def _additional(value: Any, defs: Mapping[str, Schema]) -> Schema:
 def _present(choices: Sequence[Schema]) -> Schema:
     """The one thing that an optional field may hold; absence is not null in a cluster."""
     present = [choice for choice in choices if choice.get("type") != "null"]
-    if len(present) != 1:
-        raise TypeError(f"{choices!r}: a field must have one type; structural schemas know no choice between types")
-    return present[0]
+    if len(present) == 1:
+        return present[0]
+    if [choice.get("type") for choice in present] == ["integer", "string"] and "const" in present[1]:
+        return _number_or_word(*present)
+    raise TypeError(f"{choices!r}: a field must have one type; structural schemas know no choice between types")
+
+
+def _number_or_word(number: Schema, word: Schema) -> Schema:
+    """The one choice between types that a structural schema knows. Bounds concern numbers only, a pattern strings."""
+    text = {"pattern": f"^{word['const']}$", "maxLength": len(word["const"])}
+    return {**_without(number, "type"), "x-kubernetes-int-or-string": True, **text}
 
 
 def _without(node: Schema, keyword: str) -> Schema:

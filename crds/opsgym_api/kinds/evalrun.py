@@ -255,6 +255,8 @@ _SWITCHES_OF_COMMANDS = ("max_steps", "time_limit", "tool_errors")
 DEFAULT_AGENT = Agent(name="react")
 """The agent of a run that names none."""
 
+MOST_PER_POD = 100
+"""Trials that a pod plays at most."""
 MOST_COMBINATIONS = 1024
 """Models × agents × modes of a run. Each has a cell for every domain, and a cell costs the operator memory and time."""
 
@@ -376,9 +378,10 @@ class EvalRunSpec(Document):
     """Which ways to act; names are unique."""
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
     """Attempts that count, for every task in every cell; at most that many with `gate.minTrials`."""
-    trials_per_pod: Annotated[int, Field(ge=1, le=100)] = 1
+    trials_per_pod: Annotated[int, Field(ge=1, le=MOST_PER_POD)] | Literal["auto"] = 1
     """Trials that a pod plays one after the other, each with a fresh Postgres and fresh gym servers. More of them save
-    starts of pods and hold model slots for longer. Not used on one machine."""
+    starts of pods and hold model slots for longer. With `auto` as many as keep a pod busy for about five minutes, by
+    the durations of the run's trials. Not used on one machine."""
     pods: PodOptions | None = None
     """What the run asks for its pods; what the installation gives every run if absent. Not used on one machine."""
     limits: Limits = Limits()

@@ -19,6 +19,7 @@ from opsgym_operator.plan.jobs.cleanup import interrupt, kept_failures, retired_
 from opsgym_operator.plan.jobs.queues import queue_place, yields
 from opsgym_operator.plan.jobs.slots import MOST_SHARE, ROUNDS, WORTH_PODS, SlotDemand, least_chunk
 from opsgym_operator.plan.run.accept import accept, ceiling_of
+from opsgym_operator.plan.run.pod_sizes import pod_sizes
 from opsgym_operator.plan.run.preflight import prepare
 from opsgym_operator.plan.run.progress import RunProgress
 from opsgym_operator.plan.run.start_gate import affordable, start_gate
@@ -114,7 +115,7 @@ def _demands(
     """Demands of the pod groups that hold slots or want some."""
     entries = {entry.name: entry for entry in progress.resolved.spec.models}
     ceilings = {name: ceiling_of(entry, progress.resolved, namespace) for name, entry in entries.items()}
-    least = least_chunk(progress.tally.total)
+    least, sizes = least_chunk(progress.tally.total), pod_sizes(progress, ceilings)
     demands = []
     for group in progress.stored.pod_groups:
         entry = entries[group.cell.model]
@@ -126,7 +127,8 @@ def _demands(
             queue=queue_place(progress),
             yields=yields(progress.run, now),
             least=least,
-            unit=_unit(group, least, ceilings[entry.name], progress),
+            unit=_unit(group, least, ceilings[entry.name], progress, sizes[group.cell.key]),
+            per_pod=sizes[group.cell.key],
         )
         demands.append(_demand(progress, gate, group, demand))
     counts = affordable(progress, [demand.pending for demand in demands])
@@ -137,14 +139,14 @@ def _demands(
     return tuple(demand for demand in bounded if demand.held or demand.wants)
 
 
-def _unit(group: PodGroup, least: int, ceiling: int, progress: RunProgress) -> int:
+def _unit(group: PodGroup, least: int, ceiling: int, progress: RunProgress, per_pod: int) -> int:
     """Slots with which a chunk that is worth its Job takes `ROUNDS` rounds."""
     spec = progress.resolved.spec
-    trials, rounds = len(group.task_ids) * progress.trials, max(ROUNDS, spec.trials_per_pod)
+    trials, rounds = len(group.task_ids) * progress.trials, max(ROUNDS, per_pod)
     required = math.ceil((trials if trials < 2 * least else least) / rounds)
     if spec.queue_name is not None:  # Kueue's Jobs wait until there are enough slots for them
         return required
-    worth = math.ceil(min(trials, WORTH_PODS * spec.trials_per_pod) / rounds)
+    worth = math.ceil(min(trials, WORTH_PODS * per_pod) / rounds)
     return max(required, min(worth, ceiling // MOST_SHARE))
 
 
@@ -157,7 +159,9 @@ def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotD
         return replace(demand, held=held)
     spec = progress.resolved.spec
     pending = progress.count_pending(group)
-    one_round = spec.budget is not None and not progress.ledger.any_ended
+    # A first round shows what a trial costs, and how long it takes.
+    unknown = spec.budget is not None or spec.trials_per_pod == "auto"
+    one_round = unknown and not progress.ledger.any_ended
     return replace(
         demand,
         held=held,
@@ -165,7 +169,7 @@ def _demand(progress: RunProgress, gate: Control, group: PodGroup, demand: SlotD
         pending=pending,
         begun=len(group.task_ids) * progress.trials - pending,
         one_round=one_round,
-        per_pod=1 if one_round else spec.trials_per_pod,
+        per_pod=1 if one_round else demand.per_pod,
     )
 
 

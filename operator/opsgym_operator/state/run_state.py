@@ -210,7 +210,7 @@ class RunState:
         """
         if self._settling is not None or self.backing_off or self.stored is None:
             return
-        watched = self.spec.budget is not None or self.spec.trials_per_pod > 1
+        watched = self.spec.budget is not None or self.spec.trials_per_pod != 1
         spending = watched and time.monotonic() - self._spend_at > SPEND_S
         comparing = not self.writing and time.monotonic() - self._control_at > CONTROL_S
         if self.error or comparing or (self.harvester is not None and (unsettled or spending)):

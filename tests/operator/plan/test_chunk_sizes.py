@@ -152,3 +152,28 @@ def test_while_no_cost_is_known_a_pod_plays_one_trial() -> None:
     fleet.start("dear", tasks=10, agents=1, trialsPerPod=5, budget={"maxUsd": 5})
     fleet.plan()
     assert {(job.order.trials_per_pod, job.completions) for job in fleet.jobs.values()} == {(1, 1)}
+
+
+@pytest.mark.parametrize(("trial_s", "per_pod"), [(5, 45), (100, 3), (900, 1)])
+def test_auto_plays_as_many_trials_in_a_pod_as_take_five_minutes_once_a_duration_is_known(
+    trial_s: float, per_pod: int
+) -> None:
+    fleet = CountingFleet(ceiling=4)
+    fleet.trial_s = trial_s
+    run = fleet.start("large", tasks=30, agents=1, trialsPerPod="auto")
+    sizes: set[int] = set()
+    fleet.plan()
+    assert {(job.order.trials_per_pod, job.completions) for job in fleet.jobs.values()} == {(1, 1)}
+    fleet.run_out(check=lambda: sizes.update(job.order.trials_per_pod for job in fleet.jobs.values()))
+    assert max(sizes) == per_pod
+    assert run.status.phase == "Complete"
+    assert len(run.attempts) == 180
+    assert set(run.attempts.values()) == {1}
+
+
+def test_auto_leaves_no_slot_empty_while_there_are_trials_for_it() -> None:
+    fleet = CountingFleet(ceiling=60)
+    fleet.trial_s = 5
+    run = fleet.start("short", tasks=30, agents=1, trialsPerPod="auto")
+    fleet.run_out(check=lambda: most_in_use(fleet, 60))
+    assert run.started >= 60 + 120 / 3
