@@ -10,6 +10,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,11 +138,16 @@ def read_log(pod: str, container: str, cluster: Cluster, options: Sequence[str])
         ClusterError: The cluster cannot be reached, or refuses the request.
     """
     command = ["kubectl", "logs", *cluster.options, "--container", container, *options, "--", pod]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace") as log:
+    # A pipe that nobody reads meanwhile would stop kubectl once it is full.
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace") as log,
+    ):
         assert log.stdout is not None
-        assert log.stderr is not None
         yield from log.stdout
-        error = log.stderr.read()
+        log.wait()
+        errors.seek(0)
+        error = errors.read()
     if log.returncode != 0:
         raise _kubectl_error(error, f"log of {container} of pod {pod}", _VIEW)
 

@@ -33,7 +33,7 @@ def _number_or_text(_: object, flag: bool, value: object, __: object) -> Iterato
         yield jsonschema.ValidationError(f"{value!r} is not of type 'integer' or 'string'")
 
 
-CHECKS = jsonschema.validators.extend(jsonschema.Draft4Validator, {"x-kubernetes-int-or-string": _number_or_text})
+CHECKS = jsonschema.validators.extend(jsonschema.Draft4Validator, {"x-kubernetes-int-or-string": _number_or_text})  # type: ignore[no-untyped-call]
 """A structural schema has the flags beside bounds that Draft 4 had."""
 
 

@@ -179,10 +179,11 @@ class Player:
         result = await gym.call_tool(call.name, call.arguments)
         text = result_text(result.rendered)
         is_error = result.is_error or _reads_as_error(text)
+        made = ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name)
         if not result.is_error:
-            events.tool_succeeded(gym.name, call.name)
+            events.tool_succeeded(gym.name, made)
         played.calls.append(call)
-        played.results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name))
+        played.results.append(made)
         if step.name:
             played.named[step.name] = _value(text)
         if strict and is_error and step.refused is None:
