@@ -67,6 +67,7 @@ lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) python -m tools.dashboards --check
 	$(RUN) python -m tools.provider_matrix --check
 	$(RUN) python -m tools.tool_names --check
+	$(RUN) python -m tools.workflows
 	$(RUN) python -m opsgym_suites --check
 
 format: .venv/.dev ## Formats the code

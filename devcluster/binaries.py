@@ -98,9 +98,12 @@ VERSITYGW = Source("versitygw", "v1.8.0", ("versitygw",), package="github.com/ve
 KUEUE = Source("kueue", "v0.15.0", ("kueue",), module="sigs.k8s.io/kueue", folders=("config",))
 """Its release has an image but no program. `go install` would ask for versions of modules that have none."""
 KWOK = Source("kwok", "v0.7.0", ("kwok",), package="sigs.k8s.io/kwok/cmd/kwok")
+ACTIONLINT = Source("actionlint", "v1.7.12", ("actionlint",), package="github.com/rhysd/actionlint/cmd/actionlint")
 CLUSTER = (KUBERNETES, COREDNS, HELM, VERSITYGW)
 """What every cluster needs."""
 ALL = (*CLUSTER, KUEUE, KWOK)
+TOOLS = (ACTIONLINT,)
+"""What checks need that run without a cluster."""
 
 
 def ensure(sources: Iterable[Source] = CLUSTER) -> None:
@@ -116,7 +119,7 @@ def ensure(sources: Iterable[Source] = CLUSTER) -> None:
 
 def program(name: str) -> Path:
     """Where a program is."""
-    return next(source.folder / name for source in ALL if name in source.programs)
+    return next(source.folder / name for source in (*ALL, *TOOLS) if name in source.programs)
 
 
 def bring(source: Source, ways: tuple[Callable[[Source, Path], str | None], ...]) -> None:

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from tools.workflows import main
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")}
@@ -32,3 +34,17 @@ def test_every_night_runs_targets_of_the_makefile() -> None:
     nightly = commands(WORKFLOWS["nightly"])
     assert nightly == ["sudo make soak", "sudo make mutants", "sudo make flaky"]
     assert {command.split()[-1] for command in nightly} <= set(targets)
+
+
+def test_a_tag_becomes_a_release() -> None:
+    assert WORKFLOWS["release"][True] == {"push": {"tags": ["v*"]}}, "YAML reads the key `on` as true"
+    build, publish = commands(WORKFLOWS["release"])
+    assert build == 'sudo make release VERSION="${GITHUB_REF_NAME#v}"'
+    assert publish.startswith("gh release create")
+
+
+def test_a_wrong_workflow_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    (tmp_path / "ci.yml").write_text(text.replace("github.ref", "github.reff"))
+    assert main(tmp_path) == 1
+    assert 'property "reff" is not defined' in capfd.readouterr().out
