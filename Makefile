@@ -111,8 +111,8 @@ pictures: .venv/.dev .tools/chromium ## Takes the pictures of report, console an
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 -m tools.image.build .images
 
-release: .venv/.dev images ## Builds wheels, images, charts, SBOM and checksums of a tagged commit into dist/VERSION
-	@$(RUN) python -m tools.release $(or $(VERSION),$(error name the version: make release VERSION=0.1.0))
+release: .venv/.dev images ## Builds wheels, images, charts, SBOM and checksums of a tagged commit into dist/VERSION; PUBLISH=1 publishes them
+	@$(RUN) python -m tools.release $(or $(VERSION),$(error name the version: make release VERSION=0.1.0)) $(if $(PUBLISH),--publish)
 
 clean: ## Removes what make installed and wrote
 	rm -rf .tools .venv .images dist results report

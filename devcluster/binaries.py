@@ -99,10 +99,11 @@ KUEUE = Source("kueue", "v0.15.0", ("kueue",), module="sigs.k8s.io/kueue", folde
 """Its release has an image but no program. `go install` would ask for versions of modules that have none."""
 KWOK = Source("kwok", "v0.7.0", ("kwok",), package="sigs.k8s.io/kwok/cmd/kwok")
 ACTIONLINT = Source("actionlint", "v1.7.12", ("actionlint",), package="github.com/rhysd/actionlint/cmd/actionlint")
+REGISTRY = Source("registry", "v3.1.2", ("registry",), package="github.com/distribution/distribution/v3/cmd/registry")
 CLUSTER = (KUBERNETES, COREDNS, HELM, VERSITYGW)
 """What every cluster needs."""
 ALL = (*CLUSTER, KUEUE, KWOK)
-TOOLS = (ACTIONLINT,)
+TOOLS = (ACTIONLINT, REGISTRY)
 """What checks need that run without a cluster."""
 
 

@@ -138,7 +138,7 @@ def read_log(pod: str, container: str, cluster: Cluster, options: Sequence[str])
         ClusterError: The cluster cannot be reached, or refuses the request.
     """
     command = ["kubectl", "logs", *cluster.options, "--container", container, *options, "--", pod]
-    # A pipe that nobody reads meanwhile would stop kubectl once it is full.
+    # A pipe that is not read meanwhile would stop kubectl once it is full.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace") as log,

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.helm.charts import OLDEST, helm_program
+from tests.release.servers import UV, bare, index
+from tools.release.__main__ import publish
 from tools.release.charts import packed
 
 ROOT = Path(__file__).resolve().parents[2]
-UV = ROOT / ".tools" / "uv" / "bin" / "uv"
 VERSION = "0.1.0"
 MEMBERS = {"", "_api", "_console", "_core", "_domains", "_operator", "_runner", "_suites"}
 DIGESTS = {name: f"sha256:{number:064x}" for number, name in enumerate(("operator", "runner", "domains", "console"))}
@@ -65,19 +66,39 @@ def test_two_builds_of_a_tag_have_the_same_digests(clone: Path, release: Path, t
     assert len(list((release / "python").glob("*.tar.gz"))) == len(MEMBERS)
 
 
-def test_the_installed_wheels_score_a_task(release: Path, tmp_path: Path) -> None:
-    environment = tmp_path / "environment"
-    run(UV, "venv", "--quiet", "--python", sys.executable, environment)
-    wheels = sorted((release / "python").glob("*.whl"))
-    run(UV, "pip", "install", "--quiet", "--python", environment / "bin" / "python", *wheels)
-    opsgym = environment / "bin" / "opsgym"
-    run(opsgym, "init", "--model", "replay/gold", cwd=tmp_path)
+def test_what_an_index_has_is_installed_by_name_and_scores_a_task(release: Path, tmp_path: Path) -> None:
+    (tmp_path / "index").mkdir()
+    with index(tmp_path / "index") as address:
+        account = {"UV_PUBLISH_USERNAME": "publisher", "UV_PUBLISH_PASSWORD": "anything"}
+        with pytest.MonkeyPatch.context() as variables:
+            for name, value in account.items():
+                variables.setenv(name, value)
+            publish(release, VERSION, {"OPSGYM_INDEX": address})
+        command: list[str] = [
+            "tool",
+            "install",
+            "--quiet",
+            "--python",
+            sys.executable,
+            "--index",
+            f"{address}/simple",
+            "opsgym",
+        ]
+        subprocess.run([UV, *command], env=bare(tmp_path), check=True)
+
+    def opsgym(*arguments: str) -> str:
+        command: list[str | Path] = [tmp_path / ".local" / "bin" / "opsgym", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=bare(tmp_path), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    opsgym("init", "--model", "replay/gold")
     spec = yaml.safe_load((tmp_path / "evalrun.yaml").read_text())
     spec["spec"]["suite"]["limit"] = 1
     (tmp_path / "evalrun.yaml").write_text(yaml.safe_dump(spec))
-    assert "100.0%" in run(opsgym, "run", "evalrun.yaml", cwd=tmp_path)
+    assert "100.0%" in opsgym("run", "evalrun.yaml")
     suites = json.loads((release / "suites.json").read_text())
-    assert json.loads(run(opsgym, "version", "--format", "json"))["suites"] == suites
+    assert json.loads(opsgym("version", "--format", "json"))["suites"] == suites
 
 
 def test_every_package_is_in_the_bill_of_materials(release: Path) -> None:
@@ -87,11 +108,11 @@ def test_every_package_is_in_the_bill_of_materials(release: Path) -> None:
 
 def test_a_chart_names_its_images_by_digest(tmp_path: Path) -> None:
     archive = tmp_path / "opsgym.tgz"
-    archive.write_bytes(packed(ROOT / "helm" / "opsgym", "1.2.3", DIGESTS, 0))
+    archive.write_bytes(packed(ROOT / "helm" / "opsgym", "1.2.3", DIGESTS, 0, "registry.example/opsgym-"))
     values = ("--set", "console.enabled=true,trialStore.enabled=true")
     manifest = run(helm_program(), "template", "opsgym", archive, "--kube-version", OLDEST, *values)
     for name in ("operator", "console"):
-        assert f"localhost/opsgym-{name}@{DIGESTS[name]}" in manifest
+        assert f"registry.example/opsgym-{name}@{DIGESTS[name]}" in manifest
     assert "helm.sh/chart: opsgym-1.2.3" in manifest
     with tarfile.open(archive) as opened:
         assert {entry.mtime for entry in opened} == {0}

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools.release.charts import packed
+from tools.release.publish import PublishError, Registry, push_charts, push_images
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / ".images"
@@ -36,10 +37,15 @@ def main() -> int:
     parser.add_argument("version", help="0.1.0 for the tag v0.1.0")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="FOLDER")
     parser.add_argument("--no-images", action="store_true", help="leave out the images; charts then name them by tag")
+    parser.add_argument("--publish", action="store_true", help="publish it where OPSGYM_INDEX and OPSGYM_REGISTRY say")
     arguments = parser.parse_args()
     try:
+        if arguments.publish:
+            _require_place()
         folder = build(arguments.version, arguments.out, images=not arguments.no_images)
-    except (ReleaseError, subprocess.CalledProcessError) as error:
+        if arguments.publish:
+            publish(folder, arguments.version, os.environ)
+    except (ReleaseError, PublishError, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{folder}: {len((folder / SUMS).read_text().splitlines())} files; `sha256sum -c {SUMS}` checks them")
@@ -59,8 +65,9 @@ def build(version: str, out: Path, *, images: bool) -> Path:
     epoch = _git("log", "-1", "--format=%ct")
     _packages(folder / "python", epoch)
     digests = _images(folder / "images", version) if images else {}
+    prefix = f"{os.environ.get('OPSGYM_REGISTRY') or 'localhost'}/opsgym-"
     for chart in ("opsgym-crds", "opsgym"):
-        content = packed(ROOT / "helm" / chart, version, digests, int(epoch))
+        content = packed(ROOT / "helm" / chart, version, digests, int(epoch), prefix)
         (folder / f"{chart}-{version}.tgz").write_bytes(content)
     definitions = sorted((ROOT / "crds").glob("*.opsgym.dev.yaml"))
     (folder / "crds.yaml").write_text("---\n".join(file.read_text() for file in definitions))
@@ -68,6 +75,22 @@ def build(version: str, out: Path, *, images: bool) -> Path:
     (folder / "suites.json").write_text(_suites())
     _write_sums(folder)
     return folder
+
+
+def publish(folder: Path, version: str, environment: Mapping[str, str]) -> None:
+    """Publishes a built release where variables say: packages last, as those of an index cannot be replaced.
+
+    Raises:
+        PublishError: A registry refuses something.
+        CalledProcessError: An index refuses something; uv has printed why.
+    """
+    if place := environment.get("OPSGYM_REGISTRY"):
+        with Registry(place, environment) as registry:
+            for pushed in (*push_images(folder, version, registry), *push_charts(folder, version, registry)):
+                print(f"{place}/{pushed}")
+    if index := environment.get("OPSGYM_INDEX"):
+        files = sorted(str(file) for file in (folder / "python").iterdir())
+        _uv("publish", "--publish-url", index, *files)
 
 
 def _require_tag(version: str) -> None:
@@ -78,6 +101,11 @@ def _require_tag(version: str) -> None:
         raise ReleaseError(f"the work tree has changes; commit them first:\n{changed}")
     if f"v{version}" not in _git("tag", "--points-at", "HEAD").split():
         raise ReleaseError(f"this commit is not tagged; run: git tag v{version}")
+
+
+def _require_place() -> None:
+    if not (os.environ.get("OPSGYM_INDEX") or os.environ.get("OPSGYM_REGISTRY")):
+        raise ReleaseError("--publish needs OPSGYM_INDEX, OPSGYM_REGISTRY or both; docs/install.md describes them")
 
 
 def _git(*arguments: str) -> str:
