@@ -67,6 +67,7 @@ lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) python -m tools.dashboards --check
 	$(RUN) python -m tools.provider_matrix --check
 	$(RUN) python -m tools.tool_names --check
+	$(RUN) python -m tools.reference --check
 	$(RUN) python -m tools.workflows
 	$(RUN) python -m opsgym_suites --check
 
@@ -82,6 +83,7 @@ generate: .venv/.dev ## Writes the generated files: CRDs, tables of metrics, wha
 	$(RUN) python -m tools.dashboards
 	$(RUN) python -m tools.provider_matrix
 	$(RUN) python -m tools.tool_names
+	$(RUN) python -m tools.reference
 	$(RUN) python -m opsgym_suites
 
 bench: .venv/.dev ## Measures what docs/benchmarks.md shows
