@@ -230,7 +230,7 @@ class EpisodeService:
             RefusedError: There is none.
         """
         if name not in self._episodes:
-            message = f"there is no episode {name!r}: it never was, was deleted, or its ttlSeconds are over"
+            message = f"unknown episode {name!r}; episodes end with DELETE and after their ttlSeconds"
             raise RefusedError(404, "unknown_episode", message)
         return self._episodes[name]
 

@@ -81,19 +81,20 @@ class Derivation:
         ignored = set(_ignored(domain).get(table, ()))
         if row.change == "removed":
             return {"table": table, "change": "removed", "keys": [row.key]}
-        values = {name: value for name, value in row.after.items() if name not in ignored}
-        if row.change == "changed":
-            conditions = {name: self._condition(domain, table, name, value, added) for name, value in values.items()}
-            free = [name for name, condition in conditions.items() if condition is _FREE]
-            sure = {name: condition for name, condition in conditions.items() if condition is not _FREE}
-            parts = {**({"values": sure} if sure else {}), **({"may": free} if free else {})}
-            return {"table": table, "change": "changed", "keys": [row.key], **parts} if parts else None
-        given = {name: value for name, value in values.items() if value is not None}
-        conditions = {name: self._condition(domain, table, name, value, added) for name, value in given.items()}
+        changed = row.change == "changed"
+        conditions = {
+            name: self._condition(domain, table, name, value, added)
+            for name, value in row.after.items()
+            if name not in ignored and (changed or value is not None)
+        }
         free = [name for name, condition in conditions.items() if condition is _FREE]
         sure = {name: condition for name, condition in conditions.items() if condition is not _FREE}
+        may = {"may": free} if free else {}
+        if changed:
+            parts = {**({"values": sure} if sure else {}), **may}
+            return {"table": table, "change": "changed", "keys": [row.key], **parts} if parts else None
         name = {"as": label} if (label := _label(row, added)) else {}
-        return {"table": table, "change": "added", "values": sure, **({"may": free} if free else {}), **name}
+        return {"table": table, "change": "added", "values": sure, **may, **name}
 
     def _condition(self, domain: str, table: str, column: str, value: Any, added: Mapping[tuple[str, str], str]) -> Any:
         """What a column must have; `_FREE` if the server or the agent chooses."""
