@@ -50,6 +50,17 @@ def tool_of(task: Task, call: ToolCall) -> Tool:
     return registry.load(server.domain).toolbox.tools[call.name]
 
 
+def _first_with(task: Task, tool: str) -> str:
+    """The gym server that a call reaches which names none: the first with the tool, or the first of all."""
+    names = [server.mcp_server_name for server in task.gym_servers_config]
+    having = (
+        server.mcp_server_name
+        for server in task.gym_servers_config
+        if tool in registry.load(server.domain).toolbox.tools
+    )
+    return next(having, names[0])
+
+
 def postponed(task: Task, calls: Sequence[ToolCall], *, never: bool = False) -> list[ToolCall]:
     """Calls with the writes of the days before the last one at its beginning, or left out."""
     last = len(task.days) + 1
@@ -157,7 +168,7 @@ async def carry_out(
             await events.begin_day(task.days[day - 2].begins_at, step)
         await events.apply_due(step)
         for call in (call for call in play.calls if (call.day or 1) == day):
-            gym = gyms[call.gym or next(iter(gyms))]
+            gym = gyms[call.gym or _first_with(task, call.name)]
             result = await gym.call_tool(call.name, call.arguments)
             results.append(ToolCallResult(call.name, call.arguments, result.rendered, result.is_error, gym.name))
             if not result.is_error:

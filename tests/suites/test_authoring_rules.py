@@ -20,8 +20,10 @@ from opsgym_domains.suite_rows import suite_rows
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.seeds.world import World
+from opsgym_suites.kit.answers import all_of, figure
 from opsgym_suites.kit.authoring_rules import CANARY, AuthoredTask, seed_violations, violations
 from opsgym_suites.kit.drafts import call
+from opsgym_suites.kit.verifiers import answer_says
 
 
 @cache
@@ -109,6 +111,15 @@ BROKEN: list[tuple[str, Callable[[AuthoredTask], bool], Callable[[AuthoredTask],
         eventful,
         lambda t: draft(t, negative_trajectories={}),
         "events or several days, but no",
+    ),
+    (
+        "figures without their nouns",
+        ordinary,
+        lambda t: draft(
+            task(t, verifiers=[*t.task.verifiers, answer_says("both", "[REF-3]", all_of([figure(3), figure(4)]))]),
+            answer="3 are open, 4 are late.",
+        ),
+        "3 and 4 may change places in the answer",
     ),
 ]
 

@@ -28,14 +28,7 @@ from opsgym_api.tasks.task import Task, ToolCall
 
 FILE = Path(os.environ.get("OPSGYM_UPSTREAM", "")).parent / "cases" / "tasks.jsonl"
 _KEY = re.compile(r"\b[a-z]+_[a-z]+\b")
-OPEN: Mapping[str, int] = {
-    "accepts_wrong": 10,
-    "answer_pattern": 1,
-    "answer_requires_unasked": 1,
-    "days_not_judged": 3,
-    "hidden_requirement": 2,
-    "refuses_right": 2,
-}
+OPEN: Mapping[str, int] = {"refuses_right": 1}
 """Verdicts that may still be wrong, by kind: the last figures that were measured."""
 
 

@@ -113,6 +113,7 @@ WRITING = (
     "insert_message",
     "create_draft",
     "update_draft",
+    "send_draft",
     "update_vacation_settings",
 )
 """Tools with which agents write texts."""

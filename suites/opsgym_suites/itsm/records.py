@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # seeds use these look-ups, too
 
 Named = TypeVar("Named", ConfigurationItem, IncidentTemplate, Location, Service, ServiceOffering)
 
+LATE_WORDS = r"late|broken|breached|overdue"
+OPEN_WORDS = r"open|in all|in total|altogether"
 OPEN = ("new", "in_progress", "on_hold")
 """Statuses of incidents that are not over."""
 

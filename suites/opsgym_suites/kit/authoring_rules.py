@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task, ToolCall
@@ -226,6 +228,74 @@ def _events(authored: AuthoredTask) -> Iterator[str]:
         yield "has events or several days, but no negative trajectory"
 
 
+_FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,:]\d+)*(?![\w]|[.,:/-]\d)")
+
+
+def _exchanged_figures(authored: AuthoredTask) -> Iterator[str]:
+    """An answer or a text in which two figures that are judged may change places would state something false."""
+    task, draft = authored.task, authored.draft
+    judged = [one.answer_match for one in task.verifiers if one.verifier_type == "answer_match"]
+    answers = [*draft.day_answers, draft.answer]
+    for day, answer in enumerate(answers, start=1):
+        of_day = [one.patterns for one in judged if (one.day or len(answers)) == day]
+        yield from _exchangeable("the answer", answer, of_day, draft.in_any_order)
+    conditions = [
+        [pattern]
+        for one in task.verifiers
+        if one.verifier_type == "state_difference"
+        for pattern in _patterns(one.validation_config)
+    ]
+    for text in dict.fromkeys(text for call in draft.gold for text in _texts(call.arguments)):
+        matching = [one for one in conditions if re.search(one[0], text)]
+        yield from _exchangeable(f"the text {text!r}", text, matching, draft.in_any_order)
+
+
+def _exchangeable(
+    name: str, text: str, judged: Sequence[Sequence[str]], in_any_order: Collection[str]
+) -> Iterator[str]:
+    """Pairs of figures of a text that patterns require and that may change places.
+
+    Args:
+        name: What the text is, for the message.
+        text: A text that matches.
+        judged: Patterns of which one must be found, for each condition.
+        in_any_order: Figures that may change places.
+    """
+
+    def passes(changed: str) -> bool:
+        return all(any(re.search(pattern, changed, re.IGNORECASE) for pattern in one) for one in judged)
+
+    required = [
+        one
+        for one in _FIGURE.finditer(text)
+        if one[0] not in in_any_order and not passes(f"{text[: one.start()]}777777{text[one.end() :]}")
+    ]
+    for first, second in combinations(required, 2):
+        between = text[first.end() : second.start()]
+        changed = f"{text[: first.start()]}{second[0]}{between}{first[0]}{text[second.end() :]}"
+        if first[0] != second[0] and passes(changed):
+            yield f"{first[0]} and {second[0]} may change places in {name}: use `apart`, `span` or `paired`"
+
+
+def _patterns(condition: Any) -> Iterator[str]:
+    """Regular expressions in the configuration of a verifier."""
+    if isinstance(condition, dict):
+        for name, value in condition.items():
+            yield from [value] if name == "matches" and isinstance(value, str) else _patterns(value)
+    elif isinstance(condition, list):
+        for value in condition:
+            yield from _patterns(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Texts anywhere in arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+
+
 TASK_RULES: tuple[Callable[[AuthoredTask], Iterable[str]], ...] = (
     _tools,
     _reference_solution,
@@ -236,6 +306,7 @@ TASK_RULES: tuple[Callable[[AuthoredTask], Iterable[str]], ...] = (
     _strict_access,
     _refusals,
     _events,
+    _exchanged_figures,
 )
 
 

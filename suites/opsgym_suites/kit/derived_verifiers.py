@@ -28,7 +28,7 @@ from opsgym_suites.kit.expected_rows import (
     same,
 )
 from opsgym_suites.kit.scenarios import ScenarioEvent
-from opsgym_suites.kit.verifiers import Between, Has, HasAll, May, Present, looked_up, state_difference
+from opsgym_suites.kit.verifiers import Between, Has, HasAll, Matches, May, Present, looked_up, state_difference
 from opsgym_suites.kit.world import World, key_of
 
 Conditions = Mapping[str, Any] | Callable[[WrittenRow], Mapping[str, Any]]
@@ -242,7 +242,7 @@ class _Solution:
     draft: Draft
     expect: Expected
     before_the_end: bool = False
-    """Whether the rows are those of an earlier day: conditions are stated for the end, so their columns are free."""
+    """Whether the rows are those of an earlier day."""
 
     def by_then(self, calls: Sequence[ToolCall]) -> list[Difference]:
         """Rows that calls must leave, without the columns that change without the agent, whenever that happens."""
@@ -282,7 +282,7 @@ class _Solution:
         for tool, _given in row.calls:
             conditions = self.expect.get(tool, {})
             stated = conditions(row) if callable(conditions) else conditions
-            values |= dict.fromkeys(stated, May()) if self.before_the_end else stated
+            values |= {name: self._stated(condition, row, name) for name, condition in stated.items()}
         if row.operation == "adds":
             return Difference(row.tool, row.kind, "added", row.key, self._defaults(row) | self._harmless(row) | values)
         if meanwhile is not None and meanwhile.change == "added":
@@ -294,6 +294,17 @@ class _Solution:
         before = {} if meanwhile is None else dict(meanwhile.values)
         changed = {name: value for name, value in (before | values).items() if not same(getattr(seed, name), value)}
         return Difference(row.tool, row.kind, CHANGE_OF[row.operation], row.key, self._harmless(row) | changed)
+
+    def _stated(self, condition: Any, row: WrittenRow, column: str) -> Any:
+        """A condition that the draft states, which is one of the end: on an earlier day a text must be there, and keeps
+        to the condition where the solution's text of that day does; other columns are free.
+        """
+        text = row.values.get(column)
+        if not self.before_the_end:
+            return condition
+        if not isinstance(text, str) or not isinstance(condition, Matches):
+            return May()
+        return condition if re.search(condition.pattern, text) else Present()
 
     def _defaults(self, row: WrittenRow) -> dict[str, Any]:
         defaults = self.builder.defaults.get(row.kind, {})
@@ -318,7 +329,10 @@ class _Solution:
         if numbers_in is not None and column == numbers_in[0]:
             numbers = numbers_in[1].findall(value)
             return HasAll(tuple(numbers)) if numbers else Present()
-        return Has(value) if value in request else Present()
+        if value in request:
+            return Has(value)
+        may_lack = row.operation == "adds" and column in self._harmless(row)
+        return May() if may_lack else Present()
 
     def _before(self, row: WrittenRow, column: str) -> str | None:
         if row.operation != "changes":

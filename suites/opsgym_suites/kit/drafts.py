@@ -97,6 +97,8 @@ class Draft:
     """Other correct solutions, by a label; tests prove that each of them passes."""
     actors: Mapping[str, Person] = field(default_factory=dict)
     """Acting users by gym server, of a task on several; the order is that of its gym servers."""
+    in_any_order: tuple[str, ...] = ()
+    """Figures of answers and texts that may change places: members of a list in no order."""
     evidence: tuple[Any, ...] = ()
     """Rows of the seed that an agent must read to decide; for tasks that cannot be done, those that show why. Pairs of
     a field of results and its value stand for rows without a key in results."""

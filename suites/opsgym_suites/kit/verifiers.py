@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from opsgym_api.tasks.verifiers import Category, Verifier
-from opsgym_suites.kit.answers import NOT_DONE, all_of, figure
+from opsgym_suites.kit.answers import NOT_DONE, all_of, apart, figure
 from opsgym_suites.kit.effects import RowType
 from opsgym_suites.kit.world import table_of
 
@@ -75,6 +75,11 @@ CONDITIONS = (Has, HasAll, Present, Matches, Between, KeyOf)
 def figures(*numbers: int) -> Matches:
     """Condition: a text states each of these numbers, in digits."""
     return Matches(all_of(map(figure, numbers)))
+
+
+def figures_apart(*pairs: tuple[int, str]) -> Matches:
+    """Condition: a text states each of these numbers, in digits, and none beside the words of another; see `apart`."""
+    return Matches("(?i)" + all_of(apart(*((figure(value), words) for value, words in pairs))))
 
 
 def condition_json(value: Any) -> Any:

@@ -201,6 +201,7 @@ def titles_are_not_unique(world: World) -> Iterator[Draft]:
             ),
             why=[*map(on_date, days), r"\b(?:which|more than (?:one|once)|several|two|three|both|ambiguous|unclear)\b"],
             mistakes={"cancels the first": (cancel(events[0]),), "cancels both": tuple(map(cancel, events))},
+            in_any_order=[str(day.day) for day in days],
         )
 
 
@@ -306,6 +307,7 @@ def offers_out_of_hours(world: World) -> Iterator[Draft]:
                 "outside the working hours."
             ),
             why=[term(str(person.given_name)), *map(_time, local_times)],
+            in_any_order=[f"{time:%H:%M}" for time in local_times],
             mistakes={
                 "enters the first": (create(home, title, on(options[0]), 60, zone, attendees=[guest(person)]),),
             },
@@ -385,8 +387,10 @@ def _refused(
     tools: tuple[str, ...] = (),
     access: Access = Access.PUBLISHED,
     negative_trajectories: Mapping[str, NegativeTrajectory] | None = None,
+    in_any_order: Sequence[str] = (),
 ) -> Draft:
     draft = Draft(
+        in_any_order=(*in_any_order,),
         slug=slug,
         actor=actor,
         prompt=prompt,

@@ -20,7 +20,7 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, only_for
+from opsgym_suites.kit.answers import all_of, apart, number, only_for
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_says
 
@@ -355,7 +355,7 @@ def _figures(world: World) -> Draft:
             answer_says(
                 "gives_both_figures",
                 "The answer gives both figures [REF-3]",
-                all_of([number(len(pending)), number(len(critical))]),
+                all_of(apart((number(len(pending)), "pending"), (number(len(critical)), "critical"))),
             ),
         ),
         tools=("count_case_by_state", "get_channel_wise_case_count", "avg_reopen_count_for_assignment_group"),

@@ -21,7 +21,7 @@ from opsgym_suites.drive.calls import (
 from opsgym_suites.drive.core.writing import SECRET, declined, done
 from opsgym_suites.drive.seeds.consultancy import HUGO, JUN, MONA, PETER, SYLVIE
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import number, term
+from opsgym_suites.kit.answers import apart, number, term
 from opsgym_suites.kit.drafts import Draft
 
 
@@ -354,10 +354,10 @@ def survey_files(world: World) -> Iterator[Draft]:
         ),
         f"{sum(levels[one.id] == 'confidential' for one in due)} files are due on 1 March 2027 and"
         f" {sum(levels[one.id] == 'internal' for one in due)} on 1 June 2027.",
-        [
-            number(sum(levels[one.id] == "confidential" for one in due)),
-            number(sum(levels[one.id] == "internal" for one in due)),
-        ],
+        apart(
+            (number(sum(levels[one.id] == "confidential" for one in due)), "1 march|march 1|confidential"),
+            (number(sum(levels[one.id] == "internal" for one in due)), "1 june|june 1|internal"),
+        ),
         evidence=tuple(files),
         mistakes={"dates a public one": (set_labels(world, holes, review_due="2027-06-01"),)},
     )

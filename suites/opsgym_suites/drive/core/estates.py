@@ -229,7 +229,7 @@ def reviews_of_places(world: World) -> Iterator[Draft]:
         " top of the drive a shortcut 'Guide' to the old one, until January. Report.",
         (
             "Read labels and revisions of both files (LKP-1).",
-            "Copy the guide and label the copy (SHR-7), share it, and link the old one.",
+            "Copy the guide and label the copy (SHR-7); Miriam writes in the whole drive. Link the old one.",
             "Withdraw the old states, keep the head, comment, and label the internal file (ID-3).",
         ),
         (
@@ -240,7 +240,6 @@ def reviews_of_places(world: World) -> Iterator[Draft]:
             *map(revisions_of, (guide, pay)),
             copy(guide, "Visitor guide 2027", public),
             set_labels(world, edition, sensitivity="public"),
-            share(world, edition, "miriam.adler", "writer"),
             change_revision(of_guide[0], published=False),
             change_revision(of_guide[2], keepForever=True),
             remark_on(guide, "Replaced by the edition of 2027."),
@@ -251,6 +250,8 @@ def reviews_of_places(world: World) -> Iterator[Draft]:
         "Visitor guide 2027 is there, public, and Miriam Adler writes in it. The old guide's first state is off the"
         " web, its newest is kept, and it has a remark and a shortcut. Pay bands are internal and off the web.",
         ["guide", "pay", term("Adler")],
+        # As writer of the shared drive she writes in the copy already.
+        optional=(share(world, edition, "miriam.adler", "writer"),),
         evidence=(guide, pay),
         mistakes={
             "publishes the second": (change_revision(of_guide[1], published=True),),

@@ -20,7 +20,7 @@ from opsgym_suites.email.seeds.press import CELESTE, THEO
 from opsgym_suites.email.seeds.press_stories import ASKED, DRAFTED, VERSIONS
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, figure, on_date, term
+from opsgym_suites.kit.answers import all_of, apart, figure, on_date, term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at
@@ -54,7 +54,7 @@ def answers_with_facts(world: World) -> Iterator[Draft]:
         (
             "measure-for-the-bindery",
             "The trimmed block is 198 mm high and 126 mm wide.",
-            (figure(198), figure(126)),
+            apart((figure(198), "high|height"), (figure(126), "wide|width")),
             (
                 "maren dahl waits for the measures of Winter Orchards. greta sent the final ones. answer maren, height"
                 " and width, leave samuel out of it. mark her mail as important when done"
@@ -146,7 +146,7 @@ def drafts_are_corrected(world: World) -> Iterator[Draft]:
         (
             "print-run-sent",
             "please print 4500 copies of Cold Kitchen and deliver them to the warehouse in week 50.",
-            (figure(4500), term("50")),
+            apart((figure(4500), "copies"), (term("50"), "weeks?")),
             (
                 "My draft to Theo about the print run of Cold Kitchen has an old number in it, Lucas has sent me the"
                 " right one. Put it in, leave the rest as it is and send the draft. And there is a copy of the draft,"
@@ -166,7 +166,7 @@ def drafts_are_corrected(world: World) -> Iterator[Draft]:
         (
             "delivery-sent",
             "we deliver 11 pallets of Bread and Weather to your depot on Monday 23 November.",
-            (figure(11), on_date(at("11-23").date())),
+            (*apart((figure(11), "pallets?"), (term("23"), "november")), on_date(at("11-23").date())),
             (
                 "draft to wendell about Bread and Weather: jonas says day and number of pallets changed. fix both, send"
                 " it. theres a second draft called copy of... throw that away"

@@ -23,7 +23,7 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, figure, number
+from opsgym_suites.kit.answers import figure, number, paired, sequence, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import Matches, answer_says
 
@@ -341,21 +341,21 @@ FIGURES: Mapping[str, Sequence[Figures]] = {
     "hospital": (
         Figures(
             "figures-for-the-leads", "Tobias Renner", ("Payroll Office", "Benefits Desk"), "Figures of the week",
-            "I need an internal draft, owned by me, \"Figures of the week\". Its text states, in figures: how many "
-            "cases the Payroll Office and how many the Benefits Desk has in progress; how many tasks of the Payroll "
-            "Office are in progress; how many cases there are of priority critical and of priority high; how many "
-            "notifications are alerts, and how many are drafts; and for {one} and {two} how many notifications there "
-            "are in all, and on average. The assignee of {one} gets a report.",
+            "I need an internal draft, owned by me, \"Figures of the week\". Its text states, in figures and in this "
+            "order: how many cases the Payroll Office and how many the Benefits Desk has in progress; how many tasks "
+            "of the Payroll Office are in progress; how many cases there are of priority critical and of priority "
+            "high; how many notifications are alerts, and how many are drafts; and for {one} and {two} how many "
+            "notifications there are in all, and on average. The assignee of {one} gets a report.",
         ),
     ),
     "works": (
         Figures(
             "figures-for-the-heads", "Stellan Ekdahl", ("Wages Bureau", "Shares and Pensions"), "Numbers of February",
             "Could you draft an internal article \"Numbers of February\", with me as owner, that gives these in "
-            "figures: cases in progress in the Wages Bureau, and in Shares and Pensions; tasks in progress in the "
-            "Wages Bureau; all cases whose priority is critical, and all whose priority is high; notifications of type "
-            "alert; notifications in draft; notifications about {one} and {two} together, and their average per case. "
-            "Then a report to the one who handles {one}, please.",
+            "figures and in this order: cases in progress in the Wages Bureau, and in Shares and Pensions; tasks in "
+            "progress in the Wages Bureau; all cases whose priority is critical, and all whose priority is high; "
+            "notifications of type alert; notifications in draft; notifications about {one} and {two} together, and "
+            "their average per case. Then a report to the one who handles {one}, please.",
         ),
     ),
 }  # fmt: skip
@@ -399,7 +399,10 @@ def _figures(world: World, scene: Figures) -> Draft:
     article = _article(scene.title, text, acting)
     wrong = _article(scene.title, ", ".join(str(value + 1) for value in counted), acting)
     report = notify(one, handler, "report")
-    gold, answer = (*looked, article, report), f"The draft states {counted[0]} and {counted[1]} cases in progress."
+    gold, answer = (
+        (*looked, article, report),
+        (f"The draft states {counted[0]} cases in progress for {teams[0].name} and {counted[1]} for {teams[1].name}."),
+    )
     return with_verifiers(
         world,
         Draft(
@@ -415,7 +418,7 @@ def _figures(world: World, scene: Figures) -> Draft:
             answer=answer,
             verifiers=(
                 answer_says("states_the_cases", "The answer states the cases in progress [REF-3]",
-                    all_of(map(number, counted[:2]))),
+                    paired(*((term(team.name), number(cases)) for team, cases in zip(teams, counted, strict=False)))),
             ),
             tools=("list_hr_cases", "list_hr_case_tasks", "find_notifications", "update_knowledge_article"),
             mistakes={"reports to the acting user": (notify(one, acting, "report"),)},
@@ -424,7 +427,7 @@ def _figures(world: World, scene: Figures) -> Draft:
                 "sends no report": NegativeTrajectory(only(gold, report), answer),
             },
         ),
-        expect={"create_knowledge_article": {"body": Matches(all_of([*map(figure, counted), _decimal(average)]))}},
+        expect={"create_knowledge_article": {"body": Matches(sequence([*map(figure, counted), _decimal(average)]))}},
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from opsgym_suites.hr.calls import list_cases
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, utc, wall
 from opsgym_suites.itsm.calls import find_incident, update_incident
-from opsgym_suites.kit.answers import all_of, at_time, on_date, term
+from opsgym_suites.kit.answers import all_of, at_time, on_date, span, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent
@@ -356,7 +356,7 @@ def _cases_of_who_is_on_leave(systems: Systems) -> Draft:
             answer_says(
                 "says_the_days",
                 "The answer has the first and the last day [REF-3]",
-                all_of([r"\b17(?:th)?\b|\b11/17\b|-17\b", on_date(at("11-19 00:00"))]),
+                all_of(span(r"(?:\b17(?:th)?\b|\b11/17\b|-17\b)", on_date(at("11-19 00:00")))),
             ),
             answer_says("names_the_cases", "The answer names the cases [REF-3]", names_all(working)),
             answer_says("names_the_assignee", "The answer names who has them [REF-3]", r"\belodie\b"),

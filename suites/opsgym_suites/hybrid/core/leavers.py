@@ -37,7 +37,7 @@ from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.calls import find_incident, numbers, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World as ItsmWorld
-from opsgym_suites.kit.answers import all_of, on_date, only_for, term
+from opsgym_suites.kit.answers import all_of, on_date, only_for, paired, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says
@@ -418,7 +418,7 @@ def _rooms(systems: Systems) -> Draft:
         verifiers=(
             answer_says(
                 "names_the_days", "The answer has title and day of each [REF-3]",
-                all_of([one for row in affected for one in (term(str(row.summary)), on_date(begins(row)))]),
+                paired(*((term(str(row.summary)), on_date(begins(row))) for row in affected)),
             ),
         ),
         tools=("delete_event", "get_user_by_email", "get_user_using_email", "query_freebusy"),

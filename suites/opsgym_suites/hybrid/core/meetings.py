@@ -18,7 +18,7 @@ from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.records import OPEN
-from opsgym_suites.kit.answers import all_of, at_time, on_date, term
+from opsgym_suites.kit.answers import all_of, at_time, on_date, paired, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
 from opsgym_suites.kit.suite import GymServer, Worlds
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says
@@ -474,7 +474,7 @@ def _one_by_one(systems: Systems) -> Draft:
         verifiers=(
             answer_says(
                 "says_who_is_when", "The answer has each person with the time [REF-3]",
-                all_of([*map(term, people), *map(at_time, times)]),
+                paired(*((term(name), at_time(time)) for name, time in zip(people, times, strict=True))),
             ),
         ),
         tools=("list_users", "list_events", "patch_event", "get_user_using_name"),

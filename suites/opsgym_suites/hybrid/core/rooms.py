@@ -28,7 +28,7 @@ from opsgym_suites.hybrid.core.jobs import (
 )
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, TEAMS
 from opsgym_suites.hybrid.systems import LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, in_utc
-from opsgym_suites.kit.answers import at_time, on_date
+from opsgym_suites.kit.answers import at_time, on_date, span
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
@@ -358,6 +358,6 @@ def _call_with_catskill(systems: Systems, slug: str, prompt: str, message: str, 
         changes={HR.gym: changes} if withdrawn else {},
         day_two=(message, second),
         first_answer="His request is open, for unpaid leave from 17 to 19 November. The document is there.",
-        first_says=(r"\b17", r"\b19"),
+        first_says=span(r"\b17", r"\b19"),
         evidence=(case,),
     )

@@ -30,7 +30,7 @@ from opsgym_suites.hybrid.systems import (
     wall,
 )
 from opsgym_suites.itsm.calls import find_incident, find_user, numbers, update_incident
-from opsgym_suites.kit.answers import all_of, at_time, on_date, term
+from opsgym_suites.kit.answers import all_of, at_time, on_date, paired, span, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent
@@ -299,7 +299,7 @@ def _two_bridges(systems: Systems) -> Draft:
             answer_says(
                 "lists_the_times",
                 "The answer has numbers and times [REF-3]",
-                all_of([worst.number, at_time(first), next_one.number, at_time(second)]),
+                paired((worst.number, at_time(first)), (next_one.number, at_time(second))),
             ),
         ),
         tools=("find_incident_by_number", "list_events", "patch_event"),
@@ -633,7 +633,7 @@ def _night(
             ),
         },
     )  # fmt: skip
-    expected = [at_time(start), at_time(time)] if moved_to else [at_time(start)]
+    expected = span(at_time(start), at_time(time)) if moved_to else (at_time(start),)
     return VERIFIERS.with_verifiers(
         systems.worlds,
         draft,
@@ -751,7 +751,7 @@ def _stands_in(systems: Systems, *, slug: str, extended: bool, prompt: str, seco
         verifiers=(
             answer_says(
                 "says_the_days", "The answer has both days [REF-3]",
-                all_of([on_date(at("11-18 00:00")), on_date(at("11-19 00:00"))]), day=1,
+                all_of(span(on_date(at("11-18 00:00")), on_date(at("11-19 00:00")))), day=1,
             ),
             answer_says("says_who_has_it", "The answer names who has it [REF-3]", rf"\b{holder}\b"),
         ),
@@ -771,7 +771,7 @@ def _stands_in(systems: Systems, *, slug: str, extended: bool, prompt: str, seco
             ) if not extended else NegativeTrajectory(on_day(1, *read, *one), "Piotr has it."),
         },
     )  # fmt: skip
-    days = [on_date(at("11-18 00:00")), on_date(at("11-19 00:00"))]
+    days = span(on_date(at("11-18 00:00")), on_date(at("11-19 00:00")))
     last = [*days, "Ruben stands in", *([] if extended else ["Back with Piotr"])]
     events: Mapping[str, ScenarioEvent[Any]] = {CALENDAR.gym: passed} if extended else {}
     return VERIFIERS.with_verifiers(

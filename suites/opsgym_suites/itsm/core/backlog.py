@@ -9,12 +9,12 @@ from itertools import cycle
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident, IncidentSla, User, UserGroup
 from opsgym_suites.itsm.calls import find_team, find_user, notify, numbers, update_incident
-from opsgym_suites.itsm.records import CompanyRecords
+from opsgym_suites.itsm.records import LATE_WORDS, OPEN_WORDS, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, figure, number, term
+from opsgym_suites.kit.answers import ONE_FIGURE, all_of, figure, number, term
 from opsgym_suites.kit.drafts import Draft, call, full_name
-from opsgym_suites.kit.verifiers import Matches, Present, answer_says, figures
+from opsgym_suites.kit.verifiers import Matches, Present, answer_says, figures_apart
 from opsgym_suites.kit.world import NOW, at
 
 QUEUED = ("new", "in_progress", "on_hold")
@@ -424,7 +424,7 @@ def _review_with_hands(world: World) -> Draft:
         world,
         draft,
         rules={"update_incident": "INC-5, SLA-3", "send_notification": "NTF-2, NTF-3"},
-        expect={"send_notification": {"message": figures(len(late), len(queue))}},
+        expect={"send_notification": {"message": figures_apart((len(late), LATE_WORDS), (len(queue), OPEN_WORDS))}},
     )
 
 
@@ -553,7 +553,7 @@ def _review_by_figures(world: World) -> Draft:
         expect={
             "send_notification": lambda row: {
                 "message": next(
-                    figures(len(queue), len(late))
+                    figures_apart((len(queue), OPEN_WORDS), (len(late), LATE_WORDS))
                     for queue, late in numbers_of.values()
                     if late[0].incident_id == row.values["incident_id"]
                 )
@@ -610,7 +610,7 @@ def _queue_lengths(world: World) -> Draft:
             answer_says(
                 "answer_names_group_and_number",
                 "The answer says it too [REF-3]",
-                all_of([longest.name, number(total)]),
+                all_of([longest.name, number(total), ONE_FIGURE]),
             ),
         ),
         tools=("get_incidents_assigned_to", "get_count_of_incident_priority_wise", "list_user_groups"),

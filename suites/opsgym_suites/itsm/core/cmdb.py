@@ -20,7 +20,7 @@ from opsgym_suites.itsm.calls import find_team, find_user, numbers, update_incid
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
+from opsgym_suites.kit.answers import all_of, apart, number
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_says
 
@@ -810,7 +810,7 @@ def _new_contract(world: World) -> Draft:
             answer_says(
                 "answer_has_todays_minutes",
                 "The answer has the minutes of the company's own active definitions [ID-2, SLA-1]",
-                all_of([number(old[0].target_mins), number(old[1].target_mins)]),
+                all_of(apart((number(old[0].target_mins), "response"), (number(old[1].target_mins), "resolution"))),
             ),
         ),
         tools=("find_sla_definition_by_name", "update_sla_definition", "total_sum_of_target_mins_per_priority"),

@@ -11,7 +11,7 @@ from opsgym_suites.itsm.effects import EFFECTS
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
+from opsgym_suites.kit.answers import all_of, apart, number
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 
@@ -433,7 +433,7 @@ def _returned_by_value(world: World) -> Draft:
             answer_says(
                 "answer_has_both_numbers",
                 "The answer says how many [REF-3]",
-                all_of([number(len(worth)), number(len(old))]),
+                all_of(apart((number(len(worth)), "in stock|stock"), (number(len(old)), "retired"))),
             ),
         ),
         tools=("find_locations", "find_configuration_item_by_serial_number", "get_user"),

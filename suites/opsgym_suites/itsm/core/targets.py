@@ -16,9 +16,9 @@ from opsgym_suites.itsm.calls import breach_time, find_team, find_user, notify, 
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, figure, number, term
+from opsgym_suites.kit.answers import all_of, apart, figure, number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
-from opsgym_suites.kit.verifiers import answer_refuses, answer_says, figures
+from opsgym_suites.kit.verifiers import answer_refuses, answer_says, figures, figures_apart
 
 SUM, AVERAGE = "total_sum_of_target_mins_per_priority", "average_target_mins_per_priority"
 BREACHES, PRIORITIES = "find_stage_wise_breached_incident_sla_counts", "get_count_of_incident_priority_wise"
@@ -268,6 +268,9 @@ class Late:
     limit: str = ""
 
 
+RUNNING = r"(?:breached\s+)?(?:slas?\s+)?(?:still\s+)?(?:run|runs|running)"
+
+
 def late_work(world: World, late: Late) -> Draft:
     """Breached SLAs by stage decide whether late work is taken over, or only reported to the manager."""
     records = CompanyRecords(world, late.company)
@@ -318,7 +321,9 @@ def late_work(world: World, late: Late) -> Draft:
             answer=f"{running} breached SLAs still run, {finished} were completed late. {done}",
             verifiers=(
                 answer_says(
-                    "states_both_numbers", "The answer states both [REF-3]", all_of([figure(running), number(finished)])
+                    "states_both_numbers",
+                    "The answer states both [REF-3]",
+                    all_of(apart((figure(running), RUNNING), (number(finished), "completed"))),
                 ),
             ),
             tools=("get_incidents_assigned_to", "list_group_members", "update_incident_sla_details", "list_incidents"),
@@ -329,7 +334,7 @@ def late_work(world: World, late: Late) -> Draft:
             },
         ),
         rules={"update_incident": "INC-5, PRC-2", "send_notification": "NTF-2, NTF-3"},
-        expect={"send_notification": {"message": figures(running, finished)}},
+        expect={"send_notification": {"message": figures_apart((running, RUNNING), (finished, "completed"))}},
     )
 
 

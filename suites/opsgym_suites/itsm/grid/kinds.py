@@ -26,7 +26,7 @@ from opsgym_suites.itsm.grid.outages import CLINICS, LINES
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, term
+from opsgym_suites.kit.answers import all_of, apart, number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import May, answer_says
@@ -200,7 +200,7 @@ def letters(world: World) -> Draft:
                 answer_says(
                     "says_how_many",
                     "The answer says how many [REF-3]",
-                    all_of([number(len(done)), number(len(waiting))]),
+                    all_of(apart((number(len(done)), "resolved"), (number(len(waiting)), "wait|waiting|on hold"))),
                 ),
             ),
             tools=("list_changes", "update_change", "find_incident_by_number", "list_users"),

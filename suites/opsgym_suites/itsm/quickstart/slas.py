@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from opsgym_domains.itsm.tables import Incident, IncidentSla, SlaDefinition
 from opsgym_suites.itsm.calls import find_incident, find_user, notify, start_sla, update_incident
-from opsgym_suites.itsm.records import OPEN, CompanyRecords
+from opsgym_suites.itsm.records import LATE_WORDS, OPEN, OPEN_WORDS, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
+from opsgym_suites.kit.answers import all_of, apart, number
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import (
     answer_says,
-    figures,
+    figures_apart,
 )
 from opsgym_suites.kit.world import at
 
@@ -183,8 +183,12 @@ def report_sla_breaches(world: World) -> Draft:
             answer_says(
                 "answer_has_both_figures",
                 "The answer states both figures [REF-3]",
-                all_of([number(len(late)), number(len(queue))]),
+                all_of(apart((number(len(late)), LATE_WORDS), (number(len(queue)), OPEN_WORDS))),
             ),
         ),
     )
-    return with_verifiers(world, draft, expect={"send_notification": {"message": figures(len(late), len(queue))}})
+    return with_verifiers(
+        world,
+        draft,
+        expect={"send_notification": {"message": figures_apart((len(late), LATE_WORDS), (len(queue), OPEN_WORDS))}},
+    )

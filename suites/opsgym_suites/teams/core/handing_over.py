@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_suites.kit.answers import term
+from opsgym_suites.kit.answers import span, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.teams.calls import (
     Script,
@@ -259,7 +259,7 @@ VOLUNTEERS: Mapping[str, Volunteer] = {
         ("Tour plan", "Planboard"),
         "Guides",
         "9 to 11",
-        (r"\b0?9\b", r"\b11\b"),
+        span(r"\b0?9\b", r"\b11\b"),
         "First aiders",
         "ulla.fogtmann",
         "someone in Excavation (harbour tunnel) said yes to my visitors of friday. private channel 'Visitors' ('Tour"
@@ -280,7 +280,7 @@ VOLUNTEERS: Mapping[str, Volunteer] = {
         ("Watch", "Cutover Checklist"),
         "Night watch",
         "20:00 to 04:00",
-        (r"\b20(?:[:.]00)?\b|\b8 ?p", r"\b0?4(?:[:.]00)?\b"),
+        span(r"(?:\b20(?:[:.]00)?\b|\b8 ?p\.?m)", r"\b0?4(?:[:.]00)?\b"),
         "Cutover crew",
         "dunstan.pryor",
         "There is a yes to my question about the control room in Cutover, team Patient Records! Please create a private"

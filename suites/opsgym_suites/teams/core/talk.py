@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_domains.teams.tables import ChannelMessage, TagMember, User
-from opsgym_suites.kit.answers import term
+from opsgym_suites.kit.answers import span, term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.teams.calls import (
     Script,
@@ -193,7 +193,7 @@ class Answered:
     old: str
     """The asker's own reaction to the question, which is taken back."""
     words: tuple[str, ...]
-    """What the message to the helper states."""
+    """Patterns of what the message to the helper states."""
     text: str
     prompt: str
 
@@ -208,7 +208,7 @@ ANSWERS: Mapping[str, Sequence[Answered]] = {
             "I can, from 9 to 11",
             "i can not",
             "surprised",
-            ("9", "11"),
+            span(term("9"), term("11")),
             "Thanks for taking the visitors on Friday from 9 to 11.",
             "i asked in Excavation (Harbour Tunnel) who takes the visitors of 20 nov. put a 'like' on the reply of the"
             " one who can, take my 'surprised' off my own question, and thank that person in our chat, with the hours"
@@ -222,7 +222,7 @@ ANSWERS: Mapping[str, Sequence[Answered]] = {
             "I have two in the store",
             "we have none left",
             "surprised",
-            ("two", "heaters"),
+            (term("two"), term("heaters")),
             "Thank you, we fetch the two heaters today!",
             "Someone has answered my question about heaters in the channel Piers of Sound Bridge! Please react with"
             " 'like' to the reply of the person who has some, remove my 'surprised' from the question, and write"
@@ -237,7 +237,7 @@ ANSWERS: Mapping[str, Sequence[Answered]] = {
             "I will be there",
             "Not me",
             "laugh",
-            ("19 November",),
+            (term("19 November"),),
             "Thank you for being there on 19 November.",
             "Regarding my question on the grid company in Pump house (Canal Locks): give the reply of the colleague who"
             " will be there a 'like', withdraw my own reaction 'laugh' from the question, and thank the colleague in"
@@ -253,7 +253,7 @@ ANSWERS: Mapping[str, Sequence[Answered]] = {
             "from 20:00 to 04:00",
             "sunday yes",
             "surprised",
-            ("20:00", "04:00"),
+            span(term("20:00"), term("04:00")),
             "You have the control room from 20:00 to 04:00. Thank you!",
             "Who sits in the control room on Saturday? There are replies to my question in Cutover, team Patient"
             " Records! Like the reply of the one who can ('like'), take back my 'surprised' on the question, and"
@@ -268,7 +268,7 @@ ANSWERS: Mapping[str, Sequence[Answered]] = {
             "me, 7 to 15",
             "I have lectures",
             "surprised",
-            ("7", "15"),
+            span(term("7"), term("15")),
             "ok, you let the cablers in, 7 to 15",
             "north block channel of Network Renewal, my question about the cablers: set a 'like' on the reply that says"
             " yes, drop my 'surprised' on the question, then tell that person in our chat that its settled, with the"
@@ -307,7 +307,7 @@ def answers(world: World, seed: str) -> Iterator[Draft]:
             ),
             answer=f"{helper.display_name} can; I reacted to the reply and wrote in your chat.",
             names=(str(helper.given_name),),
-            says={scene.text: [term(word) for word in scene.words]},
+            says={scene.text: scene.words},
             mistakes={
                 "reacts to the other reply too": (at_post("set_channel_message_reaction", no, reactionType="like"),),
                 "reacts in another way too": (at_post("set_channel_message_reaction", yes, reactionType="heart"),),

@@ -23,13 +23,19 @@ from opsgym_suites.calendar.calls import (
 from opsgym_suites.calendar.core.clinics.days import NIGHT, on, second_day, two_days
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, term
+from opsgym_suites.kit.answers import all_of, at_time, term, without
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says
 
 NOTES = "Notes on the audit"
 TOO_LOW = r"\b(?:reader|read|role|rights?|access|permission\w*|allowed|may not|cannot|can't|could not|couldn't)\b"
+
+
+def _not_left(title: str) -> str:
+    """Pattern for an answer that does not say of an event that it was left as it is."""
+    left = r"(?:stays?|remains?|left|kept|too low|could(?:n't| not)|cannot|can't)"
+    return without(rf"{term(title)}[^.;\n]*\b{left}\b")
 
 
 def covers_change(world: ClinicsWorld) -> Iterator[Draft]:
@@ -207,7 +213,7 @@ def _covered(
             answer_says(
                 "names_what_is_done",
                 "The last answer says what became of the entries [REF-3]",
-                all_of([term(title if not lowered else other), TOO_LOW if lowered else term(calendars[1])]),
+                all_of([term(other), TOO_LOW] if lowered else [term(title), term(calendars[1]), _not_left(other)]),
             ),
         ),
         tools=("get_calendar_from_list", "query_freebusy", "update_event", "delete_event", "insert_acl_rule"),

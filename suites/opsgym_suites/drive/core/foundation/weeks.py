@@ -41,7 +41,7 @@ from opsgym_suites.drive.core.foundation.nights import MORNING, NIGHT, second_da
 from opsgym_suites.drive.core.writing import HOLD, RETENTION, SECRET, done
 from opsgym_suites.drive.seeds.foundation import ANTON, CARLA, RAVI, SABINE
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import all_of, number, on_date, term
+from opsgym_suites.kit.answers import all_of, number, on_date, term, without
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says
@@ -79,7 +79,11 @@ def retention_ends(world: World) -> Iterator[Draft]:
         ),
         two_days(look, (labels_of(ballot), labels_of(later), delete(ballot), delete(seats))),
         "Ballot 2023 and the seating are deleted. Ballot 2024 was not: it is retained until 17 November 2027.",
-        ["2023", "seating"],
+        [
+            "2023",
+            "seating",
+            without(r"\b2024\b[^.;,]*\b(?:is|are|was|were) (?:now )?(?:deleted|gone|removed)\b"),
+        ],
         undone=["2024", RETENTION],
         day_answers=(
             "I deleted nothing: Ballot 2023 is retained until 17 November 2026, Ballot 2024 until 17 November 2027.",

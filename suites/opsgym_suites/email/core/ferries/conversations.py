@@ -11,7 +11,7 @@ from opsgym_suites.email.core.ferries.nights import NIGHT, arrives, second_day, 
 from opsgym_suites.email.seeds.ferries import LIV, TOVE
 from opsgym_suites.email.seeds.ferries_desk import APPLICANTS, CONVERSATIONS, SICK_NOTES, conversation
 from opsgym_suites.email.seeds.world import World
-from opsgym_suites.kit.answers import figure, number, term
+from opsgym_suites.kit.answers import figure, number, paired, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.world import at
@@ -91,6 +91,7 @@ def called_off(world: World) -> Iterator[Draft]:
         "Two charters were called off, those of 3 July and 17 July; their conversations are in the trash. The others,"
         " of 9 and 24 July, have a star and the label Notices.",
         [number(2), r"\b0?3\b|\bthird\b|\b3rd\b", r"\b17(?:th)?\b"],
+        in_any_order=("3", "17"),
         tools=("trash_message", "delete_thread", "batch_modify_messages"),
         mistakes={"trashes an open one": (of_thread("trash_thread", user, held[1]),)},
         also={
@@ -191,7 +192,7 @@ def sick_notes(world: World) -> Iterator[Draft]:
         (*looked, *back, filed, gone, ruled),
         "Arne Dyb is ill until 19 June and Karl Sund until 26 June. The note of Britt Olsen is deleted, and a filter"
         " labels new ones.",
-        [term("Arne"), r"\b19(?:th)?\b", term("Karl"), r"\b26(?:th)?\b"],
+        [paired((term("Arne"), r"\b19(?:th)?\b"), (term("Karl"), r"\b26(?:th)?\b"))],
         tools=("trash_message", "batch_delete_messages", "untrash_thread", "delete_thread"),
         mistakes={
             "puts them into the inbox": (relabel(user, ill, add=["INBOX"]),),

@@ -13,12 +13,16 @@ from opsgym_suites.email.core.ferries.jobs import attachment, job, key_pair, ref
 from opsgym_suites.email.core.ferries.nights import NIGHT, arrives, second_day, two_days
 from opsgym_suites.email.seeds.ferries_desk import CERTIFICATES, CLERK, KEY_FILES, armoured
 from opsgym_suites.email.seeds.world import World
-from opsgym_suites.kit.answers import number, on_date, term
+from opsgym_suites.kit.answers import apart, number, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.world import at
 
 OFF, OBLITERATE = "email_disable_cse_keypair", "email_obliterate_cse_keypair"
+
+_WITH = r"(?:\s+(?:is|with|by|uses?|token))*"
+TOKENS = apart((number(4), rf"sign\w*{_WITH}"), (number(6), rf"encrypt\w*{_WITH}"))
+"""What the tokens are for."""
 
 
 def a_new_token(world: World) -> Iterator[Draft]:
@@ -123,7 +127,7 @@ def a_shared_address(world: World) -> Iterator[Draft]:
         ),
         (*looked, on, made, named, written),
         note,
-        [number(4), number(6)],
+        TOKENS,
         tools=("patch_cse_identity", OFF, "create_send_as_alias"),
         mistakes={"turns the broken one on": (other,)},
         negative_trajectories={
@@ -132,7 +136,7 @@ def a_shared_address(world: World) -> Iterator[Draft]:
                 note,
             )
         },
-        says={note: [number(4), number(6)]},
+        says={note: TOKENS},
     )
 
 

@@ -23,7 +23,7 @@ from opsgym_suites.email.core.ferries.nights import NIGHT, amended, arrives, sec
 from opsgym_suites.email.seeds.ferries_stories import PARTNERS
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, figure, on_date
+from opsgym_suites.kit.answers import all_of, apart, at_time, figure, on_date
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says
@@ -86,11 +86,17 @@ def answers_arrive(world: World) -> Iterator[Draft]:
             "pallets-over-two-days",
             "conor.macrae",
             "They can go on the 16:30 run, 14 at most.",
-            (at_time(at("06-15 16:30")), figure(14)),
+            apart((at_time(at("06-15 16:30")), "run"), (figure(14), "at most|pallets")),
             "Then we send 11 on Wednesday 17 June and the rest on Friday 19 June.",
             "11 pallets on 17 June, the rest on 19 June.",
             "dag.haugland",
-            (figure(11), on_date(at("06-17").date()), on_date(at("06-19").date())),
+            (
+                figure(11),
+                *apart(
+                    (on_date(at("06-17").date()), "first"),
+                    (on_date(at("06-19").date()), "(?:rest|remainder|others)(?: comes?)?"),
+                ),
+            ),
             (
                 "Owen Rendall wants to know about his pallets on the quay. Reply that they can go on the 16:30 run, 14"
                 " at most."
