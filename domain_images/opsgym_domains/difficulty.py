@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from opsgym_api.kinds.evalrun import Access
+from opsgym_api.kinds.access import Access
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_domains.kit.tools import Tool
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, model_validator
 
 from opsgym_api.base import Document
+from opsgym_api.kinds.access import Access
 from opsgym_api.kinds.evalmodel import ModelSpec, Name, ObjectMeta, SecretKey
 from opsgym_api.kinds.profiles import OPSGYM, Profile, Switches, switches_of, with_defaults
 from opsgym_api.kinds.variants import LAST_PUBLIC
@@ -34,13 +35,6 @@ class Mode(StrEnum):
     PLUS_10 = "plus_10_tools"
     PLUS_15 = "plus_15_tools"
     ALL = "all_tools"
-
-
-class Access(StrEnum):
-    """How strictly gym servers enforce roles, organisations and process rules."""
-
-    PUBLISHED = "published"
-    STRICT = "strict"
 
 
 class ObjectStoreSource(Document):

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, Table, UniqueConstraint
 
-from opsgym_api.kinds.evalrun import Access
+from opsgym_api.kinds.access import Access
 from opsgym_domains.kit.domain import Domain
 from opsgym_domains.kit.schema import load_order
 

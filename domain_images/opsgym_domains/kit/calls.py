@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from opsgym_api.kinds.evalrun import Access
+from opsgym_api.kinds.access import Access
 from opsgym_domains.kit.constraint_errors import as_tool_error
 from opsgym_domains.kit.database import Database
 from opsgym_domains.kit.databases import Databases, UnknownDatabase

@@ -16,7 +16,7 @@ import asyncpg
 from sqlalchemy import MetaData, text
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from opsgym_api.kinds.evalrun import Access
+from opsgym_api.kinds.access import Access
 from opsgym_api.records.state_difference import StateDifference
 from opsgym_domains.kit import sqlite
 from opsgym_domains.kit.clock import Clock

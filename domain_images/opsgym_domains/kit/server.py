@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from opsgym_api.kinds.evalrun import Access
+from opsgym_api.kinds.access import Access
 from opsgym_domains.kit.calls import CallResult, call_tool
 from opsgym_domains.kit.clock import Clock
 from opsgym_domains.kit.database import Database, Origin
