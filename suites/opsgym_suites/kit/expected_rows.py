@@ -73,8 +73,7 @@ def changed_meanwhile(before: World, after: World) -> Iterator[Difference]:
 
 def _seem_equal(past: Row, present: Row) -> bool:
     """Whether two rows were given the same values; faster than to compare all columns, and true of most rows."""
-    own, other = plain(past), plain(present)
-    return own.keys() == other.keys() and all(other[name] == own[name] for name in own if name != "_sa_instance_state")
+    return {**plain(past), "_sa_instance_state": None} == {**plain(present), "_sa_instance_state": None}
 
 
 def _changed_row(kind: RowType, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:

@@ -191,6 +191,7 @@ def number_column(kind: type[Row]) -> str | None:
     return next((name for name in NUMBER_COLUMNS if name in kind.__table__.columns), None)
 
 
+@cache
 def last_digits(text: Any) -> int:
     """The number at the end of an id or of a number with a prefix."""
     (digits,) = re.findall(r"\d+$", str(text))
