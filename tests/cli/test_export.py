@@ -1,16 +1,17 @@
-"""Export of runs to the files of the published harness and to Inspect logs."""
+"""Export of runs to the files of the published harness and to Inspect logs.
+
+Inspect is imported within functions: it takes seconds, which every process that collects tests would pay.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import zstandard
-from inspect_ai.log import bundle_log_dir, read_eval_log, read_eval_log_sample_summaries
-from inspect_ai.scorer import SampleScore, Score, accuracy, mean_score, stderr
 from tests.cli.runs import CELL, put_attempt, put_run, put_trial, verifier
 from tests.cli.world import World, row
 
@@ -23,6 +24,10 @@ from opsgym_api.tasks.task import Task
 from opsgym_core.results.frozen_suite import FrozenSuite, Seed
 from opsgym_core.results.transcripts import encode_record
 from opsgym_core.store.local import LocalStore
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+    from inspect_ai.scorer import Score
 
 RUN = "demo.1"
 GYM = "gym-itsm-mcp"
@@ -84,6 +89,13 @@ def exported(world: World, kind: str) -> Path:
     assert "4 scored trials of run demo.1" in done.stdout
     assert "2 trials without a score are left out" in done.stdout
     return world.folder / "out"
+
+
+def log_in(folder: Path) -> EvalLog:
+    """The only Inspect log of a folder."""
+    from inspect_ai.log import read_eval_log
+
+    return read_eval_log(str(folder / f"{CELL.key}.eval"))
 
 
 def published_scores(folder: Path) -> tuple[float, float]:
@@ -183,7 +195,7 @@ def test_statistics_of_a_file_are_over_the_runs_of_its_task(world: World) -> Non
 
 
 def test_inspect_reads_the_exported_log_with_our_counts(world: World) -> None:
-    log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
+    log = log_in(exported(world, "inspect"))
     assert (log.status, log.eval.model, log.eval.solver) == ("cancelled", "openai/gpt", "react")
     assert log.results is not None
     (score,) = log.results.scores
@@ -198,7 +210,9 @@ def test_inspect_reads_the_exported_log_with_our_counts(world: World) -> None:
 
 
 def test_inspects_own_metrics_over_the_samples_give_the_exported_ones(world: World) -> None:
-    log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
+    from inspect_ai.scorer import SampleScore, accuracy, mean_score, stderr
+
+    log = log_in(exported(world, "inspect"))
     assert log.results is not None
     assert log.samples is not None
     of_task: dict[str, list[Score]] = {}
@@ -211,7 +225,7 @@ def test_inspects_own_metrics_over_the_samples_give_the_exported_ones(world: Wor
 
 
 def test_inspect_usage_counts_each_token_once(world: World) -> None:
-    log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
+    log = log_in(exported(world, "inspect"))
     usage = log.stats.model_usage["openai/gpt"]
     assert (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write) == (20, 12, 8)
     assert (usage.output_tokens, usage.reasoning_tokens, usage.total_tokens) == (16, 8, 56)
@@ -231,7 +245,7 @@ def test_conversations_are_told_apart_in_the_inspect_log(world: World) -> None:
     changed = transcript.model_copy(update={"events": events})
     world.store.put(key, zstandard.compress(changed.model_dump_json().encode()))
 
-    log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
+    log = log_in(exported(world, "inspect"))
 
     sample = (log.samples or [])[0]
     assert [message.role for message in sample.messages] == ["system", "user", "assistant", "tool", "tool", "assistant"]
@@ -247,7 +261,7 @@ def test_reasoning_and_events_are_in_the_inspect_log(world: World) -> None:
     key = RunKeys(RUN).trial(CELL, "one", 0).reasoning
     world.store.put(key, encode_record(Reasoning(task_id="one", steps=thoughts)))
 
-    log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
+    log = log_in(exported(world, "inspect"))
 
     sample = (log.samples or [])[0]
     shown = [
@@ -270,7 +284,7 @@ def test_a_trial_that_ended_without_a_score_is_an_error_in_the_inspect_log(world
     done = world.inline("export", RUN, "--format", "inspect", "--out", "out")
 
     assert "1 trials without a score are left out" in done.stdout
-    log = read_eval_log(str(world.folder / "out" / f"{CELL.key}.eval"))
+    log = log_in(world.folder / "out")
 
     (failed,) = (sample for sample in log.samples or [] if sample.error)
     assert (failed.id, failed.epoch, failed.scores) == ("two", 2, None)
@@ -280,6 +294,8 @@ def test_a_trial_that_ended_without_a_score_is_an_error_in_the_inspect_log(world
 
 
 def test_inspects_viewer_bundles_the_exported_logs(world: World, tmp_path: Path) -> None:
+    from inspect_ai.log import bundle_log_dir, read_eval_log_sample_summaries
+
     out = exported(world, "inspect")
     bundle_log_dir(str(out), str(tmp_path / "site"))
     listing = json.loads((tmp_path / "site" / "logs" / "listing.json").read_text())
@@ -293,7 +309,7 @@ def _value(scores: Mapping[str, Any] | None) -> Any:
 
 
 def test_tool_results_in_the_inspect_log_reference_their_calls(world: World) -> None:
-    log = read_eval_log(str(exported(world, "inspect") / f"{CELL.key}.eval"))
+    log = log_in(exported(world, "inspect"))
     messages = (log.samples or [])[0].messages
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "tool", "assistant"]
     call_ids = [call.id for call in messages[2].tool_calls or []]  # type: ignore[union-attr]

@@ -1,4 +1,7 @@
-"""opsgym's suites as Inspect tasks: Inspect's own mock model and solvers, real gym servers, our verifiers."""
+"""opsgym's suites as Inspect tasks: Inspect's own mock model and solvers, real gym servers, our verifiers.
+
+Inspect is imported within functions: it takes seconds, which every process that collects tests would pay.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,34 @@ import json
 import runpy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import inspect_ai
 import pytest
-from inspect_ai import Task
-from inspect_ai.log import EvalLog
-from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
-from inspect_ai.solver import Solver, TaskState, solver
 from tests.cli.world import row
 
-from opsgym.inspect_tasks import opsgym
-from opsgym.inspect_tasks.episodes import inspect_schema
 from opsgym_api.errors import InputError
 from opsgym_api.tasks.task import Task as Row
 from opsgym_domains.suite_rows import load_suite
 
+if TYPE_CHECKING:
+    from inspect_ai import Task
+    from inspect_ai.log import EvalLog
+    from inspect_ai.model import ChatMessage, ModelOutput
+    from inspect_ai.solver import Solver, TaskState
+
 pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")
 """Inspect's dependencies use deprecated parameters of each other's."""
-Replies = Callable[..., ModelOutput]
+Replies = Callable[..., "ModelOutput"]
 ROWS = {task.task_id: task for task in load_suite("quickstart", 0)}
 JUDGED = {"sql_query": "SELECT 1", "comparison_prompt": "Is it right?"}
 CHOSEN = list(ROWS)[:3]
+
+
+def opsgym(**options: Any) -> Task:
+    """The Inspect task of a suite."""
+    from opsgym.inspect_tasks import opsgym as task_of
+
+    return task_of(**options)
 
 
 def row_of(messages: Sequence[ChatMessage]) -> Row:
@@ -44,31 +53,45 @@ def reference_solution(submit: str = "") -> Replies:
     """
 
     def reply(messages: list[ChatMessage], *_: Any) -> ModelOutput:
-        return counted(next_output(messages))
-
-    def next_output(messages: list[ChatMessage]) -> ModelOutput:
         task, done = row_of(messages), sum(message.role == "tool" for message in messages)
         actions, answer = task.gold_actions or [], task.gold_answer or "Done."
         if done < len(actions):
-            return ModelOutput.for_tool_call("mockllm/model", actions[done].name, actions[done].arguments)
-        if submit and done == len(actions):
-            return ModelOutput.for_tool_call("mockllm/model", submit, {"answer": answer})
-        return ModelOutput.from_content("mockllm/model", answer)
+            return calling(actions[done].name, actions[done].arguments)
+        return calling(submit, {"answer": answer}) if submit and done == len(actions) else saying(answer)
 
     return reply
 
 
 def nothing(*_: Any) -> ModelOutput:
     """The reply of a model that answers at once."""
-    return counted(ModelOutput.from_content("mockllm/model", "Done."))
+    return saying("Done.")
+
+
+def saying(answer: str) -> ModelOutput:
+    """A plain answer."""
+    from inspect_ai.model import ModelOutput
+
+    return counted(ModelOutput.from_content("mockllm/model", answer))
+
+
+def calling(tool: str, arguments: dict[str, Any]) -> ModelOutput:
+    """A tool call."""
+    from inspect_ai.model import ModelOutput
+
+    return counted(ModelOutput.for_tool_call("mockllm/model", tool, arguments))
 
 
 def counted(output: ModelOutput) -> ModelOutput:
     """A reply with usage: Inspect's mock model would load a tokenizer from the internet to count it."""
+    from inspect_ai.model import ModelUsage
+
     return output.model_copy(update={"usage": ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)})
 
 
 def evaluated(folder: Path, task: Task, replies: Replies = nothing, **options: Any) -> EvalLog:
+    import inspect_ai
+    from inspect_ai.model import get_model
+
     model = get_model("mockllm/model", custom_outputs=replies)
     options = {"sample_id": CHOSEN, **options}
     (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", **options)
@@ -106,13 +129,14 @@ def test_the_agent_of_the_example_gets_the_tools_of_its_sample(tmp_path: Path) -
 
 
 def test_solvers_of_ones_own_see_the_tools_of_the_mode(tmp_path: Path) -> None:
+    from inspect_ai.solver import solver
+    from inspect_ai.tool import ToolDef
+
     seen: dict[str, list[str]] = {}
 
     @solver
     def looks() -> Solver:
         async def solve(state: TaskState, generate: Any) -> TaskState:
-            from inspect_ai.tool import ToolDef
-
             seen[str(state.sample_id)] = [ToolDef(tool).name for tool in state.tools]
             return state
 
@@ -131,7 +155,7 @@ def test_a_refused_call_is_an_error_that_the_model_reads(tmp_path: Path) -> None
             return nothing()
         name = next(tool.name for tool in tools if tool.name.startswith("get_"))
         (argument, *_rest) = next(tool for tool in tools if tool.name == name).parameters.required or ["id"]
-        return counted(ModelOutput.for_tool_call("mockllm/model", name, {argument: "nothing_like_that"}))
+        return calling(name, {argument: "nothing_like_that"})
 
     log = evaluated(tmp_path, opsgym(mode="all_tools"), replies, sample_id=CHOSEN[0])
 
@@ -175,4 +199,6 @@ def test_a_suite_without_a_row_that_can_be_played_is_refused(tmp_path: Path) -> 
     ],
 )
 def test_a_list_of_types_becomes_alternatives(schema: dict[str, Any], shown: dict[str, Any]) -> None:
+    from opsgym.inspect_tasks.episodes import inspect_schema
+
     assert inspect_schema(schema) == shown
