@@ -12,11 +12,10 @@ import zlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import zstandard
 from tests.domains.declaration import SOAK
-from tests.suites.proofs import SUITES, Case, tasks
+from tests.suites.proofs import SUITES, Case
 
 from opsgym_suites.kit.suite import Suite
 
@@ -34,12 +33,25 @@ proves them by `make soak`; a run plays their reference solutions, and proves th
 
 def played() -> list[str]:
     """Tasks of which this run plays at least the reference solution."""
-    return [task_id for task_id in tasks() if is_played(task_id)]
+    return [task_id for task_id in task_rows() if is_played(task_id)]
+
+
+@cache
+def task_rows() -> Mapping[str, tuple[str, bytes]]:
+    """Tasks of all built-in suites by id, with suite and row as its file has it.
+
+    Every process that runs tests collects all of them, and checking rows takes seconds.
+    """
+    return {
+        task_id: (name, line)
+        for name, suite in SUITES.items()
+        for task_id, line in _lines((ROOT / _file(suite)).read_bytes()).items()
+    }
 
 
 def is_played(task_id: str) -> bool:
     """Whether this run plays a task."""
-    file = _file(SUITES[tasks()[task_id][0]])
+    file = _file(SUITES[task_rows()[task_id][0]])
     return SOAK or is_turn(task_id, turn(file)) or task_id in different(file)
 
 
@@ -75,12 +87,11 @@ def changed(file: str) -> frozenset[str]:
 def different(file: str) -> frozenset[str]:
     """Tasks whose row in a suite's file is not that of the revision before."""
     shown = subprocess.run(["git", "show", f"{BEFORE}:{file}"], cwd=ROOT, capture_output=True, check=False)
-    before = rows(shown.stdout) if shown.returncode == 0 else {}
-    now = rows((ROOT / file).read_bytes())
-    return frozenset(task_id for task_id, row in now.items() if row != before.get(task_id))
+    before = _lines(shown.stdout) if shown.returncode == 0 else {}
+    now = _lines((ROOT / file).read_bytes())
+    return frozenset(task_id for task_id, line in now.items() if line != before.get(task_id))
 
 
-def rows(content: bytes) -> Mapping[str, Any]:
-    """The rows of a suite's file, by task."""
-    parsed = map(json.loads, zstandard.decompress(content).splitlines())
-    return {row["task_id"]: row for row in parsed}
+def _lines(content: bytes) -> Mapping[str, bytes]:
+    """The rows of a suite's file as text, by task."""
+    return {json.loads(line)["task_id"]: line for line in zstandard.decompress(content).splitlines()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -13,6 +14,7 @@ from tests.suites.conftest import Gyms
 from tests.suites.episodes import Ending, Play, play_all, tool_of
 from tests.suites.forms import FORMS
 from tests.suites.proofs import LARGE_SEEDS, Case, case_of, failing_plays, gold, right_plays, tasks
+from tests.suites.rotation import task_rows
 from tests.support.published_harness import load_as_harness
 
 from opsgym.taskexport.published import Exported, GymSeed, exported, seed_rows
@@ -57,18 +59,18 @@ def plays(case: Case) -> list[Play]:
     return [gold(case), Play("nothing", [], ""), *right, *failing_plays(case), *without]
 
 
+@cache
 def sampled(domain: str) -> list[str]:
     """Tasks that can be exported; SQL has no regular expression for a column that must match one."""
-    of_domain = [
-        task
-        for _, _, task in tasks().values()
-        if task.domain == domain
-        and not (task.events or task.days)
-        and task.access is Access.PUBLISHED
-        and task.feasible
-        and task.gym_servers_config[0].seed_database_file not in LARGE_SEEDS
-    ]
-    return [task.task_id for task in of_domain if '"matches"' not in task.model_dump_json()][::EVERY]
+    rows = (json.loads(line) for _, line in task_rows().values() if b'"matches"' not in line)
+    return [row["task_id"] for row in rows if row["domain"] == domain and _is_plain(row)][::EVERY]
+
+
+def _is_plain(row: Mapping[str, Any]) -> bool:
+    """Whether the published form can state a task, and its seed is not large."""
+    (seed, *_) = [server["seed_database_file"] for server in row["gym_servers_config"]]
+    published = row.get("access", Access.PUBLISHED) == Access.PUBLISHED
+    return published and row["feasible"] and not (row.get("events") or row.get("days")) and seed not in LARGE_SEEDS
 
 
 @pytest.mark.timeout(300)
