@@ -21,7 +21,7 @@ from opsgym_suites.kit.suite import Suite
 
 PARTS = 10
 """One of so many tasks is played."""
-PARTS_IN_FULL = 60
+PARTS_IN_FULL = 120
 """One of so many is proved in full, which takes far longer; a multiple of `PARTS`."""
 ROOT = Path(__file__).parents[2]
 BEFORE = "HEAD~1"
@@ -69,6 +69,11 @@ def _file(suite: Suite) -> str:
 def is_turn(task_id: str, number: int, parts: int = PARTS) -> bool:
     """Whether a turn is a task's, of as many turns as there are parts."""
     return zlib.crc32(task_id.encode()) % parts == number % parts
+
+
+def variant_of(suite: str) -> int:
+    """The variant in which a suite's tasks are played: another one with every change of its file."""
+    return 1 + turn(_file(SUITES[suite])) % 9999
 
 
 @cache

@@ -25,7 +25,7 @@ from opsgym_api.tasks.task import GymServer, Task
 from opsgym_domains import registry
 
 DOMAINS = ("itsm", "csm", "calendar", "hr", "email", "teams", "drive", "hybrid")
-EVERY = 1 if SOAK else 20
+EVERY = 1 if SOAK else 60
 """One task in so many is played, all with OPSGYM_SOAK=1; neighbours are similar."""
 UNJUDGED = "verifiers: an agent that does nothing passes those that are left"
 NOW = instant("2026-11-16T10:00:00")
@@ -48,7 +48,8 @@ def export(task: Task) -> Exported:
 def plays(case: Case) -> list[Play]:
     """Right and wrong endings; among the wrong ones the solution without each of its first writes.
 
-    Without other forms of the same calls: SQL compares tables, where rows of equal meaning differ.
+    Without other forms of the same calls: SQL compares tables, where rows of equal meaning differ. Of plays with
+    the same calls, only the first: neither the SQL nor the difference reads answers.
     """
     writes = [place for place, call in enumerate(case.draft.gold) if tool_of(case.task, call).writes]
     without = [
@@ -56,7 +57,8 @@ def plays(case: Case) -> list[Play]:
         for place in writes[:3]
     ]
     right = [play for play in right_plays(case) if play.label not in FORMS]
-    return [gold(case), Play("nothing", [], ""), *right, *failing_plays(case), *without]
+    all_plays = [gold(case), Play("nothing", [], ""), *right, *failing_plays(case), *without]
+    return list({str(play.calls): play for play in reversed(all_plays)}.values())[::-1]
 
 
 @cache

@@ -1,6 +1,6 @@
 """Variants of the built-in suites: what is right for a task is right in its variant, and what is wrong is wrong.
 
-A test run plays a few tasks of each suite in a variant. Which ones follows from the suite's file, so that equal
+A test run plays a task of each suite in a variant. Which one follows from the suite's file, so that equal
 trees play the same, and every change of a suite plays others. `make soak` plays all of them.
 """
 
@@ -8,51 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import pytest
 from tests.domains.declaration import SOAK
 from tests.suites.conftest import Gyms
 from tests.suites.episodes import Play, Servers, play_all
 from tests.suites.proofs import SUITES, case_of, failing_plays, gold, right_plays
-from tests.suites.rotation import turn
+from tests.suites.rotation import variant_of
 
 from opsgym_api.tasks.task import Task
 from opsgym_domains.suite_rows import load_suite, suite_rows
 from opsgym_domains.variants.companies import rewriting_of
-from opsgym_domains.variants.tasks import RowRewriting, row_rewriting
-
-EVERY = 1 if SOAK else 100
-"""One of this many tasks is played in a variant."""
+from opsgym_domains.variants.tasks import RowRewriting, row_rewriting, varied_rows
 
 
 @pytest.mark.timeout(3600 if SOAK else 300)
 @pytest.mark.parametrize("number", [0, 1] if SOAK else [0])
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_variant_is_proved_by_the_plays_of_the_original(gyms: Gyms, suite: str, number: int) -> None:
-    chosen = _choice(suite) + number
-    variant = 1 + chosen % 9999
-    tasks = load_suite(suite, variant)
-    played = [task for place, task in enumerate(tasks, start=chosen) if place % EVERY == 0]
-    problems = [problem for task in played for problem in _unproved(gyms, task, _rewriting(task))]
+    variant = variant_of(suite) + number
+    rows = suite_rows(suite)
+    if not SOAK:
+        rows = [rows[variant % len(rows)]]
+    tasks = map(Task.model_validate, varied_rows(rows, variant, rewriting_of))
+    changes = [row_rewriting(row, lambda domain, seed: rewriting_of(domain, seed, variant)) for row in rows]
+    pairs = zip(tasks, changes, strict=True)
+    problems = [problem for task, change in pairs for problem in _unproved(gyms, task, change)]
     assert not problems, "\n".join([f"variant {variant}", *problems])
-
-
-def _choice(suite: str) -> int:
-    """A number that changes with the suite's file, so that equal trees play equal variants."""
-    return turn(f"domain_images/opsgym_domains/{SUITES[suite].domain}/data/{suite}.jsonl.zst")
-
-
-def _rewriting(task: Task) -> RowRewriting:
-    """The rewritings that made a task."""
-    return row_rewriting(_rows()[task.task_id], lambda domain, seed: rewriting_of(domain, seed, task.variant))
-
-
-@cache
-def _rows() -> dict[str, dict[str, Any]]:
-    """Rows of all suites as they are written, by task."""
-    return {row["task_id"]: row for suite in SUITES for row in suite_rows(suite)}
 
 
 def _unproved(servers: Servers, task: Task, change: RowRewriting) -> Iterator[str]:
