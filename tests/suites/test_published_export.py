@@ -57,8 +57,10 @@ def plays(case: Case) -> list[Play]:
         for place in writes[:3]
     ]
     right = [play for play in right_plays(case) if play.label not in FORMS]
-    all_plays = [gold(case), Play("nothing", [], ""), *right, *failing_plays(case), *without]
-    return list({str(play.calls): play for play in reversed(all_plays)}.values())[::-1]
+    by_calls: dict[str, Play] = {}
+    for play in [gold(case), Play("nothing", [], ""), *right, *failing_plays(case), *without]:
+        by_calls.setdefault(str([*play.calls]), play)
+    return list(by_calls.values())
 
 
 @cache
