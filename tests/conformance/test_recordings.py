@@ -10,7 +10,7 @@ from tests.support.upstream import upstream
 from tools.conformance.corpus import headers_of, recordings_of, replay_all
 from tools.conformance.report import Judged, render, tally
 
-pytestmark = [pytest.mark.published, pytest.mark.xdist_group("recordings")]  # they are played once
+pytestmark = pytest.mark.published
 
 UPSTREAM = upstream()
 
