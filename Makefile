@@ -37,6 +37,8 @@ prepared: .venv/.dev .tools/chromium
 	@$(MAKE) --no-print-directory images || [ -z "$$CI" ]
 	@$(RUN) python -m devcluster.prepare
 	@$(RUN) python -m tests.cluster.previous || [ -z "$$CI" ]
+# In a fresh clone, pytest compiles all tests; five processes that begin at the same time would each do all of it.
+	@[ -z "$$CI" ] || $(RUN) pytest --collect-only -q >.tools/collected 2>&1 || true
 
 test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
 	@$(RUN) python -m tests.cluster.previous
