@@ -15,16 +15,19 @@ import httpx
 import pytest
 import yaml
 from devcluster.cluster import Cluster
-from devcluster.kube import Kube, Manifest
+from devcluster.kube import Manifest
 from devcluster.places import ADMIN, NODE_IP
 from tests.cluster.operator.held_model import HeldModel
 from tests.cluster.operator.world import Operator, condition_of, evalrun, opsgym
 from tests.cluster.prometheus import scraping
 from tests.metrics.exact import from_prometheus, from_records
 from tests.support.page import page_of
+from tests.support.prometheus import Prometheus
 
 from opsgym_api.records.outcomes import Outcome
+from opsgym_console.report.model import PageData
 from opsgym_core.results.load import list_runs, load_run
+from opsgym_core.results.score import RunResults
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,7 +42,9 @@ def both(namespace: str, model: HeldModel) -> Manifest:
         {"name": "gold", "inline": {"model": "replay/gold", "maxConcurrency": 2}},
         {"name": "held", "inline": model.inline()},
     ]
-    return evalrun(namespace, "r", suite={"builtin": "quickstart", "limit": TASKS}, models=models)
+    gate = {"minSuccessRate": 0.9, "maxCostUsd": 1}
+    suite = {"builtin": "quickstart", "limit": TASKS}
+    return evalrun(namespace, "r", suite=suite, models=models, gate=gate, trialsPerPod=TASKS)
 
 
 def columns(cluster: Cluster, namespace: str) -> Mapping[str, str]:
@@ -67,44 +72,37 @@ def console(operator: Operator) -> Iterator[Callable[[str], Any]]:
             process.terminate()
 
 
-def test_kubectl_and_opsgym_show_a_run_alike(
-    operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster, tmp_path: Path
+def test_kubectl_opsgym_console_prometheus_and_store_show_a_run_alike(
+    operator: Operator, model: HeldModel, cluster: Cluster, tmp_path: Path
 ) -> None:
-    document = both(operator.namespace, model)
-    document["spec"]["gate"] = {"maxCostUsd": 1}
-    manifest = json.dumps(document)
-    assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
-    waited = cluster.kubectl("wait", "-n", operator.namespace, "--for=condition=Succeeded", "er/r", "--timeout=240s")
-    assert waited.returncode == 0, waited.stderr
-
-    shown = dict(columns(cluster, operator.namespace))
-    assert shown.pop("AGE")
-    assert shown == {
-        "NAME": "r",
-        "MODELS": "gold,held",
-        "PROGRESS": f"{2 * TASKS}/{2 * TASKS}",
-        "SUCCESS": "50.0%",
-        "NOTSCORED": "0",
-        "COST": f"${COST:.4f}",
-        "GATE": "GO",
-        "PHASE": "Complete",
-        "REASON": "Complete",
-    }
-    story = cluster.kubectl("describe", "er", "r", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
-    steps = ["Accepted", "PreflightRunning", "JobsCreated", "Complete"]
-    reasons = [line.split()[1] for line in story.splitlines() if len(line.split()) > 1 and line.split()[1] in steps]
-    # Times of events are whole seconds, and kubectl puts those of one second in any order.
-    assert (sorted(reasons, key=steps.index), reasons[-1]) == (steps, "Complete"), story
-
-    printed = opsgym(operator, tmp_path, "results", "r")
-    rows = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
-    assert "100.0%" in rows["gold"]
-    assert "0.0%" in rows["held"].split()
-    assert shown["COST"] in rows["total"]
+    manifest = json.dumps(both(operator.namespace, model))
+    with scraping(f"{NODE_IP}:{operator.port}") as prometheus, console(operator) as ask:
+        assert ask("api/runs")["runs"] == []
+        assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
+        operator.wait(lambda: len(ask("api/runs")["runs"]) == 1, "shows no run")
+        where = ("-n", operator.namespace)
+        waited = cluster.kubectl("wait", *where, "--for=condition=Succeeded", "er/r", "--timeout=240s")
+        assert waited.returncode == 0, waited.stderr
+        operator.wait(lambda: prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS, "has not counted all trials")
+        operator.wait(lambda: ask("api/runs")["runs"][0]["phase"] == "Complete", "does not show the end")
+        held = operator.results("r")
+        page = page_of(operator.store(), held.run.run)
+        _kubectl_shows(cluster, operator)
+        _console_shows(ask, held)
+        _prometheus_shows(prometheus, operator, held)
+        _opsgym_prints(operator, tmp_path, prometheus, page)
+        assert page.total.cost_usd == pytest.approx(COST)
+        assert len(page.trials.cell) == 2 * TASKS
+        # Two tasks prove neither that 90 % succeed nor that fewer do.
+        gate = condition_of(operator.run("r"), "GatePassed")
+        assert page.run.gate is not None
+        assert (gate["status"], page.run.gate.verdict) == ("Unknown", "INCONCLUSIVE")
+        cluster.kubectl("delete", "er", "r", *where)
+        operator.wait(lambda: not prometheus.query(f"{{{_selector(operator)}}}"), "still shows a run that is gone")
+        assert prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS
 
     # The same document once more, later: another run, and the old results stay.
     (before,) = list_runs(operator.store()).runs
-    cluster.kubectl("delete", "er", "r", "-n", operator.namespace)
     assert cluster.kubectl("apply", "-f", "-", stdin=manifest).returncode == 0
     operator.await_end("r", 240)
     old, new = list_runs(operator.store()).runs
@@ -114,65 +112,64 @@ def test_kubectl_and_opsgym_show_a_run_alike(
         assert len(load_run(operator.store(), run.run).trials) == 2 * TASKS
 
 
-def test_prometheus_status_results_page_and_store_agree_exactly(
-    operator: Operator, model: HeldModel, kube: Kube, tmp_path: Path
-) -> None:
-    selector = f'namespace="{operator.namespace}",run="r"'
-    manifest = both(operator.namespace, model)
-    manifest["spec"]["gate"] = {"minSuccessRate": 0.9, "maxCostUsd": 1}
-    with scraping(f"{NODE_IP}:{operator.port}") as prometheus:
-        kube.create(manifest)
-        run = operator.await_end("r", 240)
-        operator.wait(lambda: prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS, "has not counted all trials")
-        held = operator.results("r")
-        assert from_prometheus(prometheus) == from_records(held.trials, held.attempts)
-        for outcome in (Outcome.PASSED, Outcome.FAILED):
-            counted = sum(trial.outcome is outcome for trial in held.trials)
-            assert counted == run["status"]["counters"][outcome.value] == TASKS
-            assert prometheus.value(f'sum(opsgym_run_trials{{{selector},outcome="{outcome}"}})') == counted
-        assert prometheus.value(f"opsgym_run_progress_ratio{{{selector}}}") == 1
-        assert prometheus.value(f"opsgym_run_success_ratio{{{selector}}}") == 0.5
-        assert prometheus.value(f"opsgym_run_cost_usd{{{selector}}}") == pytest.approx(COST)
-
-        page = page_of(operator.store(), held.run.run)
-        printed = json.loads(opsgym(operator, tmp_path, "results", "r", "--format", "json"))["rows"]
-        assert len(printed) == len(page.cells) == 2
-        for scored in page.cells:
-            cell = {name: getattr(scored.cell, name) for name in ("model", "agent", "mode", "domain")}
-            [row] = [row for row in printed if cell.items() <= row.items()]
-            score = scored.score
-            assert (score.passed, score.failed, score.cost_usd) == (row["passed"], row["failed"], row["cost_usd"])
-            labels = ",".join(f'{name}="{value}"' for name, value in cell.items())
-            for ending in ("passed", "failed"):
-                shown = prometheus.value(f'opsgym_run_trials{{{selector},{labels},outcome="{ending}"}}')
-                assert (shown or 0) == row[ending]
-        assert page.total.cost_usd == pytest.approx(COST)
-        assert len(page.trials.cell) == 2 * TASKS
-
-        gate = condition_of(run, "GatePassed")
-        assert page.run.gate is not None
-        # Two tasks prove neither that 90 % succeed nor that fewer do.
-        assert (gate["status"], page.run.gate.verdict) == ("Unknown", "INCONCLUSIVE")
-        assert prometheus.value(f'opsgym_run_gate{{{selector},verdict="INCONCLUSIVE"}}') == 1
-
-        kube.delete("EvalRun", "r", operator.namespace)
-        operator.wait(lambda: not prometheus.query(f"{{{selector}}}"), "still shows a run that is gone")
-        assert prometheus.value("sum(opsgym_trials_total)") == 2 * TASKS
+def _selector(operator: Operator) -> str:
+    """Selects the series of the run."""
+    return f'namespace="{operator.namespace}",run="r"'
 
 
-def test_the_console_shows_a_run_of_the_cluster_from_its_first_moment_to_its_gate(
-    operator: Operator, model: HeldModel, kube: Kube
-) -> None:
-    with console(operator) as ask:
-        assert ask("api/runs")["runs"] == []
-        kube.create(both(operator.namespace, model))
-        operator.wait(lambda: len(ask("api/runs")["runs"]) == 1, "shows no run")
-        operator.await_end("r", 240)
-        operator.wait(lambda: ask("api/runs")["runs"][0]["phase"] == "Complete", "does not show the end")
-        held = operator.results("r")
-        page = ask(f"api/runs/{held.run.run}/page")
-        assert (page["total"]["passed"], page["total"]["failed"]) == (TASKS, TASKS)
-        trial = held.trials[0]
-        detail = ask(f"api/runs/{held.run.run}/trials/{trial.cell.key}/{trial.task_id}/{trial.trial}")
-        assert detail["scored"]["outcome"] == trial.outcome
-        assert detail["transcript"]
+def _kubectl_shows(cluster: Cluster, operator: Operator) -> None:
+    shown = dict(columns(cluster, operator.namespace))
+    assert shown.pop("AGE")
+    assert shown == {
+        "NAME": "r",
+        "MODELS": "gold,held",
+        "PROGRESS": f"{2 * TASKS}/{2 * TASKS}",
+        "SUCCESS": "50.0%",
+        "NOTSCORED": "0",
+        "COST": f"${COST:.4f}",
+        "GATE": "INCONCLUSIVE",
+        "PHASE": "Complete",
+        "REASON": "Complete",
+    }
+    story = cluster.kubectl("describe", "er", "r", "-n", operator.namespace).stdout.partition("\nEvents:")[2]
+    steps = ["Accepted", "PreflightRunning", "JobsCreated", "Complete"]
+    reasons = [line.split()[1] for line in story.splitlines() if len(line.split()) > 1 and line.split()[1] in steps]
+    # Times of events are whole seconds, and kubectl puts those of one second in any order.
+    assert (sorted(reasons, key=steps.index), reasons[-1]) == (steps, "Complete"), story
+
+
+def _console_shows(ask: Callable[[str], Any], held: RunResults) -> None:
+    page = ask(f"api/runs/{held.run.run}/page")
+    assert (page["total"]["passed"], page["total"]["failed"]) == (TASKS, TASKS)
+    trial = held.trials[0]
+    detail = ask(f"api/runs/{held.run.run}/trials/{trial.cell.key}/{trial.task_id}/{trial.trial}")
+    assert detail["scored"]["outcome"] == trial.outcome
+    assert detail["transcript"]
+
+
+def _prometheus_shows(prometheus: Prometheus, operator: Operator, held: RunResults) -> None:
+    selector = _selector(operator)
+    assert from_prometheus(prometheus) == from_records(held.trials, held.attempts)
+    for outcome in (Outcome.PASSED, Outcome.FAILED):
+        counted = sum(trial.outcome is outcome for trial in held.trials)
+        assert counted == operator.run("r")["status"]["counters"][outcome.value] == TASKS
+        assert prometheus.value(f'sum(opsgym_run_trials{{{selector},outcome="{outcome}"}})') == counted
+    assert prometheus.value(f"opsgym_run_progress_ratio{{{selector}}}") == 1
+    assert prometheus.value(f"opsgym_run_success_ratio{{{selector}}}") == 0.5
+    assert prometheus.value(f"opsgym_run_cost_usd{{{selector}}}") == pytest.approx(COST)
+    assert prometheus.value(f'opsgym_run_gate{{{selector},verdict="INCONCLUSIVE"}}') == 1
+
+
+def _opsgym_prints(operator: Operator, folder: Path, prometheus: Prometheus, page: PageData) -> None:
+    """The same figures as page and Prometheus, cell by cell."""
+    printed = json.loads(opsgym(operator, folder, "results", "r", "--format", "json"))["rows"]
+    assert len(printed) == len(page.cells) == 2
+    for scored in page.cells:
+        cell = {name: getattr(scored.cell, name) for name in ("model", "agent", "mode", "domain")}
+        [row] = [row for row in printed if cell.items() <= row.items()]
+        score = scored.score
+        assert (score.passed, score.failed, score.cost_usd) == (row["passed"], row["failed"], row["cost_usd"])
+        labels = ",".join(f'{name}="{value}"' for name, value in cell.items())
+        for ending in ("passed", "failed"):
+            shown = prometheus.value(f'opsgym_run_trials{{{_selector(operator)},{labels},outcome="{ending}"}}')
+            assert (shown or 0) == row[ending]
