@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import ssl
 import tempfile
 import time
@@ -23,6 +24,8 @@ DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLis
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 POLL = 0.1
+NOT_YET = (404, 429)
+"""Statuses of a kind that is not defined yet, and of one whose objects the API server is still reading."""
 
 
 class KubeError(Exception):
@@ -130,10 +133,22 @@ class Kube:
         params = {"previous": str(previous).lower()} | ({"container": container} if container else {})
         return self.raw("GET", f"{self.path('Pod', namespace, pod)}/log", params=params, accept="*/*").text
 
-    def watch(self, path: str, version: str, selectors: Mapping[str, str] | None = None) -> Iterator[Manifest]:
-        """Changes below a path since a version, until the API server ends the watch; selectors by parameter."""
+    def watch(
+        self, path: str, version: str, selectors: Mapping[str, str] | None = None, seconds: float | None = None
+    ) -> Iterator[Manifest]:
+        """Changes below a path since a version, until the API server ends the watch.
+
+        Args:
+            path: Path of a collection.
+            version: Resource version; without one the first events are of the objects that there are.
+            selectors: Selectors by parameter.
+            seconds: After which the watch ends.
+        """
         params = {**(selectors or {}), "watch": "true", "resourceVersion": version}
-        with self._http.stream("GET", path, params=params, timeout=httpx.Timeout(30, read=None)) as answer:
+        if seconds is not None:
+            params["timeoutSeconds"] = str(math.ceil(seconds))
+        timeout = httpx.Timeout(30, read=None if seconds is None else seconds + 5)
+        with self._http.stream("GET", path, params=params, timeout=timeout) as answer:
             if answer.is_error:
                 answer.read()
                 raise _refusal(answer)
@@ -157,17 +172,26 @@ class Kube:
         """
         deadline = time.monotonic() + seconds
         seen: Manifest | None = None
-        while time.monotonic() < deadline:
+        while (left := deadline - time.monotonic()) > 0:
             try:
-                seen = self.find(kind, name, namespace)
+                for seen in self._states(kind, name, namespace, left):
+                    if seen is not None and condition(seen):
+                        return seen
             except (KubeError, httpx.TransportError) as error:
-                if isinstance(error, KubeError) and error.code < 500:
+                if isinstance(error, KubeError) and error.code < 500 and error.code not in NOT_YET:
                     raise
-            if seen is not None and condition(seen):
-                return seen
             time.sleep(POLL)
         state = "there is none" if seen is None else yaml.safe_dump(seen.get("status", seen))
         raise TimeoutError(f"{kind} {name} is not as expected after {seconds:.0f} s: {state}")
+
+    def _states(self, kind: str, name: str, namespace: str | None, seconds: float) -> Iterator[Manifest | None]:
+        """An object as it is, if there is one, and after each change; None when it is deleted."""
+        # Asking ten times a second would be more than half of all requests to the API server during a run.
+        named = {"fieldSelector": f"metadata.name={name}"}
+        for event in self.watch(self.path(kind, namespace), "", named, seconds):
+            if event["type"] == "ERROR":
+                return
+            yield None if event["type"] == "DELETED" else event["object"]
 
     def wait_gone(self, kind: str, name: str, namespace: str | None = None, *, seconds: float = 60) -> None:
         """Waits until there is no such object.
