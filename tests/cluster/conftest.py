@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import boto3
@@ -77,6 +78,13 @@ def kube(cluster: Cluster) -> Iterator[Kube]:
 @pytest.fixture
 def namespace(kube: Kube) -> Iterator[str]:
     """A new namespace that allows only pods of the strictest Pod Security Standard."""
+    with new_namespace(kube) as name:
+        yield name
+
+
+@contextmanager
+def new_namespace(kube: Kube) -> Iterator[str]:
+    """A namespace that allows only pods of the strictest Pod Security Standard, while the context is open."""
     name = f"t-{secrets.token_hex(3)}"
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})

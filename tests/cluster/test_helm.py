@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,12 +19,12 @@ import yaml
 from devcluster.binaries import program
 from devcluster.cluster import Cluster
 from devcluster.images import ctr, write_image
-from devcluster.kube import Kube, KubeError, Manifest, has_condition
-from devcluster.places import FAMILIES, NODE_IPS, ROOT, S3_REGION
+from devcluster.kube import APPLY, Kube, KubeError, Manifest, has_condition
+from devcluster.places import ADMIN, FAMILIES, NODE_IPS, ROOT, S3_REGION
 from devcluster.processes import until
 from pydantic import SecretStr
 from tests.cluster import previous
-from tests.cluster.conftest import S3, remove_namespace
+from tests.cluster.conftest import S3, new_namespace, remove_namespace
 from tests.cluster.kinds import NEW_FIELD, newer_kinds
 from tests.cluster.operator.held_model import SECRET as HELD_SECRET
 from tests.cluster.operator.held_model import HeldModel, held_model
@@ -43,6 +42,7 @@ pytestmark = pytest.mark.timeout(900)
 
 TRIAL_IMAGE = "localhost/versitygw:test"
 TRIAL = {"trialStore": {"enabled": True, "image": TRIAL_IMAGE}}
+INSTALLED = {**TRIAL, "console": {"enabled": True}}
 CLASSES: Sequence[Manifest] = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1},
     {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "gvisor"},
@@ -72,7 +72,7 @@ def server_image(archive: Path, name: str) -> Path:
     return archive
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def kinds(cluster: Cluster) -> None:
     """The chart opsgym-crds, which takes over kinds that were applied by hand."""
     output_of(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default", "--take-ownership"))
@@ -143,13 +143,22 @@ def tenant(cluster: Cluster, kube: Kube, namespace: str, kinds: None) -> Tenant:
 @pytest.fixture
 def neighbour(cluster: Cluster, kube: Kube, kinds: None) -> Iterator[Tenant]:
     """A second tenant, with a namespace that is as strict."""
-    name = f"t-{secrets.token_hex(3)}"
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
-    try:
+    with new_namespace(kube) as name:
         yield make_tenant(cluster, kube, name)
-    finally:
-        kube.delete("Namespace", name)
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster, kinds: None, images: None) -> Iterator[Tenant]:
+    """A tenant who has installed opsgym with trial store and console, and whose run `one` is over.
+
+    Tests of what a release does share it: to install one and to have a run scored takes longer than most of them.
+    """
+    with Kube(ADMIN) as kube, new_namespace(kube) as name:
+        tenant = make_tenant(cluster, kube, name)
+        tenant.install(INSTALLED)
+        start(kube, name, "one")
+        kube.wait("EvalRun", "one", name, has_condition("Succeeded"), seconds=300)
+        yield tenant
 
 
 def start(kube: Kube, namespace: str, name: str) -> None:
@@ -177,7 +186,7 @@ def refused(requests: list[Manifest]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_api_server_takes_every_object(cluster: Cluster, namespace: str, kinds: None, name: str) -> None:
+def test_the_api_server_takes_every_object(kube: Kube, namespace: str, kinds: None, name: str) -> None:
     """All but those of the Prometheus operator, whose kinds come with it."""
     values = {**SETTINGS[name], "namespaces": []}
     monitoring = "monitoring.coreos.com/"
@@ -185,12 +194,13 @@ def test_the_api_server_takes_every_object(cluster: Cluster, namespace: str, kin
         item for item in rendered(values, namespace=namespace) if not item["apiVersion"].startswith(monitoring)
     ]
     # A dry run of a pod needs its ServiceAccount and classes, too.
-    accounts = [item for item in manifests if item["kind"] == "ServiceAccount"]
-    output_of(cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all([*accounts, *CLASSES])))
-    done = cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump_all(manifests))
-    assert done.returncode == 0, done.stderr
-    assert "Warning" not in done.stderr
-    assert len(done.stdout.splitlines()) == len(manifests)
+    for item in (*CLASSES, *(item for item in manifests if item["kind"] == "ServiceAccount")):
+        kube.apply(item)
+    for item in manifests:
+        metadata = item["metadata"]
+        path = kube.path(item["kind"], metadata.get("namespace", "default"), metadata["name"])
+        dry = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": "tests", "force": "true"}
+        assert "warning" not in kube.raw("PATCH", path, item, params=dry, media=APPLY).headers
 
 
 def test_the_kinds_stay_when_their_release_is_uninstalled(cluster: Cluster, kube: Kube, kinds: None) -> None:
@@ -200,19 +210,26 @@ def test_the_kinds_stay_when_their_release_is_uninstalled(cluster: Cluster, kube
     output_of(cluster.helm("upgrade", "--install", "opsgym-crds", str(CRDS), "-n", "default"))
 
 
-def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Kube, tenant: Tenant) -> None:
-    tenant.helm("install", "opsgym", str(OPSGYM), values=SETTINGS["least"])
+def test_viewers_and_editors_may_what_their_names_say(kube: Kube, release: Tenant) -> None:
+    rights = "rbac.authorization.k8s.io"
     for role in ("viewer", "user-editor", "platform-editor"):
-        output_of(
-            cluster.kubectl(
-                "create", "rolebinding", role, "-n", tenant.namespace, f"--role=opsgym-{role}", f"--user={role}"
-            )
+        kube.apply(
+            {
+                "apiVersion": f"{rights}/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": role, "namespace": release.namespace},
+                "roleRef": {"apiGroup": rights, "kind": "Role", "name": f"opsgym-{role}"},
+                "subjects": [{"apiGroup": rights, "kind": "User", "name": role}],
+            }
         )
 
     def may(user: str, verb: str, what: str, part: str = "") -> bool:
-        where = ("-n", tenant.namespace, "--as", user, f"--subresource={part}")
-        done = cluster.kubectl("auth", "can-i", verb, what, *where)
-        return done.stdout.strip() == "yes"
+        resource, _, group = what.partition(".")
+        attributes = {"verb": verb, "resource": resource, "group": group, "subresource": part}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "metadata": {}}
+        who = {"user": user, "groups": ["system:authenticated"]}
+        spec = {**who, "resourceAttributes": {"namespace": release.namespace, **attributes}}
+        return bool(kube.create({**review, "spec": spec})["status"]["allowed"])
 
     assert may("viewer", "list", "evalruns.opsgym.dev")
     assert not may("viewer", "create", "evalruns.opsgym.dev")
@@ -224,10 +241,10 @@ def test_viewers_and_editors_may_what_their_names_say(cluster: Cluster, kube: Ku
     assert not may("platform-editor", "create", "evalruns.opsgym.dev")
     for editor in ("user-editor", "platform-editor"):
         assert not may(editor, "get", "secrets")
-    assert not may(tenant.operator, "get", "secrets")
-    assert not may(tenant.operator, "create", "pods", "exec")
-    assert may(tenant.operator, "create", "jobs.batch")
-    assert may(tenant.operator, "patch", "evalruns.opsgym.dev", "status")
+    assert not may(release.operator, "get", "secrets")
+    assert not may(release.operator, "create", "pods", "exec")
+    assert may(release.operator, "create", "jobs.batch")
+    assert may(release.operator, "patch", "evalruns.opsgym.dev", "status")
 
 
 def test_nobody_reaches_pods_of_runs_and_they_reach_what_the_release_names(
@@ -261,14 +278,12 @@ def test_nobody_reaches_pods_of_runs_and_they_reach_what_the_release_names(
 
 
 def test_two_releases_live_side_by_side_and_touch_nothing_outside_their_namespaces(
-    kube: Kube, tenant: Tenant, neighbour: Tenant, images: None
+    kube: Kube, release: Tenant, neighbour: Tenant
 ) -> None:
-    for each in (tenant, neighbour):
-        each.install(TRIAL)
-        start(kube, each.namespace, "one")
-    for each in (tenant, neighbour):
-        kube.wait("EvalRun", "one", each.namespace, has_condition("Succeeded"), seconds=300)
-    for each in (tenant, neighbour):
+    neighbour.install(TRIAL)
+    start(kube, neighbour.namespace, "one")
+    kube.wait("EvalRun", "one", neighbour.namespace, has_condition("Succeeded"), seconds=300)
+    for each in (release, neighbour):
         requests = each.requests(each.operator)
         assert {"create", "watch", "patch"} <= {entry["verb"] for entry in requests}
         assert elsewhere(requests, each.namespace) == []
@@ -320,23 +335,22 @@ def test_pods_of_a_release_for_several_namespaces_hold_no_key_of_the_store(
     assert [item for item in kube.list("ClusterRole") if item["metadata"]["name"].startswith(namespace)] == []
 
 
-def test_helm_test_runs_the_quickstart(kube: Kube, tenant: Tenant, images: None) -> None:
-    tenant.install(TRIAL)
-    log = tenant.helm("test", "opsgym", "--timeout", "600s", "--logs")
+def test_helm_test_runs_the_quickstart(kube: Kube, release: Tenant) -> None:
+    log = release.helm("test", "opsgym", "--timeout", "600s", "--logs")
     assert "Phase:          Succeeded" in log
     assert "GatePassed=True" in log
-    assert kube.list("EvalRun", tenant.namespace) == []
-    assert kube.find("Role", "opsgym-test", tenant.namespace) is None
+    names = [run["metadata"]["name"] for run in kube.list("EvalRun", release.namespace)]
+    assert not [name for name in names if name.startswith("helm-test")]
+    assert kube.find("Role", "opsgym-test", release.namespace) is None
 
 
 def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
-    cluster: Cluster, kube: Kube, tenant: Tenant, images: None
+    cluster: Cluster, kube: Kube, release: Tenant
 ) -> None:
-    tenant.install({**TRIAL, "console": {"enabled": True}})
     python = {"image": "localhost/opsgym-console:dev", "command": ["python", "-c", "import time; time.sleep(3600)"]}
-    kube.create(pod(tenant.namespace, "visitor", shell("main", "", **python)))
-    kube.wait("Pod", "visitor", tenant.namespace, has_condition("Ready"))
-    token = base64.b64decode(kube.get("Secret", "opsgym-console", tenant.namespace)["data"]["token"]).decode()
+    kube.create(pod(release.namespace, "visitor", shell("main", "", **python)))
+    kube.wait("Pod", "visitor", release.namespace, has_condition("Ready"))
+    token = base64.b64decode(kube.get("Secret", "opsgym-console", release.namespace)["data"]["token"]).decode()
 
     def ask(path: str, given: str, server: str = "opsgym-console") -> subprocess.CompletedProcess[str]:
         script = (
@@ -344,48 +358,45 @@ def test_the_console_shows_runs_to_who_has_the_token_and_may_only_list_them(
             "print(urlopen(Request(sys.argv[1], headers={'Authorization': sys.argv[2]}), timeout=10).read().decode())"
         )
         command = ("python", "-c", script, f"http://{server}/{path}", f"Bearer {given}")
-        return cluster.kubectl("exec", "-n", tenant.namespace, "visitor", "--", *command)
+        return cluster.kubectl("exec", "-n", release.namespace, "visitor", "--", *command)
 
     def fetched(path: str) -> Any:
         return json.loads(output_of(ask(path, token)))
 
-    [console] = kube.list("Pod", tenant.namespace, "app.kubernetes.io/component=console")
+    [console] = kube.list("Pod", release.namespace, "app.kubernetes.io/component=console")
     for server in ("opsgym-console", *(f"{url_host(address)}:8080" for address in pod_addresses(console))):
         assert "HTTP Error 401" in ask("api/runs", "not-the-token-at-all", server).stderr
-    start(kube, tenant.namespace, "one")
-    kube.wait("EvalRun", "one", tenant.namespace, has_condition("Succeeded"), seconds=300)
-    assert until(lambda: fetched("api/runs")["runs"][0]["phase"] == "Complete", 60)
-    [run] = fetched("api/runs")["runs"]
+
+    def shown() -> Any:
+        return next((run for run in fetched("api/runs")["runs"] if run["name"] == "one"), {})
+
+    assert until(lambda: shown().get("phase") == "Complete", 60)
+    run = shown()
     page = fetched(f"api/runs/{run['run']}/page")
     assert page["total"]["passed"] == page["total"]["total"] == 1
-    requests = tenant.requests(f"system:serviceaccount:{tenant.namespace}:opsgym-console")
+    requests = release.requests(f"system:serviceaccount:{release.namespace}:opsgym-console")
     assert {entry["verb"] for entry in requests if "objectRef" in entry} == {"list"}
-    assert elsewhere(requests, tenant.namespace) == refused(requests) == []
+    assert elsewhere(requests, release.namespace) == refused(requests) == []
 
 
-def test_metrics_are_read_through_their_service_and_at_the_pod(
-    cluster: Cluster, kube: Kube, tenant: Tenant, images: None
-) -> None:
-    tenant.install(TRIAL)
-    kube.create(pod(tenant.namespace, "scraper", shell("main", "sleep 1000")))
-    kube.wait("Pod", "scraper", tenant.namespace, has_condition("Ready"))
-    [operator] = kube.list("Pod", tenant.namespace, "app.kubernetes.io/component=operator")
+def test_metrics_are_read_through_their_service_and_at_the_pod(cluster: Cluster, kube: Kube, release: Tenant) -> None:
+    kube.create(pod(release.namespace, "scraper", shell("main", "sleep 1000")))
+    kube.wait("Pod", "scraper", release.namespace, has_condition("Ready"))
+    [operator] = kube.list("Pod", release.namespace, "app.kubernetes.io/component=operator")
     for host in ("opsgym-operator", *map(url_host, pod_addresses(operator))):
         fetch = ("wget", "-q", "-O-", f"http://{host}:9100/metrics")
-        exposed = output_of(cluster.kubectl("exec", "-n", tenant.namespace, "scraper", "--", *fetch))
+        exposed = output_of(cluster.kubectl("exec", "-n", release.namespace, "scraper", "--", *fetch))
         assert "# TYPE opsgym_" in exposed
 
 
-def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, tenant: Tenant, images: None) -> None:
-    tenant.install(TRIAL)
-    key = kube.get("Secret", "opsgym-s3", tenant.namespace)["data"]
-    start(kube, tenant.namespace, "before")
-    before = kube.wait("EvalRun", "before", tenant.namespace, has_condition("Succeeded"), seconds=300)
-    tenant.install({**TRIAL, "pods": {"databaseMegabytes": 300}})
-    assert kube.get("Secret", "opsgym-s3", tenant.namespace)["data"] == key
-    start(kube, tenant.namespace, "after")
-    kube.wait("EvalRun", "after", tenant.namespace, has_condition("Succeeded"), seconds=300)
-    assert kube.get("EvalRun", "before", tenant.namespace)["status"] == before["status"]
+def test_an_upgrade_keeps_runs_and_the_trial_stores_key(kube: Kube, release: Tenant) -> None:
+    key = kube.get("Secret", "opsgym-s3", release.namespace)["data"]
+    before = kube.get("EvalRun", "one", release.namespace)
+    release.install({**INSTALLED, "pods": {"databaseMegabytes": 300}})
+    assert kube.get("Secret", "opsgym-s3", release.namespace)["data"] == key
+    start(kube, release.namespace, "after")
+    kube.wait("EvalRun", "after", release.namespace, has_condition("Succeeded"), seconds=300)
+    assert kube.get("EvalRun", "one", release.namespace)["status"] == before["status"]
 
 
 @pytest.fixture
@@ -504,13 +515,19 @@ def test_a_run_goes_on_through_upgrades_of_kinds_and_release_and_through_a_rollb
     assert (len(results.trials), len(results.attempts)) == (4, 4), "a trial was lost, or run twice"
 
 
-def test_what_a_release_leaves_is_runs_and_results_and_a_new_one_goes_on_with_them(
+def test_a_missing_key_is_named_and_what_a_release_leaves_is_runs_and_results_with_which_a_new_one_goes_on(
     kube: Kube, tenant: Tenant, s3: S3, images: None, tmp_path: Path
 ) -> None:
-    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": s3.secret}
+    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": "absent"}
     tenant.install({"stores": [store]})
     start(kube, tenant.namespace, "kept")
-    kube.wait("EvalRun", "kept", tenant.namespace, has_condition("Succeeded"), seconds=300)
+    stalled = kube.wait("EvalRun", "kept", tenant.namespace, has_condition("Stalled"), seconds=60)
+    assert "absent" in next(c["message"] for c in stalled["status"]["conditions"] if c["type"] == "Stalled")
+    data = {"access-key-id": s3.access_key_id, "secret-access-key": s3.secret_access_key}
+    metadata = {"name": "absent", "namespace": tenant.namespace}
+    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+    # The kubelet looks at optional Secrets of a running pod about once a minute.
+    kube.wait("EvalRun", "kept", tenant.namespace, has_condition("Succeeded"), seconds=240)
     tenant.helm("uninstall", "opsgym", "--wait")
     left = kube.get("EvalRun", "kept", tenant.namespace)
     assert EvalRun.model_validate_json(json.dumps(left)).status is not None
@@ -543,21 +560,6 @@ def results(name: str, tenant: Tenant, s3: S3, folder: Path) -> subprocess.Compl
     }
     command = ["kubectl", "opsgym", "results", name, "-n", tenant.namespace]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_a_missing_key_is_named_and_once_there_the_run_goes_on(
-    kube: Kube, tenant: Tenant, s3: S3, images: None
-) -> None:
-    store = {"name": "results", "url": s3.url, "endpointUrl": s3.endpoint_url, "region": s3.region, "secret": "absent"}
-    tenant.install({"stores": [store]})
-    start(kube, tenant.namespace, "waits")
-    stalled = kube.wait("EvalRun", "waits", tenant.namespace, has_condition("Stalled"), seconds=60)
-    assert "absent" in next(c["message"] for c in stalled["status"]["conditions"] if c["type"] == "Stalled")
-    data = {"access-key-id": s3.access_key_id, "secret-access-key": s3.secret_access_key}
-    metadata = {"name": "absent", "namespace": tenant.namespace}
-    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
-    # The kubelet looks at optional Secrets of a running pod about once a minute.
-    kube.wait("EvalRun", "waits", tenant.namespace, has_condition("Succeeded"), seconds=240)
 
 
 def test_the_tutorial_of_a_first_nightly_run_happens_as_it_says(
