@@ -32,8 +32,8 @@ def test_suspending_stops_pods_and_resuming_runs_only_the_rest(
     operator: Operator, model: HeldModel, kube: Kube, tmp_path: Path
 ) -> None:
     model.hold(after=1)
-    kube.create(run_of(operator, model, "r", 3))
-    operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 3, "has not scored one and begun two", 240)
+    kube.create(run_of(operator, model, "r", 2))
+    operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 2, "has not scored one and begun two", 240)
     (first,) = operator.results("r").trials
 
     held = next(task for task in operator.results("r").run.task_ids if task != first.task_id)
@@ -51,7 +51,7 @@ def test_suspending_stops_pods_and_resuming_runs_only_the_rest(
     model.release()
     kube.patch("EvalRun", "r", operator.namespace, {"spec": {"suspend": False}})
     run = operator.await_end("r", 300)
-    assert run["status"]["progress"] == "3/3"
+    assert run["status"]["progress"] == "2/2"
     ended = operator.results("r")
     assert first in ended.trials
     assert Counter(attempt.task_id for attempt in ended.attempts)[first.task_id] == 1
@@ -60,9 +60,9 @@ def test_suspending_stops_pods_and_resuming_runs_only_the_rest(
 
 def test_deleting_a_run_leaves_its_results_and_nothing_else(operator: Operator, model: HeldModel, kube: Kube) -> None:
     model.hold(after=1)
-    manifest = run_of(operator, model, "r", 3)
+    manifest = run_of(operator, model, "r", 2)
     kube.create(manifest)
-    operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 3, "has not scored one and begun two", 240)
+    operator.wait(lambda: scored(operator, "r") == 1 and model.requests >= 2, "has not scored one and begun two", 240)
     kube.delete("EvalRun", "r", operator.namespace)
     managed = "app.kubernetes.io/managed-by=opsgym-operator"
     operator.wait(
@@ -78,7 +78,7 @@ def test_deleting_a_run_leaves_its_results_and_nothing_else(operator: Operator, 
     operator.await_end("r", 300)
     again = operator.results("r")
     assert again.run.run != before.run.run
-    assert len(again.trials) == 3
+    assert len(again.trials) == 2
     assert operator.metrics()["opsgym_run_progress_ratio"] == 1
 
 
