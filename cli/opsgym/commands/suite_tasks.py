@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from opsgym.taskcheck.findings import unknown
 from opsgym_api.errors import InputError, Problem
@@ -50,17 +52,15 @@ def find_task(name: str, suite: str | None) -> tuple[Task, str]:
         if len(tasks) == 1:
             return tasks[0], name
         raise InputError(name, [Problem("", f"has {len(tasks)} rows; name one: TASK --suite {name}")])
-    places = dict.fromkeys(_ids(suite), suite) if suite is not None else _builtin_places()
+    places = _builtin_rows() if suite is None else {task.task_id: (task, suite) for task in suite_tasks(suite)}
     if name not in places:
         where = "the built-in suites; --suite names a file or folder" if suite is None else suite
         raise InputError("tasks", [Problem("TASK", unknown(f"task of {where}:", name, places, "see `tasks list`"))])
-    return next(task for task in suite_tasks(places[name]) if task.task_id == name), places[name]
+    row, place = places[name]
+    return Task.model_validate(row), place
 
 
-def _ids(suite: str) -> list[str]:
-    return [task.task_id for task in suite_tasks(suite)]
-
-
-def _builtin_places() -> dict[str, str]:
-    """The built-in suite of each task: that of its domain, since the larger ones take longer to read."""
-    return {row["task_id"]: suite for suite in registry.declared(registry.SUITES) for row in suite_rows(suite)}
+def _builtin_rows() -> dict[str, tuple[Mapping[str, Any] | Task, str]]:
+    """The row of each built-in task and its suite: that of its domain, since the larger ones take longer to read."""
+    suites = registry.declared(registry.SUITES)
+    return {row["task_id"]: (row, suite) for suite in suites for row in suite_rows(suite)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 from opsgym.exits import Exit
 from opsgym.taskcheck.findings import unknown
 from opsgym_api.errors import InputError, Problem
-from opsgym_api.tasks.task import Task
+from opsgym_api.tasks.task import GymServer, Task
 from opsgym_domains import registry
 from opsgym_domains.suite_rows import suite_rows
 
@@ -52,8 +53,8 @@ def new_task(file: Path, domain: str, like: str | None) -> int:
 
 
 def _rows() -> dict[str, dict[str, Any]]:
-    """Rows of all built-in suites by task id."""
-    return {row["task_id"]: row for suite in registry.suites() for row in suite_rows(suite)}
+    """Rows of all built-in suites by task id; the larger suites have none of their own."""
+    return {row["task_id"]: row for suite in registry.declared(registry.SUITES) for row in suite_rows(suite)}
 
 
 def _row_of(task_id: str) -> dict[str, Any]:
@@ -66,16 +67,18 @@ def _row_of(task_id: str) -> dict[str, Any]:
 
 def _template(domain: str) -> dict[str, Any]:
     """The domain's feasible task with the fewest gold actions, without events and days."""
-    rows = []
-    for row in _rows().values():
-        task = Task.model_validate(row)
-        plain = task.feasible and task.gold_actions and not (task.events or task.days)
-        if plain and [server.domain for server in task.gym_servers_config] == [domain]:
-            rows.append((len(task.gold_actions or []), task.task_id, row))
-    if not rows:
-        known = registry.domains()
-        problem = unknown("domain", domain, known)
-        if domain in known:
-            problem = f"no built-in task of {domain} can serve as a template; name a task of another domain with --like"
-        raise InputError("tasks new", [Problem("--domain", problem)])
-    return min(rows)[2]
+    for row in sorted(_rows().values(), key=lambda row: (len(row.get("gold_actions") or ()), row["task_id"])):
+        # Checking a row takes longer than reading it, so only those are checked that may be the one.
+        if row.get("gold_actions") and _domains(row) == [domain]:
+            task = Task.model_validate(row)
+            if task.feasible and not (task.events or task.days):
+                return row
+    known = registry.domains()
+    problem = unknown("domain", domain, known)
+    if domain in known:
+        problem = f"no built-in task of {domain} can serve as a template; name a task of another domain with --like"
+    raise InputError("tasks new", [Problem("--domain", problem)])
+
+
+def _domains(row: Mapping[str, Any]) -> list[str]:
+    return [GymServer.model_validate(server).domain for server in row["gym_servers_config"]]
