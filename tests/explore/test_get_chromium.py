@@ -69,4 +69,16 @@ def test_debians_package_is_installed_without_a_chromium(tmp_path: Path, program
         assert (tmp_path / "link").resolve() == chromium
         update, packages = log.read_text().splitlines()
         assert update.startswith("update")
-        assert "chromium" in packages.split()
+        assert "chromium-headless-shell" in packages.split()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may install packages")
+@pytest.mark.parametrize(("code", "used"), [(0, "chromium-headless-shell"), (100, "chromium")])
+def test_the_headless_shell_is_preferred_to_an_installed_chromium(
+    tmp_path: Path, programs: Path, code: int, used: str
+) -> None:
+    install(programs, "chromium")
+    shell = programs / used
+    install(programs, "apt-get", APT_GET.format(log=tmp_path / "log", chromium=shell, chmod="/bin/chmod", code=code))
+    assert bring(tmp_path / "link", programs).returncode == 0
+    assert (tmp_path / "link").resolve() == programs / used

@@ -19,7 +19,7 @@ from tests.support.addresses import address_noticed
 from opsgym_console.report.model import PageData, TrialDetail
 from opsgym_console.report.shell import Embedded, page_html
 
-PATIENCE_MS = 10_000
+PATIENCE_MS = 30_000
 
 
 @dataclass

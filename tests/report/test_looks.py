@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.report.pages import PROMPTS, detail_of, page_of
-from tests.report.reader import Reader, place_of, reading, written
+from tests.report.reader import PATIENCE_MS, Reader, place_of, reading, written
 from tests.support.sight import faults_seen
 
 from opsgym_console.report.model import PageData, TaskView
@@ -86,16 +86,16 @@ def test_it_follows_the_readers_light_or_dark_until_they_choose(browser: Browser
     with reading(browser, address) as reader:
         body, black, white = reader.page.locator("body"), "rgb(13, 17, 23)", "rgb(255, 255, 255)"
         expect(body).to_have_css("background-color", white)
-        reader.page.emulate_media(color_scheme="dark")
-        expect(body).to_have_css("background-color", black)
+        reader.page.emulate_media(color_scheme="dark")  # then every chart is drawn anew
+        expect(body).to_have_css("background-color", black, timeout=PATIENCE_MS)
         reader.page.emulate_media(color_scheme="light")
-        expect(body).to_have_css("background-color", white)
+        expect(body).to_have_css("background-color", white, timeout=PATIENCE_MS)
         chart = reader.page.locator("[data-chart=horizon]")
         chart.scroll_into_view_if_needed()
         chart.and_(reader.page.locator("[data-drawn]")).wait_for()
         before = chart.inner_html()
         reader.page.get_by_role("button", name="Dark").click()
-        expect(body).to_have_css("background-color", black)
+        expect(body).to_have_css("background-color", black, timeout=PATIENCE_MS)
         assert chart.inner_html() != before
         reader.open(anew=True)
         expect(body).to_have_css("background-color", black)
