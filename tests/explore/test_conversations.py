@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, expect, sync_playwright
 from tests.explore.test_page import CONTRAST
-from tests.explore.visitor import Visitor, visiting
+from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.support.gym import Gym, gym_server
 from tests.teams.seed import SEED, channel_message, chat, chat_message
 from tools.chromium import FLAGS, chromium
@@ -216,3 +216,7 @@ def test_a_channel_fits_a_phone_and_can_be_read_on_it(tabs: Browser, teams_gym: 
         visitor.visit(*_GENERAL)
         assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 360
         assert visitor.page.evaluate(CONTRAST) >= 4.5
+
+
+def test_the_first_seed_of_the_domain_can_be_explored(teams_gym: Gym) -> None:
+    require_first_seed_shown(teams_gym, "teams")

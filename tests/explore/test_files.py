@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.drive.conftest import as_user
 from tests.drive.seed import SEED, insert, permission
 from tests.explore.test_page import CONTRAST
-from tests.explore.visitor import Visitor, visiting
+from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.support.gym import Gym, GymDatabase, gym_server
 from tools.chromium import FLAGS, chromium
 
@@ -275,3 +275,7 @@ def test_folders_and_files_fit_a_phone_and_can_be_read_on_it(tabs: Browser, driv
             visitor.visit(*path)
             assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 360, path
             assert visitor.page.evaluate(CONTRAST) >= 4.5, path
+
+
+def test_the_first_seed_of_the_domain_can_be_explored(drive_gym: Gym) -> None:
+    require_first_seed_shown(drive_gym, "drive")

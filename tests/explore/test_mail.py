@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.email.search_mailbox import SEARCH_SEED
 from tests.email.seed import NOW
 from tests.explore.test_page import CONTRAST
-from tests.explore.visitor import Visitor, visiting
+from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.support.gym import Gym, gym_server
 from tools.chromium import FLAGS, chromium
 
@@ -134,3 +134,7 @@ def test_the_inbox_fits_a_phone_and_can_be_read_on_it(tabs: Browser, email_gym: 
         assert visitor.page.evaluate(CONTRAST) >= 4.5
         visitor.follow("Dinner")
         assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_first_seed_of_the_domain_can_be_explored(email_gym: Gym) -> None:
+    require_first_seed_shown(email_gym, "email")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.explore.visitor import Visitor, visiting
+from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.support.gym import Gym
 from tests.support.sight import faults_seen
 
@@ -552,3 +552,7 @@ def test_a_server_that_does_not_answer_is_reported(visitor: Visitor) -> None:
     visitor.page.get_by_label("incident_id").fill("INC_010")
     visitor.page.get_by_role("button", name="Call", exact=True).click()
     expect(visitor.page.get_by_role("alert")).to_have_text("The server does not answer. Is it still running?")
+
+
+def test_the_first_seed_of_the_domain_can_be_explored(gym: Gym) -> None:
+    require_first_seed_shown(gym, "itsm")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from tests.explore.test_page import CONTRAST
-from tests.explore.visitor import Visitor, visiting
+from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.hr.seed import SEED
 from tests.support.gym import Gym, gym_server
 from tools.chromium import FLAGS, chromium
@@ -209,3 +209,7 @@ def test_the_list_and_a_case_fit_a_phone_and_can_be_read_on_it(tabs: Browser, hr
             visitor.visit(*path)
             assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 360, path
             assert visitor.page.evaluate(CONTRAST) >= 4.5, path
+
+
+def test_the_first_seed_of_the_domain_can_be_explored(hr_gym: Gym) -> None:
+    require_first_seed_shown(hr_gym, "hr")

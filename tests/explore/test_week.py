@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, expect, sync_playwright
 from tests.explore.test_page import CONTRAST
-from tests.explore.visitor import Visitor, visiting
+from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.support.gym import Gym, gym_server
 from tools.chromium import FLAGS, chromium
 
@@ -126,3 +126,7 @@ def test_a_wide_window_shows_tools_beside_their_list(offices: Visitor) -> None:
     offices.open_tool("list_events")
     expect(offices.page.locator(".split aside")).to_be_visible()
     expect(offices.page.locator(".back")).to_be_hidden()
+
+
+def test_the_first_seed_of_the_domain_can_be_explored(calendar_gym: Gym) -> None:
+    require_first_seed_shown(calendar_gym, "calendar")

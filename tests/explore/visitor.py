@@ -6,7 +6,7 @@ that it expects a refused request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 from tests.support.addresses import address_noticed
 from tests.support.gym import Gym, GymDatabase
+
+from opsgym_domains import registry
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_MS = 30_000
@@ -114,3 +116,20 @@ def visiting(
     finally:
         context.close()
         gym.drop(database)
+
+
+def require_shown(shown: Mapping[str, Any], domain: str) -> None:
+    """Requires that what the server reports of a database of a domain has rows, actors and a policy."""
+    assert shown["name"] == domain
+    with_rows = [table["name"] for table in shown["tables"] if table["row_count"]]
+    assert len(with_rows) > len(shown["tables"]) / 2, with_rows
+    assert {"name", "note", "identity"} == set(shown["actors"][0])
+    assert shown["policy"]
+
+
+def require_first_seed_shown(gym: Gym, domain: str) -> None:
+    """Requires it of the first of a domain's seeds."""
+    database = gym.database(builtin=next(iter(registry.load(domain).seeds)))
+    answer = gym.client.get("/explore/api/domain", headers={"x-database-id": database.id})
+    gym.drop(database)
+    require_shown(answer.raise_for_status().json(), domain)
