@@ -48,23 +48,22 @@ def running(baked: Path, data: Path, socket: Path, domains: str = "") -> Iterato
     """A Postgres of a pod of some domains, all if empty, answering; ended and waited for at the end."""
     arguments = command("run", "--baked", baked, "--data", data, "--socket", socket)
     variables = {**environment(), "OPSGYM_POSTGRES_DOMAINS": domains}
+    probe: list[str | Path] = [Path(variables["OPSGYM_POSTGRES_BIN"]) / "pg_isready", "-q", "-h", socket]
     with subprocess.Popen(arguments, env=variables, stderr=subprocess.DEVNULL) as process:
         try:
-            until(lambda: answers(socket) or process.poll() is not None, "Postgres answers or ends")
+            until(
+                lambda: process.poll() is not None or subprocess.run(probe, check=False).returncode == 0,
+                "Postgres answers or ends",
+                every_s=0.1,  # each is a process
+            )
             yield process
         finally:
             process.kill()
 
 
-def answers(socket: Path) -> bool:
-    """What the pod's startup probe asks."""
-    program = Path(environment()["OPSGYM_POSTGRES_BIN"]) / "pg_isready"
-    return subprocess.run([program, "-q", "-h", socket], check=False).returncode == 0
-
-
-def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], what: str, seconds: float = 60, every_s: float = 0.01) -> None:
     """Polls a condition until it holds."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.01)
+        time.sleep(every_s)

@@ -104,7 +104,7 @@ def test_every_domains_tables_and_seeds_are_baked(baked: Path, pod: Path) -> Non
 
 
 def test_seeding_copies_what_was_baked(baked: Path, pod: Path) -> None:
-    with running(baked, pod / "data", pod / "socket"), gym(pod / "socket") as (server, client):
+    with running(baked, pod / "data", pod / "socket", "itsm"), gym(pod / "socket") as (server, client):
         url = address(server)
         before = templates(pod / "socket")
         for seed in registry.load("itsm").seeds:
@@ -133,7 +133,7 @@ def test_what_the_image_shares_between_templates_is_apart_in_a_pod(baked: Path, 
 
 
 def test_it_listens_on_its_socket_only_and_survives_no_crash(baked: Path, pod: Path) -> None:
-    with running(baked, pod / "data", pod / "socket"):
+    with running(baked, pod / "data", pod / "socket", "itsm"):
         shown = [*ask(pod / "socket", "SHOW listen_addresses"), *ask(pod / "socket", "SHOW restart_after_crash")]
     assert shown == ["", "off"]
 
@@ -145,13 +145,13 @@ def test_a_crashed_backend_ends_the_whole_server(baked: Path, pod: Path) -> None
         with pytest.raises((OSError, asyncpg.PostgresError, asyncpg.InterfaceError)):
             await connection.fetch("SELECT 1")
 
-    with running(baked, pod / "data", pod / "socket") as server:
+    with running(baked, pod / "data", pod / "socket", "itsm") as server:
         asyncio.run(crash())
         assert server.wait(20) != 0
 
 
 def test_a_restart_in_the_same_pod_is_refused_once_a_trial_has_a_database(baked: Path, pod: Path) -> None:
-    with running(baked, pod / "data", pod / "socket") as server:
+    with running(baked, pod / "data", pod / "socket", "itsm") as server:
         ask(pod / "socket", "CREATE DATABASE own TEMPLATE template_itsm STRATEGY file_copy")
         server.kill()
     again = account.command("run", "--baked", baked, "--data", pod / "data", "--socket", pod / "socket")
@@ -177,7 +177,7 @@ def test_a_postgres_that_ended_before_any_trial_had_a_database_starts_anew(
 
 
 def test_the_gym_waits_for_a_postgres_that_starts_later(baked: Path, pod: Path) -> None:
-    with gym(pod / "socket") as (server, client), running(baked, pod / "data", pod / "socket"):
+    with gym(pod / "socket") as (server, client), running(baked, pod / "data", pod / "socket", "itsm"):
         assert client.get(f"{address(server)}/health").json()["status"] == "healthy"
 
 
@@ -192,7 +192,7 @@ def test_a_gym_without_postgres_says_what_it_misses(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_lost_postgres_is_an_answer_of_the_gym_and_no_silence(baked: Path, pod: Path, number: int) -> None:
-    with running(baked, pod / "data", pod / "socket") as server, gym(pod / "socket") as (process, client):
+    with running(baked, pod / "data", pod / "socket", "itsm") as server, gym(pod / "socket") as (process, client):
         url = address(process)
         client.post(f"{url}/api/seed-database", json={"database_id": "db", "builtin": "quickstart"}).raise_for_status()
         server.send_signal(number)
