@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from tests.cli.world import StandingGyms, World, row
+from tests.cli.standing import StandingGyms
+from tests.cli.world import World, row
 
 from opsgym.episodes.offer import TEST_SHARE, Offer
 from opsgym.episodes.server import EpisodeServer

@@ -6,11 +6,13 @@ Such a row lists its servers, has one list of tools for all of them, and names a
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.world import World
+from tests.support.gym import Gym
 
 from opsgym_api.records.store_layout import RunKeys
 from opsgym_api.tasks.reading import read_tasks
@@ -96,7 +98,10 @@ def test_a_published_row_on_several_servers_is_read_as_a_hybrid_task(world: Worl
 
 
 @pytest.mark.timeout(300)
-def test_a_recording_with_published_tool_names_is_judged_on_each_server(world: World) -> None:
+def test_a_recording_with_published_tool_names_is_judged_on_each_server(
+    world: World, gym_servers: Callable[[str], Gym]
+) -> None:
+    world = World(world.folder, {domain: gym_servers(domain).url for domain in ("itsm", "csm", "calendar")})
     recordings = {"whole": CALLS, "without-note": [call for call in CALLS if call is not NOTE]}
     for name, calls in recordings.items():
         lines = [*calls, {"answer": "CS-0003544 is in progress, INC-004197 names it, and the calendar is there."}]

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import runpy
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cli.standing import StandingGyms
 from tests.cli.world import row
 
 from opsgym_api.errors import InputError
@@ -99,6 +101,12 @@ def evaluated(folder: Path, task: Task, replies: Replies = nothing, **options: A
     return log
 
 
+@pytest.fixture
+def standing(desk_url: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers that are running already: one test suffices for those that an evaluation starts and ends."""
+    monkeypatch.setattr("opsgym.inspect_tasks.episodes.GymServers", partial(StandingGyms, desk_url))
+
+
 def values(log: EvalLog) -> dict[tuple[str, int], Any]:
     return {(str(one.id), one.epoch): (one.scores or {})["opsgym"].value for one in log.samples or []}
 
@@ -111,6 +119,7 @@ def test_the_reference_solution_passes_with_inspects_own_loop(tmp_path: Path) ->
     assert log.results.scores[0].metrics["accuracy"].value == 1.0
 
 
+@pytest.mark.usefixtures("standing")
 def test_doing_nothing_fails_and_says_which_verifier_did(tmp_path: Path) -> None:
     log = evaluated(tmp_path, opsgym(), sample_id=CHOSEN[0])
 
@@ -120,6 +129,7 @@ def test_doing_nothing_fails_and_says_which_verifier_did(tmp_path: Path) -> None
     assert not all(result["passed"] for result in (score.metadata or {})["verifiers"])
 
 
+@pytest.mark.usefixtures("standing")
 def test_the_agent_of_the_example_gets_the_tools_of_its_sample(tmp_path: Path) -> None:
     example = runpy.run_path("examples/inspect_agent.py")["office_agent"]
 
@@ -128,6 +138,7 @@ def test_the_agent_of_the_example_gets_the_tools_of_its_sample(tmp_path: Path) -
     assert values(log) == dict.fromkeys(((task_id, 1) for task_id in CHOSEN), "C")
 
 
+@pytest.mark.usefixtures("standing")
 def test_solvers_of_ones_own_see_the_tools_of_the_mode(tmp_path: Path) -> None:
     from inspect_ai.solver import solver
     from inspect_ai.tool import ToolDef
@@ -149,6 +160,7 @@ def test_solvers_of_ones_own_see_the_tools_of_the_mode(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("standing")
 def test_a_refused_call_is_an_error_that_the_model_reads(tmp_path: Path) -> None:
     def replies(messages: list[ChatMessage], tools: list[Any], *_: Any) -> ModelOutput:
         if any(message.role == "tool" for message in messages):

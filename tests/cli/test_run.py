@@ -203,7 +203,7 @@ def test_a_budget_stops_the_run_and_a_raised_one_lets_it_go_on(desk: World, mode
     assert "sk-stub-secret" not in first.stderr + second.stderr
 
 
-def test_a_killed_run_resumes_with_the_unscored_trials(world: World, model: HeldModel) -> None:
+def test_a_killed_run_resumes_with_the_unscored_trials(world: World, desk: World, model: HeldModel) -> None:
     world.write_suite([row("a"), row("b"), row("c")])
     world.write_run({"stub": served_by(model)})
     arguments = ("run", "run.yaml", "--format", "json")
@@ -219,7 +219,7 @@ def test_a_killed_run_resumes_with_the_unscored_trials(world: World, model: Held
     assert [attempt.attempt for attempt in interrupted] == [0]
 
     model.release()
-    again = world.inline(*arguments, OPENAI_API_KEY="k")
+    again = desk.inline(*arguments, OPENAI_API_KEY="k")
     assert again.returncode == 0, again.stderr
     assert f"{3 - done_before} of 3 trials to run" in again.stderr
     assert json.loads(again.stdout)["passed"] == 3

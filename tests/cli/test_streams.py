@@ -69,8 +69,8 @@ def test_a_stream_that_cannot_show_every_character_ends_no_command(
     assert b"Traceback" not in done.stderr
 
 
-def test_a_run_on_a_narrow_stream_ends_with_its_own_exit_code(tmp_path: Path) -> None:
-    world = World(tmp_path)
+def test_a_run_on_a_narrow_stream_ends_with_its_own_exit_code(tmp_path: Path, desk_url: dict[str, str]) -> None:
+    world = World(tmp_path, desk_url)
     world.write_suite([row("one")])
     world.write_run({"gold": {"model": "replay/gold"}})
     done = world.opsgym("run", "run.yaml", PYTHONIOENCODING="ascii")

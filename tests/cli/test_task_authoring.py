@@ -25,7 +25,8 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_example_of_the_page_is_proved(world: World) -> None:
+def test_the_example_of_the_page_is_proved(tmp_path: Path, desk_url: dict[str, str]) -> None:
+    world = World(tmp_path, desk_url)
     (example,) = (
         text for text in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL) if text.startswith("{")
     )

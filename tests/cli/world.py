@@ -14,18 +14,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from tests.cli import standing
+from tests.cli.standing import replacements
 from tests.itsm.seed import SEED, TOKEN
 from tests.runner.servers import serving
 from tests.runner.stub_model import says
@@ -106,40 +107,14 @@ class HeldModel:
             model.release()
 
 
-class StandingGyms:
-    """Stands in for the gym servers of a run, by servers that are running already and go on running.
-
-    Args:
-        urls: Base URL by domain.
-        domains: Domains that the run asks for.
-        note: Receives no message, since no server ends.
-    """
-
-    def __init__(self, urls: Mapping[str, str], domains: Iterable[str], note: Callable[[str], None]) -> None:
-        self.urls = {domain: urls[domain] for domain in domains}
-        self.admin_tokens: Mapping[str, str] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        """Leaves the servers to other tests."""
-
-    async def start(self) -> None:
-        """Has nothing to start."""
-
-    async def ready(self, domains: Iterable[str]) -> None:
-        """Has nothing to wait for."""
-
-
 @dataclass
 class World:
     """A folder to run in.
 
     Args:
         folder: The folder.
-        gyms: Base URLs of gym servers by domain, which `inline` uses instead of starting servers. For tests of anything
-            but servers: a server takes longer to start than a task to run.
+        gyms: Base URLs of gym servers by domain, which the command uses instead of starting servers. For tests of
+            anything but servers: a server takes longer to start than a task to run.
     """
 
     folder: Path
@@ -203,9 +178,8 @@ class World:
         out, err = io.StringIO(), io.StringIO()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.chdir(self.folder)
-            if self.gyms:
-                for module in ("opsgym.local.run", "opsgym.commands.rescore", "opsgym.commands.verify"):
-                    patch.setattr(f"{module}.GymServers", partial(StandingGyms, self.gyms))
+            for replacement in replacements(self.gyms) if self.gyms else ():
+                patch.setattr(*replacement)
             for name, value in environment.items():
                 patch.setenv(name, value)
             code = invoke(arguments)
@@ -214,8 +188,9 @@ class World:
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """Starts the command; ends it, and everything it started, if it has not ended by itself."""
+        program = [standing.__file__, json.dumps(self.gyms)] if self.gyms else ["-m", "opsgym.main"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "opsgym.main", *arguments],
+            [sys.executable, *program, *arguments],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
