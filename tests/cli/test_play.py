@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli import standing
+from tests.cli.world import World
 
 from opsgym.play.person import Left, Person, arguments_in
 from opsgym_domains.suite_rows import load_suite
@@ -27,6 +30,14 @@ def played(store: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "opsgym.main", "play", TASK.task_id, "--store", str(store)]
     typed = "".join(f"{line}\n" for line in lines)
     return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=600, check=False)
+
+
+def played_beside(urls: dict[str, str], store: Path, *lines: str) -> subprocess.CompletedProcess[str]:
+    """The same with gym servers that are running, by their URLs; only the run is another process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opsgym.commands.play.PROGRAM", (sys.executable, standing.__file__, json.dumps(urls)))
+        patch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return World(store).inline("play", TASK.task_id, "--store", str(store))
 
 
 def typed(*lines: str, messages: list[dict[str, Any]] = CONVERSATION) -> tuple[dict[str, Any], str]:
@@ -51,24 +62,23 @@ def test_the_reference_solution_passes_when_a_person_types_it(tmp_path: Path) ->
     assert f"PASSED  {TASK.task_id}, {len(GOLD)} calls" in done.stdout
 
 
-def test_a_person_who_does_nothing_reads_what_failed(tmp_path: Path) -> None:
-    done = played(tmp_path, "answer I could not find it.")
+def test_a_person_who_does_nothing_reads_what_failed(tmp_path: Path, desk_url: dict[str, str]) -> None:
+    done = played_beside(desk_url, tmp_path, "answer I could not find it.")
     assert done.returncode == 0, done.stderr
     assert f"FAILED  {TASK.task_id}, 0 calls" in done.stdout
     assert "FAILED  task_completion  update_incident" in done.stdout
 
 
-def test_input_that_ends_without_an_answer_scores_nothing(tmp_path: Path) -> None:
-    done = played(tmp_path, GOLD[0])
+def test_input_that_ends_without_an_answer_scores_nothing(tmp_path: Path, desk_url: dict[str, str]) -> None:
+    done = played_beside(desk_url, tmp_path, GOLD[0])
     assert done.returncode == 130
     assert done.stderr.strip() == "left without an answer: nothing is scored"
     assert "PASSED" not in done.stdout
     assert "FAILED" not in done.stdout
 
 
-def test_an_unknown_task_is_named() -> None:
-    command = [sys.executable, "-m", "opsgym.main", "play", "itsm-qs-002-escalate-tracking-outrage"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+def test_an_unknown_task_is_named(tmp_path: Path) -> None:
+    done = World(tmp_path).inline("play", "itsm-qs-002-escalate-tracking-outrage")
     assert done.returncode == 2
     assert "did you mean itsm-qs-002-escalate-tracking-outage?" in done.stderr
 

@@ -29,6 +29,8 @@ from opsgym_domains.editions import is_builtin
 
 PERSON = "person"
 """Model and agent of the cell that a person's trials are recorded in."""
+PROGRAM = (sys.executable, "-m", "opsgym.main")
+"""Plays the run in a process of its own, which Ctrl-C and a person who leaves can end."""
 DAY_S = 86_400
 
 
@@ -54,7 +56,7 @@ def play(name: str, suite: str | None, store: str, mode: str) -> int:
         with endpoint_of(person, lambda: process[0].send_signal(signal.SIGINT)) as url, log.open("wb") as errors:
             file.write_text(yaml.safe_dump(_evalrun(task, source, url, mode)))
             click.echo(f"{task.task_id}: starting its gym servers …")
-            command = [sys.executable, "-m", "opsgym.main", "run", str(file), "--store", store, "--fresh"]
+            command = [*PROGRAM, "run", str(file), "--store", store, "--fresh"]
             process.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors))
             code = _waited(process[0])
         if code == Exit.INTERRUPTED:
