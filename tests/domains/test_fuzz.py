@@ -166,7 +166,7 @@ def test_the_generated_calls_reach_both_successes_and_refusals(
 def test_calls_in_a_row_leave_the_rows_whole_and_refused_ones_leave_no_trace(
     declared: DomainDeclaration, database: GymDatabase
 ) -> None:
-    @runs(12)
+    @runs(5)
     @given(st.lists(Calls(declared).any(), min_size=CALLS_IN_A_ROW, max_size=CALLS_IN_A_ROW))
     def explore(batch: list[Call]) -> None:
         before = database.digest()
@@ -183,7 +183,7 @@ def test_calls_in_a_row_leave_the_rows_whole_and_refused_ones_leave_no_trace(
 
 
 def test_concurrent_calls_leave_the_rows_whole(declared: DomainDeclaration, database: GymDatabase) -> None:
-    @runs(25)
+    @runs(8)
     @given(st.lists(Calls(declared).any(), min_size=CALLS_IN_A_ROW, max_size=CALLS_IN_A_ROW))
     def explore(batch: list[Call]) -> None:
         for outcome in pool.map(lambda call: database.call_with(*call), batch):
