@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from devcluster.kube import Kube
 from devcluster.places import NODE
 from tests.cluster.conftest import S3
-from tests.cluster.operator.world import Operator, evalrun, operating
+from tests.cluster.operator.world import Operator, condition_of, evalrun, operating
 
 from opsgym_domains.suite_rows import load_suite
 
 pytestmark = pytest.mark.timeout(600)
 
 
-def model(name: str, **spec: Any) -> dict[str, Any]:
-    return {"name": name, "inline": {"model": "replay/gold", "maxConcurrency": 1, **spec}}
-
-
 ONE_TASK = {"builtin": "quickstart", "limit": 1}
 
 
-def test_a_model_that_is_not_there_is_named_and_awaited(operator: Operator, kube: Kube) -> None:
+def test_a_model_a_store_and_a_secret_that_are_not_there_are_named_and_awaited(operator: Operator, kube: Kube) -> None:
     models = [{"name": "gold", "ref": "house-model"}]
-    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, models=models))
-    message = operator.await_condition("r", "Accepted", "False")
-    assert "house-model" in message
+    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, models=models, resultStore="elsewhere"))
+    message = operator.await_condition("r", "Accepted", "False", "StoreNotFound")
+    assert "unknown store 'elsewhere'; stores of the namespace: results" in message
+    assert "unknown EvalModel 'house-model'" in message
     metadata = {"name": "house-model", "namespace": operator.namespace}
-    spec = {"model": "replay/gold", "maxConcurrency": 1}
+    credentials = {"secret": "provider", "key": "token"}
+    spec = {"model": "replay/gold", "maxConcurrency": 1, "credentials": credentials}
     kube.create({"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalModel", "metadata": metadata, "spec": spec})
-    operator.await_condition("r", "Succeeded", "True", seconds=300)
 
+    def still_misses_the_model() -> bool:
+        return "house-model" in str(condition_of(operator.run("r"), "Accepted")["message"])
 
-def test_a_missing_secret_is_named_and_awaited(operator: Operator, kube: Kube) -> None:
-    models = [model("gold", credentials={"secret": "provider", "key": "token"})]
-    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, models=models))
-    message = operator.await_condition("r", "Stalled", "True")
-    assert "provider" in message
+    operator.wait(lambda: not still_misses_the_model(), "has not noticed the model")
+    operator.stop()
+    operator.mount("elsewhere")
+    operator.start()
+    assert "provider" in operator.await_condition("r", "Stalled", "True", "SecretMissing")
     metadata = {"name": "provider", "namespace": operator.namespace}
     kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"token": "t0k3n"}})
     operator.await_condition("r", "Succeeded", "True", seconds=300)
@@ -72,42 +70,23 @@ def test_an_invalid_row_is_named_and_once_mended_runs(operator: Operator, kube: 
     operator.await_condition("r", "Succeeded", "True", seconds=300)
 
 
-def test_a_store_that_is_not_mounted_is_named_and_once_it_is_runs(operator: Operator, kube: Kube) -> None:
-    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, resultStore="elsewhere"))
-    message = operator.await_condition("r", "Accepted", "False")
-    assert "elsewhere" in message
-    assert "results" in message
-    operator.stop()
-    operator.mount("elsewhere")
-    operator.start()
-    operator.await_condition("r", "Succeeded", "True", seconds=300)
-
-
-def test_an_image_that_nobody_has_is_named_and_another_one_runs(
-    task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
-) -> None:
-    bad = {"runner": "localhost/no-such-runner:1", "domains": "localhost/opsgym-domains:dev", "pullPolicy": "Never"}
-    with operating(namespace, s3, tmp_path, kube, images=bad) as operator:
-        kube.create(evalrun(namespace, "r", suite=ONE_TASK))
-        assert "localhost/no-such-runner:1" in operator.await_condition("r", "Stalled", "True")
-        operator.stop()
-        del operator.config["images"]
-        operator.start()
-        operator.await_condition("r", "Succeeded", "True", seconds=300)
-
-
-def test_pods_that_no_node_takes_wait_then_stall_and_run_once_a_node_does(
+def test_pods_that_no_node_takes_and_an_image_that_nobody_has_are_named_and_once_mended_run(
     task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
 ) -> None:
     label = f"opsgym.dev/{namespace}"
-    pods = {"nodeSelector": {label: "here"}}
-    with operating(namespace, s3, tmp_path, kube, pods=pods) as operator:
+    bad = {"runner": "localhost/no-such-runner:1", "domains": "localhost/opsgym-domains:dev", "pullPolicy": "Never"}
+    with operating(namespace, s3, tmp_path, kube, images=bad, pods={"nodeSelector": {label: "here"}}) as operator:
         limits = {"taskTimeoutSeconds": 300, "pendingSeconds": 8}
         kube.create(evalrun(namespace, "r", suite=ONE_TASK, limits=limits))
         operator.await_condition("r", "Progressing", "True", "WaitingForCapacity")
         operator.await_condition("r", "Stalled", "True", "Unschedulable")
         kube.patch("Node", NODE, None, {"metadata": {"labels": {label: "here"}}})
         try:
+            message = operator.await_condition("r", "Stalled", "True", "ImageUnavailable")
+            assert "localhost/no-such-runner:1" in message
+            operator.stop()
+            del operator.config["images"]
+            operator.start()
             operator.await_condition("r", "Succeeded", "True", seconds=300)
         finally:
             kube.patch("Node", NODE, None, {"metadata": {"labels": {label: None}}})
