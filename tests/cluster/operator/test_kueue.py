@@ -91,47 +91,31 @@ def priority_classes(kube: Kube, **values: int) -> Iterator[None]:
             kube.delete(kind, name)
 
 
-def test_a_queue_that_is_not_there_is_named_and_once_there_decides(
-    operator: Operator, queues: Queues, kube: Kube
-) -> None:
-    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, queueName="team-queue"))
-    assert "unknown LocalQueue 'team-queue'" in operator.await_condition("r", "Accepted", "False")
-    queues.create("team-queue", 0)
-    assert "team-queue" in operator.await_condition("r", "Progressing", "True", "WaitingForQueue", seconds=120)
-    assert operator.pods("r") == []
-    assert len(queues.workloads()) == 1
-    queues.set_quota("team-queue", 1)
-    operator.await_condition("r", "Succeeded", "True", seconds=300)
-
-
-def test_a_priority_class_that_is_not_there_is_named_and_once_there_used(
-    operator: Operator, queues: Queues, kube: Kube
-) -> None:
-    queues.create("team", 1)
-    kube.create(evalrun(operator.namespace, "r", suite=ONE_TASK, queueName="team", queuePriorityClass="urgent"))
-    message = operator.await_condition("r", "Accepted", "False", "PriorityClassNotFound")
-    assert "unknown WorkloadPriorityClass 'urgent'" in message
-    with priority_classes(kube, urgent=100):
-        operator.await_condition("r", "Succeeded", "True", seconds=300)
-
-
-def test_a_run_that_is_not_admitted_leaves_the_slots_of_its_model_to_others(
+def test_a_queue_and_a_priority_that_are_not_there_are_named_and_a_run_that_waits_takes_no_slot_of_its_model(
     operator: Operator, queues: Queues, kube: Kube
 ) -> None:
     metadata = {"name": "shared", "namespace": operator.namespace}
     spec = {"model": "replay/gold", "maxConcurrency": 1}
     kube.create({"apiVersion": "opsgym.dev/v1alpha1", "kind": "EvalModel", "metadata": metadata, "spec": spec})
     fields: dict[str, Any] = {"suite": ONE_TASK, "models": [{"name": "shared", "ref": "shared"}]}
-    queues.create("closed", 0)
-    kube.create(evalrun(operator.namespace, "waiting", **fields, queueName="closed"))
-    operator.await_condition("waiting", "Progressing", "True", "WaitingForQueue", seconds=120)
+    kube.create(evalrun(operator.namespace, "waiting", **fields, queueName="team", queuePriorityClass="urgent"))
+    assert "unknown LocalQueue 'team'" in operator.await_condition("waiting", "Accepted", "False", "QueueNotFound")
+    queues.create("team", 0)
+    message = operator.await_condition("waiting", "Accepted", "False", "PriorityClassNotFound")
+    assert "unknown WorkloadPriorityClass 'urgent'" in message
+    with priority_classes(kube, urgent=100):
+        waits = operator.await_condition("waiting", "Progressing", "True", "WaitingForQueue", seconds=120)
+        assert "team" in waits
+        assert operator.pods("waiting") == []
+        [workload] = queues.workloads()
+        assert workload["spec"]["priority"] == 100
 
-    with sampled(operator.namespace) as samples:
-        kube.create(evalrun(operator.namespace, "working", **fields))
-        operator.await_condition("working", "Succeeded", "True", seconds=300)
-        assert operator.run("waiting")["status"]["progress"] == "0/1"
-        queues.set_quota("closed", 1)
-        operator.await_condition("waiting", "Succeeded", "True", seconds=400)
+        with sampled(operator.namespace) as samples:
+            kube.create(evalrun(operator.namespace, "working", **fields))
+            operator.await_condition("working", "Succeeded", "True", seconds=300)
+            assert operator.run("waiting")["status"]["progress"] == "0/1"
+            queues.set_quota("team", 1)
+            operator.await_condition("waiting", "Succeeded", "True", seconds=400)
     assert max(samples.running({"opsgym.dev/role": "task"})) == 1, "the model's ceiling"
 
 
