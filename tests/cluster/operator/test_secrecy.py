@@ -62,12 +62,6 @@ def key(operator: Operator, kube: Kube) -> str:
     return value
 
 
-def run_with_key(operator: Operator, model: HeldModel, kube: Kube) -> None:
-    inline = model.inline(maxConcurrency=1, credentials={"secret": "provider"})
-    models: list[Any] = [{"name": "held", "inline": inline}]
-    kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 1}, models=models))
-
-
 def look(cluster: Cluster, namespace: str, pod: str, container: str) -> Mapping[str, Any]:
     """What a program in a container sees."""
     command = ("exec", "-n", namespace, pod, "-c", container, "--", "python", "-c", LOOK)
@@ -77,11 +71,13 @@ def look(cluster: Cluster, namespace: str, pod: str, container: str) -> Mapping[
     return report
 
 
-def test_an_agent_reaches_neither_its_database_nor_the_cluster(
+def test_an_agent_reaches_neither_its_database_nor_the_cluster_and_secrets_turn_up_nowhere(
     operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster, key: str
 ) -> None:
     model.hold()
-    run_with_key(operator, model, kube)
+    inline = model.inline(maxConcurrency=1, credentials={"secret": "provider"})
+    models: list[Any] = [{"name": "held", "inline": inline}]
+    kube.create(evalrun(operator.namespace, "r", suite={"builtin": "quickstart", "limit": 1}, models=models))
     operator.wait(lambda: model.requests >= 1, "has not called the model", 180)
     (pod,) = operator.pods("r")
     seen = {name: look(cluster, operator.namespace, pod["metadata"]["name"], name) for name in CONTAINERS}
@@ -107,9 +103,7 @@ def test_an_agent_reaches_neither_its_database_nor_the_cluster(
         assert key not in values, name
         assert operator.s3.secret_access_key not in values, name
 
-
-def test_secrets_turn_up_nowhere(operator: Operator, model: HeldModel, kube: Kube, cluster: Cluster, key: str) -> None:
-    run_with_key(operator, model, kube)
+    model.release()
     operator.await_end("r", 240)
     places = dict([*logs(operator, kube), *objects(operator, kube), *stored(operator)])
     kinds = {name.partition(" ")[0] for name in places}
