@@ -9,7 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from devcluster.kube import Kube
 from devcluster.places import ADMIN, NODE_IP
 from devcluster.processes import until
 from tests.cluster.conftest import S3
-from tests.cluster.operator.held_model import HeldModel, held_model
+from tests.cluster.operator.held_model import held_model
 from tests.cluster.operator.world import Operator, evalrun, operating
 
 from opsgym_api.records.store_layout import RunKeys
@@ -127,37 +127,15 @@ def served(namespace: str, s3: S3, folder: Path, kube: Kube) -> Iterator[tuple[O
         gateway.kill()
 
 
-def _start(operator: Operator, model: HeldModel, kube: Kube) -> Mapping[str, Any]:
-    """Starts a run of two trials; returns a pod whose trial has called the model."""
-    models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=1)}]
-    kube.create(evalrun(operator.namespace, "r", models=models))
-    operator.wait(lambda: model.requests >= 1, "has not called the model", 300)
-    [task] = operator.pods("r")
-    return task
-
-
-def test_a_run_is_scored_through_a_gateway_that_is_killed_meanwhile(
-    task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
-) -> None:
-    with served(namespace, s3, tmp_path, kube) as (operator, gateway), held_model(kube, namespace) as model:
-        model.hold()
-        name = _start(operator, model, kube)["metadata"]["name"]
-        gateway.kill()
-        model.release()
-        operator.wait(lambda: "store unreachable" in kube.logs(name, namespace, "agent"), "did not wait for it", 120)
-        gateway.start()
-        operator.await_end("r")
-        results = operator.results("r")
-    assert len({trial.task_id for trial in results.trials}) == len(results.trials) == 2
-    assert [attempt.outcome is not None and attempt.outcome.scored for attempt in results.attempts] == [True, True]
-
-
-def test_the_token_of_a_trials_pod_gets_nothing_but_its_trial(
+def test_the_token_of_a_trials_pod_gets_nothing_else_and_a_gateway_that_is_killed_costs_nothing(
     task_images: None, namespace: str, s3: S3, kube: Kube, cluster: Cluster, tmp_path: Path
 ) -> None:
     with served(namespace, s3, tmp_path, kube) as (operator, gateway), held_model(kube, namespace) as model:
         model.hold()
-        task = _start(operator, model, kube)
+        models: list[Any] = [{"name": "held", "inline": model.inline(maxConcurrency=1)}]
+        kube.create(evalrun(namespace, "r", models=models))
+        operator.wait(lambda: model.requests >= 1, "has not called the model", 300)
+        [task] = operator.pods("r")
         name, config_map = task["metadata"]["name"], task["metadata"]["labels"]["batch.kubernetes.io/job-name"]
         spec = json.loads(kube.get("ConfigMap", config_map, namespace)["data"]["job.json"])
         keys, index = RunKeys(spec["run"]), int(task["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
@@ -175,8 +153,13 @@ def test_the_token_of_a_trials_pod_gets_nothing_but_its_trial(
         report: dict[str, Any] = json.loads(done.stdout)
         after = set(operator.store().keys(keys.root))
         token = report.pop("token")
+
+        gateway.kill()
         model.release()
+        operator.wait(lambda: "store unreachable" in kube.logs(name, namespace, "agent"), "did not wait for it", 120)
+        gateway.start()
         operator.await_end("r")
+        results = operator.results("r")
         gateway.kill()
         gateway.start()  # so that it remembers no pod
         late = httpx.get(
@@ -192,3 +175,5 @@ def test_the_token_of_a_trials_pod_gets_nothing_but_its_trial(
     assert set(report.values()) == {403}, report
     assert not [key for key in after - before if "/attempts/" not in key]
     assert late.status_code in (401, 403)
+    assert len({trial.task_id for trial in results.trials}) == len(results.trials) == 2
+    assert [attempt.outcome is not None and attempt.outcome.scored for attempt in results.attempts] == [True, True]
