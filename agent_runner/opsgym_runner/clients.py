@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import httpx
 from pydantic import SecretStr
 
 from opsgym_api.jobs.job_spec import JobModel
@@ -20,6 +19,7 @@ from opsgym_api.kinds.profiles import OPSGYM, Switches
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import JUDGE, PLANNER, Job, ModelEndpoint, ResolvedModel
 from opsgym_runner.models.client import ModelClient, Target
+from opsgym_runner.models.direct import is_direct
 from opsgym_runner.models.endpoints import Delay, EndpointPool
 from opsgym_runner.models.forwarder import Forwarder
 from opsgym_runner.models.limiter import ConcurrencyLimiter, LimitLogger, LimitState
@@ -28,6 +28,7 @@ from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.models.published import litellm_id, reasons_on_openai, sampling_parameters
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
 from opsgym_runner.models.seeds import request_seed
+from opsgym_runner.models.sending import Connections
 from opsgym_runner.models.streaming import is_streamed
 from opsgym_runner.replay.client import ScriptedClient, ScriptedForwarder
 from opsgym_runner.replay.scripts import FLAKY, script_for
@@ -39,7 +40,16 @@ _REPLAY_KEY = SecretStr("replay")  # the replay server needs none, but OpenAI cl
 
 
 def uses_litellm(model: ResolvedModel | JobModel) -> bool:
-    """Whether calls of a model go through litellm; scripts without faults are played in this process."""
+    """Whether calls of a model go through litellm.
+
+    It says so for agents whose switches change nothing of how a model is called; another agent's client imports
+    litellm with its first call.
+    """
+    return not model.model.startswith(REPLAY) and not is_direct(model.model, model.parameters)
+
+
+def is_called(model: ResolvedModel | JobModel) -> bool:
+    """Whether a model is called over HTTP; scripts without faults are played in this process."""
     return not model.model.startswith(REPLAY) or model.model == FLAKY
 
 
@@ -101,8 +111,7 @@ class ModelRegistry:
         self._policy = policy
         self._clock = clock
         self._replay: ReplayServer | None = None
-        self._http: httpx.AsyncClient | None = None
-        """Connections of agents with a command to their models; None before the first."""
+        self._connections = Connections()
         self._shared: dict[tuple[str, str, tuple[ModelEndpoint, ...]], _Shared] = {}
 
     @asynccontextmanager
@@ -125,12 +134,9 @@ class ModelRegistry:
             yield EpisodeModels(agent, planner, judge, forwarder)
 
     def _forwarder_of(self, client: ModelClient) -> Forwarder:
-        if self._http is None:
-            # Without a limit of its own: the model's bounds the requests in flight.
-            self._http = httpx.AsyncClient(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
         if isinstance(client, ScriptedClient):
-            return ScriptedForwarder(client, self._http, self._clock)
-        return Forwarder(client, self._http, self._clock)
+            return ScriptedForwarder(client, self._connections, self._clock)
+        return Forwarder(client, self._connections, self._clock)
 
     @asynccontextmanager
     async def client_of(self, model: ResolvedModel, job: Job, role: str = "") -> AsyncIterator[ModelClient]:
@@ -147,18 +153,19 @@ class ModelRegistry:
         if not model.model.startswith(REPLAY):
             switches = OPSGYM if role == JUDGE else job.agent
             target = target_of(model, role, switches, request_seed(job, model, role))
-            yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock)
+            yield ModelClient(target, self._retrier_of(model, model.endpoints), self._clock, self._connections)
         elif model.model == FLAKY:
             async with self._flaky_client(model, job, role) as client:
                 yield client
         else:
             target = Target(model, f"openai/{model.name}", role=role)
             script = script_for(model.model, job.task, role)
-            yield ScriptedClient(target, script, self._retrier_of(model, (ModelEndpoint(),)), self._clock)
+            retrier = self._retrier_of(model, (ModelEndpoint(),))
+            yield ScriptedClient(target, script, retrier, self._clock, self._connections)
 
     @asynccontextmanager
     async def _flaky_client(self, model: ResolvedModel, job: Job, role: str) -> AsyncIterator[ModelClient]:
-        """A client of `replay/flaky`, which litellm reaches over HTTP like a provider's model."""
+        """A client of `replay/flaky`, which is reached over HTTP like a provider's model."""
         from opsgym_runner.replay.flaky import faults_of
         from opsgym_runner.replay.server import ReplayServer
 
@@ -169,7 +176,8 @@ class ModelRegistry:
         with server.playing(script, faults) as headers:
             called = replace(model, parameters={"timeout": faults.parameters.timeout})
             retrier = self._retrier_of(model, (ModelEndpoint(server.url, _REPLAY_KEY),))
-            yield ModelClient(Target(called, f"openai/{model.name}", headers, role), retrier, self._clock)
+            target = Target(called, f"openai/{model.name}", headers, role)
+            yield ModelClient(target, retrier, self._clock, self._connections)
 
     @property
     def limits(self) -> Mapping[str, LimitState]:
@@ -196,7 +204,6 @@ class ModelRegistry:
             litellm = load_litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out the closed clients again
-        if self._http is not None:
-            await self._http.aclose()
+        await self._connections.close()
         if self._replay is not None:
             await self._replay.stop()

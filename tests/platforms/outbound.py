@@ -22,12 +22,18 @@ def model(url: str) -> str:
     from opsgym_runner.models.endpoints import EndpointPool
     from opsgym_runner.models.limiter import ConcurrencyLimiter
     from opsgym_runner.models.retry import Retrier, RetryPolicy
+    from opsgym_runner.models.sending import Connections
 
     clock, endpoint = Clock(), ModelEndpoint(url, SecretStr("key"))
     resolved = ResolvedModel("stub", "openai/stub", (endpoint,))
     retrier = Retrier(EndpointPool([endpoint], clock), ConcurrencyLimiter(1), RetryPolicy(total_wait_s=0), clock)
-    client = ModelClient(Target(resolved, resolved.model), retrier, clock)
-    return asyncio.run(client.complete([{"role": "user", "content": "Hello"}], [])).text
+
+    async def reply() -> str:
+        async with Connections() as connections:
+            client = ModelClient(Target(resolved, resolved.model), retrier, clock, connections)
+            return (await client.complete([{"role": "user", "content": "Hello"}], [])).text
+
+    return asyncio.run(reply())
 
 
 def store(url: str) -> str:

@@ -1,4 +1,4 @@
-"""The episode path stays short: a model call is a dozen frames away from its trial."""
+"""The episode path stays short: a request to a model is few frames away from its trial."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tests.cli.world import World, row
 from tests.runner.servers import serving
 from tests.runner.stub_model import StubModel, says
 
-from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.sending import posting
 
 PRICES = {"inputUsd": 1, "outputUsd": 1}
-MAX_FRAMES = 12
-"""Frames of the project between the task of a trial and litellm."""
+MAX_FRAMES = 14
+"""Frames of the project between the task of a trial and its request over HTTP."""
 
 
 def project_frames() -> list[str]:
@@ -30,18 +30,16 @@ def project_frames() -> list[str]:
     return functions
 
 
-def test_a_local_trial_reaches_litellm_within_a_dozen_frames(
+def test_a_local_trial_reaches_its_model_within_a_few_frames(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk_url: dict[str, str]
 ) -> None:
-    litellm = load_litellm()
-    complete = litellm.acompletion
     stacks: list[list[str]] = []
 
-    async def recording(**arguments: Any) -> Any:
+    def recording(*arguments: Any, **options: Any) -> Any:
         stacks.append(project_frames())
-        return await complete(**arguments)
+        return posting(*arguments, **options)
 
-    monkeypatch.setattr(litellm, "acompletion", recording)
+    monkeypatch.setattr("opsgym_runner.models.client.posting", recording)
     world = World(tmp_path, desk_url)
     world.write_suite([row("a")])
     with serving(StubModel(says("Done.")).app) as url:

@@ -12,6 +12,7 @@ from opsgym_api.records.attempt import AttemptRecord, Cell, Timings, Usage, Veri
 from opsgym_api.records.outcomes import InfraReason, Outcome
 from opsgym_domains.kit.trace_context import trace_of
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
+from opsgym_runner.models.chat_replies import chat_answer
 from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.tracing.spans import (
     chat_attributes,
@@ -118,8 +119,7 @@ def test_a_providers_own_endpoint_has_no_address() -> None:
 
 def test_a_reply_without_id_or_model_has_the_other_attributes() -> None:
     reply = SimpleNamespace(usage=Usage(prompt_tokens=5, cached_tokens=2, cache_write_tokens=1), cost_usd=0.25)
-    response = SimpleNamespace(choices=[SimpleNamespace(finish_reason="stop")])
-    attributes = reply_attributes(reply, response)
+    attributes = reply_attributes(reply, chat_answer({"choices": [{"message": {"content": "Done."}}]}, {}))
     assert (attributes["gen_ai.response.id"], attributes["gen_ai.response.model"]) == (None, None)
     assert attributes["gen_ai.usage.cache_read.input_tokens"] == 2
     assert attributes["gen_ai.usage.cache_creation.input_tokens"] == 1

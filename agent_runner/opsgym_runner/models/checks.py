@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from opsgym_api.kinds.evalmodel import Prices
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.credentials import drop_empty_keys
+from opsgym_runner.models.direct import direct_provider
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.prices import REPLAY
 
@@ -47,6 +48,8 @@ def missing_key(model: str) -> str | None:
         model: litellm id.
     """
     drop_empty_keys(os.environ)
+    if (direct := direct_provider(model)) is not None:
+        return direct.keys[0] if direct.key_in(os.environ) is None else None
     missing: list[str] = load_litellm().validate_environment(model=model)["missing_keys"]
     return " or ".join(missing) if missing and all(name.endswith("_API_KEY") for name in missing) else None
 
@@ -70,6 +73,8 @@ def unknown_provider(model: str) -> str | None:
     Args:
         model: litellm id.
     """
+    if direct_provider(model) is not None:
+        return None
     litellm = load_litellm()
     try:
         litellm.get_llm_provider(model)

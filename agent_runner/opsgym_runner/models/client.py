@@ -1,4 +1,4 @@
-"""Client of one model for one episode: messages and tools in, a reply out, through litellm.
+"""Client of one model for one episode: messages and tools in, a reply out, directly or through litellm.
 
 Invariant: every reply can be appended to the conversation and answered. Malformed tool calls are repaired in the
 conversation and reported to the model as the call's result, so that no provider refuses the next request.
@@ -10,8 +10,9 @@ import asyncio
 import copy
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -28,10 +29,13 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.errors import AgentFailed, config_error
 from opsgym_runner.job import ModelEndpoint, ResolvedModel
 from opsgym_runner.models.calls_in_text import has_call_in_text
+from opsgym_runner.models.chat_replies import chat_answer
 from opsgym_runner.models.checks import missing_key
+from opsgym_runner.models.direct import direct_body, direct_provider, is_direct
 from opsgym_runner.models.endpoints import shown_url
-from opsgym_runner.models.litellm_lib import load_litellm
-from opsgym_runner.models.prices import added_cost, counts_tokens, reply_cost, usage_in, usage_of
+from opsgym_runner.models.forward import provider_of
+from opsgym_runner.models.litellm_lib import is_loaded, load_litellm
+from opsgym_runner.models.prices import added_cost, counts_tokens, reply_cost, usage_in
 from opsgym_runner.models.prompt_cache import USER_MARKERS, needs_markers, with_cache_markers
 from opsgym_runner.models.provider_errors import ProviderError, Subject, read_error, subject_of
 from opsgym_runner.models.raw_answers import RawAnswer, reading
@@ -40,15 +44,15 @@ from opsgym_runner.models.replies import (
     FAILURES,
     NO_PROVENANCE,
     PROVIDERS_FAULT,
+    Answer,
     Provenance,
     finish_of,
-    history_message,
-    provenance_of,
-    response_headers,
+    litellm_answer,
     text_of,
 )
 from opsgym_runner.models.retry import ModelFailure, RequestStatistics, Retrier
 from opsgym_runner.models.retry_hints import retry_after_s
+from opsgym_runner.models.sending import REQUEST_TIMEOUT_S, Connections, posting, unanswered
 from opsgym_runner.models.streaming import streaming
 from opsgym_runner.tracing.spans import (
     REQUEST,
@@ -60,9 +64,7 @@ from opsgym_runner.tracing.spans import (
 )
 from opsgym_runner.tracing.tracer import Span, span
 
-REQUEST_TIMEOUT_S = 600.0
-"""Timeout of one request in seconds unless the model's parameters set one; providers' own clients use the same. That of
-a streamed request counts silence."""
+USER_AGENT = "opsgym"
 NO_KEY = "none"
 """Key sent to self-hosted endpoints without one: OpenAI's client refuses to work without a key."""
 VERTEX = "vertex_ai/"
@@ -219,11 +221,14 @@ class ModelClient(Requester):
         target: The model.
         retrier: Sends its requests and retries them.
         clock: Source of time.
+        connections: Connections to model servers, for models that are called without litellm.
     """
 
-    def __init__(self, target: Target, retrier: Retrier, clock: Clock) -> None:
+    def __init__(self, target: Target, retrier: Retrier, clock: Clock, connections: Connections) -> None:
         super().__init__(retrier, clock)
         self._target = target
+        self._connections = connections
+        self._is_direct = is_direct(target.litellm_id, target.model.parameters)
 
     @property
     def target(self) -> Target:
@@ -240,8 +245,9 @@ class ModelClient(Requester):
         return self._retrier.has_called
 
     async def ready(self) -> None:
-        """Waits until litellm is imported, which takes seconds the first time."""
-        await asyncio.to_thread(load_litellm)
+        """Waits until litellm is imported, which takes seconds the first time, if the model needs it."""
+        if not self._is_direct:
+            await asyncio.to_thread(load_litellm)
 
     async def complete(
         self,
@@ -274,40 +280,66 @@ class ModelClient(Requester):
                 chat.set(chat_content(messages))
             call = Call(self._arguments(messages, tools), chat, self._target.seed)
             send = partial(self._send, call)
-            response, reply = await self._retrier.call(send, deadline, agent)
+            answer, reply = await self._retrier.call(send, deadline, agent)
             if reply.finish in PROVIDERS_FAULT and not self._target.unusable_taken:
                 first = reply
                 call.reseed()
-                response, reply = await self._retrier.call(send, deadline, agent)
+                answer, reply = await self._retrier.call(send, deadline, agent)
                 reply = _replacing(first, reply)
             if chat.recording:
-                chat.set(reply_attributes(reply, response))
+                chat.set(reply_attributes(reply, answer))
             if chat.content:
                 chat.set(reply_content(reply.message, reply.finish.value))
             return reply
 
-    async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
-        """Sends one request of a call; returns litellm's response, None without one, and its reply."""
-        litellm = load_litellm()
-        with self._traced_request(call, endpoint), streaming(self._target.streamed), reading() as raw:
-            response, problem = None, None
-            try:
-                response = await litellm.acompletion(
-                    api_base=endpoint.url,
-                    **self._access(endpoint, copy.deepcopy(call.arguments)),  # litellm changes schemas in place
-                )
-            except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
-                problem = error
+    async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Answer | None, Reply]:
+        """Sends one request of a call; returns its answer, None without a readable one, and its reply."""
+        with self._traced_request(call, endpoint):
+            raw, answer, problem = await self._exchange(call.arguments, endpoint)
             if raw.status is None and problem is not None:
-                raise self._unsent(litellm, problem)
+                raise self._unsent(problem, endpoint)
             if raw.error is not None:
                 return None, await self._refused(raw, call, endpoint)
             if raw.too_deep:
                 self._book_lost(raw, unreadable=0)
                 return None, _REFUSED_OUTPUT
-            if response is None or not response.choices:
+            if answer is None:
                 raise self._unreadable(call, endpoint, raw, problem)
-            return response, self._reply(response, raw, call.arguments.get("tools") or ())
+            return answer, self._reply(answer, raw, call.arguments.get("tools") or ())
+
+    async def _exchange(
+        self, arguments: Mapping[str, Any], endpoint: ModelEndpoint
+    ) -> tuple[RawAnswer, Answer | None, Exception | None]:
+        """Sends a request: the answer as it came, as it was read, and what went wrong with either."""
+        body = direct_body(arguments, endpoint.url) if self._is_direct else None
+        with streaming(self._target.streamed), reading() as raw:
+            try:
+                if body is not None:
+                    post = self._post_of(body, arguments, endpoint)
+                    async with posting(self._connections, *post, redirected=True) as answer:
+                        return raw, chat_answer(read_json(answer.content), raw.headers), None
+                litellm = load_litellm()
+                response = await litellm.acompletion(
+                    api_base=endpoint.url,
+                    **self._access(endpoint, copy.deepcopy(dict(arguments))),  # litellm changes schemas in place
+                )
+                return raw, litellm_answer(response), None
+            except Exception as error:  # noqa: BLE001 litellm lets provider libraries' own errors through
+                return raw, None, error
+
+    def _post_of(
+        self, body: Mapping[str, Any], arguments: Mapping[str, Any], endpoint: ModelEndpoint
+    ) -> tuple[str, bytes, httpx.Headers, float]:
+        """Address, content, headers and timeout of a chat completion that is sent without litellm."""
+        provider, direct = provider_of(arguments["model"], os.environ), direct_provider(arguments["model"])
+        assert provider is not None
+        assert direct is not None
+        key = self._key(endpoint).get("api_key")
+        fixed = {"user-agent": USER_AGENT, **direct.headers_in(os.environ), **provider.authorisation(key)}
+        headers = httpx.Headers(fixed)
+        headers.update(self._headers(endpoint, arguments))
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return provider.address("chat", endpoint.url), content, headers, float(arguments["timeout"])
 
     async def _refused(self, raw: RawAnswer, call: Call, endpoint: ModelEndpoint) -> Reply:
         """The reply in an error about what the model wrote.
@@ -342,8 +374,7 @@ class ModelClient(Requester):
         arguments = {**self._arguments([question], ()), **_ONE_TOKEN}
         for name in _OTHER_LIMITS:
             arguments.pop(name, None)
-        with streaming(self._target.streamed), reading() as raw, suppress(Exception):
-            await load_litellm().acompletion(api_base=endpoint.url, **self._access(endpoint, arguments))
+        raw, _, _ = await self._exchange(arguments, endpoint)
         if raw.status is None or raw.error is not None:
             return read_error(raw.status, raw.headers, raw.error or "")
         self._book_lost(raw, unreadable=0)
@@ -410,14 +441,18 @@ class ModelClient(Requester):
     def _access(self, endpoint: ModelEndpoint, arguments: dict[str, Any]) -> dict[str, Any]:
         """Litellm's arguments with the credentials for one endpoint."""
         if endpoint.headers:
-            secret = {name: value.get_secret_value() for name, value in endpoint.headers}
-            arguments["extra_headers"] = {**(arguments.get("extra_headers") or {}), **secret}
+            arguments["extra_headers"] = self._headers(endpoint, arguments)
         if (aws := self._target.model.aws) is not None:
             arguments["aws_access_key_id"] = aws.key_id
             arguments["aws_secret_access_key"] = aws.secret.get_secret_value()
             if aws.region is not None:
                 arguments["aws_region_name"] = aws.region
         return {**arguments, **self._key(endpoint)}
+
+    def _headers(self, endpoint: ModelEndpoint, arguments: Mapping[str, Any]) -> dict[str, str]:
+        """Headers of the user, and of one endpoint."""
+        secret = {name: value.get_secret_value() for name, value in endpoint.headers}
+        return {**(arguments.get("extra_headers") or {}), **secret}
 
     def _key(self, endpoint: ModelEndpoint) -> dict[str, str | None]:
         """Litellm's argument for the key. With None litellm reads the provider's usual variables."""
@@ -428,43 +463,43 @@ class ModelClient(Requester):
             return {"vertex_credentials": key}  # a service account's JSON: Google's cloud has no plain API key
         return {"api_key": key}
 
-    def _reply(self, response: Any, raw: RawAnswer, tools: Sequence[Message]) -> Reply:
-        choice = response.choices[0]
-        reported, model = getattr(response, "usage", None), self._target.model
-        usage = usage_of(reported)
-        message = history_message(choice.message)
+    def _reply(self, answer: Answer, raw: RawAnswer, tools: Sequence[Message]) -> Reply:
+        model, message = self._target.model, answer.message
         requests = tool_requests(message.get("tool_calls") or [])
         if requests:
             message["tool_calls"] = [_history_call(request) for request in requests]
         text = text_of(message["content"])
-        finish = finish_of(choice, raw.finish_reasons, message)
+        finish = finish_of(raw.finish_reasons or [answer.finish_reason], message, refused=bool(answer.refusal))
         self._retrier.has_called |= bool(requests)
         if finish is FinishReason.STOP and tools and has_call_in_text(text, tools):
             finish = FinishReason.CALL_IN_TEXT
+        counted = counts_tokens(raw.fields)
         return Reply(
             message=message,
             text=text,
             requests=requests,
-            usage=usage,
-            cost_usd=reply_cost(reported, model.model, usage, model.prices, counted=counts_tokens(raw.fields)),
+            usage=answer.usage,
+            cost_usd=reply_cost(answer.stated_usage, model.model, answer.usage, model.prices, counted=counted),
             finish=finish,
-            rate_limit_headers={
-                name: value for name, value in response_headers(response).items() if "ratelimit" in name
-            },
-            provenance=provenance_of(response),
+            rate_limit_headers={name: value for name, value in answer.headers.items() if "ratelimit" in name},
+            provenance=answer.provenance,
         )
 
-    def _unsent(self, litellm: Any, error: Exception) -> ModelFailure:
+    def _unsent(self, error: Exception, endpoint: ModelEndpoint) -> ModelFailure:
         """The failure of a request that no server answered."""
+        if isinstance(error, httpx.HTTPError | httpx.InvalidURL):
+            return unanswered(self._target.model, endpoint, error)
         reported = scrub(str(error), self._target.model.secrets)
         message = f"model {self._target.model.name}: {ENDPOINT_SAYS}{reported}"
-        if isinstance(error, litellm.UnsupportedParamsError):
+        litellm = load_litellm() if is_loaded() else None
+        if litellm and isinstance(error, litellm.UnsupportedParamsError):
             return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, f"{message} {_UNKNOWN_PARAMETER}", transient=False)
-        if any(isinstance(cause, (litellm.Timeout, httpx.TransportError, OSError)) for cause in _chain(error)):
+        unreached = (httpx.TransportError, OSError, *((litellm.Timeout,) if litellm else ()))
+        if any(isinstance(cause, unreached) for cause in _chain(error)):
             return ModelFailure(InfraReason.MODEL_UNAVAILABLE, message, transient=True)
-        if isinstance(error, litellm.AuthenticationError):
+        if litellm and isinstance(error, litellm.AuthenticationError):
             return ModelFailure(InfraReason.MODEL_AUTH, message, transient=False)
-        if isinstance(error, litellm.BadRequestError | litellm.NotFoundError):  # of litellm's own checks
+        if litellm and isinstance(error, litellm.BadRequestError | litellm.NotFoundError):  # of litellm's own checks
             return ModelFailure(InfraReason.MODEL_REFUSED_REQUEST, message, transient=False)
         return ModelFailure(InfraReason.RUNNER_ERROR, f"{message} - The request could not be sent.", transient=False)
 

@@ -11,16 +11,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
 from opsgym_api.records.outcomes import FinishReason
 from opsgym_core.common.foreign import read_json
 from opsgym_runner.job import ResolvedModel
+from opsgym_runner.models.direct import direct_provider
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.prices import REPLAY
 from opsgym_runner.models.raw_answers import RawAnswer
-from opsgym_runner.models.replies import Provenance, finish_of, text_of
+from opsgym_runner.models.replies import Provenance, finish_of, provenance_of, text_of
 from opsgym_runner.models.stream_shapes import AnthropicAnswer, ChatAnswer, ResponsesAnswer, StreamedAnswer
 
 Wire = Literal["chat", "responses", "messages"]
@@ -201,6 +201,10 @@ def provider_of(model: str, environment: Mapping[str, str]) -> Provider | None:
         model: litellm id.
         environment: Environment variables.
     """
+    if (direct := direct_provider(model)) is not None:
+        return Provider(
+            model.partition("/")[2], direct.base_in(environment), direct.key_in(environment), anthropic=False
+        )
     litellm = load_litellm()
     try:
         name, provider, key, base = litellm.get_llm_provider(model)
@@ -278,11 +282,10 @@ def reply_in(wire: Wire, raw: RawAnswer) -> ReplyContent:
     body = raw.fields
     message = {"chat": _chat, "responses": _response, "messages": _anthropic}[wire](body)
     calls = message.get("tool_calls") or []
-    choice = SimpleNamespace(message=SimpleNamespace(refusal=message.pop("refusal", None)), finish_reason="stop")
-    request_id = next((raw.headers[name] for name in READ_HEADERS[1:] if raw.headers.get(name)), "")
-    fingerprint = str(body.get("system_fingerprint") or "")
-    provenance = Provenance(str(body.get("model") or ""), fingerprint, request_id or str(body.get("id") or ""))
-    return ReplyContent(message, calls, provenance, finish_of(choice, raw.finish_reasons, message))
+    refused = bool(message.pop("refusal", None))
+    provenance = provenance_of(body.get("model"), body.get("system_fingerprint"), body.get("id"), raw.headers)
+    finish = finish_of(raw.finish_reasons or ["stop"], message, refused=refused)
+    return ReplyContent(message, calls, provenance, finish)
 
 
 def _chat(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from opsgym_runner.clock import Clock
 from opsgym_runner.errors import config_error
 from opsgym_runner.job import ModelEndpoint
 from opsgym_runner.models.client import (
-    REQUEST_TIMEOUT_S,
     LostReplies,
     ModelClient,
     Reply,
@@ -25,7 +24,6 @@ from opsgym_runner.models.client import (
     Target,
     tool_requests,
 )
-from opsgym_runner.models.endpoints import shown_url
 from opsgym_runner.models.forward import (
     READ_HEADERS,
     SENT_HEADERS,
@@ -46,6 +44,7 @@ from opsgym_runner.models.raw_answers import RawAnswer
 from opsgym_runner.models.replies import text_of
 from opsgym_runner.models.retry import ModelFailure
 from opsgym_runner.models.retry_hints import retry_after_s
+from opsgym_runner.models.sending import Connections, posting, unanswered
 
 _ACCOUNT = {
     Subject.KEY: InfraReason.MODEL_AUTH,
@@ -77,14 +76,14 @@ class Forwarder(Requester):
 
     Args:
         client: Client of the agent's model.
-        http: Connections to providers.
+        connections: Connections to model servers.
         clock: Source of time.
     """
 
-    def __init__(self, client: ModelClient, http: httpx.AsyncClient, clock: Clock) -> None:
+    def __init__(self, client: ModelClient, connections: Connections, clock: Clock) -> None:
         super().__init__(client.fresh_retrier(), clock)
         self._target: Target = client.target
-        self._http = http
+        self._connections = connections
 
     async def send(self, request: AgentRequest, sink: AnswerSink, agent: AgentClock) -> Reply | None:
         """Sends the request and hands its answer on.
@@ -111,27 +110,23 @@ class Forwarder(Requester):
             other = "/v1/messages" if provider.anthropic else "/v1/chat/completions or /v1/responses"
             raise RefusedRequestError(f"the provider of model {self._target.model.name} is asked at {other}")
         try:
-            async with self._http.stream(
-                "POST",
+            async with posting(
+                self._connections,
                 provider.address(request.wire, endpoint.url) + (f"?{request.query}" if request.query else ""),
-                content=request.for_provider(provider.model).encode(),
-                headers=self._headers(request, provider, endpoint),
-                timeout=httpx.Timeout(REQUEST_TIMEOUT_S, connect=30.0),
+                request.for_provider(provider.model).encode(),
+                self._headers(request, provider, endpoint),
             ) as response:
                 return await self._answered(request, response, sink, answer, endpoint)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if answer.begun:
                 return None
-            message = f"model {self._target.model.name}: {shown_url(endpoint)}: {type(error).__name__}: {error}"
-            raise ModelFailure(
-                InfraReason.MODEL_UNAVAILABLE, scrub(message, self._target.model.secrets), transient=True
-            ) from None
+            raise unanswered(self._target.model, endpoint, error) from None
 
     def _headers(self, request: AgentRequest, provider: Provider, endpoint: ModelEndpoint) -> dict[str, str]:
         key = endpoint.api_key.get_secret_value() if endpoint.api_key else None
         return {
             **{name: request.headers[name] for name in SENT_HEADERS if name in request.headers},
-            "content-type": "application/json",
+            "content-type": "application/json",  # whatever the agent says
             "accept-encoding": "identity",
             **self._target.headers,
             **provider.authorisation(key),

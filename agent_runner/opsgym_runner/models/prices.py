@@ -9,28 +9,35 @@ from typing import Any
 
 from opsgym_api.kinds.evalmodel import Prices, PriceTier, TokenPrices
 from opsgym_api.records.attempt import Usage
+from opsgym_runner.models.direct import direct_provider
 from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.price_map import listed
 
 REPLAY = "replay/"
 OPENROUTER = "openrouter/"
 FREE = Prices(input_usd=0, output_usd=0)
+_PRICED = ("chat", "completion", "responses")
+"""Modes of models that are priced by tokens."""
 _MILLION = 1_000_000
 
 
 def known_prices(model: str) -> Prices | None:
-    """Prices of a litellm id from litellm's bundled map; None if it has none. Replay models have price 0.
+    """Prices of a litellm id from litellm's map; None if it has none. Replay models have price 0.
 
     litellm answers with prices of 0 for ids that its map does not list, so only the map's own entry counts.
     """
     if model.startswith(REPLAY):
         return FREE
+    if direct_provider(model) is not None:
+        direct = listed(model)
+        return prices_of(direct) if direct is not None and direct.get("mode") in _PRICED else None
     litellm = load_litellm()
     try:
         info = litellm.get_model_info(model.replace("/responses/", "/"))  # the same model over OpenAI's other API
     except Exception:  # noqa: BLE001 litellm raises a bare Exception for an unmapped model
         return None
     entry = litellm.model_cost.get(info.get("key"))
-    if entry is None or info.get("mode") not in ("chat", "completion", "responses"):
+    if entry is None or info.get("mode") not in _PRICED:
         return None  # not listed, or not priced by tokens
     return prices_of(entry)
 
@@ -105,6 +112,31 @@ def usage_of(reported: Any) -> Usage:
         cache_write_tokens=getattr(prompt_details, "cache_creation_tokens", None) or 0,
         reasoning_tokens=getattr(completion_details, "reasoning_tokens", None) or 0,
     )
+
+
+def usage_of_chat(reported: Mapping[str, Any]) -> Usage:
+    """Usage of one reply from the `usage` of a chat completion as it came; 0 for what the provider does not report."""
+    prompt, completion = (_object(reported.get(f"{kind}_tokens_details")) for kind in ("prompt", "completion"))
+    return Usage(
+        model_calls=1,
+        prompt_tokens=_count(reported, "prompt_tokens"),
+        completion_tokens=_count(reported, "completion_tokens"),
+        cached_tokens=_count(reported, "cache_read_input_tokens", "prompt_cache_hit_tokens")
+        or _count(prompt, "cached_tokens"),
+        cache_write_tokens=_count(reported, "cache_creation_input_tokens")
+        or _count(prompt, "cache_creation_tokens", "cache_write_tokens"),
+        reasoning_tokens=_count(completion, "reasoning_tokens") or _count(reported, "reasoning_tokens"),
+    )
+
+
+def _count(counts: Mapping[str, Any], *names: str) -> int:
+    """The first of some counts that is stated; 0 if none is."""
+    stated = (counts.get(name) for name in names)
+    return next((int(count) for count in stated if isinstance(count, int | float) and count > 0), 0)
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 _COUNTS: Mapping[str, tuple[str, ...]] = {

@@ -15,10 +15,13 @@ from opsgym_api.records.outcomes import FinishReason
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ResolvedModel
 from opsgym_runner.models.client import Message, ModelClient, Reply, Target
+from opsgym_runner.models.direct import direct_provider
 from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter
 from opsgym_runner.models.litellm_lib import load_litellm
+from opsgym_runner.models.price_map import listed
 from opsgym_runner.models.retry import Retrier, RetryPolicy
+from opsgym_runner.models.sending import Connections
 from opsgym_runner.models.streaming import is_streamed
 
 TOOL: Message = {
@@ -71,13 +74,14 @@ async def probe(model: ResolvedModel, clock: Clock) -> Probe:
     """
     retrier = Retrier(EndpointPool(model.endpoints, clock), ConcurrencyLimiter(1), RetryPolicy(total_wait_s=0), clock)
     streamed = is_streamed(model.model, model.endpoints, model.stream)
-    client = ModelClient(Target(model, model.model, streamed=streamed), retrier, clock)
-    messages: list[Message] = [{"role": "user", "content": QUESTION}]
-    replies = [await client.complete(messages, [TOOL])]
-    requests = replies[0].requests
-    if requests:
-        results = [{"role": "tool", "tool_call_id": call.id, "content": _STATUS} for call in requests]
-        replies.append(await client.complete([*messages, replies[0].message, *results], [TOOL]))
+    async with Connections() as connections:
+        client = ModelClient(Target(model, model.model, streamed=streamed), retrier, clock, connections)
+        messages: list[Message] = [{"role": "user", "content": QUESTION}]
+        replies = [await client.complete(messages, [TOOL])]
+        requests = replies[0].requests
+        if requests:
+            results = [{"role": "tool", "tool_call_id": call.id, "content": _STATUS} for call in requests]
+            replies.append(await client.complete([*messages, replies[0].message, *results], [TOOL]))
     return Probe(
         calls=sum(call.name == "get_status" and not call.problem for call in requests),
         call_in_text=replies[0].finish is FinishReason.CALL_IN_TEXT,
@@ -92,6 +96,8 @@ async def probe(model: ResolvedModel, clock: Clock) -> Probe:
 
 def context_length(model: str) -> int | None:
     """Prompt tokens that a litellm id takes, by litellm's map; None if it is not listed."""
+    if direct_provider(model) is not None:
+        return (listed(model) or {}).get("max_input_tokens")
     try:
         size = load_litellm().get_model_info(model).get("max_input_tokens")
     except Exception:  # noqa: BLE001 litellm raises a bare Exception for an unmapped model

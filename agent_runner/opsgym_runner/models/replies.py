@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opsgym_api.records.attempt import Usage
 from opsgym_api.records.outcomes import FailReason, FinishReason
+from opsgym_runner.models.prices import usage_of
 
 FAILURES = {
     FinishReason.CONTENT_FILTER: (FailReason.CONTENT_FILTER, "the provider's content filter stopped the reply"),
@@ -37,20 +39,20 @@ _MEANING = {name: reason for reason, names in _KNOWN.items() for name in names.s
 _ORDINARY = (FinishReason.STOP, FinishReason.TOOL_CALLS)
 
 
-def finish_of(choice: Any, reasons: Sequence[str], message: Mapping[str, Any]) -> FinishReason:
+def finish_of(reasons: Sequence[str], message: Mapping[str, Any], *, refused: bool) -> FinishReason:
     """How a reply ended.
 
     Args:
-        choice: litellm's choice.
-        reasons: The provider's own finish reasons in lower case, the most general one first; none for litellm's.
-        message: The reply as `history_message` returns it.
+        reasons: The provider's own finish reasons in lower case, the most general one first; litellm's if it has none.
+        message: The reply as `answered_message` returns it.
+        refused: Whether it has a refusal.
     """
     calls, text = bool(message.get("tool_calls")), text_of(message.get("content")).strip()
-    meant = [_MEANING.get(reason, FinishReason.MALFORMED) for reason in reasons[:1] or [str(choice.finish_reason)]]
+    meant = [_MEANING.get(reason, FinishReason.MALFORMED) for reason in reasons[:1]]
     # What an upstream provider says is known or says no more: its names are its own.
     meant += [_MEANING[reason] for reason in reasons[1:] if reason in _MEANING]
     reason = next((each for each in meant if each not in _ORDINARY), meant[0])
-    if refusal_of(choice.message):
+    if refused:
         return FinishReason.REFUSAL
     if calls:
         return FinishReason.TOOL_CALLS if reason in (FinishReason.MALFORMED, FinishReason.STOP) else reason
@@ -59,22 +61,20 @@ def finish_of(choice: Any, reasons: Sequence[str], message: Mapping[str, Any]) -
     return reason if reason is not FinishReason.STOP or text else FinishReason.EMPTY
 
 
-def refusal_of(message: Any) -> str:
-    """OpenAI's `refusal`, the text of a model that declines; empty if there is none."""
-    fields = getattr(message, "provider_specific_fields", None) or {}
-    return str(getattr(message, "refusal", None) or fields.get("refusal") or "")
+def answered_message(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A reply as a message of the conversation, with what providers require back.
 
+    `reasoning` (vLLM) and `reasoning_details` (OpenRouter) go back under their names, unmodified. A refusal becomes the
+    content.
 
-def history_message(reply: Any) -> dict[str, Any]:
-    """Litellm's reply as a message of the conversation, with what providers require back.
-
-    Thinking blocks and signatures stay as litellm has them. `reasoning` (vLLM) and `reasoning_details` (OpenRouter),
-    which litellm moves into a field of its own, go back to the top level, unmodified. A refusal becomes the content.
+    Args:
+        known: Fields that litellm knows, those without a value left out.
+        own: The provider's other fields.
     """
-    message: dict[str, Any] = {"content": None, **reply.model_dump(exclude_none=True)}
+    message: dict[str, Any] = {"content": None, **known}
     if not message.get("tool_calls"):
         message.pop("tool_calls", None)
-    fields: dict[str, Any] = message.pop("provider_specific_fields", None) or {}
+    fields = dict(own)
     refusal, reasoning, details = (fields.pop(name, None) for name in ("refusal", "reasoning", "reasoning_details"))
     if details or reasoning:
         message.pop("reasoning_content", None)
@@ -108,7 +108,7 @@ class Thoughts:
 
 
 def thoughts_of(message: Mapping[str, Any]) -> Thoughts:
-    """The reasoning in a reply as `history_message` returns it."""
+    """The reasoning in a reply as `answered_message` returns it."""
     blocks: list[Any] = next((message[name] for name in _BLOCKS if isinstance(message.get(name), list)), [])
     parts = tuple(dict(block) for block in blocks if isinstance(block, Mapping))
     plain = next((message[name] for name in _TEXTS if isinstance(message.get(name), str)), "")
@@ -146,18 +146,54 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-
 """Headers with the provider's id of a request, in order of preference."""
 
 
-def provenance_of(response: Any) -> Provenance:
-    """Which model gave litellm's response."""
-    headers = response_headers(response)
+def provenance_of(model: Any, fingerprint: Any, answer_id: Any, headers: Mapping[str, str]) -> Provenance:
+    """Which model gave an answer, from fields of it and its headers."""
     request_id = next((headers[name] for name in _REQUEST_IDS if headers.get(name)), "")
-    return Provenance(
-        str(getattr(response, "model", None) or ""),
-        str(getattr(response, "system_fingerprint", None) or ""),
-        request_id or str(getattr(response, "id", None) or ""),
+    return Provenance(str(model or ""), str(fingerprint or ""), request_id or str(answer_id or ""))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a request, as the conversation needs it."""
+
+    message: dict[str, Any]
+    """See `answered_message`."""
+    refusal: str
+    """OpenAI's `refusal`, the text of a model that declines; empty if there is none."""
+    finish_reason: str
+    usage: Usage
+    stated_usage: Any
+    """The usage as it was stated, which may name the cost; None if there is none."""
+    headers: Mapping[str, str]
+    """With names in lower case."""
+    provenance: Provenance
+    id: str
+    """The provider's id of the answer; empty if it has none."""
+
+
+def litellm_answer(response: Any) -> Answer | None:
+    """What litellm's response says; None if it has no reply."""
+    if response is None or not response.choices:
+        return None
+    choice, reported = response.choices[0], getattr(response, "usage", None)
+    known = choice.message.model_dump(exclude_none=True)
+    own = known.pop("provider_specific_fields", None) or {}
+    headers, answer_id = _response_headers(response), getattr(response, "id", None)
+    return Answer(
+        message=answered_message(known, own),
+        refusal=str(getattr(choice.message, "refusal", None) or own.get("refusal") or ""),
+        finish_reason=str(choice.finish_reason),
+        usage=usage_of(reported),
+        stated_usage=reported,
+        headers=headers,
+        provenance=provenance_of(
+            getattr(response, "model", None), getattr(response, "system_fingerprint", None), answer_id, headers
+        ),
+        id=str(answer_id or ""),
     )
 
 
-def response_headers(response: Any) -> dict[str, str]:
+def _response_headers(response: Any) -> dict[str, str]:
     """Headers of an answer by name in lower case; litellm keeps them with a prefix of its own."""
     headers = (getattr(response, "_hidden_params", None) or {}).get("additional_headers") or {}
     return {str(name).lower().removeprefix("llm_provider-"): str(value) for name, value in headers.items()}

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,11 +16,14 @@ import httpx
 from opsgym_runner.agent_clock import AgentClock
 from opsgym_runner.clock import Clock
 from opsgym_runner.job import ModelEndpoint
+from opsgym_runner.models.chat_replies import chat_answer
 from opsgym_runner.models.client import Call, Message, ModelClient, Reply, Target
 from opsgym_runner.models.forward import AgentRequest, AnswerSink
 from opsgym_runner.models.forwarder import Forwarder, RefusedRequestError
 from opsgym_runner.models.raw_answers import RawAnswer
+from opsgym_runner.models.replies import Answer
 from opsgym_runner.models.retry import Retrier
+from opsgym_runner.models.sending import Connections
 from opsgym_runner.models.stream_shapes import DONE
 from opsgym_runner.replay.completions import completion
 from opsgym_runner.replay.scripts import Script
@@ -36,10 +37,13 @@ class ScriptedClient(ModelClient):
         script: What it plays.
         retrier: Limits its calls.
         clock: Source of time.
+        connections: Not used.
     """
 
-    def __init__(self, target: Target, script: Script, retrier: Retrier, clock: Clock) -> None:
-        super().__init__(target, retrier, clock)
+    def __init__(
+        self, target: Target, script: Script, retrier: Retrier, clock: Clock, connections: Connections
+    ) -> None:
+        super().__init__(target, retrier, clock, connections)
         self._script = script
 
     @property
@@ -54,11 +58,12 @@ class ScriptedClient(ModelClient):
         request = {"model": self._target.litellm_id, "messages": list(messages)}
         return {**request, "tools": list(tools)} if tools else request
 
-    async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Any, Reply]:
+    async def _send(self, call: Call, endpoint: ModelEndpoint) -> tuple[Answer | None, Reply]:
         with self._traced_request(call, endpoint):
-            answer = completion(self._script, call.arguments, len(json.dumps(call.arguments)))
-            response = _response(answer)
-            return response, self._reply(response, RawAnswer(), ())
+            body = completion(self._script, call.arguments, len(json.dumps(call.arguments)))
+            answer = chat_answer(body, {})
+            assert answer is not None
+            return answer, self._reply(answer, RawAnswer(), ())
 
 
 class ScriptedForwarder(Forwarder):
@@ -66,12 +71,12 @@ class ScriptedForwarder(Forwarder):
 
     Args:
         client: Client of the replay model.
-        http: Not used.
+        connections: Not used.
         clock: Source of time.
     """
 
-    def __init__(self, client: ScriptedClient, http: httpx.AsyncClient, clock: Clock) -> None:
-        super().__init__(client, http, clock)
+    def __init__(self, client: ScriptedClient, connections: Connections, clock: Clock) -> None:
+        super().__init__(client, connections, clock)
         self._script = client.script
 
     async def send(self, request: AgentRequest, sink: AnswerSink, agent: AgentClock) -> Reply:
@@ -102,22 +107,3 @@ def _events_of(answer: Mapping[str, Any], request: AgentRequest) -> bytes:
     part = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": choice["finish_reason"]}]}
     parts = [part, {**head, "choices": [], "usage": answer["usage"]}] if request.asks_for_usage else [part]
     return "".join(f"data: {text}\n\n" for text in [*map(json.dumps, parts), DONE]).encode()
-
-
-@dataclass(frozen=True)
-class _Message:
-    """A reply as clients read it."""
-
-    fields: Mapping[str, Any]
-
-    def model_dump(self, *, exclude_none: bool) -> dict[str, Any]:
-        """The fields by name."""
-        return {name: value for name, value in self.fields.items() if value is not None or not exclude_none}
-
-
-def _response(answer: Mapping[str, Any]) -> Any:
-    """A chat completion as an object with the attributes of litellm's."""
-    (choice,) = answer["choices"]
-    read = SimpleNamespace(message=_Message(choice["message"]), finish_reason=choice["finish_reason"])
-    usage = SimpleNamespace(**answer["usage"])
-    return SimpleNamespace(id=answer["id"], model=answer["model"], choices=[read], usage=usage)

@@ -109,18 +109,18 @@ def chat_attributes(model: ResolvedModel, role: str, seed: int | None = None) ->
     }
 
 
-def reply_attributes(reply: Any, response: Any) -> Attributes:
+def reply_attributes(reply: Any, answer: Any) -> Attributes:
     """Attributes of a model call, known at its end.
 
     Args:
         reply: The `client.Reply`.
-        response: litellm's response; None if the provider answered with an error about what its model wrote.
+        answer: The `replies.Answer`; None if the provider answered with an error about what its model wrote.
     """
     usage = reply.usage
     return {
-        "gen_ai.response.id": _text(getattr(response, "id", None)),
-        "gen_ai.response.model": _text(getattr(response, "model", None)),
-        "gen_ai.response.finish_reasons": [str(choice.finish_reason) for choice in getattr(response, "choices", ())],
+        "gen_ai.response.id": _text(answer and (answer.id or None)),
+        "gen_ai.response.model": _text(answer and (answer.provenance.model or None)),
+        "gen_ai.response.finish_reasons": [answer.finish_reason] if answer else [],
         "gen_ai.usage.input_tokens": usage.prompt_tokens,
         "gen_ai.usage.output_tokens": usage.completion_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,

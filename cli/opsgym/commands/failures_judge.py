@@ -40,6 +40,7 @@ from opsgym_runner.models.endpoints import EndpointPool
 from opsgym_runner.models.limiter import ConcurrencyLimiter
 from opsgym_runner.models.prices import REPLAY, known_prices
 from opsgym_runner.models.retry import ModelFailure, Retrier, RetryPolicy
+from opsgym_runner.models.sending import Connections
 from opsgym_runner.models.streaming import is_streamed
 
 MAX_REPLIES = 2
@@ -162,12 +163,14 @@ class _JudgeRun:
         self._clock = Clock()
         self._pool = EndpointPool(self.model.endpoints, self._clock)
         self._limiter = ConcurrencyLimiter(self.model.max_concurrency, len(self.model.endpoints) or 1)
+        self._connections = Connections()
 
     async def judge_all(self, due: Sequence[tuple[FailedTrial, Sequence[Finding]]]) -> None:
         trials = iter(due)
-        await self._work(trials, most=1)  # its cost says how many the budget admits at once
-        width = min(MOST_AT_ONCE, self.model.max_concurrency or MOST_AT_ONCE)
-        await asyncio.gather(*(self._work(trials) for _ in range(width)))
+        async with self._connections:
+            await self._work(trials, most=1)  # its cost says how many the budget admits at once
+            width = min(MOST_AT_ONCE, self.model.max_concurrency or MOST_AT_ONCE)
+            await asyncio.gather(*(self._work(trials) for _ in range(width)))
 
     async def _work(self, trials: Iterator[tuple[FailedTrial, Sequence[Finding]]], most: int | None = None) -> None:
         done = 0
@@ -225,7 +228,8 @@ class _JudgeRun:
     def _client(self) -> ModelClient:
         retrier = Retrier(self._pool, self._limiter, RetryPolicy(), self._clock)
         streamed = is_streamed(self.model.model, self.model.endpoints, self.model.stream)
-        return ModelClient(Target(self.model, self.model.model, role=JUDGE, streamed=streamed), retrier, self._clock)
+        target = Target(self.model, self.model.model, role=JUDGE, streamed=streamed)
+        return ModelClient(target, retrier, self._clock, self._connections)
 
     def _cost(self, replies: Sequence[Reply], lost: LostReplies) -> float:
         """Known cost of replies in US dollars; an unknown one stops the judge."""

@@ -37,7 +37,7 @@ from opsgym_core.planning.budget import unknown_costs
 from opsgym_core.planning.suite_rows import domains_of
 from opsgym_core.planning.trials import PlannedTrial
 from opsgym_core.store.base import Store, StoreError
-from opsgym_runner.clients import uses_litellm
+from opsgym_runner.clients import is_called, uses_litellm
 from opsgym_runner.job import Job
 from opsgym_runner.models.litellm_lib import load_litellm
 from opsgym_runner.models.retry import RetryPolicy
@@ -127,7 +127,7 @@ class LocalRun:
         self._lease = lease
         trials = Counter(planned.cell.model for planned in plan.pending if check_models)
         self._checked = frozenset(
-            name for name, count in trials.items() if count >= CHECKED_FROM and uses_litellm(inputs.models[name])
+            name for name, count in trials.items() if count >= CHECKED_FROM and is_called(inputs.models[name])
         )
         self._keys = RunKeys(inputs.run_id)
         self._records: dict[TrialId, AttemptRecord] = {}
