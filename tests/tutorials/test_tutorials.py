@@ -11,7 +11,7 @@ from tests.tutorials.pages import DOCS, follow, steps
 
 LOCAL = ("tutorials/first-run", "tutorials/first-task", "tutorials/own-agent")
 """Tutorials on one machine; that of a cluster is done in `tests/cluster/test_helm.py`."""
-HOW_TO = ("how-to/bound-the-cost", "how-to/gate-in-ci", "how-to/publish-a-number")
+HOW_TO = ("how-to/bound-the-cost", "how-to/gate-in-ci", "how-to/play-again", "how-to/publish-a-number")
 """How-to pages with commands; the others point to pages."""
 
 pytestmark = pytest.mark.timeout(900)
