@@ -36,12 +36,10 @@ checked: lint
 prepared: .venv/.dev .tools/chromium
 	@$(MAKE) --no-print-directory images || [ -z "$$CI" ]
 	@$(RUN) python -m devcluster.prepare
-	@$(RUN) python -m tests.cluster.previous || [ -z "$$CI" ]
 # In a fresh clone, pytest compiles all tests; five processes that begin at the same time would each do all of it.
 	@[ -z "$$CI" ] || $(RUN) pytest --collect-only -q >.tools/collected 2>&1 || true
 
 test-cluster: .venv/.dev images ## Tests opsgym in a real Kubernetes, which it starts and removes (Linux, root)
-	@$(RUN) python -m tests.cluster.previous
 	@$(RUN) python -m devcluster.prepare
 	$(RUN) python -m tools.test_run cluster $(if $(PYTEST_ARGS),--options="$(PYTEST_ARGS)")
 
@@ -100,6 +98,7 @@ fleet: .venv/.dev ## Measures the operator with 50,000 trials on simulated nodes
 soak: .venv/.dev images ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes, an hour of chaos and what else takes long in a cluster
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup -m soak --ignore tests/cluster
+	@$(RUN) python -m tests.cluster.previous
 	@$(RUN) python -m devcluster.prepare
 	OPSGYM_SOAK=1 $(RUN) pytest -s -m soak tests/cluster
 

@@ -1,7 +1,7 @@
 """The version before this one: its charts, and its images, built from the repository's history.
 
 Invariant: nothing of this version is in them; a run of that version is what a user has who upgrades to this one.
-`make test-cluster` runs this module before the tests, which have no way to a package index.
+`make soak` runs this module before the tests, which have no way to a package index.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ TESTS = (
 
 @pytest.mark.skipif(FAMILY != "ipv4", reason="this is the process that it starts")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("family", ["ipv6", pytest.param("dual", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("family", ["ipv6", "dual"])
 def test_the_chart_works_with_other_addresses_than_ipv4_alone(family: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(

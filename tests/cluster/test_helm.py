@@ -308,6 +308,7 @@ def shared_release(cluster: Cluster, namespace: str, s3: S3, values: Mapping[str
         output_of(cluster.helm("uninstall", "opsgym", *where, "--wait"))
 
 
+@pytest.mark.soak
 def test_a_cluster_wide_release_serves_namespaces_that_it_has_no_role_in(
     cluster: Cluster, kube: Kube, namespace: str, neighbour: Tenant, s3: S3, images: None
 ) -> None:
@@ -475,6 +476,7 @@ def upgrade_kinds(cluster: Cluster, kinds: None) -> Iterator[Callable[[Path], No
     upgrade(CRDS)
 
 
+@pytest.mark.soak
 def test_a_run_goes_on_through_upgrades_of_kinds_and_release_and_through_a_rollback(
     kube: Kube,
     tenant: Tenant,

@@ -129,6 +129,7 @@ def test_runs_share_a_models_ceiling_and_neither_starves(operator: Operator, mod
     assert model.most <= 2
 
 
+@pytest.mark.soak  # the plan keeps it in tests/operator/plan, many processes in tests/soak
 def test_a_budget_is_kept_and_the_rest_is_skipped(operator: Operator, model: HeldModel, kube: Kube) -> None:
     kube.create(run_of(operator, model, "r", 6, budget={"maxUsd": 0.15}))
     run = operator.await_end("r", 400)

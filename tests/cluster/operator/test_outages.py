@@ -104,6 +104,7 @@ def test_a_run_survives_a_store_that_refuses_for_a_minute(
     assert condition_of(operator.run("r"), "Stalled")["status"] == "False"
 
 
+@pytest.mark.soak  # a store that refuses for a minute is met in the same way
 def test_a_store_that_is_out_of_reach_is_named_and_awaited(
     task_images: None, namespace: str, s3: S3, kube: Kube, tmp_path: Path
 ) -> None:
