@@ -31,13 +31,15 @@ READ = Sources("Please move CS-1 to 1 December, with three copies for Ida.", '{"
         ("$cases(state=open and lowest at).id", 8),
         ("$cases(highest at).id", 7),
         ("$cases(all).id", [7, 8]),
+        ("$one.users(2)", "13"),
+        ("$one.names(1)", "Ida"),
         ("$cases.data(id=$one.id).at", "2026-01-02"),
         ("No ${one.id}: ${one.id}", "No 7: 7"),
         ({"ids": ["$one.id"]}, {"ids": [7]}),
     ],
 )
 def test_a_reference_means_a_value_of_a_result(text: Any, value: Any) -> None:
-    assert resolved(text, {"cases": CASES, "one": {"record": {"id": 7}}}) == value
+    assert resolved(text, {"cases": CASES, "one": {"record": {"id": 7, "users": "[9, 13]", "names": ["Ida"]}}}) == value
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,7 @@ def test_a_reference_means_a_value_of_a_result(text: Any, value: Any) -> None:
         ("$case.id", "no earlier call is named case; named are: $cases"),
         ("$cases(newest at).id", "has the condition 'newest at'"),
         ("$cases", "is not a reference"),
+        ("$cases(id=7).at(2)", "at lists 1 values"),
     ],
 )
 def test_a_reference_that_means_no_single_value_is_refused(text: str, problem: str) -> None:
@@ -107,7 +110,7 @@ def content(**changed: Any) -> dict[str, Any]:
             },
         ],
         "answer": "It was reported by ${caller.first_name} ${caller.last_name}.",
-        "report": {"the caller": "$caller.last_name"},
+        "report": {"names the caller": "$caller.last_name"},
         "also": {"more words": {"answer": "Done. ${caller.last_name} did."}},
         "wrong": {"puts it on hold": {"change": {"update_incident": {"status": "on_hold"}}}},
         **changed,
@@ -132,6 +135,11 @@ def written(folder: Path, **changed: Any) -> Path:
         ({"solution": [{"get_user": {"user_id": "$joon"}}]}, "'\\$joon' is not a reference"),
         ({"solution": [{"get_user": {"user_id": "x"}, "day": 2}], "wrong": {}}, "day 2 does not exist"),
         ({"wrong": {"none": {}}}, "must differ from the solution"),
+        ({"wrong": {"all": {"calls": [], "then": [{"get_user": {}}]}}}, "calls are all calls"),
+        ({"report": {"names it": {"dat": "2026-11-16"}}}, "is not a fact; write a text"),
+        ({"report": {"names it": "/(/"}}, "is not a regular expression"),
+        ({"declines": {"names": "Ida"}}, "declines.because"),
+        ({"events": [{"after_step": 1, "changes": [{"table": "incident", "key": {"a": 1}}]}]}, "needs `key` and `set`"),
         ({"wrong": {"none": {"without": ["case"]}}}, "'case' is neither the name nor the tool of a step"),
     ],
 )
@@ -168,22 +176,59 @@ def built(gym_servers: Callable[[str], Gym], tmp_path: Path) -> Callable[..., di
     return build
 
 
+def verifiers_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Configurations of a row's verifiers, by name."""
+    return {verifier["name"]: verifier["validation_config"] for verifier in row["verifiers"]}
+
+
 def test_a_built_row_has_the_values_of_its_references_and_judges_what_was_done(built: Callable[..., Any]) -> None:
     row = built()
     assert [call["arguments"] for call in row["gold_actions"][2:]] == [
         {"user_id": "USER_013"},
         {"incident_id": "INC_067", "assigned_to": "USER_005", "status": "in_progress"},
     ]
-    verifiers = {verifier["name"]: verifier["validation_config"] for verifier in row["verifiers"]}
-    assert list(verifiers) == ["incident", "nothing_else_changes", "reports_the_caller", "looked_up_before_writing"]
+    verifiers = verifiers_of(row)
+    assert list(verifiers) == ["incident", "nothing_else_changes", "names_the_caller", "looked_up_before_writing"]
     (expected,) = verifiers["incident"]["rows"]
     assert expected["values"] == {"assigned_to": "USER_005", "status": "in_progress"}
     assert verifiers["looked_up_before_writing"]["rows"] == [{"column": "incident_id", "value": "INC_067"}]
 
 
+def test_a_row_may_have_what_the_file_accepts_and_what_optional_calls_write(built: Callable[..., Any]) -> None:
+    accept = {"update_incident": {"status": {"any_of": ["in_progress", "on_hold"]}, "priority": {"may": None}}}
+    update = {"incident_id": "$incident.incident_id", "worknotes": "Joon has it"}
+    row = built(accept=accept, optional=[{"update_incident": update}], wrong={"closes it": {
+        "change": {"update_incident": {"status": "closed"}}}})  # fmt: skip
+    (expected,) = verifiers_of(row)["incident"]["rows"]
+    assert expected["values"]["status"] == {"any_of": ["in_progress", "on_hold"]}
+    assert expected["may"] == {"priority": None}
+
+
+def test_a_request_that_is_declined_must_name_the_record_and_a_reason(built: Callable[..., Any]) -> None:
+    row = built(
+        request="Please close INC-004197 without a resolution.",
+        solution=[{"find_incident_by_number": {"number": "INC-004197"}, "as": "incident"}],
+        feasible=False, answer="INC-004197 stays open: it needs a resolution.", report={}, also={},
+        declines={"names": "INC-004197", "because": ["resolution", "rule"]}, evidence=["$incident.incident_id"],
+        wrong={"gives no reason": {"answer": "INC-004197 was not closed."}},
+    )  # fmt: skip
+    assert list(verifiers_of(row))[1:3] == ["says_it_was_not_done", "says_why"]
+
+
+def test_rows_that_an_event_changes_are_expected(built: Callable[..., Any]) -> None:
+    change = {"table": "incident", "key": {"incident_id": "INC_050"}, "set": {"priority": "critical"}}
+    changes = [{**change, "replace": {"worknotes": ["a", "b"]}}]
+    row = built(events=[{"after_step": 1, "changes": changes}])
+    (statement,) = row["events"][0]["sql"]
+    assert statement.startswith("UPDATE incident SET priority = 'critical', worknotes = replace(worknotes, 'a', 'b') ")
+    changed = [key for one in verifiers_of(row)["incident"]["rows"] for key in one["keys"]]
+    assert {"incident_id": "INC_050"} in changed
+
+
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
+        ({"wrong": {"asks": {"then": [{"get_user": {"user_id": "$joon.user_id"}}], "refused": "INC-5"}}}, "INC-5"),
         ({"actor": "Ines Carvahlo"}, r"actor: unknown user 'Ines Carvahlo'; did you mean Ines Carvalho\?"),
         ({"world": "itsm/quickstar"}, r"world: unknown seed of itsm 'quickstar'; did you mean quickstart\?"),
         ({"also": {"on hold": {"change": {"update_incident": {"status": "on_hold"}}}}}, "also.on hold: does not pass"),

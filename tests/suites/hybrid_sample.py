@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for, term
 from opsgym_domains.csm.tables import CustomerCase
 from opsgym_domains.csm.tables import User as CustomerUser
 from opsgym_domains.itsm.tables import Incident
@@ -17,7 +18,6 @@ from opsgym_suites.itsm.authored import SERVER as ITSM
 from opsgym_suites.itsm.calls import find_incident, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.verification import VERIFIERS as ITSM_VERIFIERS
-from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Person, call, on_gym
 from opsgym_suites.kit.hybrid import HybridVerifiers, event_on

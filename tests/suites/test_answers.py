@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from opsgym_suites.kit.answers import CLAIMS_WORK, DENIES_ALL, all_of, apart, figure, paired, span, term, without
+from opsgym_api.tasks.answer_patterns import CLAIMS_WORK, DENIES_ALL, all_of, apart, figure, paired, span, term, without
 
 PRICE = all_of(apart((figure(71), "euros?|eur|(?:a|per) pallet"), (figure(48), "hours?")))
 HOURS = all_of(span(r"\b0?9\b", r"\b11\b"))

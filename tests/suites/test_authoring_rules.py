@@ -12,6 +12,7 @@ import pytest
 
 import opsgym_domains
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, figure
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.verifiers import Category
@@ -20,7 +21,6 @@ from opsgym_domains.suite_rows import load_suite
 from opsgym_suites.csm.authored import AUTHORED as CSM
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.answers import all_of, figure
 from opsgym_suites.kit.authoring_rules import CANARY, AuthoredTask, seed_violations, violations
 from opsgym_suites.kit.drafts import call
 from opsgym_suites.kit.verifiers import answer_says

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 from tests.suites.proofs import tasks
 
+from opsgym_api.tasks.answer_patterns import NOT_DONE
 from opsgym_api.tasks.task import Task
 from opsgym_runner.verification.readings import matches
-from opsgym_suites.kit.answers import NOT_DONE
 
 DECLINED = (
     "I'm sorry, but that's outside what an agent may do, so the offering stays as it was.",

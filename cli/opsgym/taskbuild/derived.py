@@ -16,6 +16,8 @@ from sqlalchemy import Date, DateTime
 from opsgym.taskbuild.playing import Played
 from opsgym.taskbuild.provenance import Sources
 from opsgym_api.records.state_difference import RowDifference, StateDifference
+from opsgym_api.tasks.answer_patterns import NOT_DONE
+from opsgym_api.tasks.facts import Declines, condition_of, patterns_of
 from opsgym_api.tasks.references import parse, resolved
 from opsgym_api.tasks.task import Task
 from opsgym_api.tasks.task_file import TaskFile
@@ -32,6 +34,8 @@ class Derivation:
     file: TaskFile
     row: Task
     played: Played
+    more: Mapping[str, StateDifference]
+    """Differences with the optional calls, by gym server."""
 
     def verifiers(self) -> list[dict[str, Any]]:
         """The verifiers, as fields of the row."""
@@ -51,7 +55,11 @@ class Derivation:
                 "description": "Nothing else has been added, changed or removed",
                 "category": "side_effect",
                 "gym_name": gym,
-                "validation_config": {"nothing_else": True, "ignored": _ignored(server.domain)},
+                "validation_config": {
+                    **({"rows": rows} if (rows := self._optional_rows(gym, server.domain)) else {}),
+                    "nothing_else": True,
+                    "ignored": _ignored(server.domain),
+                },
             }
 
     def _rows(self, gym: str, domain: str, difference: StateDifference, day: int | None) -> Verifiers:
@@ -67,6 +75,17 @@ class Derivation:
                     "gym_name": gym,
                     "validation_config": {"rows": rows, **({} if day is None else {"day": day})},
                 }
+
+    def _optional_rows(self, gym: str, domain: str) -> list[dict[str, Any]]:
+        """Rows that only the optional calls write."""
+        known = {(table.table, str(row.key)) for table in self.played.differences[gym].tables for row in table.rows}
+        rows = [
+            self._expected(domain, table.table, row, {})
+            for table in self.more[gym].tables
+            for row in table.rows
+            if (table.table, str(row.key)) not in known
+        ]
+        return [{**row, "optional": True} for row in rows if row is not None]
 
     def _cited(self) -> str:
         called = {call.name for call in self.played.calls}
@@ -88,13 +107,35 @@ class Derivation:
             if name not in ignored and (changed or value is not None)
         }
         free = [name for name, condition in conditions.items() if condition is _FREE]
-        sure = {name: condition for name, condition in conditions.items() if condition is not _FREE}
-        may = {"may": free} if free else {}
+        accepted = self._accepted(domain, table, row)
+        sure = {
+            name: condition
+            for name, condition in ({**conditions, **accepted}).items()
+            if condition is not _FREE and not _is_free(condition)
+        }
+        free += [name for name, condition in accepted.items() if _is_free(condition) and name not in free]
+        may = {"may": {name: accepted.get(name, {}).get("may") for name in free} if accepted else free} if free else {}
         if changed:
             parts = {**({"values": sure} if sure else {}), **may}
             return {"table": table, "change": "changed", "keys": [row.key], **parts} if parts else None
         name = {"as": label} if (label := _label(row, added)) else {}
         return {"table": table, "change": "added", "values": sure, **may, **name}
+
+    def _accepted(self, domain: str, table: str, row: RowDifference) -> dict[str, Any]:
+        """What the file accepts in a row in place of the values of the solution, by column."""
+        tools = registry.load(domain).toolbox.tools
+        of_table = {name for name, tool in tools.items() if tool.effect and tool.effect.row.__tablename__ == table}
+        stated = [columns for tool, columns in self.file.accept.items() if tool in of_table]
+        stated += [
+            step.accept
+            for step in self.file.solution
+            if step.tool in of_table and _has(row, resolved(step.arguments, self.played.named))
+        ]
+        return {
+            name: condition_of(resolved(value, self.played.named))
+            for columns in stated
+            for name, value in columns.items()
+        }
 
     def _condition(self, domain: str, table: str, column: str, value: Any, added: Mapping[tuple[str, str], str]) -> Any:
         """What a column must have; `_FREE` if the server or the agent chooses."""
@@ -110,16 +151,15 @@ class Derivation:
         return value
 
     def _reported(self) -> Verifiers:
-        for label, fact in self.file.report.items():
-            text = str(resolved(fact, self.played.named))
-            words = r"\s+".join(map(re.escape, text.split()))
-            yield {
-                "verifier_type": "answer_match",
-                "name": f"reports_{re.sub(r'[^a-z0-9]+', '_', label.lower()).strip('_')}",
-                "description": f"The answer states {label}",
-                "category": "task_completion" if self.file.feasible else "refusal",
-                "validation_config": {"patterns": [rf"(?<!\w){words}(?!\w)"]},
-            }
+        if self.file.declines is not None:
+            declines = Declines.model_validate(resolved(self.file.declines.model_dump(), self.played.named))
+            yield _answer("says_it_was_not_done", "The answer says that nothing was done", [NOT_DONE], "refusal")
+            yield _answer("says_why", "The answer names the record and the reason", declines.reasons, "refusal")
+        for label, report in self.file.report.items():
+            name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
+            category = report.category or ("task_completion" if self.file.feasible else "refusal")
+            patterns = patterns_of(resolved(report.fact, self.played.named))
+            yield _answer(name, report.says(label), patterns, category, report.day)
 
     def _read(self) -> Verifiers:
         rows = list(self._changed_and_read())
@@ -132,7 +172,7 @@ class Derivation:
                 "validation_config": {"rows": rows, "writes": True},
             }
         if self.file.evidence:
-            named = [(parse(one).field, resolved(one, self.played.named)) for one in self.file.evidence]
+            named = [pair for one in self.file.evidence for pair in self._read_row(one)]
             yield {
                 "verifier_type": "looked_up",
                 "name": "looked_up_what_decides",
@@ -140,6 +180,12 @@ class Derivation:
                 "category": "permission_process",
                 "validation_config": {"rows": [{"column": column, "value": value} for column, value in named]},
             }
+
+    def _read_row(self, evidence: str | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        if isinstance(evidence, str):
+            yield parse(evidence).field, resolved(evidence, self.played.named)
+        else:
+            yield from resolved(evidence, self.played.named).items()
 
     def _changed_and_read(self) -> Iterator[dict[str, Any]]:
         """Keys of rows that were changed or removed and that a reading call has shown."""
@@ -164,8 +210,26 @@ class Derivation:
             }
 
 
+def _answer(
+    name: str, description: str, patterns: Sequence[str], category: str, day: int | None = None
+) -> dict[str, Any]:
+    config = {"patterns": list(patterns), **({} if day is None else {"day": day})}
+    fields = {"name": name, "description": description, "category": category, "validation_config": config}
+    return {"verifier_type": "answer_match", **fields}
+
+
 _FREE = object()
 """Condition of a column that the server or the agent chooses."""
+
+
+def _is_free(condition: Any) -> bool:
+    return isinstance(condition, Mapping) and condition.keys() == {"may"}
+
+
+def _has(row: RowDifference, arguments: Mapping[str, Any]) -> bool:
+    """Whether a row has the values of a call, in the columns that both have."""
+    columns = {**row.after, **row.key}
+    return all(str(columns[name]) == str(value) for name, value in arguments.items() if name in columns)
 
 
 def _row_class(domain: str, table: str) -> type[Row]:

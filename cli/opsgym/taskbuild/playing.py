@@ -18,7 +18,7 @@ from opsgym.taskbuild.provenance import Sources, unsourced
 from opsgym.taskcheck.findings import unknown
 from opsgym_api.errors import InputError, Problem
 from opsgym_api.records.state_difference import StateDifference
-from opsgym_api.tasks.references import ReferenceFaultError, resolved
+from opsgym_api.tasks.references import ReferenceFaultError, resolved, typed
 from opsgym_api.tasks.task import Task, ToolCall
 from opsgym_api.tasks.task_file import Other, Step, TaskFile
 from opsgym_core.results.frozen_suite import Seed
@@ -81,10 +81,18 @@ class Player:
             InputError: An argument has no source, a reference finds nothing or several values, or a call is refused.
         """
         async with self.databases() as gyms:
-            played = await self.play(gyms, self.file.solution, Played(), strict=True)
+            played = await self.play(gyms, self.file.steps(), Played(), strict=True)
         if played.problems:
             raise InputError(self.source, played.problems)
         return played
+
+    async def with_optional_calls(self, played: Played) -> Mapping[str, StateDifference]:
+        """Differences at the end, by gym server, if all calls are made that a right solution may make."""
+        if not self.file.optional:
+            return played.differences
+        async with self.databases() as gyms:
+            steps = self.file.steps(Other(then=self.file.optional))
+            return (await self.play(gyms, steps, again(played), strict=False)).differences
 
     @asynccontextmanager
     async def databases(self) -> AsyncIterator[Mapping[str, GymClient]]:
@@ -107,7 +115,7 @@ class Player:
 
         Args:
             gyms: The databases, by gym server.
-            steps: The steps.
+            steps: The steps, each with its day.
             played: What references may mean before the first call; receives calls and results.
             strict: Whether a literal without source and a refused call are problems.
 
@@ -116,14 +124,14 @@ class Player:
         """
         schemas = {name: _schemas(gym) for name, gym in gyms.items()}
         events = ScenarioEvents(self.row, gyms, TranscriptRecorder(self.row.task_id))
-        placed, number = _with_days(steps), 0
+        number = 0
         for day in range(1, len(self.row.days) + 2):
             if day > 1:
                 number += 1  # the answer of the day before
                 played.by_day.append({name: await _difference(gym) for name, gym in gyms.items()})
                 await events.begin_day(self.row.days[day - 2].begins_at, number)
             await events.apply_due(number)
-            for position, step in ((index, step) for index, (of, step) in enumerate(placed) if of == day):
+            for position, step in ((index, step) for index, step in enumerate(steps) if (step.day or 1) == day):
                 gym = gyms[self._gym_of(step, gyms, schemas, position)]
                 made = self._made(position, step, schemas[gym.name], played, strict=strict)
                 call = ToolCall(name=step.tool, arguments=made, **self._place(gym, day))
@@ -163,7 +171,7 @@ class Player:
         except ReferenceFaultError as error:
             raise InputError(self.source, [*played.problems, Problem(_where(position, step), str(error))]) from None
         properties = schema.get("properties", {})
-        return {name: _typed(value, properties.get(name, {})) for name, value in values.items()}
+        return {name: typed(value, properties.get(name, {})) for name, value in values.items()}
 
     async def _call(
         self,
@@ -193,24 +201,6 @@ class Player:
             played.problems.append(Problem(_where(position, step), problem))
 
 
-def other_steps(steps: Sequence[Step], other: Other) -> list[Step]:
-    """The steps of another way through a task."""
-    remaining = [
-        (day, step)
-        for day, step in _with_days(steps)
-        if step.name not in other.without and step.tool not in other.without
-    ]
-    changed = [
-        step.model_copy(update={"arguments": {**step.arguments, **_changes(step, other)}, "day": day})
-        for day, step in remaining
-    ]
-    return [*changed, *other.then]
-
-
-def _changes(step: Step, other: Other) -> Mapping[str, Any]:
-    return {**other.change.get(step.tool, {}), **(other.change.get(step.name, {}) if step.name else {})}
-
-
 def again(played: Played) -> Played:
     """The start of another play, in which references may also mean what the solution has read."""
     return replace(Played(), named=dict(played.named))
@@ -218,15 +208,6 @@ def again(played: Played) -> Played:
 
 def _where(position: int, step: Step) -> str:
     return f"solution[{position}] ({step.name or step.tool})"
-
-
-def _with_days(steps: Sequence[Step]) -> list[tuple[int, Step]]:
-    """Steps with the day on which each is made."""
-    day, placed = 1, []
-    for step in steps:
-        day = step.day or day
-        placed.append((day, step))
-    return placed
 
 
 def _schemas(gym: GymClient) -> Mapping[str, Mapping[str, Any]]:
@@ -237,24 +218,6 @@ async def _difference(gym: GymClient) -> StateDifference:
     difference = await gym.state_difference(whole=True)
     assert difference is not None, "opsgym's own servers compute differences"
     return difference
-
-
-def _typed(value: Any, described: Mapping[str, Any]) -> Any:
-    """A value as the tool's schema types it: ids are numbers in some results and text in some arguments."""
-    named = [part.get("type", ()) for part in (described, *described.get("anyOf", []))]
-    kinds = {kind for one in named for kind in ([one] if isinstance(one, str) else one)}
-    if (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and "string" in kinds
-        and not kinds & {"integer", "number"}
-    ):
-        return str(value)
-    if isinstance(value, str) and value.isdecimal() and "integer" in kinds and "string" not in kinds:
-        return int(value)
-    if isinstance(value, list):
-        return [_typed(part, described.get("items", {})) for part in value]
-    return value
 
 
 def _value(text: str) -> Any:

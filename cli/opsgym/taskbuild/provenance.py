@@ -18,6 +18,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"T?(\d{2}:\d{2})")
 _EXACT = re.compile(r"\S*(?:\d|@)\S*")
 _IDENTIFIER = re.compile(r"\S*@\S*|\S*_\S*|[A-Za-z]{2,}-?\d{3,}|\d+")
+_NAMED = ("default", "minimum", "maximum")
+"""Fields of a schema with a value that a call may have."""
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -87,7 +89,8 @@ def _is_known(text: str, described: Mapping[str, Any], read: Sources) -> bool:
         return True
     if " " not in text and "\n" not in text:
         return False
-    return all(read.has(word) or _is_stated(word, read) for word in _exact_words(text))
+    form = described.get("description", "")
+    return all(read.has(word) or _is_stated(word, read) or word in form for word in _exact_words(text))
 
 
 def _exact_words(text: str) -> list[str]:
@@ -95,10 +98,10 @@ def _exact_words(text: str) -> list[str]:
 
 
 def _of_schema(described: Mapping[str, Any]) -> set[str]:
-    """Values that a schema names: of enumerations, defaults and examples, also of the items of a list."""
+    """Values that a schema names: of enumerations, examples, defaults and bounds, also of the items of a list."""
     parts = [described, described.get("items", {}), *described.get("anyOf", [])]
     named = [
-        value for part in parts for value in [*part.get("enum", []), *part.get("examples", []), part.get("default")]
+        value for part in parts for value in [*part.get("enum", []), *part.get("examples", []), *map(part.get, _NAMED)]
     ]
     return {str(value) for value in named if value is not None} | set(
         re.findall(r"[\w.-]+", described.get("description", ""))

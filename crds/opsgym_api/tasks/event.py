@@ -111,13 +111,18 @@ class Event(BaseModel):
             raise ValueError(f"exactly one of {', '.join(_TRIGGERS)} is required")
         if self.set_time is not None and self.advance_seconds is not None:
             raise ValueError("set_time and advance_seconds exclude each other")
-        if not any(getattr(self, name) for name in _EFFECTS):
+        if not self.has_effect:
             raise ValueError(f"at least one of {', '.join(_EFFECTS)} is required")
         if self.delay_seconds is not None and self.after_event is None:
             raise ValueError("delay_seconds belongs to after_event, which is absent")
         if self.when_gym is not None and self.when is None and not self.follows_call:
             raise ValueError("when_gym belongs to when, on_tool or when_read; all are absent")
         return self
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether anything happens."""
+        return any(getattr(self, name) for name in _EFFECTS)
 
     @property
     def follows_call(self) -> bool:

@@ -2,7 +2,7 @@
 
 `$case.opened_for` is a field of the result named `case`; `$tasks(task_type=survey).id` is that of the object in which a
 field has a value; `$cases(state=open and lowest opened_at).id` that of the oldest of them; `$cases(all).id` the list of
-all. `${case.number}` stands for a value inside a longer text.
+all; `$rule.users(2)` the second value that a field lists. `${case.number}` stands for a value inside a longer text.
 
 Invariant: a reference means one value. A field is looked up in the objects nearest to the top of a result that have it,
 so an envelope around a record need not be named; if several have it, the author has to choose.
@@ -11,19 +11,20 @@ so an envelope around a record need not be named; if several have it, the author
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 _NAME = r"[A-Za-z_]\w*"
-_WHOLE = re.compile(rf"\$({_NAME})((?:\.[\w$@-]+|\([^()]*\))*)\.([\w$@-]+)")
+_WHOLE = re.compile(rf"\$({_NAME})((?:\.[\w$@-]+|\([^()]*\))*)\.([\w$@-]+)(?:\((\d+)\))?")
+_MEMBER = re.compile(r"[^\s,;\[\]\"']+")
 _STEP = re.compile(r"\.([\w$@-]+)|\(([^()]*)\)")
 _INSIDE = re.compile(r"\$\{([^{}]*)\}")
 _CONDITION = re.compile(
     r"\s*(?:(?P<pick>lowest|highest) (?P<of>[\w$@-]+)|(?P<all>all)|(?P<field>[\w$@-]+)=(?P<value>.*?))\s*"
 )
 
-FORMS = "write $name.field, $name(field=value).field, $name(lowest field).field or $name(all).field"
+FORMS = "write $name.field, $name(field=value).field, $name(lowest field).field, $name(all).field or $name.field(2)"
 
 
 class ReferenceFaultError(Exception):
@@ -41,6 +42,8 @@ class Reference:
     """Fields, and conditions in parentheses, in order."""
     field: str
     """The field that is referred to."""
+    member: int | None = None
+    """Which member of it, counted from 1, if it is a list or a text that lists values."""
 
 
 def is_reference(value: object) -> bool:
@@ -61,7 +64,7 @@ def parse(text: str) -> Reference:
     for condition in (part for step in steps if step.startswith("(") for part in step[1:-1].split(" and ")):
         if _CONDITION.fullmatch(condition) is None:
             raise ReferenceFaultError(f"{text!r} has the condition {condition!r}; {FORMS}")
-    return Reference(text, match[1], steps, match[3])
+    return Reference(text, match[1], steps, match[3], int(match[4]) if match[4] else None)
 
 
 def references_in(value: Any) -> Iterator[Reference]:
@@ -90,14 +93,41 @@ def resolved(value: Any, results: Mapping[str, Any]) -> Any:
     Raises:
         ReferenceFaultError: A reference finds nothing or several values.
     """
+    return replaced(value, lambda reference: find(reference, results))
+
+
+def replaced(value: Any, value_of: Callable[[Reference], Any]) -> Any:
+    """An argument with values in the places of its references.
+
+    Raises:
+        ReferenceFaultError: A reference has another form.
+    """
     if isinstance(value, Mapping):
-        return {name: resolved(part, results) for name, part in value.items()}
+        return {name: replaced(part, value_of) for name, part in value.items()}
     if isinstance(value, list):
-        return [resolved(part, results) for part in value]
+        return [replaced(part, value_of) for part in value]
     if is_reference(value):
-        return find(parse(value), results)
+        return value_of(parse(value))
     if isinstance(value, str):
-        return _INSIDE.sub(lambda inside: str(find(parse(f"${inside[1]}"), results)), value)
+        return _INSIDE.sub(lambda inside: str(value_of(parse(f"${inside[1]}"))), value)
+    return value
+
+
+def typed(value: Any, described: Mapping[str, Any]) -> Any:
+    """A value as a tool's schema types it: ids are numbers in some results and text in some arguments."""
+    named = [part.get("type", ()) for part in (described, *described.get("anyOf", []))]
+    kinds = {kind for one in named for kind in ([one] if isinstance(one, str) else one)}
+    if (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and "string" in kinds
+        and not kinds & {"integer", "number"}
+    ):
+        return str(value)
+    if isinstance(value, str) and value.isdecimal() and "integer" in kinds and "string" not in kinds:
+        return int(value)
+    if isinstance(value, list):
+        return [typed(part, described.get("items", {})) for part in value]
     return value
 
 
@@ -123,7 +153,16 @@ def find(reference: Reference, results: Mapping[str, Any]) -> Any:
     if len(values) != 1:
         many = f"finds {len(values)} values; choose one by a condition" if values else "finds nothing"
         raise ReferenceFaultError(f"{reference.text} {many}")
-    return values[0]
+    return values[0] if reference.member is None else _member(reference, values[0])
+
+
+def _member(reference: Reference, value: Any) -> Any:
+    """A member of a list, or of a text that lists values as `[9, 13]` does."""
+    members = value if isinstance(value, list) else _MEMBER.findall(str(value))
+    place = int(reference.member or 0)
+    if not 0 < place <= len(members):
+        raise ReferenceFaultError(f"{reference.text}: {reference.field} lists {len(members)} values")
+    return members[place - 1]
 
 
 def _chosen(

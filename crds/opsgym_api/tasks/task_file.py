@@ -14,12 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.patterns import pattern
 from opsgym_api.tasks.event import Event, require_time
+from opsgym_api.tasks.facts import Declines, Reported
 from opsgym_api.tasks.references import ReferenceFaultError, references_in
+from opsgym_api.tasks.row_statements import insert_statement, update_statement
 
 Text = Annotated[str, Field(min_length=1)]
 _WORLD = pattern(r"^[a-z]+/\S+$", "DOMAIN/SEED, as itsm/quickstart or itsm/seeds/own.sql")
 _ID = pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$", "letters, digits, '.', '_' and '-', a letter or digit first")
-_OF_STEP = ("as", "day", "gym", "why", "refused")
+_OF_STEP = ("as", "day", "gym", "why", "refused", "accept")
 
 
 class _Strict(BaseModel):
@@ -43,6 +45,8 @@ class Step(_Strict):
     """How the value of an argument follows from what was read, where it stands nowhere: `{due: Two days later}`."""
     refused: Text | None = None
     """Rule by which the server refuses the call, if it does."""
+    accept: dict[str, Any] = {}
+    """What the written row may have, by column, in place of the value that the call gives; see `TaskFile.accept`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -68,6 +72,13 @@ class Step(_Strict):
             raise ValueError(f"why: {min(unknown)} is not an argument of the call")
         return self
 
+    def changed(self, other: Other) -> Step:
+        """The step as another way makes it."""
+        changes = {**other.change.get(self.tool, {}), **other.change.get(self.name or "", {})}
+        given = {**self.arguments, **changes}
+        left_out = {name for name, value in changes.items() if value is None}
+        return self.model_copy(update={"arguments": {name: given[name] for name in given if name not in left_out}})
+
 
 class Other(_Strict):
     """Another way through the task, by its difference from the solution."""
@@ -75,16 +86,25 @@ class Other(_Strict):
     without: list[Text] = []
     """Steps that it leaves out, by the name of their result or their tool."""
     change: dict[str, dict[str, Any]] = {}
-    """Arguments that it gives instead, by the step's name or tool."""
+    """Arguments that it gives instead, by the step's name or tool; null leaves one out."""
     then: list[Step] = []
     """Calls that it makes at the end."""
+    calls: list[Step] | None = None
+    """All its calls, in place of those of the solution."""
     answer: str | None = None
     """Its final answer; that of the solution if absent."""
+    day_answers: list[str] | None = None
+    """Its answers on the days before the last one; those of the solution if absent."""
+    refused: Text | None = None
+    """Rule by which the server refuses one of its calls, if it does."""
 
     @model_validator(mode="after")
     def _differs(self) -> Other:
-        if not (self.without or self.change or self.then or self.answer is not None):
-            raise ValueError("must differ from the solution by without, change, then or answer")
+        if self.calls is not None and (self.without or self.change or self.then):
+            raise ValueError("calls are all calls; leave without, change and then out")
+        answers = (self.calls, self.answer, self.day_answers)
+        if not (self.without or self.change or self.then or any(one is not None for one in answers)):
+            raise ValueError("must differ from the solution by without, change, then, calls or answer")
         return self
 
 
@@ -102,6 +122,53 @@ class FileDay(_Strict):
     @classmethod
     def _is_a_time(cls, value: str) -> str:
         return require_time(value)
+
+
+class RowChange(_Strict):
+    """A row that an event changes or adds."""
+
+    table: Text
+    """Table."""
+    key: dict[str, Any] = {}
+    """Key of the row that is changed, by column."""
+    set: dict[str, Any] = {}
+    """Columns that get other values."""
+    replace: dict[str, Annotated[list[Text], Field(min_length=2, max_length=2)]] = {}
+    """A part of a text and what takes its place, by column, where the rest may have changed meanwhile."""
+    add: dict[str, Any] = {}
+    """Columns of a row that is new."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> RowChange:
+        changes = self.set or self.replace
+        if bool(self.key and changes) == bool(self.add) or (self.add and (self.key or changes)):
+            raise ValueError("needs `key` and `set` or `replace` for a row that changes, or `add` for a new one")
+        return self
+
+    @property
+    def statement(self) -> str:
+        """The change in Postgres' dialect."""
+        if self.add:
+            return insert_statement(self.table, self.add)
+        return update_statement(self.table, self.key, self.set, self.replace)
+
+
+class FileEvent(Event):
+    """What happens without the agent; rows may be stated by `changes` in place of SQL."""
+
+    changes: list[RowChange] = []
+    """Effect: rows that change or are new, in order. What verifiers expect follows from them."""
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether anything happens."""
+        return bool(self.changes) or super().has_effect
+
+    @property
+    def of_row(self) -> Event:
+        """The event as the task's row has it."""
+        fields = self.model_dump(exclude={"changes"}, exclude_none=True)
+        return Event.model_validate({**fields, "sql": [*self.sql, *(change.statement for change in self.changes)]})
 
 
 class TaskFile(_Strict):
@@ -126,18 +193,30 @@ class TaskFile(_Strict):
     """Other wordings of the request, which state the same facts."""
     days: list[FileDay] = []
     """Days after the first one."""
-    events: list[Event] = []
+    events: list[FileEvent] = []
     """What happens without the agent."""
+    deadlines: bool = True
+    """Whether rows change when their time comes on a later day. Verifiers that are derived without a play ask for this;
+    false if the first days of the solution forestall it."""
     solution: list[Step] = []
     """Calls that solve the task."""
     answer: str = ""
     """Final answer of the solution; `${case.number}` stands for a value that was read."""
-    report: dict[str, Text] = {}
-    """Facts that the answer must state, by a label: a text or a reference."""
-    evidence: list[Text] = []
-    """References to what must have been read, as `$case.case_id`."""
+    report: dict[str, Reported] = {}
+    """Facts that the answer must state, by a label that says what it does: `names the caller`; see `facts`."""
+    declines: Declines | None = None
+    """What the answer must say where the request cannot be carried out."""
+    evidence: list[Text | dict[str, Any]] = []
+    """What must have been read: references, as `$case.case_id`, or a field and its value."""
     rules: dict[str, Text] = {}
     """Rules of the policy that the calls of a tool follow."""
+    accept: dict[str, dict[str, Any]] = {}
+    """What written rows may have in place of the values of the solution, by tool and column: a value, or a condition
+    as `state_difference` verifiers write it (`{has: text}`, `{any_of: [a, b]}`, `{not_null: true}`), or `{may: …}`."""
+    optional: list[Step] = []
+    """Calls that another right solution may make, each or none of them."""
+    in_any_order: list[str] = []
+    """Figures of answers and texts that may change places: members of a list in no order."""
     also: dict[str, Other] = {}
     """Other right ways, by a label."""
     wrong: dict[str, Other] = {}
@@ -162,6 +241,13 @@ class TaskFile(_Strict):
         """All that the user says, on all days."""
         of_events = (event.tell for event in self.events if event.tell)
         return "\n".join([self.request, *(day.message for day in self.days), *of_events])
+
+    def steps(self, other: Other | None = None) -> list[Step]:
+        """The steps of the solution or of another way, each with the day on which it is made."""
+        if other is None or other.calls is not None:
+            return _with_days(self.solution if other is None else other.calls or [])
+        steps = [step for step in _with_days(self.solution) if not {step.name, step.tool}.intersection(other.without)]
+        return _with_days([*(step.changed(other) for step in steps), *other.then])
 
     @model_validator(mode="after")
     def _names_fit(self) -> TaskFile:
@@ -192,3 +278,11 @@ class TaskFile(_Strict):
                     if name not in steps:
                         known = f"those are {', '.join(sorted(steps))}"
                         yield f"{field}.{label}: {name!r} is neither the name nor the tool of a step; {known}"
+
+
+def _with_days(steps: Sequence[Step]) -> list[Step]:
+    day, placed = 1, []
+    for step in steps:
+        day = step.day or day
+        placed.append(step.model_copy(update={"day": day}))
+    return placed

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import (
     Account,
@@ -21,7 +22,6 @@ from opsgym_domains.csm.tables import (
     User,
     UserGroup,
 )
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import call, full_name
 
 

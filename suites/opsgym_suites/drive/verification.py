@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.drive.tables import (
     AccessProposal,
@@ -26,7 +27,6 @@ from opsgym_domains.drive.tables import (
 )
 from opsgym_suites.drive.effects import EFFECTS
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.derived_verifiers import Expected, OfActor, VerifierBuilder
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.effects import RowType, WrittenRow

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.email.tables import (
     Draft,
@@ -22,7 +23,6 @@ from opsgym_domains.email.tables import (
 )
 from opsgym_suites.email.effects import EFFECTS, STRICT_EFFECTS
 from opsgym_suites.email.seeds.world import World
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.derived_verifiers import Expected, VerifierBuilder
 from opsgym_suites.kit.drafts import Draft as TaskDraft
 from opsgym_suites.kit.effects import RowType, WrittenRow

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import (
     AssignmentRule,
@@ -25,7 +26,6 @@ from opsgym_domains.hr.tables import (
     UserGroup,
 )
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import call, full_name
 
 # --- looking up ------------------------------------------------------------------------------------------------------

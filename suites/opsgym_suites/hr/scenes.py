@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Verifier
 from opsgym_suites.hr.calls import only
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.derived_verifiers import Expected
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import ScenarioEvent

@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import CLAIMS_NO_WORK, CLAIMS_WORK, DENIES_ALL, DENIES_REQUEST, without
 from opsgym_api.tasks.tags import HOSTILE
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains.kit.domain import Domain
-from opsgym_suites.kit.answers import CLAIMS_NO_WORK, CLAIMS_WORK, DENIES_ALL, DENIES_REQUEST, without
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.verifiers import answer_says, never_called
 

@@ -6,20 +6,21 @@ from the same `ScenarioEvent`, so they cannot contradict each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
 from sqlalchemy import inspect
 
+from opsgym_api.tasks.answer_patterns import NOT_DONE
 from opsgym_api.tasks.event import Event
+from opsgym_api.tasks.row_statements import insert_statement, update_statement
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains.kit.passing import pass_time_in
 from opsgym_domains.kit.schema import Row, as_dict, columns_of
-from opsgym_suites.kit.answers import NOT_DONE
 from opsgym_suites.kit.verifiers import answer_says
-from opsgym_suites.kit.world import World, plain, table_of
+from opsgym_suites.kit.world import World, plain
 
 W = TypeVar("W", bound=World)
 FIRST_LOOK = 1
@@ -45,23 +46,22 @@ class ScenarioEvent(Generic[W]):
         self._advance = advance
         self.statements: list[str] = []
 
-    def change(self, row: Row, **values: Any) -> Self:
-        """Sets columns of a row."""
-        table, columns = row.__table__, as_dict(row)
-        key = {column.name: columns[column.name] for column in table.primary_key}
-        changed = self.after.one(type(row), **key)
-        assignments = ", ".join(f"{_name(name)} = {_literal(value)}" for name, value in values.items())
-        where = " AND ".join(f"{_name(name)} = {_literal(value)}" for name, value in key.items())
-        statement = f"UPDATE {table_of(type(row))} SET {assignments} WHERE {where}"  # noqa: S608 - our own names
-        self.statements.append(statement)
-        self.after.change(changed, **values)
+    def change(self, row: Row, parts: Mapping[str, Sequence[str]] | None = None, /, **values: Any) -> Self:
+        """Sets columns of a row, or replaces parts of their texts where the rest may change meanwhile."""
+        columns, kind = as_dict(row), type(row)
+        key = {column.name: columns[column.name] for column in row.__table__.primary_key}
+        changed = self.after.one(kind, **key)
+        texts = {
+            name: str(getattr(changed, name)).replace(before, after) for name, (before, after) in (parts or {}).items()
+        }
+        self.statements.append(update_statement(kind.__tablename__, key, values, parts))
+        self.after.change(changed, **values, **texts)
         return self
 
     def add(self, row: Row) -> Self:
         """Adds a row, which gets the next id."""
         values = {name: value for name, value in as_dict(self.after.add(row)).items() if value is not None}
-        columns, literals = ", ".join(map(_name, values)), ", ".join(map(_literal, values.values()))
-        self.statements.append(f"INSERT INTO {table_of(type(row))} ({columns}) VALUES ({literals})")  # noqa: S608
+        self.statements.append(insert_statement(type(row).__tablename__, values))
         return self
 
     def happens_after(self, step: int) -> Event:
@@ -117,18 +117,3 @@ def _same(row: Row) -> Row:
 def _maker(kind: type[Row]) -> tuple[Callable[[], Row], Collection[str]]:
     """What makes a row of a kind without values, and the kind's columns: events copy hundreds of thousands of rows."""
     return inspect(kind).class_manager.new_instance, frozenset(columns_of(kind))
-
-
-def _name(column: str) -> str:
-    """A column's name for Postgres, which folds names that are not quoted."""
-    return column if column == column.lower() else f'"{column}"'
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, datetime):
-        return f"'{value:%Y-%m-%d %H:%M:%S}'"
-    return "'" + str(value).replace("'", "''") + "'"

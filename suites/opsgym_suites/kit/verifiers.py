@@ -11,8 +11,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
+from opsgym_api.tasks.answer_patterns import NOT_DONE, all_of, apart, figure
 from opsgym_api.tasks.verifiers import Category, Verifier
-from opsgym_suites.kit.answers import NOT_DONE, all_of, apart, figure
 from opsgym_suites.kit.effects import RowType
 from opsgym_suites.kit.world import table_of
 

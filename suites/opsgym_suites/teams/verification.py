@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.teams.tables import (
     Channel,
@@ -19,7 +20,6 @@ from opsgym_domains.teams.tables import (
     User,
     Webinar,
 )
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.derived_verifiers import Expected, VerifierBuilder
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.effects import WrittenRow

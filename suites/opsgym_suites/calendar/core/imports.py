@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, at_time, on_date
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import Calendar, Event, User
@@ -26,7 +27,6 @@ from opsgym_suites.calendar.calls import (
 )
 from opsgym_suites.calendar.seeds.world import World, stored
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, on_date
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

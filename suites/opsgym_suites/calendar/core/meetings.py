@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from opsgym_api.tasks.answer_patterns import all_of, at_time, on_date, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_api.tasks.task import ToolCall
@@ -31,7 +32,6 @@ from opsgym_suites.calendar.calls import (
 )
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent, answer_admits
 from opsgym_suites.kit.verifiers import answer_says

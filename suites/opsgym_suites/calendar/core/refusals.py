@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import Calendar
 from opsgym_suites.calendar.calls import (
@@ -29,7 +30,6 @@ from opsgym_suites.calendar.calls import (
 from opsgym_suites.calendar.seeds.company import MANAGERS, ROOMS, ZONES
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_refuses
 

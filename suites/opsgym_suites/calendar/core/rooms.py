@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.calendar.tables import Event
 from opsgym_suites.calendar.calls import (
     LIST,
@@ -25,7 +26,6 @@ from opsgym_suites.calendar.seeds.company import MANAGERS, ROOMS, ZONES
 from opsgym_suites.calendar.seeds.description import Room
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 

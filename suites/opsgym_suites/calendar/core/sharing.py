@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.event import Amendment
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_api.tasks.task import ToolCall
@@ -28,7 +29,6 @@ from opsgym_suites.calendar.calls import (
 from opsgym_suites.calendar.effects import NEW_CALENDAR
 from opsgym_suites.calendar.seeds.world import World
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import answer_says

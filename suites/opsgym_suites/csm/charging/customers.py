@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.csm.tables import Contract, CustomerCase, InstalledProduct, Product
 from opsgym_suites.csm.calls import (
     find_account,
@@ -24,7 +25,6 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
 

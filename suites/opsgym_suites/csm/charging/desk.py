@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_domains.csm.tables import CustomerCase, Product
 from opsgym_suites.csm.calls import (
     complete_sla,
@@ -27,7 +28,6 @@ from opsgym_suites.csm.core.several_days import THIRD_TIME, Overnight, TakenUp, 
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_says
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.rules import QUIET_BEFORE_CLOSING
 from opsgym_domains.csm.tables import CustomerCase, Knowledge, User
@@ -29,7 +30,6 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
 

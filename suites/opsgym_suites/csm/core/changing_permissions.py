@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import NOT_DONE, all_of, on_date, only_for, term
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_domains.csm.tables import Contract, Knowledge
@@ -36,7 +37,6 @@ from opsgym_suites.csm.core.several_days import morning, only, until
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import NOT_DONE, all_of, on_date, only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says, state_difference
 from opsgym_suites.kit.world import at

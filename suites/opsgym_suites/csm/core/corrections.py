@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import CaseSla, CustomerCase, Knowledge, Notification
 from opsgym_suites.csm.calls import (
@@ -24,7 +25,6 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 

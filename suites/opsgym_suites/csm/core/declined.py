@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE, all_of, apart, number, only_for
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Verifier
 from opsgym_domains.csm.tables import Contact, CustomerCase, Notification, SlaDefinition
@@ -29,7 +30,6 @@ from opsgym_suites.csm.core.corrections import case_of, drop_message, drop_sla, 
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import INACTIVE, all_of, apart, number, only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says
 

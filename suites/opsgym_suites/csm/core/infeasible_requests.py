@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import CustomerCase, Location
 from opsgym_suites.csm.calls import (
@@ -28,7 +29,6 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.verifiers import answer_refuses
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import all_of, apart, number, only_for
 from opsgym_domains.csm.tables import CaseKnowledge, CustomerCase, Interaction, Knowledge, Notification
 from opsgym_suites.csm.calls import (
     find_article,
@@ -20,7 +21,6 @@ from opsgym_suites.csm.calls import (
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, number, only_for
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_says
 

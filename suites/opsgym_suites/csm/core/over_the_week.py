@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.deadlines import CLOSED_AFTER
@@ -32,7 +33,6 @@ from opsgym_suites.csm.core.several_days import morning, until
 from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import answer_says

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import Account, CustomerCase, Entitlement, User
 from opsgym_suites.csm.calls import (
@@ -32,7 +33,6 @@ from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.cases import registered_at
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import number, on_date
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import (
     Account,
@@ -22,7 +23,6 @@ from opsgym_suites.csm.records import DeskRecords
 from opsgym_suites.csm.seeds.company import COUNTRIES
 from opsgym_suites.csm.seeds.world import World
 from opsgym_suites.csm.verification import with_verifiers
-from opsgym_suites.kit.answers import number, on_date
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 

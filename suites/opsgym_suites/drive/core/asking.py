@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.drive.tables import AccessProposal, File
 from opsgym_suites.drive.calls import (
@@ -31,7 +32,6 @@ from opsgym_suites.drive.calls import (
 from opsgym_suites.drive.core.writing import SECRET, declined, done
 from opsgym_suites.drive.seeds.consultancy import JUN, PETER
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import apart, number, term
 from opsgym_suites.drive.calls import (
     change_revision,
     each,
@@ -21,7 +22,6 @@ from opsgym_suites.drive.calls import (
 from opsgym_suites.drive.core.writing import SECRET, declined, done
 from opsgym_suites.drive.seeds.consultancy import HUGO, JUN, MONA, PETER, SYLVIE
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import apart, number, term
 from opsgym_suites.kit.drafts import Draft
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.drive.tables import File
 from opsgym_suites.drive.calls import (
     change_file,
@@ -32,7 +33,6 @@ from opsgym_suites.drive.core.foundation.nights import MORNING, NIGHT, second_da
 from opsgym_suites.drive.core.writing import GONE, done
 from opsgym_suites.drive.seeds.consultancy import PETER, SYLVIE
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import ScenarioEvent
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.drive.tables import File
 from opsgym_suites.drive.calls import (
@@ -40,7 +41,6 @@ from opsgym_suites.drive.core.foundation.nights import MORNING, NIGHT, second_da
 from opsgym_suites.drive.core.writing import HOLD, SECRET, done
 from opsgym_suites.drive.seeds.consultancy import JUN, MONA, PETER
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import number, on_date, term
 from opsgym_suites.drive.calls import (
     change_file,
     delete,
@@ -22,7 +23,6 @@ from opsgym_suites.drive.calls import (
 )
 from opsgym_suites.drive.core.writing import HOLD, RETENTION, declined, done
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import number, on_date, term
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.world import at
 

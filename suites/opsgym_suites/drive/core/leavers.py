@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_suites.drive.calls import (
     change_file,
     each,
@@ -20,7 +21,6 @@ from opsgym_suites.drive.calls import (
 )
 from opsgym_suites.drive.core.writing import GONE, HOLD, declined, done
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft
 
 

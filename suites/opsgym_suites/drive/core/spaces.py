@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.drive.tables import App, Channel, Comment, File, Operation, Permission, SharedDrive
 from opsgym_suites.drive.calls import (
@@ -34,7 +35,6 @@ from opsgym_suites.drive.calls import (
 )
 from opsgym_suites.drive.core.writing import HOLD, declined, done
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import number, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import Matches
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.drive.seeds.world import Person, World
 from opsgym_suites.drive.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import Draft, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent, answer_admits
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

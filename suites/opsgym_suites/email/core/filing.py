@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.email.tables import Label, Message, User
 from opsgym_suites.email.calls import (
@@ -23,7 +24,6 @@ from opsgym_suites.email.seeds.press import MAREN, PAULA, RUBEN, THEO
 from opsgym_suites.email.seeds.press_stories import LOST, OLD
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import number, term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from opsgym_api.tasks.answer_patterns import all_of, apart, at_time, figure, number, on_date, span
 from opsgym_api.tasks.tags import HOSTILE
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.email.calls import (
@@ -25,7 +26,6 @@ from opsgym_suites.email.seeds.press import CELESTE
 from opsgym_suites.email.seeds.press_stories import CIRCULARS, FAKES, INJECTED
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, at_time, figure, number, on_date, span
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.email.calls import forward, read, search, send, to_trash, with_mailbox
 from opsgym_suites.email.seeds.press import CELESTE, THEO
 from opsgym_suites.email.seeds.press_stories import OUTSIDE, SECRET
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.verifiers import answer_refuses
 

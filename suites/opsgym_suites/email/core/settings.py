@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from opsgym_api.tasks.answer_patterns import on_date, term
 from opsgym_domains.email.tables import CseIdentity, Filter, SmimeInfo
 from opsgym_suites.email.calls import delegate, end_delegate, send, vacation, with_mailbox
 from opsgym_suites.email.seeds.press_stories import FORWARDS, LEAVER
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import on_date, term
 from opsgym_suites.kit.drafts import Draft, Solution
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import all_of, apart, figure, on_date, term
 from opsgym_suites.email.calls import (
     answer,
     change_draft,
@@ -20,7 +21,6 @@ from opsgym_suites.email.seeds.press import CELESTE, THEO
 from opsgym_suites.email.seeds.press_stories import ASKED, DRAFTED, VERSIONS
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, figure, on_date, term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import at

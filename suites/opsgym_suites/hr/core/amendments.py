@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import NOT_DONE, all_of, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
@@ -44,7 +45,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import NOT_DONE, all_of, term
 from opsgym_suites.kit.drafts import Draft, Solution, call, full_name, on_day
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import Has, May, Present, answer_says

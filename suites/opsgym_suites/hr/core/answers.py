@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import HrCase, HrCaseTask, Survey, SurveyInstance, User
 from opsgym_suites.hr.calls import (
@@ -21,7 +22,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
 

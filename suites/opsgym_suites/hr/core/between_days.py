@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.days import Day
 from opsgym_domains.hr.tables import HrCaseTask, SurveyInstance
 from opsgym_suites.hr.calls import (
@@ -29,7 +30,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name, on_day
 from opsgym_suites.kit.effects import WrittenRow
 from opsgym_suites.kit.scenarios import ScenarioEvent

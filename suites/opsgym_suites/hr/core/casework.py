@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import EscalationRule, HrCase, HrCaseTask, Survey, User
@@ -38,7 +39,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import OPEN_TASKS, World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import AssignmentRule, HrCase, HrCaseKnowledge, HrCaseTask, Skill, User, UserSkill
@@ -40,7 +41,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import OPEN_TASKS, World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import May

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number, term
 from opsgym_domains.hr.tables import HrProfile, User
 from opsgym_suites.hr.calls import deactivate, find_user, only, read_profile, read_user, update_profile
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
 

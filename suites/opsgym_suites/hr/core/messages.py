@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import figure, number, paired, sequence, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import HrCase, HrCaseKnowledge, HrCaseTask, Notification, User, UserGroup
 from opsgym_domains.hr.visibility import OPEN
@@ -23,7 +24,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import figure, number, paired, sequence, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import Matches, answer_says
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_suites.hr.calls import (
     cases_of,
@@ -31,7 +32,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Refusal, turned_down
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import INACTIVE
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 

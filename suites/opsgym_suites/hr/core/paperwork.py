@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import HrCase, HrCaseKnowledge, HrCaseTask, Knowledge, Notification, Survey, User
 from opsgym_domains.hr.visibility import OPEN
@@ -31,7 +32,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name
 
 # --- an article that is rewritten ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import number, on_date
 from opsgym_api.tasks.days import Day
 from opsgym_domains.hr.tables import HrCase, HrCaseTask, HrProfile, User
 from opsgym_suites.hr.calls import (
@@ -30,7 +31,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import number, on_date
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import AssignmentRule, HrCase, HrCaseTask, Notification, UserSkill
 from opsgym_suites.hr.calls import (
@@ -40,7 +41,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import OPEN_TASKS, World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name
 from opsgym_suites.kit.verifiers import Has, May
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Category
 from opsgym_domains.hr.tables import HrCase, User
@@ -26,7 +27,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, full_name
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says
 

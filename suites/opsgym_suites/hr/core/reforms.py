@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.hr.tables import (
     HrCase,
     HrCaseTask,
@@ -42,7 +43,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Work, carried_out
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE
 from opsgym_domains.hr.tables import Survey, SurveyInstance
 from opsgym_suites.hr.calls import (
     escalations_from,
@@ -37,7 +38,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.scenes import Asked, Refusal, turned_down
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.answers import INACTIVE
 from opsgym_suites.kit.drafts import Draft, call
 
 FINAL = r"\bclosed\b|\bfinal\b|\bfinished\b|\bcompleted?\b|\bopen cases?\b|\bCAS-8\b|\bTSK-2\b"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
@@ -31,7 +32,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.derived_verifiers import Expected
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import NOT_DONE, all_of, only_for, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Amendment
 from opsgym_api.tasks.task import ToolCall
@@ -36,7 +37,6 @@ from opsgym_suites.hr.calls import (
 )
 from opsgym_suites.hr.seeds.world import World
 from opsgym_suites.hr.verification import with_verifiers
-from opsgym_suites.kit.answers import NOT_DONE, all_of, only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import at_time, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import Contract, CustomerCase
 from opsgym_suites.calendar.calls import LIST, create
@@ -18,7 +19,6 @@ from opsgym_suites.hybrid.core.commitments import channel_of, with_contact
 from opsgym_suites.hybrid.core.jobs import Job, in_calendar, in_csm, in_drive, in_mail, in_teams, written
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, TEAMS
 from opsgym_suites.hybrid.systems import SYDNEY, Systems, in_utc, wall
-from opsgym_suites.kit.answers import at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import GymServer, Worlds
 from opsgym_suites.teams.calls import post

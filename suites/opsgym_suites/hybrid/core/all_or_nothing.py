@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for
 from opsgym_domains.itsm.tables import Location
 from opsgym_suites.calendar.calls import LIST, find_person, rules_of
 from opsgym_suites.calendar.calls import set_role as set_calendar_role
@@ -23,7 +24,6 @@ from opsgym_suites.hybrid.core.people import people_of, seat
 from opsgym_suites.hybrid.servers import CALENDAR, DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, Systems
 from opsgym_suites.itsm.calls import find_user as find_at_desk
-from opsgym_suites.kit.answers import only_for
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.teams.calls import (

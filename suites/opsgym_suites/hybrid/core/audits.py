@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ConfigurationItem, Location
 from opsgym_suites.calendar.calls import LIST, all_day, find_person, on
@@ -14,7 +15,6 @@ from opsgym_suites.hybrid.core.calendars import busy
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name, on_gym
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.kit.verifiers import answer_says

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import at_time, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import Calendar
 from opsgym_domains.drive.tables import File, SharedDrive
@@ -31,7 +32,6 @@ from opsgym_suites.hybrid.core.jobs import (
 )
 from opsgym_suites.hybrid.servers import CALENDAR, DRIVE, EMAIL, HR, TEAMS
 from opsgym_suites.hybrid.systems import LONDON, NEW_YORK, Systems, listed
-from opsgym_suites.kit.answers import at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.teams.calls import (

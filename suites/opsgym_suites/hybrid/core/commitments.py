@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import at_time, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import CaseSla, CustomerCase, UserGroup
 from opsgym_suites.calendar.calls import LIST, create
@@ -26,7 +27,6 @@ from opsgym_suites.hybrid.core.jobs import (
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, EMAIL, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, in_utc, wall
 from opsgym_suites.itsm.calls import find_incident
-from opsgym_suites.kit.answers import at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from opsgym_api.tasks.answer_patterns import at_time, number, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.calendar.calls import LIST, create
 from opsgym_suites.calendar.calls import on as on_wall
@@ -37,7 +38,6 @@ from opsgym_suites.hybrid.core.jobs import (
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import LONDON, SYDNEY, Systems, in_utc
 from opsgym_suites.itsm.calls import find_incident, update_incident
-from opsgym_suites.kit.answers import at_time, number, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.teams.calls import channels_of, chats, find_team, lines_of, post, posts_of

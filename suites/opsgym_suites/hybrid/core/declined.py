@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for, term
 from opsgym_domains.csm.tables import Contact
 from opsgym_suites.calendar.calls import LIST, create, events_of
 from opsgym_suites.calendar.calls import on as on_wall
@@ -31,7 +32,6 @@ from opsgym_suites.hybrid.core.jobs import (
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, LONDON, Systems
 from opsgym_suites.itsm.calls import find_incident, find_user, update_incident
-from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.teams.calls import channels_of, find_team, post

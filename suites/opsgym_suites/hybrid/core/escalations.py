@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, at_time, on_date, span, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.csm.tables import CaseSla, CustomerCase, Entitlement
@@ -33,7 +34,6 @@ from opsgym_suites.hr.calls import list_cases
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, utc, wall
 from opsgym_suites.itsm.calls import find_incident, update_incident
-from opsgym_suites.kit.answers import all_of, at_time, on_date, span, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent

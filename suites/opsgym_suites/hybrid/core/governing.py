@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for, term
 from opsgym_api.tasks.event import Amendment
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_api.tasks.task import ToolCall
@@ -38,7 +39,6 @@ from opsgym_suites.hybrid.core.jobs import Job, in_csm, in_drive, in_hr, in_itsm
 from opsgym_suites.hybrid.servers import CSM, DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, MORNING, NOW, OVERNIGHT, Systems
 from opsgym_suites.itsm.calls import find_incident
-from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.drive.calls import (
     find_drive,
@@ -27,7 +28,6 @@ from opsgym_suites.hybrid.servers import DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, Systems
 from opsgym_suites.itsm.calls import find_incident, update_incident
 from opsgym_suites.itsm.calls import find_team as find_at_desk
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.kit.world import at

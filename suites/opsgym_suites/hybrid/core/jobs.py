@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
@@ -22,7 +23,6 @@ from opsgym_suites.email.verification import stating as stating_in_mail
 from opsgym_suites.hr.verification import NOT_STARTED
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, ITSM, TEAMS, VERIFIERS
 from opsgym_suites.hybrid.systems import MORNING, NOW, Systems
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.derived_verifiers import Expected
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, on_day, on_gym
 from opsgym_suites.kit.scenarios import ScenarioEvent

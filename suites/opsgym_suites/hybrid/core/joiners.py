@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from opsgym_api.tasks.answer_patterns import all_of, at_time, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import HrCase, HrCaseTask
 from opsgym_domains.hr.tables import User as Employee
@@ -19,7 +20,6 @@ from opsgym_suites.hybrid.core.calendars import busy, first_with, hours_after, i
 from opsgym_suites.hybrid.servers import CALENDAR, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm import calls as desk
-from opsgym_suites.kit.answers import all_of, at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.kit.verifiers import answer_says

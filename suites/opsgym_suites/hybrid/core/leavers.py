@@ -7,6 +7,7 @@ from datetime import date
 from typing import cast
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, on_date, only_for, paired, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import Event
 from opsgym_domains.itsm.domain import DOMAIN as ITSM_DOMAIN
@@ -37,7 +38,6 @@ from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.calls import find_incident, numbers, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World as ItsmWorld
-from opsgym_suites.kit.answers import all_of, on_date, only_for, paired, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

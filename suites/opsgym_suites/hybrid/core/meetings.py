@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, at_time, on_date, paired, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ConfigurationItem
 from opsgym_suites.calendar.calls import LIST, find_person, on
@@ -18,7 +19,6 @@ from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm import calls as desk
 from opsgym_suites.itsm.records import OPEN
-from opsgym_suites.kit.answers import all_of, at_time, on_date, paired, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_gym
 from opsgym_suites.kit.suite import GymServer, Worlds
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

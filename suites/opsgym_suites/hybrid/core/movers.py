@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Location
 from opsgym_suites.drive.calls import find_drive, hand_over, labels_of, named, permissions_of, share, unshare
@@ -20,7 +21,6 @@ from opsgym_suites.hybrid.core.people import employment, employment_by_case, gra
 from opsgym_suites.hybrid.servers import DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import Systems
 from opsgym_suites.itsm.calls import find_user as find_at_desk
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.kit.verifiers import Matches

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, Incident
 from opsgym_suites.calendar.calls import LIST, create, events_of
@@ -31,7 +32,6 @@ from opsgym_suites.hybrid.core.jobs import (
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import LONDON, MORNING, NOW, OVERNIGHT, Systems
 from opsgym_suites.itsm.calls import find_incident, find_user, notify, update_incident
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call, full_name
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent

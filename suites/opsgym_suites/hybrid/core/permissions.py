@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE, all_of, at_time, only_for, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Amendment
 from opsgym_api.tasks.event import Event as Happening
@@ -34,7 +35,6 @@ from opsgym_suites.hr.calls import update_case as update_hr_case
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, HR, ITSM, VERIFIERS
 from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, wall
 from opsgym_suites.itsm.calls import find_incident, find_user, update_incident
-from opsgym_suites.kit.answers import INACTIVE, all_of, at_time, only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent

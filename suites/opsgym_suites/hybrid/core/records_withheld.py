@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_suites.calendar.calls import LIST, all_day, on
 from opsgym_suites.csm import calls as service
 from opsgym_suites.drive.calls import (
@@ -30,7 +31,6 @@ from opsgym_suites.hybrid.core.jobs import (
 )
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, TEAMS
 from opsgym_suites.hybrid.systems import ELSEWHERE_ALLOWED, LONDON, Systems
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.suite import Worlds
 from opsgym_suites.teams.calls import find_team, join

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import at_time, on_date, term
 from opsgym_api.tasks.event import Amendment
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_api.tasks.task import ToolCall
@@ -26,7 +27,6 @@ from opsgym_suites.hybrid.core.jobs import (
 )
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, TEAMS
 from opsgym_suites.hybrid.systems import MORNING, NOW, OVERNIGHT, SYDNEY, Systems, in_utc, wall
-from opsgym_suites.kit.answers import at_time, on_date, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.hr.tables import AssignmentRule, Checklist
 from opsgym_domains.itsm.tables import Location
 from opsgym_domains.itsm.tables import User as DeskUser
@@ -32,7 +33,6 @@ from opsgym_suites.hybrid.systems import Systems, listed
 from opsgym_suites.itsm.calls import find_team as find_group
 from opsgym_suites.itsm.calls import find_user as find_at_desk
 from opsgym_suites.itsm.calls import update_incident
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent

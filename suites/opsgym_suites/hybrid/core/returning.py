@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import on_date, term
 from opsgym_domains.calendar.tables import Event
 from opsgym_domains.email.tables import VacationSettings
 from opsgym_suites.calendar.calls import LIST, ends, events_of, find_person, moment, on, patch, rules_of
@@ -33,7 +34,6 @@ from opsgym_suites.hybrid.servers import CALENDAR, DRIVE, EMAIL, HR, ITSM, TEAMS
 from opsgym_suites.hybrid.systems import MORNING, NOW, OVERNIGHT, Systems
 from opsgym_suites.itsm.calls import find_incident, notify, update_incident
 from opsgym_suites.itsm.calls import find_user as find_at_desk
-from opsgym_suites.kit.answers import on_date, term
 from opsgym_suites.kit.drafts import Draft
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import at_time, on_date, span
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.calendar.calls import LIST, cancel, on, patch
 from opsgym_suites.calendar.calls import reschedule as put_off
@@ -28,7 +29,6 @@ from opsgym_suites.hybrid.core.jobs import (
 )
 from opsgym_suites.hybrid.servers import CALENDAR, CSM, DRIVE, EMAIL, HR, TEAMS
 from opsgym_suites.hybrid.systems import LONDON, MORNING, NEW_YORK, NOW, OVERNIGHT, Systems, in_utc
-from opsgym_suites.kit.answers import at_time, on_date, span
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent

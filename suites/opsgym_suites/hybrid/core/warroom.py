@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, at_time, on_date, paired, span, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident, UserGroup
@@ -30,7 +31,6 @@ from opsgym_suites.hybrid.systems import (
     wall,
 )
 from opsgym_suites.itsm.calls import find_incident, find_user, numbers, update_incident
-from opsgym_suites.kit.answers import all_of, at_time, on_date, paired, span, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day, on_gym
 from opsgym_suites.kit.hybrid import event_on
 from opsgym_suites.kit.scenarios import ScenarioEvent

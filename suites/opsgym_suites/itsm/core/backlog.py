@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import cycle
 
+from opsgym_api.tasks.answer_patterns import ONE_FIGURE, all_of, figure, number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident, IncidentSla, User, UserGroup
 from opsgym_suites.itsm.calls import find_team, find_user, notify, numbers, update_incident
 from opsgym_suites.itsm.records import LATE_WORDS, OPEN_WORDS, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import ONE_FIGURE, all_of, figure, number, term
 from opsgym_suites.kit.drafts import Draft, call, full_name
 from opsgym_suites.kit.verifiers import Matches, Present, answer_says, figures_apart
 from opsgym_suites.kit.world import NOW, at

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of, apart, number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import (
     ConfigurationItem,
@@ -20,7 +21,6 @@ from opsgym_suites.itsm.calls import find_team, find_user, numbers, update_incid
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, number
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_says
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident, Problem
 from opsgym_suites.itsm.calls import find_incident, find_problem, find_user, notify, start_sla, update_incident
@@ -16,7 +17,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.records import OPEN, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import INACTIVE
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, answer_admits
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

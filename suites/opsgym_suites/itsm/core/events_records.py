@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import at_time, number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ChildIncident, Incident, Problem, SlaDefinition, User
 from opsgym_suites.itsm.calls import (
@@ -24,7 +25,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent, change_is, ne
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import at_time, number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, answer_admits, days
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says, count

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import number, on_date
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, Incident, IncidentSla, User
 from opsgym_suites.itsm.calls import find_incident, find_user, notify, update_incident
@@ -17,7 +18,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.records import OPEN, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import number, on_date
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.scenarios import answer_admits, days
 from opsgym_suites.kit.verifiers import answer_says, count, figures

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Problem, User
@@ -25,7 +26,6 @@ from opsgym_suites.itsm.core.major_incidents import new_problem
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import Has, May, answer_says

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE, term
 from opsgym_domains.itsm.tables import Change, Problem, Service, SlaDefinition, User
 from opsgym_suites.itsm.calls import find_incident, find_problem, find_team, find_user, start_sla, update_incident
 from opsgym_suites.itsm.core.offerings import declined
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.answers import INACTIVE, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_refuses
 from opsgym_suites.kit.world import at

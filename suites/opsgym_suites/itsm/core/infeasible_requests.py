@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE, on_date, only_for
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.rules import WAIT_BEFORE_CLOSING
 from opsgym_domains.itsm.tables import Change, IncidentSla, UserGroup
@@ -17,7 +18,6 @@ from opsgym_suites.itsm.calls import find_incident, find_user, notify, update_in
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import INACTIVE, on_date, only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_refuses
 from opsgym_suites.kit.world import NOW

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident
 from opsgym_suites.itsm.calls import (
@@ -22,7 +23,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.weeks import MORNING, two_days
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import Draft, call, on_day
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import NOW

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from opsgym_api.tasks.answer_patterns import number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.priority_matrix import priority_of
 from opsgym_domains.itsm.tables import Change, Incident, Knowledge, Problem, Service, User
@@ -12,7 +13,6 @@ from opsgym_suites.itsm.calls import find_problem, find_user, notify, numbers, s
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import number
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import Present, answer_says
 from opsgym_suites.kit.world import at

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, Incident, Notification, Problem, Service, User, UserGroup
 from opsgym_suites.itsm.calls import find_team, find_user, notify, numbers, start_sla, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.verifiers import Has, Matches, May, answer_refuses, answer_says, figures
 

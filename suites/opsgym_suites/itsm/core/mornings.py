@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Location, Problem
 from opsgym_suites.itsm.calls import (
@@ -29,7 +30,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.core.weeks import MORNING, two_days
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, call, full_name, on_day
 from opsgym_suites.kit.verifiers import Has, answer_says
 from opsgym_suites.kit.world import NOW, at

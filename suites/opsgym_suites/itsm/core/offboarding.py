@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from opsgym_api.tasks.answer_patterns import all_of, apart, number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Change, ConfigurationItem, Incident, Knowledge, Location, Problem, User
 from opsgym_suites.itsm.calls import find_team, find_user, numbers, update_incident
@@ -11,7 +12,6 @@ from opsgym_suites.itsm.effects import EFFECTS
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, number
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 

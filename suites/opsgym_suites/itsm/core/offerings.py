@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE, all_of, only_for
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Location, Problem, Service, ServiceOffering
 from opsgym_suites.itsm.calls import find_incident, find_user, numbers, update_incident
@@ -16,7 +17,6 @@ from opsgym_suites.itsm.core.messages import drop, messages_about, rewrite
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import INACTIVE, all_of, only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says
 

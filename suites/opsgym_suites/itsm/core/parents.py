@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.priority_matrix import priority_of
 from opsgym_domains.itsm.tables import ChildIncident, ConfigurationItem, Incident, Location, Problem
@@ -26,7 +27,6 @@ from opsgym_suites.itsm.core.messages import reports_of
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.verifiers import Has, HasAll, answer_refuses, answer_says
 

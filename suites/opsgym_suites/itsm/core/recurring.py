@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import all_of, number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ConfigurationItem, Incident, Knowledge, Location, ServiceOffering, User
 from opsgym_suites.itsm.calls import (
@@ -24,7 +25,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK
 from opsgym_suites.kit.verifiers import Has, May, answer_says

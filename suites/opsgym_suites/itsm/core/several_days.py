@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import number
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
@@ -22,7 +23,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import number
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day
 from opsgym_suites.kit.effects import WrittenRow
 from opsgym_suites.kit.verifiers import Has, HasAll, May, answer_says

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number, only_for
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.rules import WAIT_BEFORE_CLOSING
@@ -18,7 +19,6 @@ from opsgym_suites.itsm.core.scenario_events import ScenarioEvent
 from opsgym_suites.itsm.records import OPEN, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import all_of, number, only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, full_name
 from opsgym_suites.kit.verifiers import answer_says
 from opsgym_suites.kit.world import NOW

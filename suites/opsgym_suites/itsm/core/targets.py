@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, apart, figure, number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import Incident, IncidentSla, SlaDefinition, User, UserGroup
 from opsgym_suites.itsm.calls import breach_time, find_team, find_user, notify, numbers, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, figure, number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says, figures, figures_apart
 

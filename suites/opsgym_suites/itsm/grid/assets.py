@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import number
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import (
     ConfigurationItem,
@@ -19,7 +20,6 @@ from opsgym_suites.itsm.grid.outages import CLINICS, LINES, listed
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import number
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import May, Present, answer_says
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsgym_api.tasks.answer_patterns import all_of, number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import ConfigurationItem, Incident, Knowledge, Notification, Service, UserGroup
 from opsgym_suites.itsm.calls import find_team, find_user, notify, numbers, update_incident
@@ -10,7 +11,6 @@ from opsgym_suites.itsm.grid.outages import LINES, listed
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import Has, May, answer_says
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import INACTIVE, only_for
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import IncidentSla, UserGroup
 from opsgym_suites.itsm.calls import find_incident, find_user, notify, update_incident
@@ -12,7 +13,6 @@ from opsgym_suites.itsm.grid.outages import CLINICS, LINES
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_scenario_verifiers
-from opsgym_suites.kit.answers import INACTIVE, only_for
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_refuses
 

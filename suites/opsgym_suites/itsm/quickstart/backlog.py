@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_suites.itsm.calls import find_user, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import (
     answer_says,

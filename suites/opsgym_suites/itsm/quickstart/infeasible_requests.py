@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from opsgym_api.tasks.answer_patterns import only_for
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.itsm.tables import User
 from opsgym_suites.itsm.calls import find_incident, find_user, update_incident
 from opsgym_suites.itsm.records import CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import only_for
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import answer_refuses
 

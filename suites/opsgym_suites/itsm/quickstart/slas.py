@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from opsgym_api.tasks.answer_patterns import all_of, apart, number
 from opsgym_domains.itsm.tables import Incident, IncidentSla, SlaDefinition
 from opsgym_suites.itsm.calls import find_incident, find_user, notify, start_sla, update_incident
 from opsgym_suites.itsm.records import LATE_WORDS, OPEN, OPEN_WORDS, CompanyRecords
 from opsgym_suites.itsm.seeds.world import World
 from opsgym_suites.itsm.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, number
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.kit.verifiers import (
     answer_says,

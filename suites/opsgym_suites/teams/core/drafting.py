@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Verifier
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

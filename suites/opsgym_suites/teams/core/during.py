@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.teams.tables import ChannelTab, Team
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.teams.calls import (

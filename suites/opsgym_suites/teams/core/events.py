@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.teams.tables import CallRecord, User
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.teams.calls import (
     Script,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_suites.kit.answers import span, term
+from opsgym_api.tasks.answer_patterns import span, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.teams.calls import (
     Script,

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import NOT_DONE, term
 from opsgym_api.tasks.days import Day
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.teams.graph import dumped
 from opsgym_domains.teams.people import as_sender
 from opsgym_domains.teams.tables import ChannelMessage, Team, User, UserPermission
-from opsgym_suites.kit.answers import NOT_DONE, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call, on_day
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

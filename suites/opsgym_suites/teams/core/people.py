@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_domains.teams.tables import Team, User
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.teams.calls import (
     Script,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
-from opsgym_suites.kit.answers import INACTIVE, term
+from opsgym_api.tasks.answer_patterns import INACTIVE, term
 from opsgym_suites.kit.drafts import Draft, call
 from opsgym_suites.teams.calls import (
     add_tab,

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from opsgym_api.tasks.answer_patterns import span, term
 from opsgym_domains.teams.tables import ChannelMessage, TagMember, User
-from opsgym_suites.kit.answers import span, term
 from opsgym_suites.kit.drafts import Draft, Solution, call
 from opsgym_suites.teams.calls import (
     Script,

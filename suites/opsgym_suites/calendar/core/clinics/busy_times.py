@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, at_time, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import Calendar, Event
 from opsgym_suites.calendar.calls import LIST, begins, blocks, create, ends, find_person, guest
 from opsgym_suites.calendar.core.clinics.days import on
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_says
 

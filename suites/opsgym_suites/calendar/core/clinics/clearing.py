@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_domains.calendar.tables import Event
 from opsgym_suites.calendar.calls import LIST, begins, delete, describe, events_of, move, read_event
 from opsgym_suites.calendar.core.clinics.days import on
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, at_time, term, without
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_suites.calendar.calls import (
     LIST,
@@ -23,7 +24,6 @@ from opsgym_suites.calendar.calls import (
 from opsgym_suites.calendar.core.clinics.days import NIGHT, on, second_day, two_days
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, term, without
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

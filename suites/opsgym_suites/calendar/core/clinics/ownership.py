@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, term
 from opsgym_suites.calendar.calls import (
     LIST,
     around,
@@ -21,7 +22,6 @@ from opsgym_suites.calendar.calls import (
 from opsgym_suites.calendar.core.clinics.days import on
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.verifiers import answer_says
 

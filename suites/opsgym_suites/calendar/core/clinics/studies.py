@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from opsgym_api.tasks.answer_patterns import all_of, at_time, term
 from opsgym_api.tasks.event import Event as Happening
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import User
@@ -15,7 +16,6 @@ from opsgym_suites.calendar.core.clinics.days import amended, on, second_day, tw
 from opsgym_suites.calendar.effects import NEW_CALENDAR
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, at_time, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.verifiers import answer_says
 

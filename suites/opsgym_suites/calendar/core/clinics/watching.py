@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, number, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.calendar.tables import Color
 from opsgym_suites.calendar.calls import (
@@ -25,7 +26,6 @@ from opsgym_suites.calendar.core.clinics.days import on, second_day, two_days
 from opsgym_suites.calendar.seeds.clinics import PUNE
 from opsgym_suites.calendar.seeds.world import ClinicsWorld
 from opsgym_suites.calendar.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, number, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution, call
 from opsgym_suites.kit.verifiers import answer_says
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.drive.forms import stamp
 from opsgym_domains.drive.tables import AccessProposal, File
@@ -36,7 +37,6 @@ from opsgym_suites.drive.core.foundation.nights import MORNING, NIGHT, second_da
 from opsgym_suites.drive.core.writing import HOLD, RETENTION, SECRET, done
 from opsgym_suites.drive.seeds.foundation import ANTON, RAVI, SABINE
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import all_of, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

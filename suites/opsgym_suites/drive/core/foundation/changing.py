@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import term
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_domains.drive.tables import FileLabel
 from opsgym_suites.drive.calls import (
@@ -28,7 +29,6 @@ from opsgym_suites.drive.core.asking import request_of
 from opsgym_suites.drive.core.writing import GONE, HOLD, done
 from opsgym_suites.drive.seeds.foundation import CARLA, SABINE
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 

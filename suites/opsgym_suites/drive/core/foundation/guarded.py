@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import only_for, term
 from opsgym_suites.drive.calls import (
     accept,
     change_revision,
@@ -34,7 +35,6 @@ from opsgym_suites.drive.core.asking import get_request, request_of
 from opsgym_suites.drive.core.writing import HOLD, SECRET, declined, done
 from opsgym_suites.drive.seeds.foundation import ANTON, CARLA, RAVI, SABINE, WANDA
 from opsgym_suites.drive.seeds.world import World
-from opsgym_suites.kit.answers import only_for, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, call
 
 STRICT: dict[str, Any] = {"access": Access.STRICT}

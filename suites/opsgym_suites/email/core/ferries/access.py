@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.email.tables import Delegate, Filter
 from opsgym_suites.email.calls import (
@@ -28,7 +29,6 @@ from opsgym_suites.email.seeds.ferries import HAMISH, OWEN
 from opsgym_suites.email.seeds.ferries_stories import DELEGATES
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import ScenarioEvent, answer_admits
 from opsgym_suites.kit.verifiers import answer_refuses, answer_says

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import figure, number, paired, term
 from opsgym_suites.email.calls import answer, create_filter, labels_of, read, relabel, search, with_mailbox
 from opsgym_suites.email.core.ferries.jobs import job, of_thread, refusal, threads
 from opsgym_suites.email.core.ferries.nights import NIGHT, arrives, second_day, two_days
 from opsgym_suites.email.seeds.ferries import LIV, TOVE
 from opsgym_suites.email.seeds.ferries_desk import APPLICANTS, CONVERSATIONS, SICK_NOTES, conversation
 from opsgym_suites.email.seeds.world import World
-from opsgym_suites.kit.answers import figure, number, paired, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.world import at

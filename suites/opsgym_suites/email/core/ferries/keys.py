@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import apart, number, on_date, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.email.mime import milliseconds
 from opsgym_domains.email.tables import SendAsAlias, User
@@ -13,7 +14,6 @@ from opsgym_suites.email.core.ferries.jobs import attachment, job, key_pair, ref
 from opsgym_suites.email.core.ferries.nights import NIGHT, arrives, second_day, two_days
 from opsgym_suites.email.seeds.ferries_desk import CERTIFICATES, CLERK, KEY_FILES, armoured
 from opsgym_suites.email.seeds.world import World
-from opsgym_suites.kit.answers import apart, number, on_date, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.world import at

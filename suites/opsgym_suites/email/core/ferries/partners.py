@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import all_of, apart, at_time, figure, on_date
 from opsgym_api.tasks.event import Amendment, Event
 from opsgym_api.tasks.task import ToolCall
 from opsgym_suites.email.calls import (
@@ -23,7 +24,6 @@ from opsgym_suites.email.core.ferries.nights import NIGHT, amended, arrives, sec
 from opsgym_suites.email.seeds.ferries_stories import PARTNERS
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import all_of, apart, at_time, figure, on_date
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import FIRST_LOOK, ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says

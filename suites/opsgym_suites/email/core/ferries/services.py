@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import figure, number, term
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.email.tables import Filter, Message, User
 from opsgym_suites.email.calls import (
@@ -22,7 +23,6 @@ from opsgym_suites.email.core.ferries.jobs import job, of_thread, refusal, threa
 from opsgym_suites.email.core.ferries.nights import NIGHT, arrives, second_day, two_days
 from opsgym_suites.email.seeds.ferries_desk import CLERK, LOST_MAILS, conversation
 from opsgym_suites.email.seeds.world import World
-from opsgym_suites.kit.answers import figure, number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory, Solution
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.world import at

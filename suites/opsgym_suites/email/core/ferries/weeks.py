@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from opsgym_api.kinds.evalrun import Access
+from opsgym_api.tasks.answer_patterns import number, term
 from opsgym_suites.email.calls import (
     create_label,
     labels_of,
@@ -21,7 +22,6 @@ from opsgym_suites.email.core.ferries.nights import NIGHT, arrives, second_day, 
 from opsgym_suites.email.seeds.ferries_stories import COMPLAINTS, INSPECTIONS
 from opsgym_suites.email.seeds.world import World
 from opsgym_suites.email.verification import with_verifiers
-from opsgym_suites.kit.answers import number, term
 from opsgym_suites.kit.drafts import Draft, NegativeTrajectory
 from opsgym_suites.kit.scenarios import ScenarioEvent
 from opsgym_suites.kit.verifiers import answer_says
