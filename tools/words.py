@@ -28,10 +28,8 @@ LEFT_OUT = (
     "suites/opsgym_suites/csm/core/wordings.md",
     "suites/opsgym_suites/drive/core/wordings.md",
     "suites/opsgym_suites/email/core/wordings.md",
-    "suites/opsgym_suites/hr/core/wordings.md",
     "suites/opsgym_suites/hybrid/core/wordings.md",
     "suites/opsgym_suites/itsm/core/wordings.md",
-    "suites/opsgym_suites/teams/core/wordings.md",
 )
 """Files of others, those that name the refused words, and prompts in the words of many users."""
 
@@ -80,7 +78,12 @@ def tracked(paths: Sequence[str]) -> list[str]:
 
 def _is_text(path: str) -> bool:
     file = ROOT / path
-    return file.is_file() and file.suffix in SUFFIXES and path not in LEFT_OUT and "/vendor/" not in path
+    return file.is_file() and file.suffix in SUFFIXES and path not in LEFT_OUT and not _is_foreign(path)
+
+
+def _is_foreign(path: str) -> bool:
+    """Whether somebody else speaks: other projects, and the people in tasks."""
+    return "/vendor/" in path or path.startswith("suites/tasks/")
 
 
 def problems_of(path: str, text: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from opsgym_suites.kit.data_files import write
 from opsgym_suites.kit.suite import HYBRID
 
 SUITES, PACKAGES = "suites/opsgym_suites", "domain_images/opsgym_domains"
+TASK = "suites/tasks/hr/works/a-task.yaml"
 ROWS = f"{PACKAGES}/hr/data/hr-core.jsonl.zst"
 
 
@@ -23,7 +24,7 @@ ROWS = f"{PACKAGES}/hr/data/hr-core.jsonl.zst"
 def cache(tmp_path: Path) -> BuildCache:
     """A checkout with two domains of which one is built."""
     for file in (
-        f"{SUITES}/kit/suite.py", f"{SUITES}/hr/core.py", f"{SUITES}/hr/wordings.md", f"{SUITES}/itsm/core.py",
+        f"{SUITES}/kit/suite.py", f"{SUITES}/hr/core.py", TASK, f"{SUITES}/itsm/core.py",
         f"{PACKAGES}/kit/tools.py", f"{PACKAGES}/hr/policy.md", f"{PACKAGES}/itsm/policy.md", f"{PACKAGES}/includes.py",
         "crds/opsgym_api/tasks/task.py", "core/opsgym_core/planning/held_out.py", "suites/editions/2027-03.txt",
         "uv.lock", ROWS, f"{PACKAGES}/itsm/data/itsm-core.jsonl.zst",
@@ -44,7 +45,7 @@ def test_an_unchanged_domain_is_not_built_again(cache: BuildCache) -> None:
 @pytest.mark.parametrize(
     "file",
     [
-        f"{SUITES}/kit/suite.py", f"{SUITES}/hr/core.py", f"{SUITES}/hr/wordings.md", f"{SUITES}/hr/new.py",
+        f"{SUITES}/kit/suite.py", f"{SUITES}/hr/core.py", TASK, f"{SUITES}/hr/new.py",
         f"{PACKAGES}/kit/tools.py", f"{PACKAGES}/hr/policy.md", f"{PACKAGES}/includes.py", "uv.lock", ROWS,
         f"{PACKAGES}/hr/data/editions/hr-core@2026-12.txt", "crds/opsgym_api/tasks/task.py",
         "core/opsgym_core/planning/held_out.py", "suites/editions/2027-03.txt",
@@ -87,7 +88,7 @@ def test_a_missing_or_unreadable_entry_means_that_a_domain_is_built(
 
 
 def test_a_removed_source_is_a_change(cache: BuildCache) -> None:
-    (cache.root / f"{SUITES}/hr/wordings.md").unlink()
+    (cache.root / TASK).unlink()
     assert cache.fresh("hr", cache.sources("hr")) is None
 
 

@@ -258,6 +258,7 @@ class TaskFile(_Strict):
 
     def _of_names(self) -> Iterator[str]:
         known: set[str] = set()
+        tools = {step.tool for step in self.solution}
         for number, step in enumerate(self.solution):
             for reference in references_in(step.arguments):
                 if reference.name not in known:
@@ -266,6 +267,8 @@ class TaskFile(_Strict):
                     yield f"solution[{number}]: {reference.text} {needed}"
             if step.name in known:
                 yield f"solution[{number}]: as: {step.name!r} names an earlier step"
+            if step.name in tools:
+                yield f"solution[{number}]: as: {step.name!r} is the name of a tool; choose another one"
             known |= {step.name} if step.name else set()
             if step.day is not None and step.day > len(self.days) + 1:
                 yield f"solution[{number}]: day {step.day} does not exist; the task has {len(self.days) + 1}"

@@ -7,12 +7,12 @@ from typing import cast
 
 from opsgym_domains.hr.domain import HEADER
 from opsgym_domains.hr.tables import Organization, User
-from opsgym_suites.hr import core
 from opsgym_suites.hr.seeds import hospital_sql, hospital_world, works_sql, works_world
+from opsgym_suites.hr.verification import with_verifiers
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.drafts import Person
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
-from opsgym_suites.kit.wordings import read_wordings
+from opsgym_suites.kit.task_files import FileTasks
 from opsgym_suites.kit.world import World
 
 
@@ -25,10 +25,13 @@ def _introduction(_actor: Person, world: World) -> str:
 
 
 SERVER = GymServer("hr", "gym-hr-mcp", "http://localhost:8005", _identity, _introduction)
+TASKS = FileTasks("hr", lambda world: world.all(User), with_verifiers)
 CORE = Suite(
     SERVER,
     "hr-core",
-    (SeedTasks("hospital", hospital_world, core.hospital), SeedTasks("works", works_world, core.works)),
-    wordings=read_wordings(core.__name__),
+    (
+        SeedTasks("hospital", hospital_world, TASKS.of_seed("hospital")),
+        SeedTasks("works", works_world, TASKS.of_seed("works")),
+    ),
 )
 AUTHORED = AuthoredDomain("hr", {"hospital": hospital_sql, "works": works_sql}, (CORE,))

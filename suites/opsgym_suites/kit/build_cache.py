@@ -17,7 +17,7 @@ import zstandard
 
 EVERYWHERE = ("crds/opsgym_api", "core/opsgym_core", "suites/editions", "uv.lock")
 """What every suite is made of, beside the rooms that domains share."""
-DOMAINS = ("suites/opsgym_suites", "domain_images/opsgym_domains")
+DOMAINS = ("suites/opsgym_suites", "suites/tasks", "domain_images/opsgym_domains")
 """Folders with a folder for each domain, and rooms that they share."""
 Facts = Sequence[str | None]
 

@@ -99,6 +99,8 @@ class Draft:
     """Acting users by gym server, of a task on several; the order is that of its gym servers."""
     in_any_order: tuple[str, ...] = ()
     """Figures of answers and texts that may change places: members of a list in no order."""
+    wordings: tuple[str, ...] = ()
+    """Other wordings of the request, which variants of the suite use in turn."""
     evidence: tuple[Any, ...] = ()
     """Rows of the seed that an agent must read to decide; for tasks that cannot be done, those that show why. Pairs of
     a field of results and its value stand for rows without a key in results."""

@@ -140,7 +140,7 @@ class Suite:
         fields: dict[str, Any] = {
             "task_id": name,
             "domain": self.domain,
-            "system_prompt": "\n\n".join([self._preamble(draft, self.worlds(part)), *self._policies(draft)]),
+            "system_prompt": self.system_prompt(draft, part),
             "user_prompt": draft.prompt,
             "selected_tools": list(tools),
             "restricted_tools": [],
@@ -161,8 +161,9 @@ class Suite:
             fields["tags"] = list(draft.tags)
         if draft.access is not Access.PUBLISHED:
             fields["access"] = draft.access.value
-        if draft.slug in self.wordings:
-            fields["user_prompts"] = [completed(wording, draft.prompt) for wording in self.wordings[draft.slug]]
+        more = [*draft.wordings, *(completed(one, draft.prompt) for one in self.wordings.get(draft.slug, ()))]
+        if more:
+            fields["user_prompts"] = more
         if draft.events:
             fields["events"] = [
                 event.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for event in draft.events
@@ -172,6 +173,10 @@ class Suite:
             fields["gold_answers"] = [*draft.day_answers, draft.answer]
         Task.model_validate(fields)
         return fields
+
+    def system_prompt(self, draft: Draft, part: SeedTasks) -> str:
+        """The instructions of the agent, with marks in place of the policies."""
+        return "\n\n".join([self._preamble(draft, self.worlds(part)), *self._policies(draft)])
 
     def _preamble(self, draft: Draft, worlds: Worlds) -> str:
         if self.others:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import cast
 
 from opsgym_domains.teams.identity import HEADER
-from opsgym_domains.teams.tables import Org
+from opsgym_domains.teams.tables import Org, User
 from opsgym_suites.kit import drafts, world
 from opsgym_suites.kit.data_files import AuthoredDomain
 from opsgym_suites.kit.suite import GymServer, SeedTasks, Suite
-from opsgym_suites.kit.wordings import read_wordings
-from opsgym_suites.teams import core
+from opsgym_suites.kit.task_files import FileTasks
 from opsgym_suites.teams.seeds import bridges_sql, bridges_world, wards_sql, wards_world
 from opsgym_suites.teams.seeds.world import Actor
+from opsgym_suites.teams.verification import with_verifiers
 
 
 def _identity(actor: drafts.Person) -> Mapping[str, str]:
@@ -26,13 +26,13 @@ def _introduction(_actor: drafts.Person, of_seed: world.World) -> str:
 
 
 SERVER = GymServer("teams", "gym-teams-mcp", "http://localhost:8005", _identity, _introduction)
+TASKS = FileTasks("teams", lambda world: map(Actor, world.all(User)), with_verifiers)
 CORE = Suite(
     SERVER,
     "teams-core",
     (
-        SeedTasks("bridges", bridges_world, core.bridges_drafts),
-        SeedTasks("wards", wards_world, core.wards_drafts),
+        SeedTasks("bridges", bridges_world, TASKS.of_seed("bridges")),
+        SeedTasks("wards", wards_world, TASKS.of_seed("wards")),
     ),
-    wordings=read_wordings(core.__name__),
 )
 AUTHORED = AuthoredDomain("teams", {"bridges": bridges_sql, "wards": wards_sql}, (CORE,))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from opsgym_api.tasks.answer_patterns import all_of
-from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.teams.tables import (
     Channel,
     ChannelMessage,
@@ -96,23 +95,6 @@ def stating(says: Mapping[str, Sequence[str]] | None) -> Expected:
     return dict.fromkeys(SENDING, states) if says else {}
 
 
-def with_verifiers(
-    world: World,
-    draft: Draft,
-    event: ScenarioEvent[Any] | None = None,
-    *,
-    says: Mapping[str, Sequence[str]] | None = None,
-    optional: Sequence[ToolCall] = (),
-    rules: Mapping[str, str] | None = None,
-) -> Draft:
-    """A draft with derived verifiers.
-
-    Args:
-        world: The seed's rows.
-        draft: The task.
-        event: What changes rows without the agent.
-        says: Patterns of what a message must state, by a part of the reference solution's text; empty for all texts.
-        optional: Further calls that a correct solution may make.
-        rules: Rules by tool, in place of the usual ones.
-    """
-    return of_draft(draft).with_verifiers(world, draft, event, rules=rules, expect=stating(says), optional=optional)
+def with_verifiers(world: World, draft: Draft, event: ScenarioEvent[Any] | None = None, **more: Any) -> Draft:
+    """A draft with derived verifiers; further arguments as for `VerifierBuilder.with_verifiers`."""
+    return of_draft(draft).with_verifiers(world, draft, event, **more)
