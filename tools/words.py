@@ -26,7 +26,6 @@ LEFT_OUT = (
     "docs/glossary.md",
     "suites/opsgym_suites/calendar/core/wordings.md",
     "suites/opsgym_suites/csm/core/wordings.md",
-    "suites/opsgym_suites/drive/core/wordings.md",
     "suites/opsgym_suites/email/core/wordings.md",
     "suites/opsgym_suites/hybrid/core/wordings.md",
     "suites/opsgym_suites/itsm/core/wordings.md",
