@@ -15,7 +15,7 @@ from tests.cli.world import World
 from tests.support.gym import Gym
 from tools.paper import __main__ as paper
 from tools.paper import pages
-from tools.paper.conditions import Condition, Rate, by_horizon, conditions
+from tools.paper.conditions import Condition, Rate, by_category, by_horizon, conditions
 
 from opsgym.exits import Exit
 from opsgym_domains import registry
@@ -109,6 +109,13 @@ def test_success_by_horizon_is_drawn_for_each_model_from_the_records_of_the_main
     html = pages.page(pages.HORIZON, shown)
     assert "<h1>Figure 4: Success by horizon</h1>" in html
     assert (html.count("<circle"), html.count("<polyline")) == (4, 2)
+
+
+def test_verifiers_by_category_are_summed_over_the_domains_of_each_model() -> None:
+    lines = ["model,domain,category,passed,executed", "m,hr,refusal,1,2", "m,csm,refusal,2,2", "n,csm,integrity,0,1"]
+    html = pages.verifiers_page(by_category("\n".join(lines)))
+    assert "<h1>Table 7: Verifiers that passed, by category</h1>" in html
+    assert "<td>m</td><td>75.0<small>3 of 4</small></td><td>–<small>0 of 0</small></td>" in html
 
 
 def test_plans_have_their_gain_over_no_plan_of_the_same_model() -> None:

@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.paper.conditions import by_horizon, conditions
-from tools.paper.pages import EXPERIMENTS, HORIZON, Experiment, index, page
+from tools.paper.conditions import by_category, by_horizon, conditions
+from tools.paper.pages import EXPERIMENTS, HORIZON, VERIFIERS, Experiment, index, page, verifiers_page
 
 FILES = Path(__file__).resolve().parents[2] / "examples" / "paper"
 
@@ -49,6 +49,8 @@ def _write(out: Path, experiment: Experiment) -> int:
         published = _beside(out, experiment)
         records = json.loads(_opsgym(out, "results", experiment.name, "--format", "json", piped=True).stdout)
         (out / f"{HORIZON.name}.html").write_text(page(HORIZON, by_horizon(records)), encoding="utf-8")
+        verifiers = _opsgym(out, "results", experiment.name, "--by", "category", "--format", "csv", piped=True).stdout
+        (out / f"{VERIFIERS}.html").write_text(verifiers_page(by_category(verifiers)), encoding="utf-8")
     (out / f"{experiment.name}.html").write_text(page(experiment, shown, published), encoding="utf-8")
     (out / f"{experiment.name}.csv").write_text(leaderboard, encoding="utf-8")
     return sum(one.scored for one in shown)

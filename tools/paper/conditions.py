@@ -76,6 +76,20 @@ def by_horizon(results: Mapping[str, Any]) -> list[Condition]:
     ]
 
 
+def by_category(categories: str) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+    """Numbers of verifiers that passed and that were executed, by model and category, of all domains.
+
+    Args:
+        categories: `opsgym results NAME --by category --format csv`.
+    """
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    for row in csv.DictReader(io.StringIO(categories)):
+        of_model = counts.setdefault(row["model"], {})
+        passed, executed = of_model.get(row["category"], (0, 0))
+        of_model[row["category"]] = (passed + int(row["passed"]), executed + int(row["executed"]))
+    return counts
+
+
 def _condition(row: Mapping[str, str], domains: Mapping[str, Rate]) -> Condition:
     success = _rate(row, "mean_over_tasks", "tasks_low", "tasks_high")
     if success is None:

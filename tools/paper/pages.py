@@ -1,7 +1,7 @@
 """Tables and figures of the experiments as HTML and SVG, without scripts.
 
-Invariant: every rate stands with its 95 % interval, in tables as text and in figures as a bar, and every figure has its
-table beside it.
+Invariant: every success rate stands with its 95 % interval, in tables as text and in figures as a bar, and every figure
+has its table beside it. Verifiers of a task depend on each other, so their shares stand with their numbers instead.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ HORIZON = Experiment(
     "horizon", "Figure 4", "Success by horizon", "steps of the reference solution", lambda one: one.mode, is_figure=True
 )
 """Drawn from the records of the main table."""
+VERIFIERS = "verifiers"
+"""Name of the page of verifiers by category, of the main table."""
+VERIFIERS_TITLE = "Table 7: Verifiers that passed, by category"
 
 
 _WITH_UPLIFT = {"plan", "orchestrator"}
@@ -88,8 +91,33 @@ def index(scored: Mapping[Experiment, int]) -> str:
         f'<a href="{one.name}.csv">rates as CSV</a></li>'
         for one, count in scored.items()
     )
-    horizon = f'<li><a href="{HORIZON.name}.html">{escape(HORIZON.title)}</a>, of the main table</li>'
-    return _document("Experiments of the paper", f"<ul>{links}{horizon}</ul>")
+    of_main = "".join(
+        f'<li><a href="{name}.html">{escape(title)}</a>, of the main table</li>'
+        for name, title in ((HORIZON.name, HORIZON.title), (VERIFIERS, VERIFIERS_TITLE))
+    )
+    return _document("Experiments of the paper", f"<ul>{links}{of_main}</ul>")
+
+
+def verifiers_page(counts: Mapping[str, Mapping[str, tuple[int, int]]]) -> str:
+    """The page of verifiers by category.
+
+    Args:
+        counts: Numbers of passed and executed ones by model and category.
+    """
+    categories = list(dict.fromkeys(category for of_model in counts.values() for category in of_model))
+    head = "".join(f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in ("model", *categories))
+    rows = "".join(
+        f"<tr><td>{escape(model)}</td>{''.join(_passed(*of_model.get(name, (0, 0))) for name in categories)}</tr>"
+        for model, of_model in counts.items()
+    )
+    caption = "Share of the executed verifiers that passed, in percent, with both numbers."
+    table = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return _document(VERIFIERS_TITLE, f"<div>{table}</div>")
+
+
+def _passed(passed: int, executed: int) -> str:
+    share = f"{100 * passed / executed:.1f}" if executed else "–"
+    return f"<td>{share}<small>{passed} of {executed}</small></td>"
 
 
 def _document(title: str, body: str) -> str:
