@@ -96,7 +96,7 @@ fleet: .venv/.dev ## Measures the operator with 50,000 trials on simulated nodes
 	@$(RUN) python -m benchmarks.fleet
 
 soak: .venv/.dev images ## Fuzz tests at length, the rules of the kit on every tool, every task in full, ten thousand flaky episodes, an hour of chaos and what else takes long in a cluster
-	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/soak
+	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup tests/domains tests/suites tests/kit/test_fuzz.py tests/runner/test_foreign_text.py tests/soak
 	OPSGYM_SOAK=1 $(RUN) pytest -n auto --dist loadgroup -m soak --ignore tests/cluster
 	@$(RUN) python -m tests.cluster.previous
 	@$(RUN) python -m devcluster.prepare

@@ -1,4 +1,5 @@
-"""Hostile text at the borders: whatever a model or a gym server says, the attempt is recorded, judged and booked.
+"""Hostile text at the borders: whatever a model, a gym server or a recording says, the attempt is recorded, judged and
+booked.
 
 OPSGYM_SOAK=1 plays more than 100,000 replies; otherwise some hundreds, the same every time.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +28,10 @@ from opsgym_runner.runner import Runner
 
 pytestmark = pytest.mark.anyio
 
-ATTEMPTS = 8000 if os.environ.get("OPSGYM_SOAK") == "1" else 25
+SOAK = os.environ.get("OPSGYM_SOAK") == "1"
+ATTEMPTS = 8000 if SOAK else 25
+RECORDINGS = 1000 if SOAK else 10
+PACE = pytest.mark.timeout(14_400 if SOAK else 300)
 REPLIES = 14
 """Replies of an attempt, the last one in words."""
 PRICES = Prices(input_usd=1, output_usd=10)
@@ -75,25 +80,58 @@ def result(rng: random.Random) -> Response:
     return Response(body.encode(), media_type="application/json")
 
 
+@PACE
 async def test_no_text_of_a_model_or_a_gym_costs_an_attempt_its_score_or_its_bill(gym: StubGym, gym_url: str) -> None:
-    for number in range(ATTEMPTS):
-        rng = random.Random(number)
-        gym.broken = {"add_note": result(rng)}
-        bodies = [reply(rng, last=n == REPLIES - 1) for n in range(REPLIES)]
-        model = StubModel(*(Response(body, media_type="application/json") for body in bodies))
-        store = MemoryStore()
-        with serving(model.app) as url:
-            job = make_job(gym_url, model=stub_model(url, prices=PRICES), agent=Agent(name="react", max_steps=REPLIES))
+    model = StubModel()
+    with serving(model.app) as url:
+        job = make_job(gym_url, model=stub_model(url, prices=PRICES), agent=Agent(name="react", max_steps=REPLIES))
+        for number in range(ATTEMPTS):
+            rng = random.Random(number)
+            gym.broken = {"add_note": result(rng)}
+            bodies = [reply(rng, last=n == REPLIES - 1) for n in range(REPLIES)]
+            model.answers = [Response(body, media_type="application/json") for body in bodies]
+            model.requests.clear()
+            store = MemoryStore()
             async with Runner(store, clock=FakeTime().clock, retry=NO_JITTER) as runner:
                 record = await runner.run(job)
 
-        assert (record.outcome, record.reason) in (("failed", "verifiers"), ("passed", "")), (number, record.message)
-        assert record.model_retries == 0, number
-        assert record.cost_usd == pytest.approx(REPLIES * 0.002)
-        events = store.transcript().events
-        assert sum(event.kind == "assistant" for event in events) == REPLIES
-        assert events[-1].content == "Done \\ud83d."
-        assert KEYS.record in store.objects
+            assert (record.outcome, record.reason) in (("failed", "verifiers"), ("passed", "")), (
+                number,
+                record.message,
+            )
+            assert record.model_retries == 0, number
+            assert record.cost_usd == pytest.approx(REPLIES * 0.002)
+            events = store.transcript().events
+            assert sum(event.kind == "assistant" for event in events) == REPLIES
+            assert events[-1].content == "Done \\ud83d."
+            assert KEYS.record in store.objects
+
+
+def line(rng: random.Random) -> str:
+    """A line of a recording, sometimes not a call or not JSON."""
+    arguments = rng.choice((f'{{"text": {value(rng)}, {text(rng)}: {value(rng)}}}', value(rng)))
+    tool = rng.choice(('"add_note"', text(rng)))
+    written = f'{{"task_id": "rename-first", "tool": {tool}, "arguments": {arguments}}}'
+    return written if rng.random() < 0.98 else written[:-1]
+
+
+@PACE
+async def test_no_text_of_a_recording_costs_an_attempt_its_end(gym: StubGym, gym_url: str, tmp_path: Path) -> None:
+    reasons = set()
+    for number in range(RECORDINGS):
+        rng = random.Random(number)
+        gym.broken = {"add_note": result(rng)}
+        path = tmp_path / "recording.jsonl"
+        path.write_text("\n".join(line(rng) for _ in range(rng.randrange(1, 6))), encoding="utf-8")
+        store = MemoryStore()
+        async with Runner(store, clock=FakeTime().clock, retry=NO_JITTER) as runner:
+            record = await runner.run(make_job(gym_url, model=stub_model("", model=f"replay/{path}")))
+
+        reasons.add(record.reason)
+        assert record.reason in ("verifiers", "no_recording"), (number, record.message)
+        assert record.reason == "verifiers" or str(path) in record.message
+        assert (KEYS.record in store.objects) == (record.reason == "verifiers")
+    assert len(reasons) == 2
 
 
 async def test_an_answer_that_nests_too_deeply_is_the_models_fault(store: MemoryStore, gym_url: str) -> None:
