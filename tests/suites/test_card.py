@@ -13,7 +13,7 @@ from opsgym_api.tasks.verifiers import Verifier
 from opsgym_suites.itsm.authored import AUTHORED as ITSM
 from opsgym_suites.itsm.authored import QUICKSTART
 from opsgym_suites.kit.authoring_rules import AuthoredTask
-from opsgym_suites.kit.card import conditions, with_card
+from opsgym_suites.kit.card import BASELINES, conditions, with_card
 from opsgym_suites.kit.structure import structure_of
 
 PAGE = "Before.\n<!-- card -->\n{}<!-- /card -->\nAfter.\n"
@@ -50,6 +50,28 @@ def test_the_card_counts_the_tasks_of_a_selection_by_domain() -> None:
     assert header[-1] == "itsm"
     assert (of_whole[1], of_whole[-1]) == (str(len(TASKS)), str(len(TASKS)))
     assert (of_some[0], of_some[1], of_some[-1]) == ("`some`", "2", "2")
+
+
+def test_the_card_says_what_agents_without_judgement_pass() -> None:
+    lines = with_card(PAGE.format(""), {"itsm": TASKS}, CHOSEN).splitlines()
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in lines
+        if line.startswith(("| agent |", *(f"| {name} |" for name in BASELINES)))
+    ]
+    share = sum(authored.task.feasible for authored in TASKS) / len(TASKS)
+    assert rows[0] == ["agent", "itsm", "opsgym-1150", "some"]
+    assert [row[1] for row in rows[1:]] == ["0.0 %", f"{100 * (1 - share):.1f} %", f"{100 * share:.1f} %"]
+
+
+def test_what_an_agent_without_judgement_passes_follows_from_the_verifiers() -> None:
+    infeasible = next(authored.task for authored in TASKS if not authored.task.feasible)
+    unlooked = [each for each in infeasible.verifiers if each.verifier_type != "looked_up"]
+    row = infeasible.model_copy(update={"verifiers": unlooked})
+    assert [passes(infeasible) for passes in BASELINES.values()] == [False, True, False]
+    assert [passes(row) for passes in BASELINES.values()] == [True, True, False]
+    part = row.model_copy(update={"feasible": True})
+    assert [passes(part) for passes in BASELINES.values()] == [False, False, False]
 
 
 def test_the_card_lists_the_tools_that_no_reference_solution_calls() -> None:

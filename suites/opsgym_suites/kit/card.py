@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -65,9 +65,39 @@ def conditions(verifier: Verifier) -> int:
     """Conditions of a verifier: each row that a `state_difference` requires, and that nothing else differs; else 1."""
     if verifier.verifier_type != "state_difference":
         return 1
-    expected = verifier.state_difference
-    required = [rows for rows in expected.alternatives if not any(row.optional for row in rows[0])]
-    return len(required) + expected.nothing_else
+    return _required(verifier) + verifier.state_difference.nothing_else
+
+
+def _required(verifier: Verifier) -> int:
+    """Rows that a verifier requires to differ."""
+    if verifier.verifier_type != "state_difference":
+        return 0
+    return sum(not any(row.optional for row in rows[0]) for rows in verifier.state_difference.alternatives)
+
+
+# What three agents without judgement pass, each at its best: their words are those that the verifiers want.
+
+
+def declines(task: Task) -> bool:
+    """Whether an agent passes that declines whatever it is asked, with the right reason, and calls nothing."""
+    return looks_and_declines(task) and not any(each.verifier_type == "looked_up" for each in task.verifiers)
+
+
+def looks_and_declines(task: Task) -> bool:
+    """Whether an agent passes that reads what the reference solution reads, and then declines with the right reason."""
+    return not task.feasible and not any(map(_required, task.verifiers))
+
+
+def does_what_is_asked(task: Task) -> bool:
+    """Whether an agent passes that does all that it is asked without a fault, also what it must not do."""
+    return task.feasible and not any(each.category is Category.REFUSAL for each in task.verifiers)
+
+
+BASELINES: Mapping[str, Callable[[Task], bool]] = {
+    "always declines": declines,
+    "looks and declines": looks_and_declines,
+    "does all that is asked": does_what_is_asked,
+}
 
 
 def with_card(page: str, domains: Mapping[str, Sequence[SuiteTask]], selections: Mapping[str, Collection[str]]) -> str:
@@ -93,6 +123,7 @@ def _lines(domains: Mapping[str, Sequence[SuiteTask]], selections: Mapping[str, 
     )
     yield from ("", _published_sum(), _sizes_of_groups(whole))
     yield from _titled("Suites of all domains", _suites(whole, selections))
+    yield from _titled("What agents without judgement pass", _baselines([*sections, *_parts(whole, selections)]))
     yield from _titled("Beside the paper", _beside_the_paper(whole))
     yield from _titled("Difficulty", _difficulty([*sections, whole]))
     yield from _titled("Verifiers by category", _categories([*sections, whole]))
@@ -119,14 +150,39 @@ def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _suites(whole: Section, selections: Mapping[str, Collection[str]]) -> Iterator[str]:
     """The whole and its selections, with the tasks of each domain."""
-    parts = [whole.tasks, *([each for each in whole.tasks if each.task.task_id in ids] for ids in selections.values())]
     names = sorted({authored.task.domain for authored in whole.tasks})
     rows = []
-    for name, tasks in zip((WHOLE, *selections), parts, strict=True):
-        counts, figures = Counter(authored.task.domain for authored in tasks), Section(name, tasks).row
+    for part in _parts(whole, selections):
+        counts, figures = Counter(authored.task.domain for authored in part.tasks), part.row
         shown = [figures[column] for column in ("tasks", "mean steps", "infeasible", "groups")]
-        rows.append([f"`{name}`", *shown, *(str(counts[domain]) for domain in names)])
+        rows.append([f"`{part.name}`", *shown, *(str(counts[domain]) for domain in names)])
     yield from _table(["suite", "tasks", "mean steps", "infeasible", "groups", *names], rows)
+
+
+def _parts(whole: Section, selections: Mapping[str, Collection[str]]) -> Iterator[Section]:
+    """The whole and its selections."""
+    yield Section(WHOLE, whole.tasks)
+    for name, ids in selections.items():
+        yield Section(name, [each for each in whole.tasks if each.task.task_id in ids])
+
+
+def _baselines(sections: Sequence[Section]) -> Iterator[str]:
+    """Success of agents without judgement, as the verifiers of the rows say."""
+    yield from (
+        "The most that three simple agents can pass, read from what the verifiers ask for. Both that decline give the",
+        "right reason each time, and the one that obeys makes no fault. An agent no better than one of them shows no",
+        "judgement.",
+        "",
+    )
+    rows = [
+        [agent, *(_share([passes(each.task) for each in section.tasks]) for section in sections)]
+        for agent, passes in BASELINES.items()
+    ]
+    yield from _table(["agent", *(section.name for section in sections)], rows)
+
+
+def _share(those: Sequence[bool]) -> str:
+    return f"{100 * fmean(those):.1f} %"
 
 
 def _beside_the_paper(whole: Section) -> Iterator[str]:
