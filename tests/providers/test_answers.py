@@ -132,6 +132,10 @@ ANSWERS: dict[str, tuple[str, int, Any, bool, str]] = {
     "a model that was taken away": (GPT, 404, says("nothing here"), True, "model_not_found"),
     "an account that has no money": (CLAUDE, 400, says("Your account ran out of credits."), True, "model_quota"),
     "an endpoint that refuses everything": (VLLM, 400, says("Nein, danke."), True, "model_refused_request"),
+    # A server that says that it is in trouble itself.
+    "a server that broke down": (VLLM, 400, says("The worker has crashed."), False, "waited"),
+    "a server that is busy behind a gateway": (
+        ROUTER, 400, says("no", metadata={"raw": '{"message": "temporarily out of service"}'}), False, "waited"),
     # By status.
     "401": (GPT, 401, says("who are you?"), False, "model_auth"),
     "402": (ROUTER, 402, says("pay first"), False, "model_quota"),
@@ -153,8 +157,19 @@ ANSWERS: dict[str, tuple[str, int, Any, bool, str]] = {
     "a filter": (GPT, 400, says("no", code="content_policy_violation"), False, "request_filter"),
     "a limit of the day": (GPT, 429, says("You may send 10 tokens per day."), True, "model_quota"),
     "words of a quota, but others are answered": (GPT, 429, says("Quota exhausted."), False, "waited"),
+    "a quota without an owner": (GPT, 429, says("Quota exhausted."), True, "waited"),
+    "a quota that throttles": (
+        GPT, 429, says("Raise your quota: it is exhausted.", code="Throttling.Quota"), True, "waited"),
+    "a quota of the account": (GPT, 429, says("Your quota is exhausted."), True, "model_quota"),
+    "an account that is closed": (GPT, 429, says("The account was suspended."), True, "model_quota"),
     "MiniMax without credit": (
         GPT, 200, {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "no"}}, False, "model_quota"),
+    "an error with status 200": (
+        VLLM, 200, {"object": "error", "message": "Nein, danke.", "type": "BadRequestError", "code": 400},
+        False, "conversation_refused"),
+    "an error of an older API with status 200": (
+        VLLM, 200, {"error_code": 4711, "error_msg": "too many input tokens, the maximum is 9"},
+        False, "context_overflow"),
     # What the model wrote.
     "a call that the server cannot read": (
         VLLM, 400, says("The tool call could not be parsed.", failed_generation="x"), False, "malformed_reply"),
@@ -194,6 +209,7 @@ FIRST: dict[str, tuple[int, Any, str]] = {
     "a parameter": (400, says("temperature: input should be less than 1"), "model_refused_request"),
     "an answer that is too long": (
         400, says("max_tokens: 9000 > 8192, the most output tokens"), "model_refused_request"),
+    "a server that broke down": (400, says("The worker has crashed."), "model_refused_request"),
     "a plan that is too small": (400, says("Your balance is insufficient."), "model_quota"),
 }  # fmt: skip
 

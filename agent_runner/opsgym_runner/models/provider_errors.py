@@ -16,6 +16,7 @@ from typing import Any
 
 TOO_LARGE = 413
 """HTTP status of a request body that is too long for the endpoint."""
+_TOO_MANY = 429
 _TRANSIENT = frozenset({408, 409, 424, 425, 498, 499})
 """HTTP statuses below 500 of a server, or a server behind it, that has no answer now."""
 _QUOTED_WORDS = 4
@@ -33,7 +34,11 @@ class Subject(Enum):
     OVERFLOW = "a conversation that exceeds the model's context"
     FILTER = "a conversation that the provider's content filter refuses"
     MODELS_OUTPUT = "what the model wrote, which the server cannot read"
+    SERVER = "the server's own state, with a status that blames the request"
     REQUEST = "the request, without saying more"
+
+
+_CERTAIN = {401: Subject.KEY, 402: Subject.QUOTA}
 
 
 @dataclass(frozen=True)
@@ -87,17 +92,15 @@ def read_error(status: int | None, headers: Mapping[str, str], error: Any, reque
 def subject_of(error: ProviderError) -> Subject:
     """What an error is about, as far as the error itself says it."""
     status = error.status or 0
-    if status == 402:
-        return Subject.QUOTA
-    if status == 401:
-        return Subject.KEY
+    if status in _CERTAIN:
+        return _CERTAIN[status]
     if error.page and status not in (404, TOO_LARGE):
-        return Subject.UNAVAILABLE
-    if status not in (404, 429) and _about_models_output(error):
+        return Subject.RATE_LIMIT if status == _TOO_MANY else Subject.UNAVAILABLE
+    if status not in (404, _TOO_MANY) and _about_models_output(error):
         return Subject.MODELS_OUTPUT
     if status < 500 and status != 404 and _about_quota(error):
         return Subject.QUOTA
-    if status == 429 or any("throttl" in code for code in error.codes):
+    if status == _TOO_MANY or _is_throttled(error):
         return Subject.RATE_LIMIT
     if status not in (403, 404) and _about_length(error):
         return Subject.OVERFLOW
@@ -105,6 +108,8 @@ def subject_of(error: ProviderError) -> Subject:
         return Subject.UNAVAILABLE
     if status != 404 and _about_filter(error):
         return Subject.FILTER
+    if status not in (403, 404, TOO_LARGE) and _SERVER.search(error.text):
+        return Subject.SERVER
     return {403: Subject.KEY, 404: Subject.ADDRESS, TOO_LARGE: Subject.OVERFLOW}.get(status, Subject.REQUEST)
 
 
@@ -152,6 +157,10 @@ _SPENT = _facet(
     "insufficient", "exceed", r"\blow\b", r"\bused\b", "reached", "exhaust", r"\b(run|ran) out", "overdue", "suspend",
     "depleted", r"\bnot enough", r"\bmore\b", r"\bno\b", "expired", "past due", "不足", "用尽", "充值", "欠费",
 )  # fmt: skip
+_OWNER = _facet(
+    r"\byou\b", r"\byour\b", "account", "organi[sz]ation", r"\bplan\b", "billing", "credit", "balance", "您", "账户"
+)
+_CLOSED = _facet("suspended", r"\bpaused\b", "not active", "inactive", "deactivated")
 _QUOTA_CODE = _facet(
     "insufficient_(quota|balance|credit|fund)", "billing", "exceeded_current_quota", "arrear", r"\b1113\b", r"\b1008\b",
     r"(quota|credit|balance|spend\w*).*(exceed|exhaust|insufficient|limit)", "payment",
@@ -171,14 +180,20 @@ _FILTER_CODE = _facet(
 _CALL = _facet(
     r"(tool|function).?(call|use)", r"call a (tool|function)", "harmony",
     r"model('s)? (produced|generated|wrote|emitted|output)", "message header", "failed_generation",
+    r"\b(start|end) token", r"\bchannel (marker|value)", r"unknown role\W+(?!(system|developer|user|assistant|tool)\b)",
 )  # fmt: skip
 _UNREAD = _facet(
     "pars(e|ing)", "invalid", "malformed", r"\bfail", "did not match", "unexpected", "not valid", "unable", "could not",
-    "decod", "unterminated", "unknown", "validat",
+    "decod", "unterminated", "unknown", "validat", r"\bno \w+ value",
 )  # fmt: skip
 _OUTPUT_CODE = _facet(
     "tool_use_failed", "tool_call.*fail", "output_parse", "failed_generation", "malformed_(function|tool)"
 )
+_SERVER = _facet(
+    "crash", r"\bunloaded\b", r"fail\w* to load", "out of memory", "overloaded", "degraded", "temporar",
+    r"(over|at|maximum) capacity", r"timed? ?out", r"internal (server )?error", r"(currently|service) unavailable",
+    r"try again (later|in\b)", r"retry (later|shortly)",
+)  # fmt: skip
 _OF_THE_REQUEST = _facet(
     r"\bmessages?\W*\d", r"^(messages|input|tools|contents)\b", "role '?tool", "preceding", "must be followed"
 )
@@ -210,20 +225,30 @@ def _about_length(error: ProviderError) -> bool:
     return bool(_OVERFLOW_CODE.search(_joined(error))) or _says(error.text, _INPUT, _LENGTH, _EXCESS)
 
 
+def _is_throttled(error: ProviderError) -> bool:
+    return any("throttl" in code for code in error.codes)
+
+
 def _about_quota(error: ProviderError) -> bool:
     codes = _joined(error)
     if _QUOTA_CODE.search(codes):
         return True
     if _PER_DAY.search(error.text) or _PER_DAY.search(codes):
         return True
-    if _PER_MINUTE.search(codes):  # Google's quotas of the minute have the words of a used-up quota
+    if _PER_MINUTE.search(codes) or _is_throttled(error):  # a minute's quota has the words of a used-up one
         return False
     if _PER_MINUTE.search(error.text):
         return _says(error.text, _facet("request too large", "too large"))  # one request beyond a minute's tokens
+    if _says(error.text, _facet("account"), _CLOSED):
+        return error.status != 403
+    if error.status == _TOO_MANY and not _OWNER.search(error.text):  # not the account's: one of requests
+        return False
     return _says(error.text, _ACCOUNT, _SPENT) and not _says(error.text, _LENGTH, _facet("context", "prompt", "window"))
 
 
-_TEXTS = frozenset({"message", "msg", "error", "detail", "title", "status_msg", "raw", "error_description", "reason"})
+_TEXTS = frozenset(
+    {"message", "msg", "error", "error_msg", "detail", "title", "status_msg", "raw", "error_description", "reason"}
+)
 _CODES = frozenset({"code", "type", "status", "error_code", "__type", "status_code", "quotaid", "quotaId", "reason"})
 _NESTED = (
     "error",

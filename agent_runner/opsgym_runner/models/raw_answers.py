@@ -56,7 +56,7 @@ class RawAnswer:
         self.error = None
         if response.is_error:
             self.error = self.text if self.body is None else self.body
-        elif isinstance(self.body, dict) and (inside := _error_in(self.body)) is not None:
+        elif isinstance(self.body, dict) and (inside := _error_in(self.body, self.has_reply)) is not None:
             self.status, self.error = inside
         if self.body is None:
             return content
@@ -124,7 +124,7 @@ def with_reading(send: Send) -> Send:
     return handle
 
 
-def _error_in(body: Mapping[str, Any]) -> tuple[int, Any] | None:
+def _error_in(body: Mapping[str, Any], has_reply: bool) -> tuple[int, Any] | None:
     """Status and body of the error in an answer with status 200; None if there is none."""
     choice = _first(body.get("choices"))
     error = body.get("error") or choice.get("error")
@@ -135,7 +135,16 @@ def _error_in(body: Mapping[str, Any]) -> tuple[int, Any] | None:
     code = _part(body, "base_resp", "status_code")
     if isinstance(code, int) and code != 0:
         return _MINIMAX_STATUS.get(code, 500), body
+    if not has_reply and any(body.get(name) for name in _CODES) and isinstance(_message(body), str):
+        return status_of_error(dict(body)), body
     return None
+
+
+_CODES = ("code", "error_code", "type")
+
+
+def _message(body: Mapping[str, Any]) -> Any:
+    return body.get("message", body.get("error_msg"))
 
 
 def _for_litellm(body: dict[str, Any]) -> dict[str, Any]:

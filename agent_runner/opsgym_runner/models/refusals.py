@@ -15,6 +15,7 @@ _OF_THE_ACCOUNT = {
     Subject.KEY: InfraReason.MODEL_AUTH,
     Subject.QUOTA: InfraReason.MODEL_QUOTA,
     Subject.ADDRESS: InfraReason.MODEL_NOT_FOUND,
+    Subject.SERVER: InfraReason.MODEL_REFUSED_REQUEST,
     Subject.REQUEST: InfraReason.MODEL_REFUSED_REQUEST,
 }
 _CERTAIN = (401, 402)
@@ -46,6 +47,8 @@ def needs_witness(error: ProviderError, position: Position) -> bool:
     subject = subject_of(error)
     if subject is Subject.OVERFLOW:
         return (error.status or 0) >= 500
+    if subject is Subject.SERVER:
+        return False
     return subject in _OF_THE_ACCOUNT and error.status not in _CERTAIN and position.model
 
 
@@ -76,7 +79,8 @@ def refusal_of(error: ProviderError, position: Position, *, witnessed: bool) -> 
         return Refusal(FailReason.CONTEXT_OVERFLOW)
     if subject is Subject.FILTER:
         return Refusal(FailReason.REQUEST_FILTER)
-    if subject not in _OF_THE_ACCOUNT:
+    # A server that has answered may recover; one that never did is refused at once, whatever it says of itself.
+    if subject not in _OF_THE_ACCOUNT or (subject is Subject.SERVER and position.model):
         return Refusal(InfraReason.MODEL_UNAVAILABLE, transient=True)
     if witnessed:
         return Refusal(_OF_THE_ACCOUNT[subject])
