@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.domains.declaration import SOAK, DomainDeclaration, sample
-from tests.support.fuzz import NASTY, TEXTS, runs
+from tests.support.fuzz import NASTY, TEXTS, runs, stored_values
 from tests.support.gym import Gym, GymDatabase, Outcome
 
 from opsgym_domains.kit.arguments import Parameter
@@ -26,18 +26,6 @@ pytestmark = pytest.mark.timeout(3 * 3600 if SOAK else 300)
 
 
 # --- what to send --------------------------------------------------------------------------------------------------
-
-
-def stored_values(declared: DomainDeclaration) -> dict[str, list[Any]]:
-    """Values that the seed has in a column, by the column's name: most arguments are named after columns."""
-    db = declared.sqlite()
-    values_of: dict[str, set[Any]] = {}
-    for table in declared.domain.metadata.tables.values():
-        for column in table.columns:
-            values = db.execute(f'SELECT DISTINCT "{column.name}" FROM "{table.name}" WHERE "{column.name}" NOTNULL')
-            values_of.setdefault(column.name, set()).update(value for (value,) in values)
-    values_of |= {argument: values_of[column] for argument, column in declared.column_of.items()}
-    return {name: sorted(values, key=repr) for name, values in values_of.items() if values}
 
 
 LONG = "x" * 3_000_000

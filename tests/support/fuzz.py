@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from tests.domains.declaration import SOAK
+from tests.domains.declaration import SOAK, DomainDeclaration
 
 SOAK_FACTOR = 200
 """How much longer soaking takes: a test run tries little, since most faults are found by the first calls of a tool."""
@@ -39,3 +39,15 @@ NASTY = st.sampled_from(
     ]
 )  # fmt: skip
 TEXTS = st.text(max_size=30)
+
+
+def stored_values(declared: DomainDeclaration) -> dict[str, list[Any]]:
+    """Values that the seed has in a column, by the column's name: most arguments are named after columns."""
+    db = declared.sqlite()
+    values_of: dict[str, set[Any]] = {}
+    for table in declared.domain.metadata.tables.values():
+        for column in table.columns:
+            values = db.execute(f'SELECT DISTINCT "{column.name}" FROM "{table.name}" WHERE "{column.name}" NOTNULL')
+            values_of.setdefault(column.name, set()).update(value for (value,) in values)
+    values_of |= {argument: values_of[column] for argument, column in declared.column_of.items()}
+    return {name: sorted(values, key=repr) for name, values in values_of.items() if values}
