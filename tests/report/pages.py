@@ -70,6 +70,7 @@ FAILURE_MODES = {
     "incorrect_id": "The agent named a record that is not the one that was meant.",
     "looping": "The agent repeated itself without getting any further.",
 }
+RULE = "Pause the SLA of an incident on hold.\n\n| status | stage |\n| --- | --- |\n| on hold | paused |"
 PROMPTS = ["You are the service desk assistant.\nKeep the policy.", "Please put the printer incident on hold."]
 _WORK = ("Close the login incident", "Reset the shop's password", "Escalate the late refund", "Link the outage problem")
 
@@ -452,7 +453,7 @@ def detail_of(page: PageData, row: int, words: str = "", *, shared: bool = True)
         differences={words or "gym-itsm-mcp": _difference(words)},
         findings=_findings(words) if outcome is Outcome.FAILED else [],
         checks=_checks(words) if outcome is Outcome.FAILED else [],
-        rules={"SLA-2": words or "Pause the SLA of an incident on hold."},
+        rules={"SLA-2": words or RULE},
         reference=_reference(words) if outcome is Outcome.FAILED else None,
         tools=["get_incident", "update_incident", words or "list_users"],
         catalogue=[ToolEntry(name=words or "list_users", definition=_definition(words))],

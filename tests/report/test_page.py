@@ -87,11 +87,22 @@ def test_what_was_lost_comes_before_what_was_won_and_leads_to_its_trial(reader: 
 def test_every_chart_is_drawn_and_has_its_numbers_in_a_table(reader: Reader) -> None:
     reader.see_everything()
     charts = reader.page.locator(".chart").evaluate_all("all => all.map(one => one.dataset.chart)")
-    assert charts == ["heat", "horizon", "pareto", "categories", "modes", "overload"]
+    assert charts == ["heat", "horizon", "pareto", "categories", "overload", "modes"]
     for figure in reader.page.locator("figure").all():
         assert figure.locator(".chart svg").locator("path, rect, circle").count() > 5
         figure.locator("summary").click()
         assert figure.locator("table tbody tr").count() > 1
+
+
+def test_agents_of_a_model_share_a_hue_and_those_of_a_mode_a_shape(reader: Reader, run: PageData) -> None:
+    reader.see_everything()
+    chart = reader.page.locator("[data-chart=pareto]")
+    dots = chart.locator("svg path[fill^='#'][transform^='matrix']")
+    looks = dots.evaluate_all("all => all.map(one => [one.getAttribute('fill'), one.getAttribute('d')])")
+    assert len({hue for hue, _ in looks if hue}) == len({agent.model for agent in run.agents})
+    assert len({shape for _, shape in looks}) == len({agent.mode for agent in run.agents})
+    words = chart.locator("svg text").all_text_contents()
+    assert {"success", "cost per task, logarithmic"} <= set(words)
 
 
 def test_the_front_joins_those_that_none_beats_in_cost_and_success(reader: Reader, run: PageData) -> None:
@@ -369,7 +380,7 @@ def test_the_transcript_tells_prompts_steps_calls_results_and_errors(reader: Rea
     reader.open(place_of(run, rows_with(run, "failed")[0]))
     story = reader.trial().locator(".story > li")
     assert [" ".join(text.split("\n")[0].split()[:3]) for text in story.all_inner_texts()] == [
-        "System prompt You", "User Please put", "planner", "Step 1 calls", 'get_incident {"incident_id":"INC_007"} 20',
+        "System prompt You", "User Please put", "planner", "Step 1 calls", 'get_incident { "incident_id":',
         "Step 2 calls", "update_incident ✕ error", "Step 3 calls", "list_users {} 20", "Step 4 answers", "Note",
     ]  # fmt: skip
     call = story.nth(4)
@@ -430,7 +441,7 @@ def test_a_failed_trial_says_what_was_required_what_was_found_and_by_which_rule(
     assert [re.sub(r"\s+", " ", one) for one in reasons[:2]] == [
         (
             "The SLA is paused verifier 1 incident_sla SLA_3: column stage is 'running', expected 'paused' "
-            "SLA-2 Pause the SLA of an incident on hold."
+            "SLA-2 Pause the SLA of an incident on hold. status stage on hold paused"
         ),
         "caller_told verifier 2 the answer was “Done.”",  # a rule is quoted once
     ]

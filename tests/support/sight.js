@@ -51,6 +51,18 @@
         faults.push(`${name(one.element)}: '${one.text}' lies over ${name(other.element)} '${other.text}'`);
     }
   });
+  for (const chart of document.querySelectorAll(".chart")) {
+    const edge = chart.getBoundingClientRect();
+    const texts = [...chart.querySelectorAll("svg text")].filter((one) => one.textContent.trim()).map((one) => ({ text: one.textContent, box: one.getBoundingClientRect() }));
+    texts.forEach(({ text, box }, i) => {
+      if (box.left < edge.left - 1 || box.right > edge.right + 1) faults.push(`chart ${chart.dataset.chart}: '${text}' is cut off`);
+      for (const other of texts.slice(i + 1)) {
+        const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+        if (across > 2 && down > 4) faults.push(`chart ${chart.dataset.chart}: '${text}' lies over '${other.text}'`);
+      }
+    });
+  }
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   if (wide > 2) {  // a chart rounds its width up to whole pixels
     const past = [...document.body.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && !one.closest("svg"));

@@ -1,12 +1,13 @@
 // Charts. Invariant: a chart keeps its element when the page is updated, is drawn when it becomes visible or is printed, and gets all
 // texts as data: tooltips are elements, never markup.
 
-/** Colours of series: blue, vermilion, green, purple, orange, sky, grey, brown; symbols repeat after as many. */
+/** Hues of models: blue, vermilion, green, purple, orange, sky, grey, brown. */
 const COLOURS = {
   light: ["#0072b2", "#d55e00", "#009e73", "#b0599a", "#c98a00", "#3f9fd6", "#6b6b6b", "#7a4a1f"],
   dark: ["#4ba3e3", "#f08a4b", "#33c79b", "#d98cc2", "#e8b84a", "#8accf2", "#a8a8a8", "#c79a6b"],
 };
-const SYMBOLS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow", "circle"];
+/** Shapes of the ways in which a model is used, agent and mode; they repeat after as many. */
+const SYMBOLS = ["circle", "triangle", "rect", "diamond", "emptyCircle", "emptyTriangle", "emptyRect", "emptyDiamond"];
 const charts = new Map();
 
 /** A chart with its title, and its numbers in a folded table. */
@@ -52,7 +53,7 @@ function draw(chart) {
   chart.box.toggleAttribute("data-drawn", true);
 }
 
-const PRINTED_WIDTH = 680; // CSS pixels of a portrait page of A4 or Letter within its margins
+const PRINTED_WIDTH = 460; // CSS pixels of one of two columns on a page of A4 or Letter within its margins
 addEventListener("beforeprint", () => {
   for (const chart of charts.values()) {
     if (!chart.shown) draw(chart);
@@ -107,7 +108,7 @@ function tip({ data, seriesName, name }) {
 }
 
 const axis = (theme, rest = {}) => ({
-  axisLine: { lineStyle: { color: theme.line } }, axisTick: { show: false }, axisLabel: { color: theme.quiet, ...rest.axisLabel },
+  axisLine: { onZero: false, lineStyle: { color: theme.line } }, axisTick: { show: false }, axisLabel: { color: theme.quiet, ...rest.axisLabel },
   splitLine: { lineStyle: { color: theme.line } }, nameTextStyle: { color: theme.quiet }, ...without(rest, "axisLabel"),
 });
 
@@ -116,51 +117,53 @@ function without({ [""]: _, ...rest }, name) {
   return rest;
 }
 
-const shares = (theme) => axis(theme, { type: "value", min: 0, max: 1, axisLabel: { formatter: (value) => `${Math.round(100 * value)}%` } });
+const shares = (theme, rest) => axis(theme, { type: "value", min: 0, max: 1, axisLabel: { formatter: (value) => `${Math.round(100 * value)}%` }, ...rest });
 
-/** Whiskers of the nth of several series of bars, which stand side by side. */
-function whiskers(name, theme, nth, many, ranges) {
-  return {
-    type: "custom", name, silent: true, z: 5, tooltip: { show: false }, itemStyle: { color: theme.ink },
-    data: ranges.map((range, x) => [x, range?.low ?? NaN, range?.high ?? NaN]),
-    encode: { x: 0, y: [1, 2] },
-    renderItem: (params, api) => whisker(api, theme.ink, api.barLayout({ count: many, ...SPACING })[nth].offsetCenter),
-  };
+/** An axis has its name at its middle. */
+const BELOW = { nameLocation: "middle", nameGap: 28 };
+const LEFT = { nameLocation: "middle", nameGap: 44 };
+
+/** Two axes in one place: the names of groups, and positions within them, of which the nth group has n - 0.5 to n + 0.5. */
+function bands(groups, theme, rest) {
+  return [axis(theme, { type: "category", data: groups, axisLabel: { color: theme.ink, interval: 0 }, ...rest }),
+    { type: "value", show: false, min: -0.5, max: groups.length - 0.5, inverse: rest.inverse }];
 }
 
-function whisker(api, stroke, offset) {
-  if (Number.isNaN(api.value(1))) return null;
-  const [x, low] = api.coord([api.value(0), api.value(1)]);
-  const [, high] = api.coord([api.value(0), api.value(2)]);
-  const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1: x1 + offset, y1, x2: x2 + offset, y2 }, style: { stroke, lineWidth: 1.2, opacity: 0.75 } });
-  return { type: "group", children: [line(x, low, x, high), line(x - 4, low, x + 4, low), line(x - 4, high, x + 4, high)] };
-}
+/** Position of the nth of many dots in their group, side by side and at most so far apart. */
+const abreast = (group, nth, many, apart) => group + (nth - (many - 1) / 2) * Math.min(apart, 0.76 / many);
 
-function horizonOption({ bins, agents }, theme) {
-  const bars = agents.map((agent) => ({
-    ...barsOf(agent, theme),
-    data: bins.map((bin) => successPoint(agent.name, `${binName(bin)} steps`, agent.score.horizons[bin])),
-  }));
-  const ranges = agents.map((agent, nth) => whiskers(agent.name, theme, nth, agents.length, bins.map((bin) => agent.score.horizons[bin]?.interval)));
-  return { grid: gridUnder(agents, theme), xAxis: axis(theme, { type: "category", data: bins.map(binName) }), yAxis: shares(theme), series: [...bars, ...ranges] };
-}
+/** A dot's look: a hue for each model, a shape for each agent and mode. */
+const dotOf = (agent, theme) => ({ symbol: SYMBOLS[agent.shape % SYMBOLS.length], itemStyle: { color: colourOf(agent, theme), opacity: 1 } });
 
-/** Distances of bars, which whiskers need too. */
-const SPACING = { barGap: "10%", barCategoryGap: "30%", barMaxWidth: 44 };
+const colourOf = ({ hue }, theme) => theme.colours[hue] ?? theme.quiet;
 
-const barsOf = (agent, theme) => ({
-  type: "bar", name: agent.name, ...SPACING, itemStyle: { color: colourOf(agent, theme), borderRadius: [3, 3, 0, 0] },
+/** Lines over the intervals of points: `[low, high]`, each end `[x, y]`. */
+const intervalsOf = (name, color, ends, rest) => ({
+  type: "line", name, silent: true, symbol: "none", z: 2, tooltip: { show: false }, itemStyle: { color }, lineStyle: { color, width: 2, opacity: 0.55 },
+  data: ends.flatMap(([low, high]) => [low, high, ["-", "-"]]), ...rest,
 });
 
-const gridUnder = (series, theme) =>
-  ({ left: 8, right: 16, top: legendHeight(series.map(({ name }) => name), theme), bottom: 8, containLabel: true });
-
-const colourOf = (agent, theme) => agent.position === null ? theme.quiet : theme.colours[agent.position];
-
-function successPoint(series, name, success) {
-  return { value: success?.rate ?? null, tooltip: [series, name, success && `${percent(success.rate)}, 95% interval ${interval(success.interval)}`,
-    success && `${plural(success.tasks, "task")}`] };
+/** Dots with their intervals: groups below each other, and in each a dot for every agent. `at(agent, group)` is a point of a group. */
+function dotsOption({ groups, agents, at, name }, theme) {
+  const onBands = { yAxisIndex: 1 };
+  const series = agents.map((agent, nth) => {
+    const points = groups.map((group, y) => ({ ...at(agent, group), y: abreast(y, nth, agents.length, 0.3) })).filter(({ rate }) => rate != null);
+    return [
+      { type: "scatter", name: agent.name, ...onBands, ...dotOf(agent, theme), symbolSize: 9, z: 3, data: points.map(({ rate, y, tooltip }) => ({ value: [rate, y], tooltip })) },
+      intervalsOf(agent.name, colourOf(agent, theme), points.filter(({ interval }) => interval).map(({ interval: { low, high }, y }) => [[low, y], [high, y]]), onBands),
+    ];
+  }).flat();
+  return { grid: { left: labelWidth(groups, theme), right: 24, top: legendHeight(agents.map((agent) => agent.name), theme), bottom: 46 },
+    xAxis: shares(theme, { name, ...BELOW }), yAxis: bands(groups, theme, { inverse: true }), series };
 }
+
+/** Height of so many groups with so many dots each. */
+const dotsHeight = (groups, many) => 80 + 24 * Math.ceil(many / 2) + groups * Math.max(40, 12 * many);
+
+const pointOf = (series, name, success) => ({ rate: success?.rate, interval: success?.interval, tooltip: successTip(series, name, success) });
+
+const successTip = (series, name, success) => success && [series, name, `${percent(success.rate)}, 95% interval ${interval(success.interval)}`,
+  plural(success.tasks, "task")];
 
 function heatOption({ domains, rows, at }, theme) {
   const data = rows.flatMap((row, y) => domains.map((domain, x) => {
@@ -180,76 +183,79 @@ function heatOption({ domains, rows, at }, theme) {
 }
 
 /** Room for the labels of a vertical axis. */
-const labelWidth = (labels, theme) => Math.min(theme.narrow ? 130 : 340, 20 + 7 * Math.max(...labels.map((label) => label.length)));
+const labelWidth = (labels, theme) => Math.min(theme.narrow ? 150 : 340, 20 + 7 * Math.max(...labels.map((label) => label.length)));
 
 /** Most points that all have their names beside them. */
 const FEW = 5;
 
 function paretoOption({ known, front }, theme) {
+  const costs = known.map(({ score }) => score.cost_per_task);
+  const logarithmic = Math.min(...costs) > 0; // $0 has no place on a logarithmic axis
   const point = ({ score }) => [score.cost_per_task, score.success.rate];
-  const dots = known.map((agent) => ({
-    value: point(agent), symbol: SYMBOLS[agent.position ?? 0], itemStyle: { color: colourOf(agent, theme), opacity: 1 }, agent: agent.name,
-    named: front.includes(agent) || known.length <= FEW, // the others show their names in the tooltip
-    tooltip: [agent.name, `${dollars(agent.score.cost_per_task)} per task`, `${percent(agent.score.success.rate)}, 95% interval ${interval(agent.score.success.interval)}`, front.includes(agent) && "on the front"],
-  }));
+  const series = known.map((agent) => [
+    { type: "scatter", name: agent.name, ...dotOf(agent, theme), symbolSize: 12, z: 4, labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
+      data: [{ value: point(agent), tooltip: [...successTip(agent.name, `${dollars(agent.score.cost_per_task)} per task`, agent.score.success), front.includes(agent) && "on the front"] }],
+      label: { show: front.includes(agent) || known.length <= FEW, position: "top", formatter: () => cutTo(agent.name, theme.narrow ? 18 : 40), // the others: legend, tooltip
+        color: theme.ink, textBorderColor: theme.paper, textBorderWidth: 3 } },
+    intervalsOf(agent.name, colourOf(agent, theme), [agent].filter(({ score }) => score.success.interval).map(({ score }) =>
+      [[score.cost_per_task, score.success.interval.low], [score.cost_per_task, score.success.interval.high]])),
+  ]).flat();
   return {
-    legend: { show: false },
-    grid: { left: 8, right: 40, top: 36, bottom: 30, containLabel: true },
-    xAxis: axis(theme, { type: "value", name: "cost per task", nameLocation: "middle", nameGap: 30, scale: false, min: 0, axisLabel: { formatter: (value) => dollarTick(value), hideOverlap: true } }),
-    yAxis: shares(theme),
-    series: [
-      { type: "line", name: "front", z: 1, data: front.map(point), step: "end", symbol: "none", silent: true, lineStyle: { type: "dashed", color: theme.quiet, width: 1.5 } },
-      { type: "scatter", name: "agents", symbolSize: 14, data: dots, labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
-        z: 3, label: { show: true, position: "top", formatter: ({ data }) => data.named ? cutTo(data.agent, theme.narrow ? 18 : 40) : "", color: theme.ink, textBorderColor: theme.paper, textBorderWidth: 3 } },
-    ],
+    grid: { left: 26, right: 40, top: 16 + legendHeight(known.map(({ name }) => name), theme), bottom: 30, containLabel: true },
+    xAxis: axis(theme, { type: logarithmic ? "log" : "value", name: `cost per task${logarithmic ? ", logarithmic" : ""}`, ...BELOW,
+      ...(logarithmic ? logTicks(costs, costLabel) : { min: 0, axisLabel: costLabel }) }),
+    yAxis: shares(theme, { name: "success", ...LEFT }),
+    series: [...series, { type: "line", name: "front", z: 1, data: front.map(point), step: "end", symbol: "none", silent: true, lineStyle: { type: "dashed", color: theme.quiet, width: 1.5 } }],
+    legend: { ...common(theme).legend, data: known.map(({ name }) => name) },
   };
 }
 
-const cutTo = (text, length) => text.length > length ? `${text.slice(0, length - 1)}…` : text;
-const dollarTick = (value) => value === 0 ? "$0" : `$${Number(value.toPrecision(3))}`;
-
-function categoriesOption({ names, agents }, theme) {
-  const series = agents.map((agent) => ({
-    ...barsOf(agent, theme),
-    data: names.map((name) => {
-      const share = agent.score.categories[name];
-      return { value: share ? rateOf(share) : null, tooltip: [agent.name, words(name), share && `${percent(rateOf(share))}, ${shareOf(share)} passed`] };
-    }),
-  }));
-  return { grid: gridUnder(agents, theme), xAxis: axis(theme, { type: "category", data: names.map(words), axisLabel: { interval: 0, width: theme.narrow ? 60 : 140, overflow: "break" } }), yAxis: shares(theme), series };
+/** A logarithmic axis around values: 1, 2 and 5 with zeros, from the last one below the lowest to the first one above the highest. */
+function logTicks(values, label) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const decades = Array.from({ length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 2 }, (_, i) => Math.floor(Math.log10(low)) - 1 + i);
+  const ticks = decades.flatMap((decade) => [1, 2, 5].map((step) => Number((step * 10 ** decade).toPrecision(1))));
+  const [min, max] = [ticks.findLast((tick) => tick < low), ticks.find((tick) => tick > high)];
+  const customValues = ticks.filter((tick) => tick >= min && tick <= max);
+  return { min, max, axisTick: { show: false, customValues }, axisLabel: { ...label, customValues } };
 }
 
-/** Failed trials by mode, stacked by model, agent and mode of tools. */
+const cutTo = (text, length) => text.length > length ? `${text.slice(0, length - 1)}…` : text;
+const costLabel = { formatter: (value) => value === 0 ? "$0" : `$${Number(value.toPrecision(3))}`, hideOverlap: true };
+
+/** Failed trials by failure mode, stacked by model. */
 function modesOption({ analysis, run }, theme) {
-  const agentOf = run.data.cells.map(({ cell }) => nameOf(run, cell));
-  const shown = shownAgents(run).map(({ name }) => name);
-  const groups = [...shownAgents(run).map((agent) => [agent.name, colourOf(agent, theme), (name) => name === agent.name]),
-    ["others", theme.quiet, (name) => !shown.includes(name)]];
+  const { models } = run;
+  const groups = [...models.map((model, hue) => [model, colourOf({ hue }, theme), (name) => name === model]), ["others", theme.quiet, (name) => !models.includes(name)]];
   const labels = analysis.modes.map(({ mode }) => words(mode));
   const series = groups.map(([name, color, belongs]) => ({
     type: "bar", name, stack: "all", barMaxWidth: 20, cursor: "pointer", itemStyle: { color },
     emphasis: { disabled: true }, // it moves the bar to the end of the SVG; browsers drop a click whose element was moved between press and release
     data: analysis.modes.map((mode) => {
-      const value = total(mode.trials.filter((_, cell) => belongs(agentOf[cell])));
+      const value = total(mode.trials.filter((_, cell) => belongs(run.data.cells[cell].cell.model)));
       return { value, tooltip: [words(mode.mode), name, plural(value, "failed trial")] };
     }),
   })).filter(({ data }) => data.some(({ value }) => value));
   return {
-    grid: { left: labelWidth(labels, theme), right: 24, top: legendHeight(series.map(({ name }) => name), theme), bottom: 30 },
-    xAxis: axis(theme, { type: "value", minInterval: 1 }),
+    grid: { left: labelWidth(labels, theme), right: 24, top: legendHeight(series.map(({ name }) => name), theme), bottom: 46 },
+    xAxis: axis(theme, { type: "value", name: "failed trials", ...BELOW, minInterval: 1 }),
     yAxis: axis(theme, { type: "category", inverse: true, data: labels, axisLabel: { color: theme.ink, width: labelWidth(labels, theme) - 12, overflow: "truncate" } }),
     series,
   };
 }
 
+/** Success by mode: a line for each model and agent, its dots with the shape of their mode. */
 function overloadOption({ modes, lines }, theme) {
-  const series = lines.map(({ name, points }, i) => ({
-    type: "line", name, symbol: SYMBOLS[i], symbolSize: 9, connectNulls: true, lineStyle: { width: 2 }, itemStyle: { color: theme.colours[i] },
-    data: points.map((success, x) => successPoint(name, words(modes[x]), success)),
-  }));
-  const ranges = lines.map(({ name, points }, nth) => ({
-    ...whiskers(name, theme, nth, lines.length, points.map((success) => success?.interval)),
-    renderItem: (params, api) => whisker(api, theme.colours[nth], 0),
-  }));
-  return { grid: gridUnder(lines, theme), xAxis: axis(theme, { type: "category", data: modes.map(words) }), yAxis: shares(theme), series: [...series, ...ranges] };
+  const onBands = { xAxisIndex: 1 };
+  const series = lines.map(({ name, agents }, nth) => {
+    const color = colourOf(agents.find(Boolean), theme);
+    const points = agents.map((agent, x) => ({ agent, x: abreast(x, nth, lines.length, 0.06), success: agent?.score.success })).filter(({ success }) => success?.rate != null);
+    return [
+      { type: "line", name, ...onBands, z: 3, symbolSize: 9, symbol: "circle", itemStyle: { color }, lineStyle: { width: 1.5, color },
+        data: points.map(({ agent, x, success }) => ({ value: [x, success.rate], ...dotOf(agent, theme), tooltip: successTip(name, words(agent.mode), success) })) },
+      intervalsOf(name, color, points.filter(({ success }) => success.interval).map(({ x, success: { interval: { low, high } } }) => [[x, low], [x, high]]), onBands),
+    ];
+  }).flat();
+  return { grid: { left: 26, right: 16, top: legendHeight(lines.map(({ name }) => name), theme), bottom: 30, containLabel: true },
+    xAxis: bands(modes.map(words), theme, { name: "tools shown", ...BELOW }), yAxis: shares(theme, { name: "success", ...LEFT }), series };
 }

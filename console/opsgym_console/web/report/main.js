@@ -12,8 +12,8 @@ const SECTIONS = [
   ["tags", "Tags", "Success with and without tagged tasks", tags],
   ["cost", "Cost", "Cost and success", pareto],
   ["categories", "Verifiers", "Verifiers by category", categories],
-  ["failures", "Failures", "Failure modes", failureModes],
   ["tools", "Tools", "Tool overload", overload],
+  ["failures", "Failures", "Failure modes", failureModes],
 ];
 
 let run = null;

@@ -35,7 +35,8 @@ function index(run) {
   run.taskWords = tasks.map((task) => `${task.id}\n${task.summary}`.toLowerCase());
   run.reasonWords = reasons.map((reason) => reason.toLowerCase());
   run.modes = run.data.failure_modes?.modes ?? [];
-  run.agents = agentsOf(run.data.agents);
+  run.models = modelsOf(run.data.agents);
+  run.agents = agentsOf(run.data.agents, run.models);
   run.rows = null;
   run.byTask = null;
 }
@@ -43,21 +44,32 @@ function index(run) {
 const cellName = ({ model, agent, mode, domain }) => `${model}/${agent}/${mode}/${domain}`;
 const cellKey = ({ model, agent, mode, domain }) => `${model}_${agent}_${mode}_${domain}`;
 
-/** Agents, each with a name of the parts in which agents differ, and a position among those that have a colour. */
-function agentsOf(agents) {
+/** Agents, each with a name of the parts in which agents differ, its model's place among `models`, and the place of its agent and mode. */
+function agentsOf(agents, models) {
   const parts = ["model", "agent", "mode"].filter((part) => part === "model" || distinct(agents.map((one) => one[part])).length > 1);
-  const named = agents.map((agent) => ({ ...agent, name: parts.map((part) => agent[part]).join(" / "), position: null }));
-  const best = [...named].sort((a, b) => (b.score.success.rate ?? -1) - (a.score.success.rate ?? -1)).slice(0, SERIES);
-  named.filter((agent) => best.includes(agent)).forEach((agent, position) => { agent.position = position; });
-  return named;
+  const ways = distinct(agents.map(wayOf));
+  return agents.map((agent) => ({ ...agent, name: parts.map((part) => agent[part]).join(" / "), hue: models.indexOf(agent.model), shape: ways.indexOf(wayOf(agent)) }));
+}
+
+const wayOf = ({ agent, mode }) => `${agent} ${mode}`;
+
+const best = (agents) => [...agents].sort((a, b) => (b.score.success.rate ?? -1) - (a.score.success.rate ?? -1));
+
+/** Models that have a hue: all, or those of the best agents, in the order of the run. */
+function modelsOf(agents) {
+  const kept = distinct(best(agents).map(({ model }) => model)).slice(0, SERIES);
+  return distinct(agents.map(({ model }) => model)).filter((model) => kept.includes(model));
 }
 
 /** Agents that a figure shows: all, or the best ones if there are more than `SERIES`. */
-const shownAgents = (run) => run.agents.filter(({ position }) => position !== null);
+function shownAgents({ agents }) {
+  const kept = best(agents).slice(0, SERIES);
+  return agents.filter((agent) => kept.includes(agent));
+}
 
 const distinct = (list) => [...new Set(list)];
 
-/** Most series in a figure: as many as can be distinguished by colour. */
+/** Most agents in a figure, and most models with a hue: as many as eyes can separate. */
 const SERIES = 8;
 
 /** Row of a trial; -1 if it is not in the table. */

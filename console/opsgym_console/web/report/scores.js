@@ -64,7 +64,7 @@ function variants({ data }) {
     ...(spreads[place] == null ? [NOTHING, NOTHING, NOTHING] : spreadCells(spreads[place])),
     ...runs.map(({ successes }) => shortRate(successes[place]))]);
   return [
-    tableOf("Success by variant", ["model", "agent", "mode", "domain", "mean (95% interval)", "lowest – highest",
+    tableOfCells("Success by variant", ["model", "agent", "mode", "domain"], ["mean (95% interval)", "lowest – highest",
       ["std. deviation", "n"], ...runs.map(({ variant }) => [variant === 0 ? "as written" : `variant ${variant}`, "n"])], rows),
     h("p", { class: "quiet" }, "A variant has other names, numbers, dates and wordings, and the same solutions. "
       + "A model that knows the tasks by heart is better at those as written."),
@@ -96,8 +96,10 @@ function horizons(run) {
   const bins = Object.keys(run.data.total.horizons);
   if (!bins.some((bin) => bin !== "unknown")) return null;
   const rows = run.agents.map((agent) => [agent.name, ...bins.map((bin) => withInterval(agent.score.horizons[bin]))]);
-  return figureOf(run, "horizon", "By the number of steps of the reference solution; whiskers are 95% intervals",
-    { bins, agents: shownAgents(run) }, horizonOption, 380, tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
+  const agents = shownAgents(run);
+  const at = (agent, name) => pointOf(agent.name, name, agent.score.horizons[bins.find((bin) => inSteps(bin) === name)]);
+  return figureOf(run, "horizon", "Success by the steps of the reference solution; lines are 95% intervals",
+    { groups: bins.map(inSteps), agents, at, name: "success" }, dotsOption, dotsHeight(bins.length, agents.length), tableOf("Success by horizon", ["", ...bins.map(binName)], rows));
 }
 
 /** Success of the tasks with each tag, and of those without it. */
@@ -109,6 +111,7 @@ function tags(run) {
 }
 
 const binName = (bin) => bin.replace("<=", "≤ ").replace(">=", "≥ ").replace("-", "–");
+const inSteps = (bin) => `${binName(bin)} steps`;
 
 /** A figure of the agents that have a colour, with a note if there are others. */
 function figureOf(run, ...rest) {
@@ -153,9 +156,16 @@ function categories(run) {
   if (!names.length) return null;
   const shareText = (share) => share ? `${percent(rateOf(share))} (${shareOf(share)})` : NOTHING;
   const rows = run.agents.map((agent) => [agent.name, ...names.map((name) => shareText(agent.score.categories[name]))]);
-  return figureOf(run, "categories", "Share of verifiers that passed",
-    { names, agents: shownAgents(run) }, categoriesOption, 380,
+  const agents = shownAgents(run);
+  const at = (agent, name) => categoryPoint(agent, names.find((one) => words(one) === name));
+  return figureOf(run, "categories", "Share of verifiers that passed, by category",
+    { groups: names.map(words), agents, at, name: "verifiers passed" }, dotsOption, dotsHeight(names.length, agents.length),
     tableOf("Verifiers by category", ["", ...names.map(words)], rows));
+}
+
+function categoryPoint({ name, score }, category) {
+  const share = score.categories[category];
+  return share && { rate: rateOf(share), tooltip: [name, words(category), `${percent(rateOf(share))}, ${shareOf(share)} passed`] };
 }
 
 function failureModes(run) {
@@ -184,9 +194,10 @@ function modeLink(run, i) {
 }
 
 function byCell(run, analysis) {
-  const cells = run.cellNames.map((name, i) => ({ name, i })).filter(({ i }) => analysis.modes.some((mode) => mode.trials[i]));
-  const rows = analysis.modes.map((mode) => [words(mode.mode), ...cells.map(({ i }) => `${mode.trials[i]} (${mode.primary[i]})${mode.intervals[i] ? ` ${interval(mode.intervals[i])}` : ""}`)]);
-  return tableOf("Failure modes by cell: trials, primary ones in brackets, 95% interval of the share", ["failure mode", ...cells.map(({ name }) => [name, "n"])], rows);
+  const text = ({ trials, primary, intervals }, i) => `${trials[i]} (${primary[i]})${intervals[i] ? ` ${interval(intervals[i])}` : ""}`;
+  const rows = run.cellNames.map((name, i) => [name, i]).filter(([, i]) => analysis.modes.some(({ trials }) => trials[i]))
+    .map(([name, i]) => [name, ...analysis.modes.map((mode) => text(mode, i))]);
+  return tableOf("Failure modes by cell: trials, primary ones in brackets, 95% interval of the share", ["cell", ...analysis.modes.map(({ mode }) => [words(mode), "n"])], rows);
 }
 
 const MODES = ["oracle", "plus_5_tools", "plus_10_tools", "plus_15_tools", "all_tools"];
@@ -199,10 +210,10 @@ function overload(run) {
   const several = distinct(agents.map(({ agent }) => agent)).length > 1;
   const nameIn = ({ model, agent }) => several ? `${model} / ${agent}` : model;
   const lines = distinct(agents.map(nameIn)).map((name) => ({
-    name, points: modes.map((mode) => agents.find((one) => nameIn(one) === name && one.mode === mode)?.score.success),
+    name, agents: modes.map((mode) => agents.find((one) => nameIn(one) === name && one.mode === mode)),
   }));
-  const rows = lines.map(({ name, points }) => [name, ...points.map(withInterval)]);
-  return figure("overload", "Success by the tools shown to the agent, from those that a task needs to all tools; whiskers are 95% intervals",
+  const rows = lines.map(({ name, agents: ofModes }) => [name, ...ofModes.map((agent) => withInterval(agent?.score.success))]);
+  return figure("overload", "Success by the tools shown to the agent, from those that a task needs to all tools; lines are 95% intervals",
     { modes, lines: lines.slice(0, SERIES) }, overloadOption, 320,
     tableOf("Success by mode", ["", ...modes.map(words)], rows));
 }

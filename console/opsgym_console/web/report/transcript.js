@@ -62,7 +62,7 @@ function callFacts({ call, finish_reason: finish, replaced }) {
 function toolCall(event, content) {
   const args = event.arguments ?? {};
   const summary = [h("code", { class: "tool" }, event.tool_name ?? "tool"), " ", event.gym && h("span", { class: "quiet" }, `${event.gym} `),
-    event.is_error && h("span", { class: "verdict bad" }, "✕ error "), h("span", { class: "quiet gist" }, gist(JSON.stringify(args))), " ", took(event)];
+    event.is_error && h("span", { class: "verdict bad" }, "✕ error "), h("span", { class: "quiet gist" }, gist(inLine(args))), " ", took(event)];
   return folded(summary, [h("p", { class: "label" }, "Arguments"), longText(pretty(args)),
     h("p", { class: "label" }, event.is_error ? "Result (error)" : "Result"), longText(toolText(content))], { open: event.is_error });
 }
@@ -88,6 +88,9 @@ function longText(text) {
 
 /** A value as indented JSON; texts as they are. */
 const pretty = (value) => typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+
+/** A value as JSON in one line, which can break between its parts. */
+const inLine = (value) => (JSON.stringify(value, null, 1) ?? "").replace(/\n */g, " ");
 
 /** A tool's result, without the MCP object around it. */
 function toolText(rendered) {

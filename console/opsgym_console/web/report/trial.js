@@ -106,7 +106,17 @@ function shortfalls(detail, checks) {
   return failed.length > 0 && h("ul", { class: "findings" }, failed.map((check) => h("li", {},
     h("p", {}, h("b", {}, check.sentence || checkName(detail, check.index)), " ", jump(`verifier ${check.index}`, checks.find(([one]) => one.index === check.index)[1])),
     h("ul", {}, check.shortfalls.map((text) => h("li", {}, text))),
-    check.rules.filter((name) => detail.rules[name] && first.get(name) === check).map((name) => h("blockquote", {}, h("b", {}, name), ` ${detail.rules[name]}`)))));
+    check.rules.filter((name) => detail.rules[name] && first.get(name) === check).map((name) => h("blockquote", {}, h("b", {}, name), " ", ruleText(detail.rules[name]))))));
+}
+
+/** A rule of a policy, its tables as tables. */
+function ruleText(text) {
+  return text.split(/\n{2,}/).map((part, i) => part.startsWith("|") ? ruleTable(part.split("\n")) : `${i ? "\n" : ""}${part}`);
+}
+
+function ruleTable(lines) {
+  const [heads, ...rows] = lines.filter((line) => !/^[|:\s-]+$/.test(line)).map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
+  return tableOf("Table of the rule", heads, rows);
 }
 
 const checkName = ({ scored }, index) => scored?.verifiers.find((one) => one.index === index)?.name || `verifier ${index}`;
@@ -124,7 +134,7 @@ function reference({ calls, parting, answer }, log) {
       const [style, sign, text] = STATES[call.state];
       const made = call.call != null && log.calls[call.call];
       return h("li", {}, folded([h("span", { class: `verdict ${style}` }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "unseen" }, ` ${text} `)), " ", h("code", { class: "tool" }, call.name), " ",
-        call.day > 1 && h("span", { class: "tag" }, `day ${call.day}`), call.gym && h("span", { class: "quiet" }, `${call.gym} `), h("span", { class: "quiet gist" }, gist(JSON.stringify(call.arguments)))], longText(pretty(call.arguments))),
+        call.day > 1 && h("span", { class: "tag" }, `day ${call.day}`), call.gym && h("span", { class: "quiet" }, `${call.gym} `), h("span", { class: "quiet gist" }, gist(inLine(call.arguments)))], longText(pretty(call.arguments))),
       call.deviations.length > 0 && h("ul", {}, call.deviations.map(({ argument, due, given }) => h("li", {}, h("code", {}, argument), " ",
         h("del", {}, value(given)), " instead of ", h("ins", {}, value(due)))), made && h("li", {}, jump(`call ${call.call + 1}`, made))));
     })),
@@ -220,6 +230,7 @@ function tokens({ usage, planner_usage: planner, judge_usage: judge, versions, p
 
 /** Prices of the record, in dollars per million tokens. */
 function priced(prices) {
-  const known = Object.entries(prices).filter(([, price]) => price != null);
-  return `prices: ${known.map(([name, price]) => `${words(name.replace(/_usd$/, ""))} $${price}`).join(", ")} per million tokens`;
+  const known = Object.entries(prices).filter(([, price]) => typeof price === "number");
+  const tiers = prices.tiers?.length > 0 && `, other prices of long prompts in ${plural(prices.tiers.length, "tier")}`;
+  return `prices: ${known.map(([name, price]) => `${words(name.replace(/_usd$/, ""))} $${price}`).join(", ")} per million tokens${tiers || ""}`;
 }
