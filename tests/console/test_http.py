@@ -29,7 +29,7 @@ from opsgym_console.server.access import SESSION_SECONDS, Access, trusted_header
 from opsgym_console.server.sources import StoreSource
 from opsgym_core.results.compaction import compact
 from opsgym_core.results.load import load_record, load_rows
-from opsgym_core.results.score import summarise
+from opsgym_core.results.score import Score, summarise
 from opsgym_core.store.local import LocalStore
 from opsgym_core.store.s3 import S3Store
 
@@ -60,6 +60,15 @@ def counted(console: httpx.Client) -> list[dict[str, Any]]:
     return runs
 
 
+def agent_numbers(score: Score) -> dict[str, float | None]:
+    interval = score.success.interval
+    assert interval is not None
+    return {
+        "rate": score.success_rate, "low": interval.low, "high": interval.high, "worst": score.worst_rate,
+        "scored": score.scored, "total": score.total, "cost_per_task": score.cost_per_task,
+    }  # fmt: skip
+
+
 def test_the_list_has_every_run_with_its_numbers(console: httpx.Client, store: LocalStore) -> None:
     finished(store, "old.1", "a")
     run = Running.begin(store, "young.2", "a", "b")
@@ -69,13 +78,15 @@ def test_the_list_has_every_run_with_its_numbers(console: httpx.Client, store: L
     young, old = counted(console)
     summary = summarise(load_rows(store, "old.1"))
     score = summary.total
-    rates = {one.model: one.score.success_rate for one in summary.agents}
     assert score.success.interval is not None
     assert old["numbers"] == {
         "total": 6, "ended": 6, "scored": 6, "passed": 4, "rate": score.success_rate, "low": score.success.interval.low,
         "high": score.success.interval.high, "worst": score.worst_rate, "best": score.best_rate,
         "attempts_per_scored": 1.0, "cost_usd": score.cost_usd, "running": 0,
-        "agents": [{"name": name, "rate": rates[name]} for name in sorted(rates, key=lambda name: -(rates[name] or 0))],
+        "agents": [
+            {"name": one.model, "model": one.model, "agent": one.agent, "mode": one.mode, **agent_numbers(one.score)}
+            for one in sorted(summary.agents, key=lambda one: -(one.score.success_rate or 0))
+        ],
     }  # fmt: skip
     assert (old["state"], old["models"], old["profiles"], old["suite"], old["namespace"]) == (
         "finished",

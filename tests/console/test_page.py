@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from tests.cli.runs import put_attempt
 from tests.console.harness import Running, at, client, serving, showing, visiting
 from tests.console.sample_runs import fill
+from tests.support.sight import faults_seen
 
 from opsgym_api.records.attempt import Cell
 from opsgym_api.records.outcomes import Outcome
@@ -135,6 +136,41 @@ def test_models_of_one_run_have_a_rate_each(browser: Browser, store: LocalStore)
         counted(visitor.page)
         expect(visitor.page.locator("tbody .agent")).to_have_text(["100.0% gpt", "50.0% sonnet"])
         expect(visitor.page.locator("tbody tr")).not_to_contain_text("75.0%")
+
+
+def test_runs_are_chosen_by_suite_and_put_in_order(browser: Browser, url: str) -> None:
+    with visiting(browser, url) as visitor:
+        page = visitor.page
+        page.goto(f"{url}/?suite=itsm-core&order=cost")
+        counted(page)
+        costs = page.locator("td[data-head=Cost]").all_inner_texts()
+        assert len(costs) == 4
+        assert costs == sorted(costs, key=lambda cost: -float(cost.removeprefix("$")))
+        page.get_by_label("Order").select_option("best success first")
+        expect(page.get_by_role("region", name="Runs, best success first")).to_be_visible()
+        best = page.locator("tbody .agent:first-of-type strong").all_inner_texts()
+        assert best == sorted(best, key=lambda rate: -float(rate.removesuffix("%")))
+        assert page.url.endswith("?suite=itsm-core&order=best")
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_trends_and_leaderboards_show_finished_runs_at_any_width(browser: Browser, url: str, width: int) -> None:
+    with visiting(browser, url, viewport={"width": width, "height": 900}) as visitor:
+        page = visitor.page
+        page.goto(url)
+        counted(page)
+        assert faults_seen(page) == []
+        page.get_by_role("link", name="Trends").click()
+        trend = page.get_by_role("region", name="Trend of schedule nightly, itsm-core")
+        expect(trend.locator("tbody tr")).to_have_count(2)  # models
+        expect(trend.locator("tbody tr").first.locator("circle")).to_have_count(3)  # the fourth run is in progress
+        assert (faults_seen(page), serious(page)) == ([], [])
+        page.get_by_role("link", name="Leaderboard").click()
+        board = page.get_by_role("region", name="Leaderboard of itsm-core").locator("tbody th")
+        expect(board).to_have_count(2)
+        assert (faults_seen(page), serious(page)) == ([], [])
+        command = page.locator("main section", has_text="gpt-5").locator("code").first.inner_text()
+        assert command.startswith("opsgym leaderboard nightly.")
 
 
 def test_what_a_run_is_called_is_never_markup(browser: Browser, store: LocalStore) -> None:

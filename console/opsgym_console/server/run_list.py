@@ -45,10 +45,23 @@ log = structlog.get_logger()
 
 
 class AgentRate(Stored):
-    """Success of a model, named with agent and mode where these differ."""
+    """Success of a model with an agent in a mode."""
 
     name: str
+    """The model, with agent and mode where these differ."""
+    model: str
+    agent: str
+    mode: str
     rate: float | None
+    low: float | None
+    """Lower end of its 95 % interval."""
+    high: float | None
+    worst: float | None
+    """Success rate if every trial without a score failed."""
+    scored: int
+    total: int
+    """Trials planned."""
+    cost_per_task: float | None
 
 
 class Numbers(Stored):
@@ -307,9 +320,25 @@ def _ranked(agents: Sequence[AgentScore]) -> list[AgentRate]:
     parts = ("model", "agent", "mode")
     named = [part for part in parts if part == "model" or len({getattr(one, part) for one in agents}) > 1]
     ranked = sorted(agents, key=lambda one: -(one.score.worst_rate or 0))
-    return [
-        AgentRate(name=" / ".join(getattr(one, part) for part in named), rate=one.score.success_rate) for one in ranked
-    ]
+    return [_agent_rate(one, " / ".join(getattr(one, part) for part in named)) for one in ranked]
+
+
+def _agent_rate(agent: AgentScore, name: str) -> AgentRate:
+    score = agent.score
+    interval = score.success.interval
+    return AgentRate(
+        name=name,
+        model=agent.model,
+        agent=agent.agent,
+        mode=agent.mode,
+        rate=score.success_rate,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        worst=score.worst_rate,
+        scored=score.scored,
+        total=score.total,
+        cost_per_task=score.cost_per_task,
+    )
 
 
 def _waiting_row(evalrun: ClusterRun) -> RunRow:

@@ -1,7 +1,8 @@
-// The list of runs. Invariant: updates keep search, filter, focus and scroll position. The search is in the address (?q=,
-// ?state=), so that it can be shared and survives a reload.
+// The list of runs and the views of it. Invariant: updates keep search, filters, focus and scroll position. All of them are in the
+// address (?view=, ?q=, ?state=, ?suite=, ?order=), so that they can be shared and survive a reload.
 
 import { byId, h, replaceContent, svg } from "./dom.js";
+import { leaderboard, trends } from "./rates.js";
 import { NOTHING, count, dollars, interval, moment, percent, plural } from "./format.js";
 
 const FAST_MS = 2000; // poll interval while runs change
@@ -15,6 +16,18 @@ const STATES = {
 };
 const VERDICTS = { "GO": "good", "NO-GO": "bad", "INCONCLUSIVE": "other" };
 const HEADS = ["Pick", "Run", "State", ["Progress", "ended"], "Success, 95 % interval", ["Cost", "n"], "Gate", "Models", "Compare with"];
+
+/** Orders of the list: label, and the value that is sorted, descending; runs without a value come last. */
+const ORDERS = {
+  "": ["newest first", null],
+  best: ["best success first", ({ numbers }) => numbers?.agents[0]?.rate],
+  worst: ["worst success first", ({ numbers }) => numbers?.agents.length ? 1 - Math.min(...numbers.agents.map(({ rate }) => rate ?? 1)) : null],
+  cost: ["highest cost first", ({ numbers }) => numbers?.cost_usd],
+  unscored: ["most trials not scored first", ({ numbers }) => numbers && numbers.ended - numbers.scored],
+};
+const VIEWS = { "": ["Runs", table], trends: ["Trends", trends], leaderboard: ["Leaderboard", leaderboard] };
+const CHOICES = ["state", "suite", "order"];
+const view = Object.hasOwn(VIEWS, new URLSearchParams(location.search).get("view") ?? "") ? new URLSearchParams(location.search).get("view") ?? "" : "";
 
 let listing = null;
 let etag = null;
@@ -46,18 +59,31 @@ function showProblems(problems) {
 }
 
 function show() {
-  const filter = { text: byId("search").value.trim().toLowerCase(), state: byId("state").value };
-  const runs = listing.runs.filter((run) => matches(run, filter));
+  offerSuites();
+  const filter = { text: byId("search").value.trim().toLowerCase(), state: byId("state").value, suite: byId("suite").value };
+  const runs = ordered(listing.runs.filter((run) => matches(run, filter)), byId("order").value);
   byId("where").textContent = `${listing.stores.join(", ")}. Read-only.`;
   byId("counted").textContent = runs.length === listing.runs.length
     ? plural(runs.length, "run") : `${count(runs.length)} of ${plural(listing.runs.length, "run")}`;
-  replaceContent(byId("picked"), pickedLink());
-  replaceContent(byId("list"), runs.length ? table(runs) : nothing());
+  replaceContent(byId("picked"), view === "" ? pickedLink() : "");
+  replaceContent(byId("list"), runs.length ? VIEWS[view][1](runs) : nothing());
   byId("main").setAttribute("aria-busy", "false");
 }
 
-function matches(run, { text, state }) {
-  if (state && run.state !== state) return false;
+/** Every suite that a run has can be chosen. */
+function offerSuites() {
+  const known = [...byId("suite").options].map(({ value }) => value);
+  const suites = [...new Set(listing.runs.map(({ suite }) => suite))].filter((suite) => !known.includes(suite));
+  byId("suite").append(...suites.map((suite) => h("option", { value: suite }, suite)));
+}
+
+function ordered(runs, order) {
+  const value = ORDERS[order]?.[1];
+  return value ? [...runs].sort((a, b) => (value(b) ?? -Infinity) - (value(a) ?? -Infinity)) : runs;
+}
+
+function matches(run, { text, state, suite }) {
+  if (state && run.state !== state || suite && run.suite !== suite) return false;
   const texts = [run.name, run.run, run.namespace, run.schedule, run.suite, ...run.models, ...run.profiles, run.state, run.phase, run.verdict];
   const searched = texts.filter(Boolean).join("\n").toLowerCase();
   return text.split(/\s+/).every((word) => searched.includes(word));
@@ -78,7 +104,7 @@ function table(runs) {
   })));
   const body = h("tbody", { role: "rowgroup" }, rows);
   const list = h("table", { class: "runs", role: "table" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)), body);
-  return h("div", { class: "wide", role: "region", "aria-label": "Runs, newest first", tabindex: "0" }, list);
+  return h("div", { class: "wide", role: "region", "aria-label": `Runs, ${ORDERS[byId("order").value][0]}`, tabindex: "0" }, list);
 }
 
 /** The earlier run to compare with: of the same schedule, else of the same name, else of the same suite. */
@@ -196,19 +222,34 @@ function age(stamp) {
 }
 
 function choose() {
-  const query = new URLSearchParams();
+  const query = new URLSearchParams(view ? { view } : {});
   if (byId("search").value) query.set("q", byId("search").value);
-  if (byId("state").value) query.set("state", byId("state").value);
+  for (const name of CHOICES) if (byId(name).value) query.set(name, byId(name).value);
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
   if (listing) show();
 }
 
-function start() {
-  const options = [["", "any"], ...Object.entries(STATES).map(([value, [text]]) => [value, text.toLowerCase()])];
-  byId("state").append(...options.map(([value, text]) => h("option", { value }, text)));
+/** Fills the choices from the address. */
+function offerChoices() {
   const query = new URLSearchParams(location.search);
+  const wanted = query.get("suite");
+  const options = { state: [["", "any"], ...Object.entries(STATES).map(([value, [text]]) => [value, text.toLowerCase()])],
+    suite: [["", "any"], ...(wanted ? [[wanted, wanted]] : [])], order: Object.entries(ORDERS).map(([value, [text]]) => [value, text]) };
+  for (const name of CHOICES) {
+    byId(name).append(...options[name].map(([value, text]) => h("option", { value }, text)));
+    if (options[name].some(([value]) => value === query.get(name))) byId(name).value = query.get(name);
+  }
   byId("search").value = query.get("q") ?? "";
-  byId("state").value = query.get("state") ?? "";
+}
+
+function start() {
+  const [title] = VIEWS[view];
+  byId("title").textContent = title;
+  document.title = `${title} · opsgym`;
+  byId("views").append(...Object.entries(VIEWS).map(([name, [text]]) =>
+    h("a", { href: name ? `./?view=${name}` : "./", "aria-current": name === view ? "page" : null }, text)));
+  byId("order").parentElement.hidden = view !== "";
+  offerChoices();
   byId("filters").addEventListener("input", choose);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("keydown", (event) => {
