@@ -31,12 +31,20 @@ class DescribedSchema(GenerateJsonSchema):
                 made["properties"][shown].setdefault("description", text)
         return made
 
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """The schema of one record, see `GenerateJsonSchema`."""
+        made = super().dataclass_schema(schema)
+        for name, text in docstrings(schema["cls"]).items():
+            if name in made["properties"]:
+                made["properties"][name].setdefault("description", text)
+        return made
+
 
 def docstrings(model: type[Any]) -> dict[str, str]:
     """Docstrings of a class's annotated attributes by name; those of its bases are included."""
     texts: dict[str, str] = {}
     for base in reversed(model.__mro__):
-        if base.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        if base.__module__.startswith("opsgym"):
             texts |= _own_docstrings(base)
     return texts
 

@@ -16,9 +16,9 @@ from tests.operator.manifests.material import RUN as OBSERVED
 from tests.operator.manifests.material import SPEC, new_job
 
 from opsgym.clusterruns import pods as pods_module
-from opsgym.clusterruns.advice import ADVICE, RUNBOOK
+from opsgym.clusterruns.advice import ADVICE, RUNBOOK, TRIAL_ADVICE
 from opsgym.main import invoke
-from opsgym_api.records.outcomes import Outcome
+from opsgym_api.records.outcomes import ConfigReason, FailReason, InfraReason, Outcome
 from opsgym_api.records.run import PlannedCell
 from opsgym_core.store.local import LocalStore
 from opsgym_operator.manifests.jobs import manifests_of
@@ -228,6 +228,7 @@ def test_a_trial_is_shown_with_its_pod_and_its_attempts(
             [pod(1, RUNS)],
             [
                 "attempt 0 ended as infra_error, gym_lost: words",
+                f"  do: {TRIAL_ADVICE['gym_lost']}",
                 "  runbook: docs/monitoring.md#opsgyminfraerrorratehigh",
                 "pod nightly-abcdef-0-1-x: running",
                 "  do: read its log: kubectl opsgym logs nightly --namespace evals b/0",
@@ -350,6 +351,10 @@ def test_every_reason_that_asks_for_an_act_has_advice_in_the_runbook() -> None:
     rows = re.findall(r'^\| <a id="(\w+)"></a>`(\w+)` \| (.+) \|$', page, re.MULTILINE)
     assert {name: advice for _, name, advice in rows} == ADVICE
     assert [anchor for anchor, _, _ in rows] == [name.lower() for _, name, _ in rows]
+
+
+def test_every_reason_of_a_trial_has_advice() -> None:
+    assert set(TRIAL_ADVICE) == {reason.value for kind in (FailReason, InfraReason, ConfigReason) for reason in kind}
 
 
 def test_each_reason_of_a_condition_links_its_entry_in_the_runbook() -> None:

@@ -1,4 +1,4 @@
-"""What a person does about the conditions of an EvalRun.
+"""What a person does about the conditions of an EvalRun and the reasons of trials.
 
 Invariant: docs/on-call.md lists the same advice by reason; a test compares both with the operator's reasons.
 """
@@ -57,6 +57,53 @@ ADVICE: Mapping[str, str] = {
     "ImageChanged": "compare no scores across the builds that the message names; use tags that do not move",
 }
 """What to do by reason of a condition; reasons that are not here ask for nothing."""
+
+_READ_STORY = "read the trial: `opsgym report RUN`, or `opsgym failures RUN --trial TRIAL` for what rules report"
+_CHECK_MODEL = "`opsgym models check FILE` shows it with one tool turn; correct the model's name, key or address"
+_CORRECT_ROW = "correct what the message names in the row; `opsgym tasks validate --prove PATH` finds all such rows"
+
+TRIAL_ADVICE: Mapping[str, str] = {
+    "verifiers": _READ_STORY,
+    "step_limit": "read the trial: does it repeat itself? Otherwise raise `maxSteps` for every agent that is compared",
+    "task_timeout": "read the times of its phases in the report; raise `limits.taskTimeoutSeconds` for every agent",
+    "context_overflow": "a result of the model; fewer tools (`suite.modes`) or a longer context change the experiment",
+    "content_filter": "a result of the model with its provider; another endpoint of the model may have no filter",
+    "request_filter": "a result of the model with its provider; another endpoint of the model may have no filter",
+    "unknown_tool": "a result of the agent; `unknownTools: answered` would show it the names of the tools",
+    "malformed_reply": "`opsgym models check FILE` says whether the server's parser of tool calls fits the model",
+    "conversation_refused": "read the provider's words in the message; `refusedConversations` says whether it counts",
+    "agent_error": "read the end of the program's output in the transcript, and correct the program",
+    "no_model_calls": "check that the program uses the address and key of its variables (docs/own-agents.md)",
+    "model_auth": _CHECK_MODEL,
+    "model_not_found": _CHECK_MODEL,
+    "model_rate_limited": "lower `maxConcurrency` of the model",
+    "model_quota": "add credit to the account, or wait until its quota is renewed",
+    "model_unavailable": "look at the provider's status page; the same command, or the operator, tries again",
+    "model_unreachable": "check the address, and that pods may reach it (`networkPolicy.modelPorts`)",
+    "model_refused_request": "remove the parameter that the provider's words in the message name",
+    "model_calls_in_text": "start the server with its parser of tool calls: `opsgym models check FILE` names it",
+    "gym_lost": "look for memory of pods (`pods.resources`), evictions, or too much concurrency on one machine",
+    "store_lost": "check the bucket, its address and its key; a full disk on one machine",
+    "judge_failed": "check the judge as any model: `opsgym models check FILE`",
+    "plan_failed": "check the planner as any model; the message has its last error",
+    "hung": "read the stacks in the pod's log; a node without CPU time to give is the usual cause",
+    "runner_error": "report it with the attempt's message and log",
+    "invalid_row": _CORRECT_ROW,
+    "unpriced_model": "give the model `prices`, or set `allowUnpriced: true`",
+    "no_gold_actions": "leave such rows out, or give them `gold_actions`",
+    "no_recording": "record the task, or select recorded tasks only (`suite.ids`)",
+    "no_plan": "use rows with a `plan`, or an agent with `plan: model`",
+    "no_judge": "name one in `spec.judge`",
+    "seed_not_found": "name the folder of the seeds in `suite.seedPath`",
+    "seed_refused": "correct the seed: the message has the gym server's words",
+    "unknown_gym": "correct the name in the row, or install the domain: the message lists those that are known",
+    "too_many_tools": "choose a smaller mode in `suite.modes`, or a provider that takes more tools",
+    "unsupported": "change what the message names, or use a version or server that has it",
+    "agent_not_started": "correct `command`: the message has the system's words",
+    "unreadable_record": "install the newer opsgym, or restore the object that the message names",
+    "held_out_seed": "give the seed that the run was started with (`OPSGYM_HELD_OUT_SEED`)",
+}
+"""What to do by reason of a trial or attempt."""
 
 UNSEEN = "the operator has not seen it: check that it runs, and that it watches this namespace"
 OUTDATED = "the operator has not seen the latest change of the spec yet: check that it runs"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opsgym.clusterruns.advice import explained
+from opsgym.clusterruns.advice import TRIAL_ADVICE, explained
 from opsgym.clusterruns.pods import RunPod, State
 from opsgym_api.records.attempt import AttemptRecord
 from opsgym_api.records.outcomes import Outcome
@@ -71,5 +71,7 @@ def _unscored(attempts: Sequence[AttemptRecord]) -> Iterator[str]:
         state = f"ended as {attempt.outcome}" if attempt.outcome else "has not ended"
         reason = f", {attempt.reason}" if attempt.reason else ""
         yield f"attempt {attempt.attempt} {state}{reason}" + (f": {attempt.message}" if attempt.message else "")
+        if attempt.reason in TRIAL_ADVICE:
+            yield f"  do: {TRIAL_ADVICE[attempt.reason]}"
         if attempt.outcome is Outcome.INFRA_ERROR:
             yield f"  runbook: {INFRA_RUNBOOK}"

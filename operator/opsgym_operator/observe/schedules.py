@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from opsgym_api.errors import Problem
@@ -16,6 +17,31 @@ from opsgym_api.kinds.evalschedule import EvalScheduleSpec, EvalScheduleStatus
 from opsgym_operator.observe.labels import ANNOTATION_SCHEDULED_AT
 from opsgym_operator.observe.parse import Manifest, annotation, condition_of, parse, time_of
 from opsgym_operator.observe.snapshot import RunSnapshot
+
+
+class ScheduleReason(StrEnum):
+    """Reason of a condition of an EvalSchedule. What to do follows `Do:`."""
+
+    VALID = "Valid"
+    """The schedule is followed."""
+    INVALID_SPEC = "InvalidSpec"
+    """The spec cannot be read. Do: correct the field that the message names."""
+    INVALID_SCHEDULE = "InvalidSchedule"
+    """`schedule` is not five fields of cron, or never occurs. Do: correct it."""
+    UNKNOWN_TIME_ZONE = "UnknownTimeZone"
+    """`timeZone` names no zone. Do: name one such as `Europe/Berlin`."""
+    OBJECT_REFUSED = "ObjectRefused"
+    """The API server refuses to create or delete a run. Do: change what its words in the message name."""
+    HISTORY_KEPT = "HistoryKept"
+    """Stored runs were looked at, and the message says what was deleted and what stays."""
+    DELETION_REFUSED = "DeletionRefused"
+    """The store does not let the operator delete, or read. Do: allow `s3:DeleteObject`, it asks again a day later."""
+    RECORDS_UNREADABLE = "RecordsUnreadable"
+    """A record cannot be read, so nothing is deleted. Do: restore or remove the object that the message names."""
+    STORE_UNREACHABLE = "StoreUnreachable"
+    """The store does not answer. Do: check its address, its Secret and its health, it is tried again in an hour."""
+    INTERNAL_ERROR = "InternalError"
+    """The operator has failed while it pruned. Do: report the fault with its log, it tries again in an hour."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +75,7 @@ class ScheduleRefusals:
 class Pruned:
     """What was deleted of the stored runs of a schedule."""
 
-    reason: str
+    reason: ScheduleReason
     message: str
     ok: bool = True
     """Whether nothing has failed."""

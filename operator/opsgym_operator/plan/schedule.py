@@ -18,9 +18,9 @@ from cronsim import CronSim, CronSimError
 from opsgym_api.kinds.evalrun import Condition
 from opsgym_api.kinds.evalschedule import ConcurrencyPolicy, EvalScheduleSpec, EvalScheduleStatus, RunTemplate
 from opsgym_operator.observe.labels import scheduled_run_name
-from opsgym_operator.observe.schedules import ObservedSchedule, OwnedRun
+from opsgym_operator.observe.schedules import ObservedSchedule, OwnedRun, ScheduleReason
 from opsgym_operator.plan.desired import Event, ObjectRef
-from opsgym_operator.plan.status.status import Reason, shortened
+from opsgym_operator.plan.status.status import shortened
 
 MOST_ACTIVE = 100
 """Names of active EvalRuns in a status."""
@@ -101,21 +101,22 @@ def plan_schedule(schedule: ObservedSchedule, now: datetime) -> DesiredSchedule:
     )
 
 
-def _refusal(schedule: ObservedSchedule) -> tuple[str, str] | None:
+def _refusal(schedule: ObservedSchedule) -> tuple[ScheduleReason, str] | None:
     """Reason and message of why a schedule cannot be followed; None if it can."""
     if schedule.spec is None:
-        return "InvalidSpec", "; ".join(map(str, schedule.problems))
+        return ScheduleReason.INVALID_SPEC, "; ".join(map(str, schedule.problems))
     spec = schedule.spec
     try:
         ZoneInfo(spec.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return "UnknownTimeZone", f"spec.timeZone: unknown time zone {spec.time_zone!r}; for instance Europe/Berlin"
+        message = f"spec.timeZone: unknown time zone {spec.time_zone!r}; for instance Europe/Berlin"
+        return ScheduleReason.UNKNOWN_TIME_ZONE, message
     try:
         next(CronSim(spec.schedule, datetime(2026, 1, 1, tzinfo=UTC)))
     except (CronSimError, StopIteration) as error:
         problem = str(error) or "it never occurs"
         message = f"spec.schedule: {spec.schedule!r} is not a valid schedule: {problem}; for instance 0 3 * * 1-5"
-        return "InvalidSchedule", message
+        return ScheduleReason.INVALID_SCHEDULE, message
     return None
 
 
@@ -176,7 +177,7 @@ def _replacement(run: OwnedRun) -> Event:
 def _stall_events(before: EvalScheduleStatus, after: EvalScheduleStatus) -> list[Event]:
     """An event for each refusal with other words than the last one."""
     old, new = (_message_of("Stalled", status.conditions) for status in (before, after))
-    return [Event("Warning", Reason.OBJECT_REFUSED, new)] if new and new != old else []
+    return [Event("Warning", ScheduleReason.OBJECT_REFUSED, new)] if new and new != old else []
 
 
 def _message_of(kind: str, conditions: Sequence[Condition]) -> str:
@@ -201,7 +202,7 @@ def _beyond_history(schedule: ObservedSchedule, spec: EvalScheduleSpec) -> list[
 
 def _status(
     schedule: ObservedSchedule,
-    refusal: tuple[str, str] | None,
+    refusal: tuple[ScheduleReason, str] | None,
     created_for: datetime | None,
     now: datetime,
     stalled: str = "",
@@ -222,15 +223,15 @@ def _status(
 
 
 def _conditions(
-    schedule: ObservedSchedule, refusal: tuple[str, str] | None, stalled: str, now: datetime
+    schedule: ObservedSchedule, refusal: tuple[ScheduleReason, str] | None, stalled: str, now: datetime
 ) -> list[Condition]:
     """`Accepted`, `Stalled` while the API server refuses something, `Pruned` while stored runs do not all stay, and the
     conditions of other controllers.
     """
-    reason, message = refusal or ("Valid", "")
+    reason, message = refusal or (ScheduleReason.VALID, "")
     own = [_condition(schedule, "Accepted", "False" if refusal else "True", reason, message, now)]
     if stalled:
-        own.append(_condition(schedule, "Stalled", "True", Reason.OBJECT_REFUSED.value, shortened(stalled), now))
+        own.append(_condition(schedule, "Stalled", "True", ScheduleReason.OBJECT_REFUSED, shortened(stalled), now))
     if (pruned := schedule.pruned) is not None:
         ok: Literal["True", "False"] = "True" if pruned.ok else "False"
         own.append(_condition(schedule, "Pruned", ok, pruned.reason, shortened(pruned.message), now))
@@ -242,7 +243,7 @@ def _condition(
     schedule: ObservedSchedule,
     kind: str,
     status: Literal["True", "False"],
-    reason: str,
+    reason: ScheduleReason,
     message: str,
     now: datetime,
 ) -> Condition:
@@ -250,7 +251,7 @@ def _condition(
     return Condition(
         type=kind,
         status=status,
-        reason=reason,
+        reason=reason.value,
         message=message,
         last_transition_time=old.last_transition_time if old is not None and old.status == status else now,
         observed_generation=schedule.generation,

@@ -20,7 +20,7 @@ from opsgym_core.metrics.registry import Metrics
 from opsgym_core.results.retention import Deletion, Kind, Series, Stays
 from opsgym_core.store.base import ErasableStore, RefusedError, StoreError
 from opsgym_core.store.mounted import Stores
-from opsgym_operator.observe.schedules import Pruned
+from opsgym_operator.observe.schedules import Pruned, ScheduleReason
 from opsgym_operator.plan.retention import StoreRetention
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ class Pass:
     due: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     complete: bool = False
     """Whether nothing is left to delete."""
-    reason: str = "HistoryKept"
+    reason: ScheduleReason = ScheduleReason.HISTORY_KEPT
     problem: str = ""
     """Why it ended early; empty if it did not."""
 
@@ -112,11 +112,13 @@ class Pruner:
             prune = partial(prune_store, retention=retention, known=turn.done, now=now, done=done)
             await self._stores.delete_while_answering(retention.store, prune)
         except StoreError as error:
-            done.reason = "DeletionRefused" if isinstance(error, RefusedError) else "StoreUnreachable"
+            refused = isinstance(error, RefusedError)
+            done.reason = ScheduleReason.DELETION_REFUSED if refused else ScheduleReason.STORE_UNREACHABLE
             done.problem = str(error)
         except Exception as error:  # outermost of a pass: the next one is in an hour
             log.exception("pruning failed", store=retention.store)
-            done.reason, done.problem = "InternalError", f"the operator failed: {type(error).__name__}"
+            done.reason = ScheduleReason.INTERNAL_ERROR
+            done.problem = f"the operator failed: {type(error).__name__}"
         self._metrics.count_pruned(retention.store, sum(one.size for one in done.deletions))
         if done.problem:
             log.warning("pruning ended early", store=retention.store, problem=done.problem)
@@ -132,7 +134,7 @@ def _first(retention: StoreRetention, now: datetime) -> _Turn:
 
 
 def _pause(done: Pass) -> timedelta:
-    if done.complete or done.reason in {"DeletionRefused", "RecordsUnreadable"}:
+    if done.complete or done.reason in {ScheduleReason.DELETION_REFUSED, ScheduleReason.RECORDS_UNREADABLE}:
         return EVERY
     return RETRY if done.problem else GRACE
 
@@ -159,7 +161,8 @@ def prune_store(
     surveyed = survey(store, retention.prefix, retention.coming, readers=1)
     if surveyed.unreadable:
         # They may be of gates that compare with runs that would go.
-        done.reason, done.problem = "RecordsUnreadable", f"nothing is deleted: {surveyed.unreadable[0]}"
+        done.reason = ScheduleReason.RECORDS_UNREADABLE
+        done.problem = f"nothing is deleted: {surveyed.unreadable[0]}"
         return
     done.series = {name: run.series for name, run in surveyed.runs.items()}
     due = retention.due(surveyed.runs.values(), now)

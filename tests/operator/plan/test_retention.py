@@ -14,7 +14,7 @@ from opsgym_api.kinds.history import History, Keep
 from opsgym_core.results.retention import Kind, Series, StoredRun
 from opsgym_operator.config import OperatorConfig
 from opsgym_operator.observe.memo import Memo
-from opsgym_operator.observe.schedules import Pruned
+from opsgym_operator.observe.schedules import Pruned, ScheduleReason
 from opsgym_operator.observe.snapshot import RunSnapshot, take_snapshot
 from opsgym_operator.plan.retention import StoreRetention, plan_retention
 from opsgym_operator.plan.schedule import plan_schedule
@@ -84,7 +84,7 @@ def test_the_gate_of_the_template_is_one_of_a_run_to_come() -> None:
 @pytest.mark.parametrize(("ok", "status"), [(True, "True"), (False, "False")])
 def test_what_was_deleted_is_a_condition_until_everything_stays_again(ok: bool, status: str) -> None:
     now = at("2026-03-03T02:00:00")
-    pruned = Pruned("HistoryKept", "deleted 2 objects", ok=ok)
+    pruned = Pruned(ScheduleReason.HISTORY_KEPT, "deleted 2 objects", ok=ok)
     written = plan_schedule(schedule(spec(), keeps_all=False, pruned=pruned), now).status
     assert written is not None
     shown = [(item.type, item.status, item.message) for item in written.conditions]

@@ -1,0 +1,1 @@
+"""Writes docs/reference from declarations: kinds, commands, reasons, records, HTTP APIs, Python."""
