@@ -16,7 +16,7 @@ STORE := results
 PYTEST_ARGS :=
 IMAGES := operator runner domains console
 
-.PHONY: help run test checked prepared test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants pictures images release clean
+.PHONY: help run test checked prepared test-cluster cluster-up cluster-down kind-up lint format generate bench paper fleet soak flaky mutants pictures site images release clean
 .DEFAULT_GOAL := help
 
 help: ## Lists what make can do
@@ -69,6 +69,7 @@ lint: .venv/.dev ## Style, types, layers, words, generated files
 	$(RUN) python -m tools.tool_names --check
 	$(RUN) python -m tools.reference --check
 	$(RUN) python -m tools.workflows
+	@$(MAKE) --no-print-directory site
 	$(RUN) python -m opsgym_suites --check
 
 format: .venv/.dev ## Formats the code
@@ -108,6 +109,9 @@ flaky: .venv/.dev .tools/chromium ## Runs tests that were or may be flaky 100 ti
 mutants: .venv/.dev ## Puts 200 faults into lines that judge, count and pay; tests must notice nine of ten (hours)
 	@$(RUN) python -m tools.mutants
 
+site: .venv/.dev .tools/site/.ready ## Builds the documentation as a site into dist/site: links checked, search, readable from a disk
+	@$(RUN) python -m tools.site
+
 pictures: .venv/.dev .tools/chromium ## Takes the pictures of report, console and explore from runs of today
 	@$(RUN) python -m tools.pictures
 
@@ -131,6 +135,10 @@ MANIFESTS := uv.lock pyproject.toml $(wildcard */pyproject.toml)
 	@echo "Installing development tools (first time: about a minute) …"
 	@$(UV) sync --quiet --frozen --all-extras --all-packages
 	@touch $@ .venv/.ready
+
+.tools/site/.ready: uv.lock | $(UV)
+	@UV_PROJECT_ENVIRONMENT=.tools/site $(UV) sync --quiet --frozen --only-group site
+	@touch $@
 
 .tools/chromium:
 	@python3 tools/get_chromium.py $@
