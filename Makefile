@@ -112,8 +112,9 @@ mutants: .venv/.dev ## Puts 200 faults into lines that judge, count and pay; tes
 site: .venv/.dev .tools/site/.ready ## Builds the documentation as a site into dist/site: links checked, search, readable from a disk
 	@$(RUN) python -m tools.site
 
-pictures: .venv/.dev .tools/chromium ## Takes the pictures of report, console and explore from runs of today
+pictures: .venv/.dev .tools/chromium ## Takes the pictures of report, console and explore from runs of today, and records the quickstart
 	@$(RUN) python -m tools.pictures
+	@$(RUN) python -m tools.recording
 
 images: ## Builds the images operator, runner, domains and console; archives of them in .images
 	@python3 -m tools.image.build .images
