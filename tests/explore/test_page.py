@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.explore.visitor import Visitor, require_first_seed_shown, visiting
 from tests.support.gym import Gym
 from tests.support.sight import faults_seen
 
+from opsgym.taskbuild.files import task_files
 from opsgym_api.tasks.task import ToolCall
 from opsgym_api.tasks.verifiers import Comparison, Verifier
 from opsgym_domains import registry
@@ -28,6 +30,7 @@ VIEWS = [
     ("policy",),
     ("sql",),
     ("clock",),
+    ("record",),
 ]
 POLICY = (registry.load("itsm").policy or str)()
 RULES = dict(re.findall(r"^- \*\*([A-Z]+-\d+)\*\*((?:.*\n)+?)(?=- |#|$)", POLICY, re.MULTILINE))
@@ -230,6 +233,34 @@ def test_invalid_json_is_reported_instead_of_sent(visitor: Visitor) -> None:
     visitor.page.get_by_role("button", name="Call", exact=True).click()
     expect(visitor.page.get_by_role("alert")).to_contain_text("The arguments are not JSON")
     assert visitor.requested == []
+
+
+def test_calls_are_recorded_as_a_task_file(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.page
+    (incident,) = visitor.database.rows("SELECT incident_id FROM incident WHERE number = 'INC-004197'")
+    calls = [
+        ("find_incident_by_number", {"number": "INC-004197"}),
+        ("update_incident", {"incident_id": incident["incident_id"], "short_description": 'Label "4": printer'}),
+    ]
+    visitor.visit("record")
+    page.get_by_role("button", name="Reset the database and record").click()
+    page.get_by_label("Task id").fill("name-printer")
+    page.get_by_label("Request").fill('Please name INC-004197:\nLabel "4": printer')
+    page.get_by_label("Answer").fill("INC-004197 is named.")
+    for tool, given in [calls[0], *calls]:
+        visitor.open_tool(tool, json.dumps(given))
+        page.get_by_label("Acting user").select_option("Beatriz Fontes (manager, Halden Freight)")
+        visitor.call()
+    page.get_by_role("link", name="3 calls recorded").click()
+    page.get_by_role("button", name="Remove call 1, find_incident_by_number").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download task file").click()
+    download.value.save_as(tmp_path / download.value.suggested_filename)
+    ((path, file),) = task_files(tmp_path)
+    assert (path.name, file.id, file.world) == ("name-printer.yaml", "name-printer", "itsm/quickstart")
+    assert (file.actor, file.answer) == ("Beatriz Fontes", "INC-004197 is named.")
+    assert file.request == 'Please name INC-004197:\nLabel "4": printer'
+    assert [(step.tool, step.arguments) for step in file.solution] == calls
 
 
 def test_a_call_is_copied_as_a_gold_action(visitor: Visitor) -> None:

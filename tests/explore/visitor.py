@@ -112,7 +112,7 @@ def visiting(
         page.on("dialog", lambda dialog: visitor.complaints.append(f"a script opened a dialog: {dialog.message}"))
         yield visitor
         assert visitor.complaints == []
-        assert [url for url in visitor.requested if not url.startswith((gym.url, "about:"))] == []
+        assert [url for url in visitor.requested if not url.startswith((gym.url, "about:", "blob:"))] == []
     finally:
         context.close()
         gym.drop(database)

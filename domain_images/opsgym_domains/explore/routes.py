@@ -30,7 +30,7 @@ def explore_routes(domain: Domain, databases: Databases) -> list[BaseRoute]:
     """Routes of the page."""
 
     async def read_domain(request: Request) -> Response:
-        """`/explore/api/domain`: tables with keys and row counts, tools that write, access, policy, acting users."""
+        """`/explore/api/domain`: tables with keys and row counts, writing tools, seed, access, policy, acting users."""
         database = databases.get(request.headers.get(DATABASE_HEADER, DEFAULT_DATABASE))
         return JSONResponse(await _domain_now(domain, database))
 
@@ -47,7 +47,7 @@ def explore_middleware() -> list[Middleware]:
 
 async def _domain_now(domain: Domain, database: Database) -> dict[str, Any]:
     access = database.origin.access
-    shown = describe(domain, access) | {"access": access}
+    shown = describe(domain, access) | {"access": access, "seed": database.origin.builtin}
     counts: dict[Any, Any] = dict((await database.query(row_counts(domain))).rows)
     for table in shown["tables"]:
         table["row_count"] = counts[table["name"]]

@@ -8,13 +8,14 @@ import { conversations } from "./conversations.js";
 import { files } from "./files.js";
 import { mail } from "./mail.js";
 import { policy } from "./policy.js";
+import { recorder, restart } from "./record.js";
 import { records } from "./records.js";
 import { sql } from "./sql.js";
 import { tables } from "./tables.js";
 import { tools } from "./tools.js";
 import { week } from "./week.js";
 
-const views = { tables, records, week, mail, files, conversations, tools, policy, sql, clock };
+const views = { tables, records, week, mail, files, conversations, tools, policy, sql, clock, record: recorder };
 const main = document.getElementById("main");
 let turn = 0;
 
@@ -79,6 +80,7 @@ ask.addEventListener("close", async () => {
   if (ask.returnValue !== "reset") return;
   try {
     await reset();
+    restart();
     await show({ focus: false });
     announce("The database was reset to its seed.");
   } catch (error) {

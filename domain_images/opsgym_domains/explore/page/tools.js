@@ -4,6 +4,7 @@ import { callTool, listTools } from "./api.js";
 import { copyButton, h } from "./dom.js";
 import { failure, heading, link, remember } from "./view.js";
 import { objectForm } from "./form.js";
+import { record, recording } from "./record.js";
 
 let searchText = ""; // kept while tools are opened
 const ACTOR = "opsgym-explore-actor";
@@ -80,7 +81,9 @@ function oneTool(tool, domain, how) {
     remember(["tools", tool.name], { arguments: Object.keys(value).length ? JSON.stringify(value) : "" });
     button.disabled = true;
     try {
-      result.replaceChildren(...outcome(await callTool(tool.name, value, actor.headers())));
+      const answer = await callTool(tool.name, value, actor.headers());
+      if (!answer.isError) record(tool.name, value, actor.identity());
+      result.replaceChildren(...outcome(answer), recordedNote());
     } catch (error) {
       result.replaceChildren(failure(error));
     } finally {
@@ -121,6 +124,7 @@ function actorPicker(domain) {
   element.value = domain.actors.some((actor) => actor.identity === before) ? before : "";
   return {
     element: h("p", { class: "field" }, h("label", { for: id }, "Acting user"), element),
+    identity: () => element.value,
     headers: () => (element.value ? { [domain.identity_header]: element.value } : {}),
   };
 }
@@ -213,6 +217,12 @@ function outcome({ text, isError, took }) {
     h("strong", {}, isError ? "Refused" : "Succeeded"), ` in ${time} `, codes.map((code) => h("code", { class: "badge" }, code)));
   const list = problems.length ? h("ul", {}, problems.map(({ field, message }) => h("li", {}, field ? h("code", {}, `${field}: `) : null, message))) : null;
   return [summary, list, h("pre", { tabindex: "0", "aria-label": "Result text" }, pretty(text))].filter(Boolean);
+}
+
+/** Leads to the recording, if calls are recorded. */
+function recordedNote() {
+  const calls = recording()?.calls.length;
+  return calls === undefined ? "" : h("p", {}, link(["record"], {}, `${calls} ${calls === 1 ? "call" : "calls"} recorded`));
 }
 
 function pretty(text) {
