@@ -24,7 +24,6 @@ LEFT_OUT = (
     "tools/words.py",
     "tests/lint/test_words.py",
     "docs/glossary.md",
-    "suites/opsgym_suites/calendar/core/wordings.md",
     "suites/opsgym_suites/csm/core/wordings.md",
     "suites/opsgym_suites/email/core/wordings.md",
     "suites/opsgym_suites/hybrid/core/wordings.md",

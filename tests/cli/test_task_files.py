@@ -82,6 +82,15 @@ def test_what_stands_nowhere_is_refused_unless_the_author_says_why(value: Any) -
     assert unsourced({"field": value}, {"field": "a day later [CAS-2]"}, {}, READ) == []
 
 
+def test_an_address_of_a_known_company_and_the_bounds_of_a_search_need_no_source() -> None:
+    read = Sources("You act for ida.moe@inn.example.", '{"name": "Márek Sobol"}')
+    assert unsourced({"email": "marek.sobol@inn.example"}, {}, {}, read) == []
+    assert unsourced({"email": "marek.sobol@bank.example"}, {}, {}, read) != []
+    assert unsourced({"email": "theo.sobol@inn.example"}, {}, {}, read) != []
+    assert unsourced({"after": "2026-11-02T00:00:00Z"}, {}, {}, read, reads=True) == []
+    assert unsourced({"due": "2026-11-02T00:00:00Z"}, {}, {}, read) != []
+
+
 def test_no_rule_gives_an_identifier() -> None:
     (problem,) = unsourced({"case_id": "17"}, {"case_id": "the usual one"}, {}, READ)
     assert "refer to the result that has it" in problem

@@ -133,7 +133,7 @@ class Player:
             await events.apply_due(number)
             for position, step in ((index, step) for index, step in enumerate(steps) if (step.day or 1) == day):
                 gym = gyms[self._gym_of(step, gyms, schemas, position)]
-                made = self._made(position, step, schemas[gym.name], played, strict=strict)
+                made = self._made(position, step, gym, played, strict=strict)
                 call = ToolCall(name=step.tool, arguments=made, **self._place(gym, day))
                 await self._call(gym, call, position, step, events, played, strict=strict)
                 number += 1
@@ -154,14 +154,13 @@ class Player:
             raise InputError(self.source, [Problem(_where(position, step), message)])
         return having[0]
 
-    def _made(
-        self, position: int, step: Step, schemas: Mapping[str, Mapping[str, Any]], played: Played, *, strict: bool
-    ) -> dict[str, Any]:
+    def _made(self, position: int, step: Step, gym: GymClient, played: Played, *, strict: bool) -> dict[str, Any]:
         """Arguments with the values of references, in the types of the tool."""
-        schema = schemas[step.tool]
+        tool = registry.load(gym.domain).toolbox.tools[step.tool]
+        schema, reads = tool.input_schema, not tool.writes
         if strict:
             read = Sources(f"{self.file.messages}\n{self.row.system_prompt}", played.read)
-            faults = unsourced(step.arguments, step.why, schema, read)
+            faults = unsourced(step.arguments, step.why, schema, read, reads=reads)
             played.problems += (
                 Problem(f"{_where(position, step)}.{fault.partition(': ')[0]}", fault.partition(": ")[2])
                 for fault in faults

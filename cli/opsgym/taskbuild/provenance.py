@@ -7,6 +7,7 @@ words with digits or an address.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +16,7 @@ from typing import Any
 from opsgym_api.tasks.references import is_reference
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?")
 _TIME = re.compile(r"T?(\d{2}:\d{2})")
 _EXACT = re.compile(r"\S*(?:\d|@)\S*")
 _IDENTIFIER = re.compile(r"\S*@\S*|\S*_\S*|[A-Za-z]{2,}-?\d{3,}|\d+")
@@ -42,7 +44,12 @@ class Sources:
 
 
 def unsourced(
-    arguments: Mapping[str, Any], why: Mapping[str, str], schema: Mapping[str, Any], read: Sources
+    arguments: Mapping[str, Any],
+    why: Mapping[str, str],
+    schema: Mapping[str, Any],
+    read: Sources,
+    *,
+    reads: bool = False,
 ) -> list[str]:
     """What is wrong with the literals of a call, a sentence for each.
 
@@ -51,12 +58,13 @@ def unsourced(
         why: How values follow that stand nowhere, by argument.
         schema: The tool's schema.
         read: What was read before the call.
+        reads: Whether the call only reads: its times are bounds of a search, which an agent chooses.
     """
     problems = []
     for name, value in arguments.items():
         described = schema.get("properties", {}).get(name, {})
         for text in _literals(value):
-            if _is_known(text, described, read):
+            if _is_known(text, described, read) or (reads and _MOMENT.fullmatch(text)):
                 continue
             if name not in why:
                 advice = "refer to the result that has it ($name.field), or say under why how it follows"
@@ -109,7 +117,11 @@ def _of_schema(described: Mapping[str, Any]) -> set[str]:
 
 
 def _is_stated(text: str, read: Sources) -> bool:
-    """Whether a number, a date or a time is stated in words: `three`, `1 December`, `at 9:30`."""
+    """Whether a number, date, time or address is stated in words: `three`, `1 December`, `at 9:30`, `Ann Lee`."""
+    if "@" in text:
+        name, _, host = text.partition("@")
+        plain = Sources(_without_accents(read.instructions), _without_accents(read.results))
+        return read.states(host) and all(plain.has(part) for part in re.split(r"[._-]", name))
     if text.isdecimal() and int(text) < len(_NUMBERS):
         return read.states(_NUMBERS[int(text)])
     day = _DATE.match(text)
@@ -122,6 +134,10 @@ def _is_stated(text: str, read: Sources) -> bool:
     clock = _TIME.search(text[10:])
     has_time = clock is None or clock[1] == "00:00" or read.states(clock[1]) or read.states(clock[1].removeprefix("0"))
     return has_time and (read.states(day[0]) or any(read.states(form) for form in _spoken(stated)))
+
+
+def _without_accents(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
 
 
 def _spoken(day: date) -> list[str]:
