@@ -17,7 +17,7 @@ from tests.suites.proofs import LARGE_SEEDS, Case, case_of, failing_plays, gold,
 from tests.suites.rotation import task_rows
 from tests.support.published_harness import load_as_harness
 
-from opsgym.taskexport.published import Exported, GymSeed, exported, seed_rows
+from opsgym.taskexport.published import Exported, GymSeed, exported, is_refused_there, seed_rows
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.days import instant
 from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
@@ -28,6 +28,7 @@ DOMAINS = ("itsm", "csm", "calendar", "hr", "email", "teams", "drive", "hybrid")
 EVERY = 1 if SOAK else 60
 """One task in so many is played, all with OPSGYM_SOAK=1; neighbours are similar."""
 UNJUDGED = "verifiers: an agent that does nothing passes those that are left"
+REFUSED = "gold_actions: the published email server refuses create_filter with an empty criterion"
 NOW = instant("2026-11-16T10:00:00")
 
 
@@ -86,7 +87,7 @@ def test_exported_sql_judges_as_the_state_difference_does(gyms: Gyms, task_id: s
     case = case_of(task_id)
     result = export(case.task)
     if result.row is None:
-        assert UNJUDGED in result.left_out
+        assert {UNJUDGED, REFUSED} & set(result.left_out)
         return
     row = result.row
     load_as_harness(row)
@@ -122,8 +123,9 @@ def test_what_the_published_form_cannot_say_is_named() -> None:
     [
         (lambda task: task.access is Access.STRICT, "access: a published row cannot require access strict"),
         (lambda task: not task.feasible and task.access is Access.PUBLISHED, UNJUDGED),
+        (lambda task: any(map(is_refused_there, task.gold_actions or ())), REFUSED),
     ],
-    ids=["strict", "infeasible"],
+    ids=["strict", "infeasible", "refused there"],
 )
 def test_a_task_that_would_be_another_one_is_left_out(of_interest: Callable[[Task], bool], reason: str) -> None:
     plain = (task for _, _, task in tasks().values() if not (task.events or task.days) and of_interest(task))

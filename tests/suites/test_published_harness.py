@@ -17,6 +17,7 @@ from tests.suites.conftest import Gyms
 from tests.suites.test_published_export import export
 from tests.support.gym import Gym, GymDatabase
 
+from opsgym.taskexport.published import is_refused_there
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.task import Task
 from opsgym_domains import registry
@@ -32,6 +33,7 @@ def owners(task: Task) -> Mapping[str, str]:
 def can_be_driven(task: Task) -> bool:
     """Whether rows of the published form can state the task, and published names mean the tools of its solution."""
     plain = not (task.events or task.days) and task.access is Access.PUBLISHED
+    plain = plain and not any(map(is_refused_there, task.gold_actions or ()))
     calls = [(call.name, call.gym) for call in task.gold_actions or []]
     return plain and task.feasible and all(owners(task)[name] == (gym or owners(task)[name]) for name, gym in calls)
 

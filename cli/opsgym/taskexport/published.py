@@ -17,7 +17,7 @@ from opsgym.taskexport.difference_sql import difference_queries
 from opsgym.taskexport.files import SEED_FOLDER
 from opsgym_api.kinds.evalrun import Access
 from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
-from opsgym_api.tasks.task import GymServer, Task
+from opsgym_api.tasks.task import GymServer, Task, ToolCall
 from opsgym_api.tasks.verifiers import Comparison, Verifier
 from opsgym_runner.verification.comparison import holds
 
@@ -130,8 +130,16 @@ def _not_a_published_task(task: Task) -> Iterator[str]:
         yield "clock: in a published row steps take no time"
     if task.access is Access.STRICT:
         yield "access: a published row cannot require access strict"
+    if any(map(is_refused_there, task.gold_actions or ())):
+        yield "gold_actions: the published email server refuses create_filter with an empty criterion"
     if len(set(_server_names(task).values())) < len(task.gym_servers_config):
         yield "gym_servers_config: two servers of one domain have the same published name"
+
+
+def is_refused_there(call: ToolCall) -> bool:
+    """Whether a published server refuses a call that opsgym's servers accept in either access."""
+    criteria = call.arguments.get("criteria")
+    return call.name == "create_filter" and isinstance(criteria, Mapping) and "" in criteria.values()
 
 
 def _server_names(task: Task) -> dict[str, str]:
