@@ -1,7 +1,8 @@
 """`python -m benchmarks [databases|differences|calls …]`: measures, and prints the tables of docs/benchmarks.md.
 
 Run only by their names: `python -m benchmarks careless` plays careless agents, `whole` plays the whole benchmark twice,
-`mini` simulates agents, `real_model` plays a small real model, and `testtime FOLDER` reads what a test run wrote.
+`equivalence` beside the published harness, `mini` simulates agents, `real_model` plays a small real model, and
+`testtime FOLDER` reads what a test run wrote.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from benchmarks import (
     differences,
     episode_service,
     episodes,
+    equivalence,
     memory,
     mini,
     model_client,
@@ -55,6 +57,7 @@ ALL = {
 
 NAMED: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "careless": careless.measure_arguments,
+    "equivalence": equivalence.measure_arguments,
     "mini": mini.measure_arguments,
     "real_model": real_model.measure_arguments,
     "testtime": test_time.measure_arguments,
