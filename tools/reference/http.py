@@ -192,7 +192,8 @@ def descriptions() -> dict[str, str]:
     """Text of each description, by file name."""
     made = {"episodes": episodes(), **{service.name: _description(service) for service in SERVICES}}
     return {
-        f"openapi-{name}.json": json.dumps(text, indent=1, ensure_ascii=False) + "\n" for name, text in made.items()
+        f"openapi-{name}.json": json.dumps(text, ensure_ascii=False, separators=(",", ":")) + "\n"
+        for name, text in made.items()
     }
 
 
