@@ -69,11 +69,10 @@ async def _play_domain(domain: str, due: Mapping[Path, TaskFile], known: Values)
         servers = await stack.enter_async_context(GymServers([domain], lambda text: print(text, file=sys.stderr)))
         await servers.start()
         http = await stack.enter_async_context(http_client(admin_tokens=servers.admin_tokens))
-        builder = _SuiteBuilder(http, servers.urls, datetime.now(UTC).replace(tzinfo=None))
+        builder = SuiteBuilder(http, servers.urls, datetime.now(UTC).replace(tzinfo=None))
         for path, file in due.items():
             try:
-                _, player = builder.prepared(path, file)
-                values = values_read(file, (await player.solution()).named)
+                values = await values_read(builder, path, file)
             except InputError as error:
                 failed += 1
                 print(error, file=sys.stderr)
@@ -83,12 +82,15 @@ async def _play_domain(domain: str, due: Mapping[Path, TaskFile], known: Values)
     return failed
 
 
-def values_read(file: TaskFile, results: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of all references of a file.
+async def values_read(builder: Builder, path: Path, file: TaskFile) -> dict[str, Any]:
+    """The values of all references of a file, after a play of its solution.
 
     Raises:
-        ReferenceFaultError: One finds nothing or several values.
+        InputError: The solution cannot be played as the file says.
+        ReferenceFaultError: A reference finds nothing or several values.
     """
+    _, player = builder.prepared(path, file)
+    results = (await player.solution()).named
     values: dict[str, Any] = {}
 
     def value_of(reference: Reference) -> Any:
@@ -99,7 +101,7 @@ def values_read(file: TaskFile, results: Mapping[str, Any]) -> dict[str, Any]:
     return dict(sorted(values.items()))
 
 
-class _SuiteBuilder(Builder):
+class SuiteBuilder(Builder):
     """A builder that knows the instructions of built-in suites, and their users, also those who share a name."""
 
     def policy(self, path: Path, file: TaskFile) -> str:
