@@ -5,7 +5,6 @@ Invariant: keys come from rows, so no task states one. Times are wall clocks' ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -36,16 +35,6 @@ def events_of(calendar: Calendar, first: date, last: date | None = None) -> Tool
     return call(
         "list_events", calendarId=calendar.calendar_id, timeMin=f"{first}T00:00:00Z", timeMax=f"{end}T00:00:00Z"
     )
-
-
-def around(calendar: Calendar, day: date) -> ToolCall:
-    """Lists the events of a calendar on a day, whatever the zone is in which the day is meant."""
-    return events_of(calendar, day - timedelta(days=1), day + timedelta(days=1))
-
-
-def move(event: Event, to: Calendar) -> ToolCall:
-    """Moves an event to another calendar."""
-    return call("move_event", calendarId=event.calendar_id, eventId=event.event_id, destination=to.calendar_id)
 
 
 def all_day(calendar: Calendar, summary: str, day: date, zone: str) -> ToolCall:
@@ -168,15 +157,3 @@ def on(text: str, year: int = 2026) -> datetime:
 def blocks(event: Event) -> bool:
     """Whether an event makes its calendar busy."""
     return event.status == "confirmed" and event.transparency != "transparent"
-
-
-def on_day(world: World, calendar: Calendar, day: date) -> list[Event]:
-    """The events of a calendar that start on a day, by start."""
-    rows = [row for row in world.all(Event, calendar_id=calendar.calendar_id) if begins(row).date() == day]
-    return sorted(rows, key=lambda row: row.start_datetime)
-
-
-def is_free(events: Sequence[Event], start: datetime, minutes: int) -> bool:
-    """Whether no event that blocks overlaps a time."""
-    end = start + timedelta(minutes=minutes)
-    return not any(blocks(row) and begins(row) < end and ends(row) > start for row in events)

@@ -5,20 +5,16 @@ Invariant: keys come from rows, so no task states one. Keys of rows that the ser
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from opsgym_api.tasks.task import ToolCall
-from opsgym_domains.drive.forms import FOLDER, SHORTCUT
 from opsgym_domains.drive.tables import (
     AccessProposal,
-    Comment,
     DriveMembership,
     File,
     Label,
     Permission,
-    Reply,
-    Revision,
     SharedDrive,
 )
 from opsgym_domains.kit.identifiers import ulid_of
@@ -52,18 +48,6 @@ def inside(folder: File | SharedDrive | str) -> ToolCall:
     return search(f"'{folder if isinstance(folder, str) else folder.id}' in parents and trashed = false")
 
 
-def in_trash(drive: SharedDrive | None = None) -> ToolCall:
-    """Lists the trash of a shared drive, or one's own."""
-    if drive is not None:
-        return call("list_files", q="trashed = true", corpora="drive", driveId=drive.id)
-    return call("list_files", q="trashed = true and 'me' in owners")
-
-
-def owned_by(address: str) -> ToolCall:
-    """Lists the files of an owner."""
-    return search(f"'{address}' in owners and trashed = false")
-
-
 def labels_of(file: File) -> ToolCall:
     """Lists the labels of a file."""
     return call("list_files_labels", fileId=file.id)
@@ -87,11 +71,6 @@ def requests_for(file: File) -> ToolCall:
 def comments_on(file: File) -> ToolCall:
     """Lists the comments on a file."""
     return call("list_comments", fileId=file.id)
-
-
-def revisions_of(file: File) -> ToolCall:
-    """Lists the revisions of a file."""
-    return call("list_revisions", fileId=file.id)
 
 
 # --- sharing ---------------------------------------------------------------------------------------------------------
@@ -165,41 +144,9 @@ def change_file(file: File | str, **fields: Any) -> ToolCall:
     return call("update_files", fileId=file if isinstance(file, str) else file.id, **fields)
 
 
-def move(file: File | str, to: File | SharedDrive | str) -> ToolCall:
-    """Moves a file into a folder, or to the top level of a shared drive."""
-    return change_file(file, addParents=to if isinstance(to, str) else to.id)
-
-
-def to_trash(file: File) -> ToolCall:
-    """Puts a file into the trash."""
-    return change_file(file, trashed=True)
-
-
-def from_trash(file: File) -> ToolCall:
-    """Takes a file out of the trash."""
-    return change_file(file, trashed=False)
-
-
 def delete(file: File) -> ToolCall:
     """Deletes a file for good."""
     return call("delete_files", fileId=file.id)
-
-
-def empty_trash(drive: SharedDrive | None = None) -> ToolCall:
-    """Empties the trash of a shared drive, or one's own."""
-    return call("empty_files_trash", **({"driveId": drive.id} if drive else {}))
-
-
-def make_folder(name: str, parent: File | SharedDrive | str | None = None) -> ToolCall:
-    """Creates a folder."""
-    key = parent if isinstance(parent, str) or parent is None else parent.id
-    return call("create_file", name=name, mimeType=FOLDER, **({"parents": [key]} if key else {}))
-
-
-def make_shortcut(name: str, target: File, parent: File | SharedDrive | str) -> ToolCall:
-    """Creates a shortcut."""
-    key = parent if isinstance(parent, str) else parent.id
-    return call("create_file", name=name, mimeType=SHORTCUT, parents=[key], shortcutDetails={"targetId": target.id})
 
 
 def copy(file: File, name: str, to: File | SharedDrive | str) -> ToolCall:
@@ -213,48 +160,3 @@ def read_text(file: File) -> ToolCall:
 
 
 # --- discussion and revisions ----------------------------------------------------------------------------------------
-
-
-def reply(comment: Comment, text: str) -> ToolCall:
-    """Answers a comment."""
-    return call("create_replies", fileId=comment.file_id, commentId=comment.id, content=text)
-
-
-def remark_on(file: File | str, text: str) -> ToolCall:
-    """Comments on a file."""
-    return call("create_comments", fileId=file if isinstance(file, str) else file.id, content=text)
-
-
-def change_reply(comment: Comment, row: Reply, text: str) -> ToolCall:
-    """Changes a reply."""
-    return call("update_replies", fileId=comment.file_id, commentId=comment.id, replyId=row.id, content=text)
-
-
-def delete_reply(comment: Comment, row: Reply) -> ToolCall:
-    """Deletes a reply."""
-    return call("delete_replies", fileId=comment.file_id, commentId=comment.id, replyId=row.id)
-
-
-def change_comment(comment: Comment, text: str) -> ToolCall:
-    """Changes a comment."""
-    return call("update_comments", fileId=comment.file_id, commentId=comment.id, content=text)
-
-
-def delete_comment(comment: Comment) -> ToolCall:
-    """Deletes a comment."""
-    return call("delete_comments", fileId=comment.file_id, commentId=comment.id)
-
-
-def change_revision(row: Revision, **fields: bool) -> ToolCall:
-    """Keeps or publishes a revision."""
-    return call("update_revisions", fileId=row.file_id, revisionId=row.id, **fields)
-
-
-def delete_revision(row: Revision) -> ToolCall:
-    """Deletes a revision."""
-    return call("delete_revisions", fileId=row.file_id, revisionId=row.id)
-
-
-def each(calls: Sequence[ToolCall | Sequence[ToolCall]]) -> tuple[ToolCall, ...]:
-    """Calls and sequences of calls as one sequence."""
-    return tuple(one for item in calls for one in ([item] if isinstance(item, ToolCall) else item))

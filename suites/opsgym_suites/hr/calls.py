@@ -5,28 +5,21 @@ Invariant: ids come from rows, so no task states an id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
-from opsgym_api.tasks.answer_patterns import all_of
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.hr.tables import (
-    AssignmentRule,
     Checklist,
     HrCase,
     HrCaseTask,
-    HrProfile,
     HrService,
-    Knowledge,
-    Skill,
     TopicCategory,
     TopicDetail,
     User,
     UserGroup,
 )
 from opsgym_suites.hr.seeds.world import World
-from opsgym_suites.kit.drafts import call, full_name
+from opsgym_suites.kit.drafts import call
 
 # --- looking up ------------------------------------------------------------------------------------------------------
 
@@ -78,11 +71,6 @@ def find_centre(world: World, service: HrService) -> ToolCall:
     return call("get_topic_categories", name=category.name)
 
 
-def find_skill(skill: Skill) -> ToolCall:
-    """Looks up a skill by name."""
-    return call("list_skills", name=skill.name)
-
-
 def skills_of(user: User) -> ToolCall:
     """Lists the skills of a user."""
     return call("list_user_skills", user=str(user.user_id))
@@ -103,16 +91,6 @@ def list_cases(**filters: Any) -> ToolCall:
     return call("list_hr_cases", **filters)
 
 
-def cases_of(user: User) -> ToolCall:
-    """Lists the cases that are assigned to a user."""
-    return call("get_cases_assigned_to", assigned_to=full_name(user))
-
-
-def tasks_of_user(user: User) -> ToolCall:
-    """Lists the tasks that are assigned to a user."""
-    return call("list_hr_case_tasks", assigned_to=full_name(user))
-
-
 def tasks_of(case: HrCase) -> ToolCall:
     """Lists the tasks of a case."""
     return call("list_hr_case_tasks", parent_case=str(case.hr_case_id))
@@ -123,19 +101,9 @@ def items_of(task: HrCaseTask) -> ToolCall:
     return call("list_checklists", case_task_id=task.hr_case_task_id)
 
 
-def find_article(article: Knowledge) -> ToolCall:
-    """Looks up an article by title."""
-    return call("retrieve_knowledge_articles", title=article.title)
-
-
 def find_criteria(name: str) -> ToolCall:
     """Looks up criteria by name."""
     return call("list_hr_criteria", name=name)
-
-
-def escalations_from(team: UserGroup) -> ToolCall:
-    """Lists the rules by which a group escalates."""
-    return call("list_escalation_rules", escalate_from=str(team.group_id))
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -156,35 +124,10 @@ def tick(item: Checklist) -> ToolCall:
     return call("update_checklist", checklist_id=item.checklist_id, checked=True)
 
 
-def update_profile(profile: HrProfile, **fields: Any) -> ToolCall:
-    """Updates an HR profile."""
-    return call("update_hr_profile", hr_profile_id=str(profile.hr_profile_id), **fields)
-
-
-def deactivate(user: User) -> ToolCall:
-    """Deactivates a user."""
-    return call("update_user_details", user_id=str(user.user_id), active=False)
-
-
-def leave_team(user: User, team: UserGroup) -> ToolCall:
-    """Takes a user out of a group."""
-    return call("remove_group_membership", group_id=str(team.group_id), user_id=str(user.user_id))
-
-
 def join_team(user: User | int, team: UserGroup) -> ToolCall:
     """Puts a user into a group."""
     user_id = user if isinstance(user, int) else user.user_id
     return call("add_new_group_member", group_id=str(team.group_id), user_id=str(user_id))
-
-
-def notify(case: HrCase | int, user: User, kind: str) -> ToolCall:
-    """Sends a user a notification about a case."""
-    return call("send_notification", hr_case_id=_case_id(case), email=user.email, type=kind, status="ready")
-
-
-def link(case: HrCase, article: Knowledge, use: str) -> ToolCall:
-    """Links an article to a case."""
-    return call("link_knowledge_to_hr_case", hr_case_id=case.hr_case_id, knowledge_id=article.knowledge_id, used_as=use)
 
 
 def _case_id(case: HrCase | int) -> int:
@@ -194,36 +137,4 @@ def _case_id(case: HrCase | int) -> int:
 # --- assignment ------------------------------------------------------------------------------------------------------
 
 
-def assigned(world: World, rule: AssignmentRule) -> dict[str, str]:
-    """Group and assignee that an assignment rule gives a case [ASG-2]."""
-    users = [user for user in world.users_of(rule) if user.active]
-    team = world.one(UserGroup, group_id=rule.user_group).name
-    return {"assignment_group": team} | ({"assigned_to": full_name(world.least_busy(users))} if users else {})
-
-
-def loads(world: World, rule: AssignmentRule) -> tuple[ToolCall, ...]:
-    """Looks up the users of a rule and how many open cases they have."""
-    return tuple(made for user in world.users_of(rule) for made in (read_user(user), cases_of(user)))
-
-
 # --- texts -----------------------------------------------------------------------------------------------------------
-
-
-def only(calls: Sequence[ToolCall], *left_out: ToolCall) -> tuple[ToolCall, ...]:
-    """Calls without some of them."""
-    return tuple(made for made in calls if made not in left_out)
-
-
-def numbers(rows: Iterable[HrCase | HrCaseTask]) -> str:
-    """Numbers of cases or tasks as a list in an answer."""
-    return ", ".join(row.number for row in rows)
-
-
-def names_all(rows: Iterable[HrCase | HrCaseTask]) -> str:
-    """Pattern for an answer that names every one of these."""
-    return all_of(row.number for row in rows)
-
-
-def day(time: datetime) -> str:
-    """A day as an argument."""
-    return f"{time:%Y-%m-%d}"

@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 from opsgym_api.tasks.answer_patterns import NOT_DONE, all_of, apart, figure
 from opsgym_api.tasks.verifiers import Category, Verifier
 from opsgym_suites.kit.effects import RowType
 from opsgym_suites.kit.world import table_of
-
-Dialect = Literal["sqlite", "postgres"]
 
 # --- conditions ----------------------------------------------------------------------------------------------------
 

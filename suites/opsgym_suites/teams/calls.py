@@ -5,23 +5,17 @@ Invariant: keys come from rows or from the count of keys, so no task states one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opsgym_api.tasks.task import ToolCall
 from opsgym_domains.kit.identifiers import uuid_of
 from opsgym_domains.teams.graph import BASE
 from opsgym_domains.teams.tables import (
-    App,
     Channel,
-    ChannelMessage,
-    ChannelTab,
     Chat,
-    ChatMessage,
-    Group,
     Tag,
     Team,
-    TownHall,
     User,
     Webinar,
 )
@@ -88,46 +82,12 @@ def key_of_result(made: ToolCall, before: int) -> str:
             return first.replace("-", "")
 
 
-class Script:
-    """Calls of a solution in their order, with the keys that the server makes in their course."""
-
-    def __init__(self, *calls: ToolCall) -> None:
-        self.calls: list[ToolCall] = []
-        self.day: int | None = None
-        self._made = 0
-        self.do(*calls)
-
-    def do(self, *calls: ToolCall) -> str:
-        """Appends calls; returns the key of what the last one adds."""
-        key = ""
-        for made in calls:
-            key = key_of_result(made, self._made)
-            self._made += keys_made(made)
-            self.calls.append(made if self.day is None else made.model_copy(update={"day": self.day}))
-        return key
-
-    def refused(self, made: ToolCall) -> int:
-        """Appends a call that the server refuses; returns its place."""
-        self.calls.append(made if self.day is None else made.model_copy(update={"day": self.day}))
-        return len(self.calls) - 1
-
-    @property
-    def gold(self) -> tuple[ToolCall, ...]:
-        """The calls."""
-        return tuple(self.calls)
-
-
 # --- looking up ------------------------------------------------------------------------------------------------------
 
 
 def find_user(user: User) -> ToolCall:
     """Looks a user up by name."""
     return call("list_users", _filter=f"displayName eq '{user.display_name}'")
-
-
-def find_users(users: Sequence[User]) -> list[ToolCall]:
-    """Looks users up by name, each once."""
-    return [find_user(user) for user in {user.display_name: user for user in users}.values()]
 
 
 def find_team(team: Team) -> ToolCall:
@@ -151,11 +111,6 @@ def posts_of(channel: Channel, *, replies: bool = False) -> ToolCall:
     return call("list_channel_messages", teamId=channel.team_id, channelId=channel.channel_id, **more)
 
 
-def tabs_of(channel: Channel) -> ToolCall:
-    """Lists the tabs of a channel."""
-    return call("list_tabs_in_channel", teamId=channel.team_id, channelId=channel.channel_id)
-
-
 def tags_of(team: Team) -> ToolCall:
     """Lists the tags of a team."""
     return call("list_teamwork_tags", team_id=team.team_id)
@@ -169,16 +124,6 @@ def chats() -> ToolCall:
 def lines_of(chat: Chat) -> ToolCall:
     """Lists the newest messages of a chat."""
     return call("list_chat_messages", chatId=chat.chat_id)
-
-
-def find_app(app: App) -> ToolCall:
-    """Looks an app of the catalogue up by name."""
-    return call("list_teams_apps", _filter=f"displayName eq '{app.display_name}'")
-
-
-def find_group(group: Group) -> ToolCall:
-    """Looks a group up by name."""
-    return call("list_groups", _filter=f"displayName eq '{group.display_name}'", _expand="owners")
 
 
 # --- people and groups -----------------------------------------------------------------------------------------------
@@ -210,47 +155,12 @@ def update_user(user: User, **values: Any) -> ToolCall:
     return call("update_user", userId=user.user_id, **values)
 
 
-def create_group(name: str, owners: Sequence[User], members: Sequence[User], **more: Any) -> ToolCall:
-    """Creates a group for mail."""
-    return call(
-        "create_group",
-        displayName=name,
-        mailEnabled=True,
-        mailNickname=name.lower().replace(" ", ""),
-        securityEnabled=False,
-        groupTypes=["Unified"],
-        owners_odata_bind=[bind(user) for user in owners],
-        members_odata_bind=[bind(user) for user in members],
-        **more,
-    )
-
-
-def add_owner(group: Group, user: User) -> ToolCall:
-    """Makes a user an owner of a group."""
-    return call("add_group_owner", groupId=group.group_id, _odata_id=bind(user))
-
-
 # --- teams -----------------------------------------------------------------------------------------------------------
 
 
 def seat(user: User, role: str = "member") -> dict[str, Any]:
     """A member of a team in a call."""
     return {"_odata_type": MEMBER, "roles": [role], "user_odata_bind": bind(user)}
-
-
-def create_team(
-    name: str, text: str, roles: Mapping[str, Sequence[User]], visibility: str = "private", **more: Any
-) -> ToolCall:
-    """Creates a team with people by role."""
-    return call(
-        "create_team",
-        template_odata_bind=f"{BASE}/teamsTemplates('standard')",
-        displayName=name,
-        description=text,
-        visibility=visibility,
-        members=[seat(user, role) for role, users in roles.items() for user in users],
-        **more,
-    )
 
 
 def join(team: str | Team, user: User, role: str = "member") -> ToolCall:
@@ -302,48 +212,9 @@ def post(channel: Channel | tuple[str, str], text: str, **more: Any) -> ToolCall
     )
 
 
-def at_post(tool: str, message: ChannelMessage, **more: Any) -> ToolCall:
-    """A call of a tool that needs a message of a channel, or a reply."""
-    reply = {"messageId": message.reply_to_id, "replyId": message.message_id}
-    named = reply if message.reply_to_id else {"messageId": message.message_id}
-    return call(tool, teamId=message.team_id, channelId=message.channel_id, **named, **more)
-
-
 def text_of(text: str) -> dict[str, str]:
     """The body of a message."""
     return {"contentType": "text", "content": text}
-
-
-def add_tab(channel: tuple[str, str] | Channel, name: str, app: App, address: str = "") -> ToolCall:
-    """Adds a tab to a channel."""
-    team, key = channel if isinstance(channel, tuple) else (channel.team_id, channel.channel_id)
-    more = {"configuration": {"contentUrl": address}} if address else {}
-    return call(
-        "add_tabs_to_channels",
-        teamId=team,
-        channelId=key,
-        displayName=name,
-        teamsApp_odata_bind=f"{BASE}/appCatalogs/teamsApps/{app.app_id}",
-        **more,
-    )
-
-
-def at_tab(tool: str, tab: ChannelTab, **more: Any) -> ToolCall:
-    """A call of a tool that needs a tab of a channel."""
-    return call(tool, teamId=tab.team_id, channelId=tab.channel_id, tabId=tab.tab_id, **more)
-
-
-def create_tag(team: str | Team, name: str, users: Sequence[User], text: str = "") -> ToolCall:
-    """Creates a tag."""
-    more = {"description": text} if text else {}
-    people = [{"userId": user.user_id, "displayName": user.display_name} for user in users]
-    return call("create_teamwork_tag", team_id=_id(team), displayName=name, members=people, **more)
-
-
-def update_tag(tag: Tag, users: Sequence[User] = (), **more: Any) -> ToolCall:
-    """Changes a tag; people that are given replace those that had it."""
-    people = {"members": [{"userId": user.user_id} for user in users]} if users else {}
-    return call("update_teamwork_tag", team_id=tag.team_id, tag_id=tag.id, **people, **more)
 
 
 def give_tag(tag: Tag, user: User) -> ToolCall:
@@ -377,43 +248,7 @@ def say(chat: Chat | str, text: str, **more: Any) -> ToolCall:
     return call("send_chat_message", chatId=chat if isinstance(chat, str) else chat.chat_id, body=text_of(text), **more)
 
 
-def at_line(tool: str, message: ChatMessage, **more: Any) -> ToolCall:
-    """A call of a tool that needs a message of a chat."""
-    return call(tool, chatId=message.chat_id, messageId=message.message_id, **more)
-
-
-def add_chat_tab(chat: Chat | str, name: str, app: App) -> ToolCall:
-    """Adds a tab to a chat."""
-    key = chat if isinstance(chat, str) else chat.chat_id
-    bound = f"{BASE}/appCatalogs/teamsApps/{app.app_id}"
-    return call("add_tab_to_chat", chatId=key, displayName=name, teamsApp_odata_bind=bound)
-
-
 # --- calls, presence, events -----------------------------------------------------------------------------------------
-
-
-def place_call(source: User, targets: Sequence[User], subject: str, host: str) -> ToolCall:
-    """Places a call of an application, with sound only."""
-    return call(
-        "create_call",
-        callbackUri=f"https://{host}/callback",
-        source={"identity": {"applicationInstance": {"id": source.user_id, "displayName": source.display_name}}},
-        targets=[{"identity": {"user": {"id": user.user_id, "displayName": user.display_name}}} for user in targets],
-        requestedModalities=["audio"],
-        mediaConfig={"_odata_type": "#microsoft.graph.serviceHostedMediaConfig"},
-        subject=subject,
-    )
-
-
-def route(key: str, mode: str, sources: Sequence[User], receivers: Sequence[User]) -> ToolCall:
-    """Decides who hears whom in a call."""
-    return call(
-        "create_audio_routing_group",
-        call_id=key,
-        routingMode=mode,
-        sources=[user.user_id for user in sources],
-        receivers=[user.user_id for user in receivers],
-    )
 
 
 def set_status(user: User, text: str, until: str = "") -> ToolCall:
@@ -455,8 +290,3 @@ def town_halls() -> ToolCall:
 def at_webinar(tool: str, webinar: Webinar | str) -> ToolCall:
     """A call of a tool that needs a webinar."""
     return call(tool, webinar_id=webinar if isinstance(webinar, str) else webinar.id)
-
-
-def cancel_town_hall(town_hall: TownHall) -> ToolCall:
-    """Cancels a town hall."""
-    return call("cancel_virtual_event_townhall", townhall_id=town_hall.id)
