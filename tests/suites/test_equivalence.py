@@ -1,6 +1,6 @@
 """The published harness itself beside opsgym: same rows, same gym servers, same replies of the model, equal verdicts.
 
-OPSGYM_HARNESS names its work tree; without it these tests are skipped, as in continuous integration.
+OPSGYM_HARNESS names its work tree; without it `make soak` skips these tests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opsgym_api.tasks.published_servers import PUBLISHED_SERVERS
 from opsgym_api.tasks.task import Task
 from opsgym_domains.suite_rows import load_suite
 
-pytestmark = pytest.mark.timeout(7200)
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(7200)]
 
 
 @pytest.fixture
@@ -84,7 +84,6 @@ def test_published_rows_with_their_own_seeds_have_the_same_verdict_in_both(
     assert_equal(harness, Rows(rows, {task.task_id: play_of(task, RIGHT, 1) for task, _ in solved}), tmp_path, gyms)
 
 
-@pytest.mark.soak
 def test_exported_rows_have_the_same_verdict_in_both(harness: Path, tmp_path: Path, gyms: Gyms) -> None:
     rows = export(shuffled(1), TASKS, 1, tmp_path)
     assert_equal(harness, rows, tmp_path, gyms)

@@ -189,7 +189,9 @@ class FileDraft:
 
     def _value_of(self, reference: Reference) -> Any:
         if reference.text not in self.values:
-            raise InputError(self.file.id, [Problem("", f"{reference.text} was not played; run `python -m tools.play_tasks`")])
+            raise InputError(
+                self.file.id, [Problem("", f"{reference.text} was not played; run `python -m tools.play_tasks`")]
+            )
         return self.values[reference.text]
 
     def _calls_of(self, other: Other) -> tuple[ToolCall, ...]:
