@@ -148,6 +148,9 @@ def written(folder: Path, **changed: Any) -> Path:
         ({"report": {"names it": {"dat": "2026-11-16"}}}, "is not a fact; write a text"),
         ({"report": {"names it": "/(/"}}, "is not a regular expression"),
         ({"declines": {"names": "Ida"}}, "declines.because"),
+        ({"report": {"names it": {"date": 5}}}, "Invalid isoformat string: '5'"),
+        ({"report": {"names it": {"span": ["a"]}}}, "is not a list of two facts"),
+        ({"accept": {"update_incidnt": {}}}, "'update_incidnt' is called by no step"),
         ({"events": [{"after_step": 1, "changes": [{"table": "incident", "key": {"a": 1}}]}]}, "needs `key` and `set`"),
         ({"wrong": {"none": {"without": ["case"]}}}, "'case' is neither the name nor the tool of a step"),
     ],
@@ -238,6 +241,8 @@ def test_rows_that_an_event_changes_are_expected(built: Callable[..., Any]) -> N
     ("changed", "problem"),
     [
         ({"wrong": {"asks": {"then": [{"get_user": {"user_id": "$joon.user_id"}}], "refused": "INC-5"}}}, "INC-5"),
+        ({"report": {"names it": "$caller.nickname"}}, r"report, evidence or accept: \$caller\.nickname finds nothing"),
+        ({"accept": {"update_incident": {"notes": {"states": [None]}}}}, "None is not a fact"),
         ({"actor": "Ines Carvahlo"}, r"actor: unknown user 'Ines Carvahlo'; did you mean Ines Carvalho\?"),
         ({"world": "itsm/quickstar"}, r"world: unknown seed of itsm 'quickstar'; did you mean quickstart\?"),
         ({"also": {"on hold": {"change": {"update_incident": {"status": "on_hold"}}}}}, "also.on hold: does not pass"),

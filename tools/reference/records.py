@@ -50,7 +50,7 @@ def records_schema() -> str:
         "anyOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in RECORDS],
         "$defs": _schema()["$defs"],
     }
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def records_page() -> str:

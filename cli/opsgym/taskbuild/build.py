@@ -61,7 +61,11 @@ class Builder:
         played = await player.solution()
         answer = _answer(path, file, played)
         fields |= self._of_play(file, played, answer)
-        fields["verifiers"] = Derivation(file, row, played, await player.with_optional_calls(played)).verifiers()
+        more = await player.with_optional_calls(played)
+        try:
+            fields["verifiers"] = Derivation(file, row, played, more).verifiers()
+        except (ReferenceFaultError, ValueError) as error:
+            raise InputError(str(path), [Problem("report, evidence or accept", str(error))]) from None
         task = Task.model_validate({**fields, "system_prompt": row.system_prompt})
         await self._prove(path, file, _Judge(player, task, played, answer))
         return fields

@@ -71,8 +71,10 @@ def _each(value: Any) -> list[str]:
 
 
 def _span(value: Any) -> str:
-    first, last = _each(value)
-    return all_of(span(first, last))
+    facts = _each(value)
+    if len(facts) != 2:
+        raise ValueError(f"{value!r} is not a list of two facts, the first and the last")
+    return all_of(span(*facts))
 
 
 def _number(value: Any) -> str:
@@ -83,8 +85,8 @@ def _number(value: Any) -> str:
 
 _OF_FORM: Mapping[str, Callable[[Any], str]] = {
     "number": _number,
-    "date": lambda value: on_date(date.fromisoformat(value)),
-    "time": lambda value: at_time(datetime.strptime(value, "%H:%M")),  # noqa: DTZ007 - only the time of day counts
+    "date": lambda value: on_date(date.fromisoformat(str(value))),
+    "time": lambda value: at_time(datetime.strptime(str(value), "%H:%M")),  # noqa: DTZ007 - only the time of day counts
     "all": lambda value: all_of(_each(value)),
     "any": lambda value: f"(?:{'|'.join(_each(value))})",
     "sequence": lambda value: sequence(_each(value)),

@@ -274,6 +274,10 @@ class TaskFile(_Strict):
                 yield f"solution[{number}]: day {step.day} does not exist; the task has {len(self.days) + 1}"
 
     def _of_others(self) -> Iterator[str]:
+        called = sorted({step.tool for step in (*self.solution, *self.optional)})
+        for tool in self.accept:
+            if tool not in called:
+                yield f"accept: {tool!r} is called by no step; those call {', '.join(called)}"
         steps = {name for step in self.solution for name in (step.name, step.tool) if name}
         for field, others in (("also", self.also), ("wrong", self.wrong)):
             for label, other in others.items():
